@@ -1,0 +1,33 @@
+import { defineConfig } from 'vitest/config';
+
+export interface PackageTestOptions {
+  /** Longest that one test may take, ms. Default 60 000: these suites start real servers and real sandboxes. */
+  testTimeout?: number;
+  /** Whether test files run side by side. Default true; false where a file owns the machine (cgroups, mounts). */
+  fileParallelism?: boolean;
+  /** Modules run before each test file. */
+  setupFiles?: string[];
+  /** Module run once around the whole run. */
+  globalSetup?: string[];
+}
+
+/** The Vitest configuration that every package shares. Siblings are resolved to their sources, so no build is needed. */
+export function packageTests(options: PackageTestOptions = {}) {
+  const conditions = ['@svc/source'];
+  return defineConfig({
+    resolve: { conditions: [...conditions, 'node', 'import', 'module', 'default'] },
+    ssr: { resolve: { conditions: [...conditions, 'node', 'import', 'module', 'default'], externalConditions: conditions } },
+    test: {
+      include: ['test/**/*.test.ts'],
+      typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: './tsconfig.json' },
+      testTimeout: options.testTimeout ?? 60_000,
+      hookTimeout: 120_000,
+      pool: 'forks',
+      maxWorkers: 2,
+      fileParallelism: options.fileParallelism ?? true,
+      reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
+      ...(options.setupFiles ? { setupFiles: options.setupFiles } : {}),
+      ...(options.globalSetup ? { globalSetup: options.globalSetup } : {}),
+    },
+  });
+}
