@@ -1,0 +1,21 @@
+/** What a driver can do on this host. The server turns what is missing into the documented error. */
+export interface Capabilities {
+  /** `none`: instances are plain processes of the host. `container`: own namespaces, cgroup and root. */
+  isolation: 'none' | 'container' | 'vm';
+  /** Whether CPU, memory and process-count limits are enforced. */
+  limits: boolean;
+  /** Whether `limits.diskMiB` is enforced. */
+  diskLimit: boolean;
+  /** Whether memory can be stored in a checkpoint and restored from it, any number of times. */
+  memorySnapshot: boolean;
+  /** Whether host directories can be mounted into an instance. */
+  mounts: boolean;
+  /** Whether `network.egress: 'none'` is enforced, and the host and private ranges are out of reach. */
+  networkIsolation: boolean;
+  /** Whether layers hold a whole root file system (`rootfs`) or only the instance's home directory (`home`). */
+  layers: 'rootfs' | 'home';
+  /** Whether several operating-system users exist inside an instance. */
+  users: boolean;
+  /** Why something above is false: sentences for the operator, shown at start and by the doctor. */
+  reasons: string[];
+}

@@ -1,0 +1,93 @@
+import type { Readable } from 'node:stream';
+import type { Capabilities } from './capabilities.js';
+import type { Instance, InstanceRecord, InstanceSpec, LayerInfo } from './instance.js';
+
+export interface CreateOptions {
+  /** Chosen by the caller: `[a-z0-9]{1,32}`, unique among living instances. It is also the host name inside. */
+  id: string;
+  spec: InstanceSpec;
+  /** Aborting undoes what was made so far. */
+  signal?: AbortSignal;
+}
+
+export interface RestoreOptions extends CreateOptions {
+  /** Layers in `spec` are ignored: the checkpoint has its own. */
+  checkpointId: string;
+  /** True: programs go on from memory. False: boot afresh on the stored file system. */
+  memory: boolean;
+}
+
+/** Layers of file systems, stored by the driver. */
+export interface Layers {
+  /** Makes a layer of a tar stream (a whole root file system, or files to put on top). @throws {DriverError} `invalid_archive` */
+  importTar(tar: Readable, options?: { signal?: AbortSignal }): Promise<LayerInfo>;
+  list(): Promise<LayerInfo[]>;
+  /** @throws {DriverError} `busy` while an instance or checkpoint stands on it. */
+  delete(id: string): Promise<void>;
+}
+
+/** A kind of instance to keep ready. */
+export interface PoolRequest {
+  /** Layers, limits, network and mounts decide what fits; labels do not. */
+  spec: InstanceSpec;
+  /** How many to keep booted and frozen, >= 0. */
+  size: number;
+}
+
+/**
+ * Makes, finds and ends instances.
+ *
+ * A driver owns its data directory and everything it labelled on the host. The server and its instances need not share
+ * a host: all contact goes through {@link Instance.dial}.
+ */
+export interface Driver {
+  readonly name: string;
+  readonly capabilities: Capabilities;
+  /** What an operator should know: which tools are used, what is missing. One line. */
+  readonly summary: string;
+  /**
+   * Makes an instance whose daemon answers `GET /health`. From the pool when one fits, else by booting one.
+   * @throws {DriverError} `no_capacity`, `invalid_spec`, `create_failed`.
+   */
+  create(options: CreateOptions): Promise<Instance>;
+  /** Makes an instance of a checkpoint. The same checkpoint may be restored any number of times, side by side. */
+  restore(options: RestoreOptions): Promise<Instance>;
+  /** Living (or dead, not yet destroyed) instances of this driver's data directory, pooled ones not among them. */
+  list(): Promise<InstanceRecord[]>;
+  /** Takes hold of an instance that an earlier process of the server made. Undefined: there is none, or it is dead. */
+  adopt(id: string): Promise<Instance | undefined>;
+  /** Removes whatever of this data directory no living instance, checkpoint or layer owns. Names what it removed. */
+  reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]>;
+  listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]>;
+  /** Repeating it is fine. */
+  deleteCheckpoint(checkpointId: string): Promise<void>;
+  readonly layers: Layers;
+  /** Replaces the wishes for the warm pool. It fills in the background. */
+  setPool(requests: PoolRequest[]): void;
+  /** Settles once the pool is as full as wished (or cannot be). */
+  poolReady(): Promise<void>;
+  /** Stops the pool and lets go of everything; instances go on running and can be adopted. */
+  close(options?: { destroyInstances?: boolean }): Promise<void>;
+}
+
+/** How to start the daemon inside an instance. */
+export interface DaemonProgram {
+  /** Absolute path of the bundled daemon (one CommonJS file; native add-ons beside it). */
+  entry: string;
+  /** Directory with everything the daemon needs; bound read-only into the instance. */
+  directory: string;
+}
+
+export interface DriverOptions {
+  /** Absolute path; created with mode 0700. One driver at a time. */
+  dataDir: string;
+  daemon: DaemonProgram;
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  now?: () => number;
+  /** One line for the operator's log. Never holds secrets. */
+  log?: (
+    level: 'debug' | 'info' | 'warn' | 'error',
+    message: string,
+    fields?: Record<string, unknown>,
+  ) => void;
+}

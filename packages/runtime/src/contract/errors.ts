@@ -1,0 +1,36 @@
+/** Why a driver refused or failed. */
+export type DriverErrorCode =
+  | 'unsupported'
+  | 'invalid_spec'
+  | 'invalid_archive'
+  | 'no_capacity'
+  | 'create_failed'
+  | 'restore_failed'
+  | 'undumpable'
+  | 'storage_full'
+  | 'busy'
+  | 'not_found'
+  | 'instance_gone'
+  | 'port_closed'
+  | 'timeout';
+
+const BRAND = Symbol.for('@svc/runtime/DriverError');
+
+/** What a driver throws. `message` is fit for an end user; host paths and details stand in `detail` for the operator's log. */
+export class DriverError extends Error {
+  override readonly name = 'DriverError';
+  readonly code: DriverErrorCode;
+  readonly detail: string | undefined;
+  readonly [BRAND] = true;
+
+  constructor(code: DriverErrorCode, message: string, options?: { cause?: unknown; detail?: string }) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.detail = options?.detail;
+  }
+
+  /** Tells a driver's error from others, across copies of this package. */
+  static is(error: unknown): error is DriverError {
+    return typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true;
+  }
+}

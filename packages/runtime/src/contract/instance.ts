@@ -1,0 +1,123 @@
+import type { Duplex } from 'node:stream';
+
+/** Limits of one instance. An absent one is not limited. */
+export interface InstanceLimits {
+  /** CPU cores, >= 0.1. */
+  cpuCount?: number;
+  /** MiB, >= 64. */
+  memoryMiB?: number;
+  /** MiB that may be written on top of the layers. */
+  diskMiB?: number;
+  /** Processes and threads at once. */
+  pids?: number;
+}
+
+/** A host directory that appears inside the instance. */
+export interface InstanceMount {
+  /** Absolute path on the host; must exist. */
+  source: string;
+  /** Absolute path inside; created when missing. */
+  target: string;
+  readOnly?: boolean;
+}
+
+export interface InstanceNetwork {
+  /** `internet`: everything but the host's own services, private ranges and metadata addresses. `none`: nothing. */
+  egress: 'internet' | 'none';
+}
+
+/** What an instance is made of. */
+export interface InstanceSpec {
+  /** Layers from the lowest up, ids from {@link Layers}. Empty: the driver's base. */
+  layers: string[];
+  limits: InstanceLimits;
+  network: InstanceNetwork;
+  mounts: InstanceMount[];
+  /** Free text kept with the instance and given back by `list`; the server finds its own by it. At most 4 KiB. */
+  labels: Record<string, string>;
+}
+
+/** What is known of an instance without talking to it. */
+export interface InstanceRecord {
+  id: string;
+  state: 'running' | 'frozen' | 'dead';
+  labels: Record<string, string>;
+  /** When it was made, ms since the epoch. */
+  createdAtMs: number;
+}
+
+/** One reading of what an instance uses. Bytes unless said otherwise. */
+export interface InstanceStats {
+  /** CPU time used since the start, microseconds. */
+  cpuUsageUs: number;
+  cpuCount: number;
+  memoryBytes: number;
+  memoryLimitBytes: number;
+  memoryCacheBytes: number;
+  diskUsedBytes: number;
+  diskLimitBytes: number;
+  pids: number;
+}
+
+export interface CheckpointOptions {
+  /** Name of the checkpoint, chosen by the caller: `[a-z0-9-]{1,64}`, unique in the driver. */
+  checkpointId: string;
+  /** Store memory too, so that programs go on after a restore. False: only the file system. */
+  memory: boolean;
+  /** `continue`: the instance runs on, briefly frozen. `destroy`: it ends once the checkpoint is durable. */
+  then: 'continue' | 'destroy';
+  signal?: AbortSignal;
+}
+
+export interface Checkpoint {
+  id: string;
+  memory: boolean;
+  /** Bytes on disk, memory image and file system together; what is shared copy-on-write counts once. */
+  sizeBytes: number;
+  /** How long the instance stood still, ms. */
+  frozenMs: number;
+}
+
+/**
+ * One running (or frozen) isolated place with the daemon in it.
+ *
+ * Every method may be called by several callers at once; those that change state run one after another.
+ */
+export interface Instance {
+  readonly id: string;
+  readonly labels: Record<string, string>;
+  /**
+   * Opens a TCP connection to a port inside, listeners on loopback included. Port 49983 is always the daemon,
+   * wherever it really listens.
+   * @throws {DriverError} `port_closed` when nothing listens; `instance_gone` when the instance ended.
+   */
+  dial(port: number, options?: { signal?: AbortSignal }): Promise<Duplex>;
+  /** Stops every process where it stands. Memory stays in RAM. A second call does nothing. */
+  freeze(): Promise<void>;
+  /** Lets a frozen instance go on. On a running one does nothing. */
+  thaw(): Promise<void>;
+  stats(): Promise<InstanceStats>;
+  /**
+   * Stores the instance's file system, and its memory when asked.
+   * @throws {DriverError} `unsupported` without the capability; `undumpable` with what could not be stored (the instance
+   * runs on); `busy`, `storage_full`, `instance_gone`.
+   */
+  checkpoint(options: CheckpointOptions): Promise<Checkpoint>;
+  /** Stores what was written on top of the layers as one more layer and gives its id. The instance goes on. */
+  commitLayer(): Promise<LayerInfo>;
+  /** Ends every process and frees everything. Repeating it is fine. */
+  destroy(): Promise<void>;
+  /** Settles when the instance's first process ended for whatever reason. Never rejects. */
+  readonly ended: Promise<InstanceEnd>;
+}
+
+export interface InstanceEnd {
+  /** `destroyed` by a call, `exited` by itself, `oom` by the memory limit. */
+  reason: 'destroyed' | 'exited' | 'oom';
+}
+
+export interface LayerInfo {
+  id: string;
+  /** Bytes on disk. */
+  sizeBytes: number;
+}
