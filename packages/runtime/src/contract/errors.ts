@@ -23,7 +23,11 @@ export class DriverError extends Error {
   readonly detail: string | undefined;
   readonly [BRAND] = true;
 
-  constructor(code: DriverErrorCode, message: string, options?: { cause?: unknown; detail?: string }) {
+  constructor(
+    code: DriverErrorCode,
+    message: string,
+    options?: { cause?: unknown; detail?: string | undefined },
+  ) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.detail = options?.detail;

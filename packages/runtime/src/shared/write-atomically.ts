@@ -1,0 +1,20 @@
+import { open, rename, rm } from 'node:fs/promises';
+import { randomId } from './instance-id.js';
+
+/** Writes a file so that a crash leaves the old content or the new, never a part. Mode 0600. */
+export async function writeAtomically(path: string, content: string): Promise<void> {
+  const draft = `${path}.${randomId()}.tmp`;
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
