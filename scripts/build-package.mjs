@@ -1,0 +1,123 @@
+#!/usr/bin/env node
+// Builds the package in the working directory from its own `exports` and `imports` maps.
+//
+// Every target with an `@svc/source` condition is an entry. TypeScript entries become ESM in dist/esm (code shared by
+// entries in common chunks) and, where the map has a `require` branch, CommonJS in dist/cjs. JSON entries are copied.
+// Declarations come from tsc and serve both module systems.
+//
+// Dependencies stay imports. `"svcBuild": { "bundle": ["name", "@scope/*"] }` in package.json pulls the named ones in.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { build } from 'esbuild';
+
+const root = process.cwd();
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const bundled = manifest.svcBuild?.bundle ?? [];
+
+/** What a conditional target means under the given conditions, as Node resolves it; undefined when nothing matches. */
+function resolveTarget(target, conditions) {
+  if (typeof target === 'string') return target;
+  for (const [condition, inner] of Object.entries(target ?? {})) {
+    if (condition !== 'default' && !conditions.includes(condition)) continue;
+    const found = resolveTarget(inner, conditions);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Conditions that the maps tell apart besides those of module systems: a platform such as `node`, or none. */
+const platforms = [['node'], ['browser'], ['deno'], ['bun'], ['workerd'], []];
+
+function collectEntries() {
+  const entries = new Map();
+  for (const target of [...Object.values(manifest.exports ?? {}), ...Object.values(manifest.imports ?? {})]) {
+    if (typeof target === 'string') continue;
+    for (const platform of platforms) {
+      const source = resolveTarget(target, ['@svc/source', ...platform]);
+      const esm = resolveTarget(target, ['import', ...platform]);
+      const cjs = resolveTarget(target, ['require', ...platform]);
+      if (source?.includes('/src/')) entries.set(source, { source, esm, cjs });
+    }
+  }
+  return [...entries.values()];
+}
+
+const isBundled = (specifier) =>
+  bundled.some((name) =>
+    name.endsWith('/*')
+      ? specifier.startsWith(name.slice(0, -1))
+      : specifier === name || specifier.startsWith(`${name}/`),
+  );
+
+/** Leaves `#internal` names to the runtime, so that the `imports` map decides there, and dependencies to npm. */
+const externals = {
+  name: 'externals',
+  setup(esbuild) {
+    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === 'entry-point' || isBundled(path) ? undefined : { path, external: true },
+    );
+  },
+};
+
+function entryPoints(entries, kind, directory) {
+  return entries
+    .filter((entry) => entry[kind]?.startsWith(`./${directory}/`))
+    .map((entry) => ({
+      in: resolve(root, entry.source),
+      out: relative(join(root, directory), resolve(root, entry[kind])).replace(/\.[cm]?js$/, ''),
+    }));
+}
+
+const common = {
+  bundle: true,
+  platform: 'neutral',
+  mainFields: ['module', 'main'],
+  target: 'es2022',
+  conditions: ['import', 'node'],
+  absWorkingDir: root,
+  plugins: [externals],
+  legalComments: 'none',
+  logLevel: 'warning',
+};
+
+const entries = collectEntries();
+const scripts = entries.filter((entry) => !entry.source.endsWith('.json'));
+const esm = entryPoints(scripts, 'esm', 'dist/esm');
+const cjs = entryPoints(scripts, 'cjs', 'dist/cjs');
+const stale = scripts.filter((entry) => !entry.esm?.startsWith('./dist/esm/'));
+if (stale.length > 0) throw new Error(`No dist/esm target for ${stale.map((entry) => entry.source).join(', ')}`);
+
+rmSync(join(root, 'dist'), { recursive: true, force: true });
+await build({
+  ...common,
+  entryPoints: esm,
+  outdir: 'dist/esm',
+  format: 'esm',
+  splitting: true,
+  chunkNames: 'chunks/[name]-[hash]',
+});
+if (cjs.length > 0) {
+  await build({ ...common, entryPoints: cjs, outdir: 'dist/cjs', format: 'cjs' });
+  writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
+}
+
+for (const { source, esm: target } of entries.filter((entry) => entry.source.endsWith('.json'))) {
+  mkdirSync(dirname(resolve(root, target)), { recursive: true });
+  cpSync(resolve(root, source), resolve(root, target));
+}
+
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+const declarations = ['-p', 'tsconfig.build.json', '--declaration', '--emitDeclarationOnly', '--outDir', 'dist/esm'];
+try {
+  execFileSync(process.execPath, [tsc, ...declarations], { cwd: root, stdio: 'inherit' });
+} catch {
+  process.exit(1);
+}
+if (cjs.length > 0) {
+  cpSync(join(root, 'dist/esm'), join(root, 'dist/cjs'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('.js') && !path.includes('/chunks'),
+  });
+}
