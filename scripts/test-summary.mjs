@@ -1,0 +1,52 @@
+// Adds up what each package's tests left in test-results.json, names what failed, and prints the closing line.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const option = (name) => Number(process.argv[process.argv.indexOf(name) + 1] ?? 0);
+const checksFailed = option('--checks-failed');
+const runnerFailed = option('--runner-failed');
+
+const folders = [...readdirSync('packages').map((name) => join('packages', name)), 'examples'];
+const total = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
+const missing = [];
+
+console.log('\n== Summary');
+for (const folder of folders) {
+  if (!existsSync(join(folder, 'vitest.config.ts'))) continue;
+  const file = join(folder, 'test-results.json');
+  if (!existsSync(file)) {
+    missing.push(folder);
+    continue;
+  }
+  const results = JSON.parse(readFileSync(file, 'utf8'));
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const suite of results.testResults) {
+    for (const test of suite.assertionResults) {
+      if (test.status === 'passed') counts.passed++;
+      else if (test.status === 'failed') {
+        counts.failed++;
+        failures.push(`${folder}: ${test.fullName}`);
+      } else counts.skipped++;
+    }
+    // A file that broke before its first test has no failed test to count.
+    if (suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed')) {
+      counts.failed++;
+      failures.push(`${folder}: ${suite.name}: ${String(suite.message).split('\n')[0]}`);
+    }
+  }
+  console.log(
+    `${folder.padEnd(24)} ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
+  );
+  for (const key of Object.keys(total)) total[key] += counts[key];
+}
+
+for (const folder of missing) failures.push(`${folder}: left no results: its test run broke`);
+if (checksFailed > 0) failures.push(`${checksFailed} of the checks before the tests (see above)`);
+if (runnerFailed && failures.length === 0) failures.push('the test runner itself (see above)');
+total.failed += missing.length + checksFailed;
+if (failures.length > 0 && total.failed === 0) total.failed = 1;
+
+if (failures.length > 0) console.log(`\nFailed:\n${failures.map((line) => `  ${line}`).join('\n')}`);
+console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+process.exitCode = total.failed > 0 ? 1 : 0;

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs every check and every test, and ends with one line: N passed, N failed, N skipped.
+# Tests that need root or a kernel feature run for real where they can and say why where they cannot.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+scripts/setup.sh --for tests || exit 1
+
+failures=0
+check() {
+  printf '\n== %s\n' "$1"
+  shift
+  "$@" || { failures=$((failures + 1)); printf '!! failed: %s\n' "$*"; }
+}
+
+turbo() { node_modules/.bin/turbo run "$@"; }
+
+check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
+check "Types" turbo typecheck --output-logs=errors-only --concurrency=2
+check "Imports, specifications, generated code" node scripts/check-all.mjs
+
+# PostgreSQL for the tests of the second storage dialect; without it those tests say that they are skipped.
+if postgres_url=$(scripts/postgres.sh start); then
+  export SVC_TEST_POSTGRES_URL=$postgres_url
+  trap 'scripts/postgres.sh stop' EXIT
+else
+  echo "PostgreSQL could not be started: its tests are skipped."
+fi
+
+# One package after the other: on two cores, real servers and real sandboxes side by side would test the machine.
+find packages examples -maxdepth 2 -name test-results.json -delete
+printf '\n== Tests\n'
+turbo test --concurrency=1 --continue --output-logs=full --log-order=stream || tests_failed=1
+
+node scripts/test-summary.mjs --checks-failed "$failures" --runner-failed "${tests_failed:-0}"
