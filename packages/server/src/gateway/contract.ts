@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/**
+ * What the gateway needs to know about one sandbox in order to send a request into it.
+ * It is asked for afresh for every request; it must be cheap (no disk).
+ */
+export interface Route {
+  sandboxId: string;
+  /** `transition`: pausing, snapshotting, resuming; the request waits until that is over. */
+  state: 'running' | 'paused' | 'transition';
+  /**
+   * Names the running instance (for example the driver's instance id plus a counter of resumes). Kept-alive
+   * connections are reused only under the same value, so it has to change at each resume or restore.
+   */
+  instanceKey: string;
+  /**
+   * Opens a connection to a TCP port of the sandbox, loopback listeners included. Rejects when nothing listens.
+   * The gateway retries within its budget; the caller owns (and destroys) the stream.
+   */
+  dial(port: number, signal: AbortSignal): Promise<Duplex>;
+  /** Whether the token opens the daemon. Absent: the sandbox has no access token. Compare in constant time. */
+  accessTokenMatches?: ((token: string | undefined) => boolean) | undefined;
+  /** False: every port but the daemon's needs the traffic token. */
+  allowPublicTraffic: boolean;
+  /** Whether the token opens ports with private ingress. Compare in constant time (`sameSecret`). */
+  trafficTokenMatches(token: string | undefined): boolean;
+  /** Host that the service inside sees, `${PORT}` replaced. Absent: the host that the client sent. */
+  maskRequestHost?: string | undefined;
+  /** Ports that speak TLS. Their certificate is not verified. */
+  httpsPorts: readonly number[];
+  /** Whether a request wakes the paused sandbox: enabled, and a snapshot with memory is stored. */
+  autoResume: { enabled: boolean };
+}
+
+/** What the client showed when its request woke a sandbox. The gateway has checked it against the route already. */
+export interface ResumeCredentials {
+  port: number;
+  accessToken: string | undefined;
+  trafficAccessToken: string | undefined;
+}
+
+/** How an attempt to wake a paused sandbox ended. Messages are shown to the client. */
+export type ResumeOutcome =
+  | { kind: 'running'; route: Route }
+  /** Killed meanwhile. Answered like an unknown sandbox. */
+  | { kind: 'gone' }
+  /** Blocked team, and the like. 403. */
+  | { kind: 'refused'; message: string }
+  /** Too many running sandboxes. 429. */
+  | { kind: 'limited'; message: string }
+  /** Another operation has the sandbox. The gateway waits for it and starts over. */
+  | { kind: 'transition' };
+
+/** A pino-like log. The gateway never hands it tokens, header values or query strings. */
+export interface GatewayLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface GatewayConfig {
+  /** Hosts (no port) of `{sandbox_url}` on which routing headers are required. Default none. */
+  sandboxHosts?: readonly string[];
+  /** Brands whose routing headers are understood besides `Svc-`, for example `['Acme-']`. Default none. */
+  headerPrefixes?: readonly string[];
+  /** Port of the daemon as clients name it. Default 49983. */
+  daemonPort?: number;
+  /** Requests and upgraded connections that one sandbox may have open at once. Default 1000. */
+  connectionLimitPerSandbox?: number;
+  /** Time for all tries of one dial, ms. Default 1000. */
+  dialBudgetMs?: number;
+  /** How long a request waits for a sandbox in transition, ms. Default 60 000. */
+  transitionWaitMs?: number;
+  /** How long an unused connection to the daemon is kept, ms. Default 620 000 (the daemon keeps it 640 s). */
+  daemonIdleMs?: number;
+  /** How long an unused connection to any other port is kept, ms. Default 4000 (many servers close after 5 s). */
+  serviceIdleMs?: number;
+  /** How long a client may take to fetch what is left of a stream that was ended, ms. Default 30 000. */
+  drainMs?: number;
+}
+
+export interface GatewayDeps {
+  /** The sandbox, or undefined when it is unknown or killed. */
+  findRoute(sandboxId: string): Promise<Route | undefined> | Route | undefined;
+  /** Wakes a paused sandbox; resolves once its daemon is healthy. Called once at a time for one sandbox. */
+  resume(sandboxId: string, credentials: ResumeCredentials): Promise<ResumeOutcome>;
+  /** Resolves when the sandbox is no longer in transition. Default: `findRoute` is asked again every 50 ms. */
+  settled?: ((sandboxId: string, signal: AbortSignal) => Promise<void>) | undefined;
+  config?: GatewayConfig;
+  /** Default: nothing is logged. */
+  log?: GatewayLog;
+  /** Clock for durations, ms. Default `performance.now`. */
+  now?: () => number;
+}
+
+/** Why the gateway answered by itself. Key of `stats.refusals`. */
+export type RefusalReason =
+  | 'missing_header'
+  | 'invalid_host'
+  | 'invalid_sandbox_id'
+  | 'invalid_port'
+  | 'bad_request'
+  | 'method_refused'
+  | 'internal_route'
+  | 'sandbox_not_found'
+  | 'port_closed'
+  | 'transition'
+  | 'resume_refused'
+  | 'resume_limited'
+  | 'connection_limit'
+  | 'private_ingress'
+  | 'access_token'
+  | 'sandbox_stopped'
+  | 'upstream_failed';
+
+/** Counters since start, and gauges named `open*` and `idle*`. */
+export interface GatewayStats {
+  requests: number;
+  upgrades: number;
+  openRequests: number;
+  openUpgrades: number;
+  refusals: Record<RefusalReason, number>;
+  /** Exchanges that the client left before their end. */
+  clientAborts: number;
+  /** Exchanges whose sandbox side broke after the response had begun. */
+  upstreamAborts: number;
+  /** Exchanges ended by `close`. */
+  closedExchanges: number;
+  autoResumes: number;
+  dials: number;
+  dialRetries: number;
+  dialFailures: number;
+  reusedConnections: number;
+  idleConnections: number;
+  requestBytes: number;
+  responseBytes: number;
+}
+
+/**
+ * The way into sandboxes at `{sandbox_url}`. Wire it to an HTTP server made with `gatewayServerOptions`:
+ * `request` -> handleRequest, `checkContinue` -> handleContinue, `upgrade` -> handleUpgrade, `connect` -> handleConnect.
+ */
+export interface Gateway {
+  /** True when the request is one for a sandbox by its host or headers; false lets the platform API have it (shared port). */
+  claims(req: IncomingMessage): boolean;
+  handleRequest(req: IncomingMessage, res: ServerResponse): void;
+  /** As handleRequest, for requests with `Expect: 100-continue`: the sandbox decides whether the body is sent. */
+  handleContinue(req: IncomingMessage, res: ServerResponse): void;
+  handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Refuses the CONNECT method. */
+  handleConnect(req: IncomingMessage, socket: Duplex): void;
+  /**
+   * Ends every open exchange of one sandbox (of all without an id) and forgets its kept-alive connections. Set the
+   * sandbox's state first, so that no new request slips in. Connections to the sandbox are gone when it returns; the
+   * promise resolves when clients have got their ends or after `drainMs`. Connect streams end with `unavailable`.
+   */
+  close(sandboxId?: string): Promise<void>;
+  readonly stats: GatewayStats;
+}

@@ -1,0 +1,11 @@
+export type {
+  Gateway,
+  GatewayConfig,
+  GatewayDeps,
+  GatewayLog,
+  GatewayStats,
+  RefusalReason,
+  ResumeCredentials,
+  ResumeOutcome,
+  Route,
+} from './contract.js';
