@@ -1,23 +1,7 @@
 import type { TokenStore } from './token/token-store.js';
+import type { Users } from './users/index.js';
 
-/** An account inside the sandbox. */
-export interface OsUser {
-  name: string;
-  uid: number;
-  /** Primary group. */
-  gid: number;
-  /** All groups, the primary one among them or not. */
-  groups: number[];
-  /** Absolute path. */
-  home: string;
-  /** Absolute path of the login shell. */
-  shell: string;
-}
-
-/** Finds accounts by name. */
-export interface Users {
-  find(name: string): Promise<OsUser | undefined>;
-}
+export type { OsUser, Users } from './users/index.js';
 
 /** What a request falls back on when it names no user or directory. */
 export interface Defaults {

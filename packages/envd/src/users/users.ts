@@ -11,8 +11,6 @@ export interface UsersOptions {
 
 /** The users of the operating system the daemon runs in. */
 export interface Users {
-  /** True where ownership is never changed, because the daemon has one user only. */
-  readonly single: boolean;
   /** The user of that name, or undefined when there is none. */
   find(name: string): Promise<OsUser | undefined>;
   /** Names for the numbers of files. Take it once per listing. */
@@ -30,7 +28,6 @@ export function createUsers(options: UsersOptions = {}): Users {
   const accounts = createAccountsCache(options.files ?? { passwd: '/etc/passwd', group: '/etc/group' });
   const single = options.singleUser && singleUserDirectory(options.singleUser.home);
   return {
-    single: single !== undefined,
     async find(name) {
       return single ? single(name) : (await accounts()).users.get(name);
     },

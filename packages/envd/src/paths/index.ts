@@ -1,0 +1,1 @@
+export { InvalidPathError, type PathBase, resolvePath } from './resolve-path.js';
