@@ -1,0 +1,21 @@
+import { join } from 'node:path';
+
+/** Where the driver keeps things below its data directory. */
+export interface Paths {
+  dataDir: string;
+  instances: string;
+  layers: string;
+  checkpoints: string;
+  /** Half-made things; whatever is here at a start is rubbish. */
+  drafts: string;
+}
+
+export function pathsOf(dataDir: string): Paths {
+  return {
+    dataDir,
+    instances: join(dataDir, 'instances'),
+    layers: join(dataDir, 'layers'),
+    checkpoints: join(dataDir, 'checkpoints'),
+    drafts: join(dataDir, 'drafts'),
+  };
+}

@@ -1,0 +1,97 @@
+import { pause } from '../shared/abort.js';
+import { type ProcessEntry, readEnvironment, readProcessTable } from './process-table.js';
+
+/** The variable that marks the daemon of an instance and, where the daemon passes it on, its commands. */
+export const MARKER = 'SVC_INSTANCE_HOME';
+
+/** What belongs to an instance is found by these. */
+export interface TreeRoot {
+  /** Absolute home directory: processes with it as `HOME` or in the marker belong to the instance. */
+  home: string;
+  /** The daemon, when it is known to live. */
+  daemonPid?: number | undefined;
+}
+
+/**
+ * Decides which processes belong to an instance: the daemon, whatever carries its mark, and all that descends from
+ * these or shares a session that one of them leads. Pure but for `environmentOf`.
+ */
+export function selectMembers(
+  table: ProcessEntry[],
+  root: TreeRoot,
+  environmentOf: (pid: number) => string[] = readEnvironment,
+  self: number = process.pid,
+): ProcessEntry[] {
+  const marks = [`HOME=${root.home}`, `${MARKER}=${root.home}`];
+  const members = new Set<number>();
+  for (const { pid } of table) {
+    if (pid === root.daemonPid || environmentOf(pid).some((entry) => marks.includes(entry))) members.add(pid);
+  }
+  members.delete(self);
+  for (let grew = members.size > 0; grew; ) {
+    grew = false;
+    for (const { pid, ppid, sid } of table) {
+      if (pid === self || pid === 1 || members.has(pid)) continue;
+      if (members.has(ppid) || members.has(sid)) {
+        members.add(pid);
+        grew = true;
+      }
+    }
+  }
+  return table.filter(({ pid }) => members.has(pid));
+}
+
+export function findMembers(root: TreeRoot): ProcessEntry[] {
+  return selectMembers(readProcessTable(), root);
+}
+
+/** A program that forks without end can outrun us this many times before we go on with what we have. */
+const STOP_ROUNDS = 50;
+
+/**
+ * Stops every process of the instance, parents first. Gives the pids that stood already: a job that the user stopped
+ * must not go on when the instance does.
+ */
+export function stopTree(root: TreeRoot): number[] {
+  const seen = new Set<number>();
+  const stoodBefore: number[] = [];
+  for (let round = 0; round < STOP_ROUNDS; round += 1) {
+    const fresh = findMembers(root).filter(({ pid }) => !seen.has(pid));
+    if (fresh.length === 0) break;
+    for (const { pid, stopped } of fresh.sort((a, b) => a.age - b.age)) {
+      seen.add(pid);
+      if (stopped) stoodBefore.push(pid);
+      else signalProcess(pid, 'SIGSTOP');
+    }
+  }
+  return stoodBefore;
+}
+
+/** Lets the instance's processes go on, children first, so that no shell finds a child of its own still stopped. */
+export function continueTree(root: TreeRoot, except: readonly number[]): void {
+  for (const { pid } of findMembers(root).sort((a, b) => b.age - a.age)) {
+    if (!except.includes(pid)) signalProcess(pid, 'SIGCONT');
+  }
+}
+
+/** Ends every process of the instance; settles when none is left. @throws {Error} when some survive `timeoutMs`. */
+export async function killTree(root: TreeRoot, timeoutMs = 10_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  stopTree(root);
+  for (let delayMs = 1; ; delayMs = Math.min(delayMs * 2, 50)) {
+    const members = findMembers(root);
+    if (members.length === 0) return;
+    for (const { pid } of members) signalProcess(pid, 'SIGKILL');
+    if (Date.now() > deadline) throw new Error(`${members.length} processes of the instance cannot be ended`);
+    await pause(delayMs);
+  }
+}
+
+/** False when the process is gone. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,33 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeTree } from './file-sets.js';
+import type { Paths } from './paths.js';
+import { readEnvironment, readProcessTable } from './process-table.js';
+import { killTree, MARKER } from './process-tree.js';
+
+/** Removes every instance directory and process but those of `keptSlots`. Names what it removed. */
+export async function reapRemains(paths: Paths, keptSlots: ReadonlySet<string>): Promise<string[]> {
+  const removed: string[] = [];
+  const onDisk = await readdir(paths.instances);
+  const slots = new Set([...onDisk, ...runningSlots(paths.instances)]);
+  for (const slot of slots) {
+    if (keptSlots.has(slot)) continue;
+    const directory = join(paths.instances, slot);
+    await killTree({ home: join(directory, 'home') });
+    await removeTree(directory);
+    removed.push(`remains of instance in ${slot}`);
+  }
+  return removed;
+}
+
+/** Slots that living processes say they belong to, whether or not the directory is still there. */
+function runningSlots(instances: string): string[] {
+  const mark = new RegExp(`^(?:HOME|${MARKER})=${escapeForRegExp(instances)}/([a-z0-9]+)/home$`);
+  return readProcessTable().flatMap(({ pid }) =>
+    readEnvironment(pid).flatMap((entry) => mark.exec(entry)?.[1] ?? []),
+  );
+}
+
+function escapeForRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

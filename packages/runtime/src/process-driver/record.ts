@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isSameProcess } from '../shared/process-identity.js';
+import { writeAtomically } from '../shared/write-atomically.js';
+
+/** What is kept of an instance on disk, in `instances/<slot>/record.json`. */
+export interface StoredInstance {
+  /** Name of the directory. It stays when a pooled instance gets its id. */
+  slot: string;
+  id: string;
+  /** `making`: not yet handed out, whether half-made or pooled. Nobody's after a crash. */
+  phase: 'making' | 'ready';
+  labels: Record<string, string>;
+  layers: string[];
+  createdAtMs: number;
+  frozen: boolean;
+  /** Processes that stood on their own when the instance was frozen. */
+  stoodBefore: number[];
+  daemon?: { pid: number; start: string; port: number };
+}
+
+const FILE = 'record.json';
+
+export function writeRecord(directory: string, record: StoredInstance): Promise<void> {
+  return writeAtomically(join(directory, FILE), JSON.stringify(record));
+}
+
+/** Undefined when there is none, or none that can be read. */
+export async function readRecord(directory: string): Promise<StoredInstance | undefined> {
+  try {
+    return JSON.parse(await readFile(join(directory, FILE), 'utf8')) as StoredInstance;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isAlive(record: StoredInstance): boolean {
+  return record.daemon !== undefined && isSameProcess(record.daemon.pid, record.daemon.start);
+}

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+
+const OUTPUT_LIMIT_BYTES = 1024 * 1024;
+
+export interface ProgramResult {
+  /** -1 when a signal ended it. */
+  exitCode: number;
+  stdout: string;
+  /** At most 1 MiB of each stream is kept. */
+  stderr: string;
+}
+
+export interface ProgramOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** Fed to the program; nothing when absent. */
+  stdin?: Readable;
+  /** Ends the program and rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Runs a program to its end, without a shell. Rejects when it cannot be started; a bad exit is a result. */
+export function runProgram(
+  command: string,
+  args: string[],
+  options: ProgramOptions = {},
+): Promise<ProgramResult> {
+  return new Promise((resolve, reject) => {
+    if (options.signal?.aborted) return reject(options.signal.reason);
+    const child = spawn(command, args, {
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      env: { ...(options.env ?? process.env), LC_ALL: 'C' },
+      stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    const onAbort = () => child.kill('SIGKILL');
+    options.signal?.addEventListener('abort', onAbort, { once: true });
+    const stdout = collect(child.stdout!);
+    const stderr = collect(child.stderr!);
+    let inputError: Error | undefined;
+    if (options.stdin !== undefined && child.stdin !== null) {
+      const { stdin } = options;
+      stdin.on('error', (error) => {
+        inputError = error;
+        child.kill('SIGKILL');
+      });
+      // The program may stop reading early; its exit code tells why.
+      child.stdin.on('error', () => stdin.resume());
+      stdin.pipe(child.stdin);
+    }
+    child.on('error', (error) => {
+      options.signal?.removeEventListener('abort', onAbort);
+      reject(error);
+    });
+    child.on('close', (code) => {
+      options.signal?.removeEventListener('abort', onAbort);
+      if (options.signal?.aborted) reject(options.signal.reason);
+      else if (inputError !== undefined) reject(inputError);
+      else resolve({ exitCode: code ?? -1, stdout: stdout(), stderr: stderr() });
+    });
+  });
+}
+
+function collect(stream: Readable): () => string {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (size < OUTPUT_LIMIT_BYTES) chunks.push(chunk);
+    size += chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString('utf8');
+}
