@@ -1,0 +1,59 @@
+import { type Client as ConnectClient, createClient, type Transport } from '@connectrpc/connect';
+import type { Client as HttpClient } from 'openapi-fetch';
+import { type DaemonFeatures, parseDaemonFeatures } from './features.js';
+import type { paths } from './gen/daemon.js';
+import { Filesystem } from './gen/filesystem/filesystem_pb.js';
+import { createOpenapiClient, type FetchLike } from './gen/openapi-client.js';
+import { Process } from './gen/process/process_pb.js';
+import { type DaemonAddress, daemonHeaders } from './headers.js';
+import { createDefaultTransport } from './transport/default-transport.js';
+import { createFetchTransport } from './transport/fetch-transport.js';
+import { withHeaders } from './transport/with-headers.js';
+
+export interface DaemonClientOptions extends DaemonAddress {
+  /** Address through which the sandbox is reached, such as the routing proxy's. */
+  baseUrl: string;
+  /** The daemon's version as the platform reports it. Default: the newest. */
+  envdVersion?: string | undefined;
+  /** Sends every request, RPCs included unless `transport` is given. Default: the platform's own client. */
+  fetch?: FetchLike | undefined;
+  /** Sent with every request; headers of one call win. */
+  headers?: Record<string, string | undefined> | undefined;
+  /** Carries the RPCs. Default: Node's HTTP client in Node, `fetch` elsewhere and where `fetch` is given. */
+  transport?: Transport | undefined;
+}
+
+export interface DaemonClient {
+  /** Programs of the sandbox. */
+  readonly process: ConnectClient<typeof Process>;
+  /** Files of the sandbox. */
+  readonly filesystem: ConnectClient<typeof Filesystem>;
+  /** Plain HTTP routes: contents of files, health, metrics, environment. */
+  readonly http: HttpClient<paths>;
+  /** What this daemon's version can do. */
+  readonly features: DaemonFeatures;
+}
+
+/**
+ * Makes typed clients of one sandbox's daemon. They add the headers that choose and open the sandbox and nothing else:
+ * no retries, no deadlines, no errors of their own. Nothing is sent before the first call.
+ */
+export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
+  const { baseUrl, fetch } = options;
+  const headers = { ...daemonHeaders(options), ...options.headers };
+  const transport = withHeaders(options.transport ?? transportOf(baseUrl, fetch), headers);
+  return {
+    process: createClient(Process, transport),
+    filesystem: createClient(Filesystem, transport),
+    http: createOpenapiClient<paths>({ baseUrl, fetch, headers }),
+    features: parseDaemonFeatures(options.envdVersion),
+  };
+}
+
+function transportOf(baseUrl: string, fetch: FetchLike | undefined): Transport {
+  if (!fetch) return createDefaultTransport({ baseUrl });
+  return createFetchTransport({
+    baseUrl,
+    fetch: (url, init) => fetch(new Request(url, init), init.signal ? { signal: init.signal } : undefined),
+  });
+}

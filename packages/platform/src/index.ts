@@ -1,0 +1,25 @@
+export type { FetchLike } from './gen/openapi-client.js';
+export { serializePath } from './gen/path-guard.js';
+export type { components, operations, paths, webhooks } from './gen/platform.js';
+export { platformOperations } from './gen/platform-operations.js';
+// The schemas' friendly names are a generated table of contents of their own: a new schema needs no edit here.
+export type * from './gen/platform-schemas.js';
+export type {
+  components as volumesComponents,
+  operations as volumesOperationTypes,
+  paths as volumesPaths,
+} from './gen/volumes.js';
+export { volumesOperations } from './gen/volumes-operations.js';
+export type * from './gen/volumes-schemas.js';
+export { encodeMetadataFilter } from './metadata-filter.js';
+export type {
+  BodyOf,
+  FailureOf,
+  HeadersOf,
+  OperationId,
+  PathOf,
+  QueryOf,
+  SuccessOf,
+} from './operation-types.js';
+export { createPlatformClient, type PlatformClient, type PlatformClientOptions } from './platform-client.js';
+export { createVolumesClient, type VolumesClient, type VolumesClientOptions } from './volumes-client.js';

@@ -1,0 +1,35 @@
+// Everything under packages/*/src/gen, as a value: nothing here writes into the tree.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleDocument, documents } from './documents.mjs';
+import { openapiFiles } from './openapi.mjs';
+import { protoFiles } from './proto.mjs';
+import { header } from './provenance.mjs';
+import { repository } from './run.mjs';
+
+export const targets = ['platform', 'daemon'];
+export const outputOf = (target) => `packages/${target}/src/gen`;
+
+/**
+ * Generates one package's files: path below its `src/gen` to content.
+ * `root` holds `spec/` and `proto/`; it is another folder only in tests.
+ */
+export async function generate(target, root = repository) {
+  const files = {};
+  for (const document of documents.filter((entry) => entry.package === target)) {
+    Object.assign(files, await openapiFiles(document, bundleDocument(document, join(root, 'spec'))));
+  }
+  if (target === 'daemon') Object.assign(files, protoFiles(join(root, 'proto')));
+  return Object.assign(files, sharedFiles());
+}
+
+/** Source that both packages need and neither may import from the other: one original, one copy in each. */
+function sharedFiles() {
+  const directory = join(repository, 'scripts/templates');
+  return Object.fromEntries(
+    readdirSync(directory).map((name) => {
+      const text = readFileSync(join(directory, name), 'utf8');
+      return [name, header(`scripts/templates/${name}`, text) + text];
+    }),
+  );
+}
