@@ -6,7 +6,10 @@ import type { EnvdContext, OsUser } from '../context.js';
  *
  * @throws ConnectError `unauthenticated` when the account does not exist or the header is unreadable.
  */
-export async function requestUser(context: EnvdContext, authorization: string | null | undefined): Promise<OsUser> {
+export async function requestUser(
+  context: EnvdContext,
+  authorization: string | null | undefined,
+): Promise<OsUser> {
   const name = basicUserName(authorization) ?? context.defaults.user;
   const user = await context.users.find(name);
   if (!user) throw new ConnectError(`unknown user ${JSON.stringify(name)}`, Code.Unauthenticated);

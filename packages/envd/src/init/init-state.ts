@@ -1,0 +1,34 @@
+import type { EnvdContext } from '../context.js';
+import type { InitRequest } from './wire.js';
+
+/** What the daemon can change in the system around it. */
+export interface InitSystem {
+  setHostname(name: string): Promise<void>;
+}
+
+/** Remembers what was accepted last. */
+export interface InitState {
+  /** Milliseconds since 1970 of the newest request so far. */
+  acceptedAt: number | undefined;
+}
+
+/**
+ * Applies a request of the platform: only given fields change; one that is older than the last accepted changes nothing.
+ * The caller has proved the token already.
+ */
+export async function applyInit(
+  context: EnvdContext,
+  state: InitState,
+  request: InitRequest,
+  system: InitSystem,
+): Promise<void> {
+  if (request.timestampMs !== undefined) {
+    if (state.acceptedAt !== undefined && request.timestampMs < state.acceptedAt) return;
+    state.acceptedAt = request.timestampMs;
+  }
+  if (request.accessToken !== undefined) context.token.set(request.accessToken);
+  if (request.envVars !== undefined) context.envVars = request.envVars;
+  if (request.defaultUser !== undefined) context.defaults.user = request.defaultUser;
+  if (request.defaultWorkdir !== undefined) context.defaults.workdir = request.defaultWorkdir;
+  if (request.hostname !== undefined && !context.singleUser) await system.setHostname(request.hostname);
+}

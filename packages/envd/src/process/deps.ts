@@ -1,0 +1,14 @@
+import type { EnvdContext } from '../context.js';
+import type { LogRing } from '../log-ring/log-ring.js';
+import type { ProcessTable } from './process-table.js';
+
+/** What the Process service works with. */
+export interface ProcessDeps {
+  context: EnvdContext;
+  table: ProcessTable;
+  logs: LogRing;
+  /** The daemon's own PATH, which processes start with. */
+  daemonPath: string | undefined;
+  /** @throws Error when the kernel refuses. */
+  kill(pid: number, signal: NodeJS.Signals): void;
+}

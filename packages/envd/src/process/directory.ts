@@ -1,0 +1,53 @@
+import { realpath, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { OsUser } from '../context.js';
+
+/**
+ * The directory that a program starts in, absolute. Empty: the sandbox's default, else the home.
+ *
+ * @throws ConnectError `invalid_argument` when it is missing, no directory, or closed to the account.
+ */
+export async function resolveDirectory(
+  requested: string | undefined,
+  fallback: string | undefined,
+  user: OsUser,
+  singleUser: boolean,
+): Promise<string> {
+  const wanted = requested || fallback || user.home;
+  const path = fromHome(wanted, user.home);
+  const found = await stat(path).catch(() => undefined);
+  if (!found?.isDirectory()) {
+    throw new ConnectError(`working directory ${JSON.stringify(path)} does not exist`, Code.InvalidArgument);
+  }
+  if (!singleUser && user.uid !== 0 && !(await mayEnter(await realpath(path), user))) {
+    throw new ConnectError(
+      `working directory ${JSON.stringify(path)}: permission denied`,
+      Code.InvalidArgument,
+    );
+  }
+  return path;
+}
+
+function fromHome(path: string, home: string): string {
+  if (path === '~') return home;
+  if (path.startsWith('~/')) return resolve(home, path.slice(2));
+  if (path.startsWith('~')) {
+    throw new ConnectError(
+      `cannot resolve ${JSON.stringify(path)}: only ~ itself is known`,
+      Code.InvalidArgument,
+    );
+  }
+  return resolve(home, path);
+}
+
+// The runtime changes directory before it changes the account, so the kernel would not refuse.
+async function mayEnter(path: string, user: OsUser): Promise<boolean> {
+  for (let at = path; ; at = dirname(at)) {
+    const { mode, uid, gid } = await stat(at);
+    const bits =
+      uid === user.uid ? mode >> 6 : gid === user.gid || user.groups.includes(gid) ? mode >> 3 : mode;
+    if ((bits & 1) === 0) return false;
+    if (at === '/') return true;
+  }
+}

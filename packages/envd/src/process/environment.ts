@@ -1,0 +1,23 @@
+import type { OsUser } from '../context.js';
+
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/**
+ * The variables of a new process; later sources win: the daemon's PATH, the account, the sandbox's variables, the
+ * request's. Nothing else is inherited.
+ */
+export function processEnvironment(
+  user: OsUser,
+  sandbox: Readonly<Record<string, string>>,
+  request: Readonly<Record<string, string>>,
+  daemonPath: string | undefined,
+): Record<string, string> {
+  return {
+    PATH: daemonPath || DEFAULT_PATH,
+    HOME: user.home,
+    USER: user.name,
+    LOGNAME: user.name,
+    ...sandbox,
+    ...request,
+  };
+}

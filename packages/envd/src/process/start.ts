@@ -1,0 +1,118 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
+import { ProcessConfigSchema, type StartRequest, type StartResponseSchema } from '@svc/daemon/gen';
+import type { OsUser } from '../context.js';
+import { requestUser } from '../server/request-user.js';
+import type { ProcessDeps } from './deps.js';
+import { resolveDirectory } from './directory.js';
+import { processEnvironment } from './environment.js';
+import { eventStream } from './event-stream.js';
+import type { Program, ProgramEvents, ProgramSpec } from './program.js';
+import { RunningProcess } from './running-process.js';
+import { spawnWithPipes } from './spawn-pipes.js';
+
+type WireStart = MessageInitShape<typeof StartResponseSchema>;
+
+/** Starts a program and streams its events; see the RPC's description for the rules. */
+export async function* startProcess(
+  deps: ProcessDeps,
+  request: StartRequest,
+  context: HandlerContext,
+): AsyncGenerator<WireStart> {
+  const user = await requestUser(deps.context, context.requestHeader.get('authorization'));
+  const process = await launch(deps, request, user);
+  const subscription = process.subscribe();
+  const timeoutMs = context.timeoutMs();
+  let expired = false;
+  if (timeoutMs !== undefined) {
+    const timer = setTimeout(() => {
+      expired = true;
+      kill(deps, process);
+      subscription.close();
+    }, timeoutMs);
+    timer.unref();
+    process.whenEnded(() => clearTimeout(timer));
+  }
+  try {
+    for await (const event of eventStream(process.pid, subscription, context)) yield { event };
+  } finally {
+    // The library's own timer may be first to end the stream.
+    if (isDeadline(context.signal) && !process.end) kill(deps, process);
+  }
+  if (expired) throw new ConnectError('the time limit of the process is over', Code.DeadlineExceeded);
+}
+
+function isDeadline(signal: AbortSignal): boolean {
+  return (
+    signal.aborted && signal.reason instanceof ConnectError && signal.reason.code === Code.DeadlineExceeded
+  );
+}
+
+function kill(deps: ProcessDeps, process: RunningProcess): void {
+  try {
+    deps.kill(process.pid, 'SIGKILL');
+  } catch {
+    // It ended by itself a moment ago.
+  }
+  process.program.releaseOutput();
+}
+
+async function launch(deps: ProcessDeps, request: StartRequest, user: OsUser): Promise<RunningProcess> {
+  const config = request.process ?? create(ProcessConfigSchema);
+  const spec = await programSpec(deps, user, config);
+  const process: RunningProcess = new RunningProcess(
+    { config, tag: request.tag, terminal: request.pty !== undefined },
+    {
+      output: (kind, bytes) => {
+        if (kind !== 'pty') deps.logs.append({ pid: process.pid, stream: kind, tag: request.tag }, bytes);
+      },
+      end() {
+        for (const stream of ['stdout', 'stderr'] as const) {
+          if (!request.pty) deps.logs.end({ pid: process.pid, stream, tag: request.tag });
+        }
+        deps.table.retire(process);
+      },
+    },
+  );
+  process.adopt(await spawnProgram(deps, request, spec, process.events));
+  deps.table.add(process);
+  return process;
+}
+
+async function programSpec(
+  deps: ProcessDeps,
+  user: OsUser,
+  config: NonNullable<StartRequest['process']>,
+): Promise<ProgramSpec> {
+  const { context } = deps;
+  return {
+    command: config.cmd,
+    args: config.args,
+    environment: processEnvironment(user, context.envVars, config.envs, deps.daemonPath),
+    directory: await resolveDirectory(
+      config.cwd,
+      context.defaults.workdir,
+      user,
+      context.singleUser !== undefined,
+    ),
+    identity: context.singleUser ? undefined : { uid: user.uid, gid: user.gid, groups: user.groups },
+  };
+}
+
+async function spawnProgram(
+  deps: ProcessDeps,
+  request: StartRequest,
+  spec: ProgramSpec,
+  events: ProgramEvents,
+): Promise<Program> {
+  const session = deps.context.singleUser === undefined;
+  try {
+    if (!request.pty) return spawnWithPipes(spec, { input: request.stdin ?? true, session }, events);
+    const { spawnWithTerminal } = await import('./spawn-terminal.js');
+    const size = request.pty.size;
+    return spawnWithTerminal(spec, { columns: size?.cols ?? 0, rows: size?.rows ?? 0 }, events);
+  } catch (error) {
+    throw new ConnectError(`cannot start the process: ${(error as Error).message}`, Code.InvalidArgument);
+  }
+}

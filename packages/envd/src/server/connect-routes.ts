@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { gzipCompression } from './gzip.js';
+import { sendError } from './rest.js';
+import { effectiveTimeout } from './timeout-header.js';
+
+/** Largest message of either direction, bytes. */
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+const JSON_AND_PROTO = {
+  unary: 'application/json, application/proto',
+  stream: 'application/connect+json, application/connect+proto',
+};
+
+export interface ConnectRoutes {
+  /** True when the path belongs to a procedure; then the request is answered. */
+  handle(request: IncomingMessage, response: ServerResponse, path: string): boolean;
+}
+
+/** Serves RPC services over HTTP/1.1. */
+export function createConnectRoutes(register: (router: ConnectRouter) => void): ConnectRoutes {
+  const streaming = new Map<string, boolean>();
+  const handler = connectNodeAdapter({
+    routes(router) {
+      register(router);
+      for (const { requestPath, method } of router.handlers) {
+        streaming.set(requestPath, method.methodKind !== 'unary');
+      }
+    },
+    grpc: false,
+    grpcWeb: false,
+    requireConnectProtocolHeader: true,
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    writeMaxBytes: MAX_MESSAGE_BYTES,
+    // Requests may come compressed. Answers stay plain: programs' output is not worth the processor time.
+    acceptCompression: [gzipCompression],
+    compressMinBytes: 0xffffffff,
+  });
+  return {
+    handle(request, response, path) {
+      const stream = streaming.get(path);
+      if (stream === undefined) return false;
+      if (request.method !== 'POST') {
+        sendError(response, 405, `method ${request.method} not allowed`, { Allow: 'POST' });
+        return true;
+      }
+      const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+      const accepted = stream ? JSON_AND_PROTO.stream : JSON_AND_PROTO.unary;
+      if (!accepted.split(', ').includes(type)) {
+        sendError(response, 415, `content type ${JSON.stringify(type)} not supported`, {
+          'Accept-Post': accepted,
+        });
+        return true;
+      }
+      const timeout = effectiveTimeout(header(request, 'connect-timeout-ms'));
+      if (timeout === undefined) delete request.headers['connect-timeout-ms'];
+      handler(request, response);
+      return true;
+    },
+  };
+}
+
+function header(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EnvdContext } from '../context.js';
+import { createInitRoute } from '../init/init-route.js';
+import type { LogRing } from '../log-ring/log-ring.js';
+import { sendMetrics } from '../system/metrics-route.js';
+import { mayPass } from './access.js';
+import type { ConnectRoutes } from './connect-routes.js';
+import { handleCors } from './cors.js';
+import { sendError, sendJson } from './rest.js';
+
+export interface RequestDeps {
+  context: EnvdContext;
+  logs: LogRing;
+  rpc: ConnectRoutes;
+  /** Serves /files and what is below it; false when the path is not its own. */
+  files?(request: IncomingMessage, response: ServerResponse, url: URL): boolean | Promise<boolean>;
+}
+
+type Route = (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>;
+
+/** CORS, then the access token, then whoever owns the path. */
+export function createRequestHandler(deps: RequestDeps) {
+  const { context, logs, rpc } = deps;
+  const routes: Record<string, Record<string, Route>> = {
+    '/health': { GET: (_, response) => void response.writeHead(204, NO_STORE).end() },
+    '/init': { POST: createInitRoute(context) },
+    '/envs': { GET: (_, response) => sendJson(response, 200, context.envVars, NO_STORE) },
+    '/metrics': { GET: (_, response) => sendMetrics(response, context) },
+    '/logs': {
+      GET(_, response, url) {
+        const limit = Math.max(1, numberOf(url, 'limit', 1000));
+        sendJson(response, 200, logs.read(numberOf(url, 'after', 0), limit), NO_STORE);
+      },
+    },
+  };
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    if (handleCors(request, response)) return;
+    const url = parseUrl(request.url);
+    if (!url) return sendError(response, 400, 'the request target is not a path');
+    const method = request.method ?? '';
+    if (!mayPass(context.token, method, url.pathname, request.headers['x-access-token'])) {
+      return sendError(response, 401, 'the access token is missing or wrong');
+    }
+    if (rpc.handle(request, response, url.pathname)) return;
+    serve(request, response, url).catch((error: Error) => {
+      if (response.headersSent) response.destroy();
+      else sendError(response, 500, error.message);
+    });
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const route = routes[url.pathname];
+    if (route) {
+      const handler = route[request.method ?? ''];
+      if (handler) return handler(request, response, url);
+      const allowed = Object.keys(route).join(', ');
+      return sendError(response, 405, `method ${request.method} not allowed`, { Allow: allowed });
+    }
+    if (await deps.files?.(request, response, url)) return;
+    sendError(response, 404, `no route ${request.method} ${url.pathname}`);
+  }
+}
+
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
+function parseUrl(target: string | undefined): URL | undefined {
+  try {
+    return target?.startsWith('/') ? new URL(`http://localhost${target}`) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function numberOf(url: URL, name: string, fallback: number): number {
+  const text = url.searchParams.get(name);
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : fallback;
+}
