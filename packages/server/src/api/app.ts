@@ -1,0 +1,104 @@
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { installBodyParsers } from './body.js';
+import { assertComplete } from './completeness.js';
+import { corsHeaders, preflightHeaders } from './cors.js';
+import { readPlatformDocument } from './document.js';
+import { toApiError } from './error-reply.js';
+import type { PartialHandlers } from './handler.js';
+import type { OperationId } from './operations.js';
+import { requestId } from './request-id.js';
+import { installRoute } from './route.js';
+import { allowedMethods, readRoutes } from './route-table.js';
+import { createValidation } from './validation.js';
+
+export interface ApiOptions {
+  context: ServerContext;
+  handlers: PartialHandlers;
+  /** Operations that may be without a handler. */
+  notYet?: readonly OperationId[];
+  /** Checks every answer against the document; one that does not fit becomes a 500 that says so. For tests. */
+  validateResponses?: boolean;
+  /** True while the server drains: requests get 503. */
+  draining?: () => boolean;
+}
+
+/**
+ * The platform API as an HTTP application, not listening yet.
+ * Order: CORS, route (404, 405), credential, request against the document, rate limit, handler.
+ */
+export function createApi(options: ApiOptions): FastifyInstance {
+  const { context } = options;
+  const document = readPlatformDocument();
+  const routes = readRoutes(document);
+  assertComplete(routes, options.handlers, options.notYet);
+  const checksOf = createValidation(document);
+
+  const app = fastify({
+    loggerInstance: context.log,
+    disableRequestLogging: true,
+    genReqId: requestId,
+    bodyLimit: context.config.bodyLimitBytes,
+    keepAliveTimeout: 620_000,
+    // Time for a whole request is bounded per route: uploads may take long, JSON bodies may not.
+    requestTimeout: 0,
+    http: { headersTimeout: 5_000 },
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 2_048, caseSensitive: true, ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => {
+      beginReply(request, reply);
+      sendFailure(request, reply, error);
+    },
+  }) as unknown as FastifyInstance;
+
+  installBodyParsers(app);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    beginReply(request, reply);
+    if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
+      reply.code(204).headers(preflightHeaders).send();
+      return;
+    }
+    if (options.draining?.() === true && !request.url.startsWith('/health')) {
+      reply.header('Connection', 'close');
+      return done(errors.shuttingDown() as Error);
+    }
+    done();
+  });
+
+  const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): void => {
+    const error = toApiError(thrown, context.config.bodyLimitBytes);
+    if (error.status >= 500 && error.cause !== undefined)
+      request.log.error({ err: error.cause, status: error.status }, error.message);
+    reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8');
+    reply.send(JSON.stringify(error.toRecord()));
+  };
+
+  app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error));
+  app.setNotFoundHandler((request, reply) => {
+    const pathname = request.url.split('?')[0] ?? '';
+    const allowed = allowedMethods(routes, pathname);
+    sendFailure(request, reply, allowed.length > 0 ? errors.methodNotAllowed(allowed) : errors.notFound());
+  });
+
+  for (const route of routes) {
+    const handler = options.handlers[route.operationId];
+    if (handler === undefined) continue;
+    installRoute(app, {
+      route,
+      handler: handler as never,
+      context,
+      checks: checksOf(route),
+      validateResponses: options.validateResponses === true,
+      sendFailure,
+    });
+  }
+  return app;
+}
+
+function beginReply(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(corsHeaders);
+  reply.header('X-Request-Id', request.id);
+}

@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify';
+import { errors } from '../errors/catalog.js';
+
+/**
+ * How bodies are read: JSON whole, an empty one as none; everything else is handed on as a stream, for the operations
+ * that take files.
+ */
+export function installBodyParsers(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined);
+    parseJson(request, body as string, (error, value) =>
+      error ? done(errors.validation('the body is not valid JSON')) : done(null, value),
+    );
+  });
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+}

@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+export interface ParameterObject {
+  name: string;
+  in: 'query' | 'path' | 'header' | 'cookie';
+  required?: boolean;
+  style?: string;
+  explode?: boolean;
+  schema?: Record<string, unknown>;
+}
+
+export interface ResponseObject {
+  headers?: Record<string, { required?: boolean; schema?: unknown }>;
+  content?: Record<string, { schema?: unknown }>;
+}
+
+export interface OperationObject {
+  operationId: string;
+  deprecated?: boolean;
+  security?: unknown[];
+  'x-allowed-when-blocked'?: boolean;
+  parameters?: (ParameterObject | { $ref: string })[];
+  requestBody?: { required?: boolean; content: Record<string, { schema?: unknown }> } | { $ref: string };
+  responses: Record<string, ResponseObject | { $ref: string }>;
+}
+
+export interface OpenApiDocument {
+  security?: unknown[];
+  paths: Record<string, Record<string, unknown>>;
+  components?: Record<string, unknown>;
+}
+
+/** Reads the bundled OpenAPI document that `@svc/platform` was generated from. */
+export function readPlatformDocument(): OpenApiDocument {
+  const directory = path.dirname(createRequire(import.meta.url).resolve('@svc/platform/package.json'));
+  // In the repository the generated source is the newer one; the published package has only the other.
+  const candidates = [
+    path.join(directory, 'src/gen/platform.json'),
+    path.join(directory, 'dist/openapi.json'),
+  ];
+  const file = candidates.find((candidate) => existsSync(candidate));
+  if (file === undefined) throw new Error('the OpenAPI document of @svc/platform is missing');
+  return JSON.parse(readFileSync(file, 'utf8')) as OpenApiDocument;
+}
+
+/** Follows one `$ref` inside the document. */
+export function resolve<T>(document: OpenApiDocument, value: T | { $ref: string }): T {
+  const reference = (value as { $ref?: unknown }).$ref;
+  if (typeof reference !== 'string') return value as T;
+  let found: unknown = document;
+  for (const part of reference.slice(2).split('/'))
+    found = (found as Record<string, unknown>)[
+      decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    ];
+  return resolve(document, found as T);
+}
+
+/** The JSON pointer (as a URI fragment) of parts of the document. */
+export function pointer(...parts: string[]): string {
+  return `#/${parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+}

@@ -1,0 +1,19 @@
+import { createApiKey } from '../../teams/create-api-key.js';
+import { deleteApiKey } from '../../teams/delete-api-key.js';
+import { listApiKeys } from '../../teams/list-api-keys.js';
+import { teamToWire } from '../../teams/wire.js';
+import type { PartialHandlers } from '../handler.js';
+
+export const teamHandlers = {
+  getTeam: ({ team }) => ({ status: 200, body: teamToWire(team) }),
+  listApiKeys: async ({ context, team }) => ({ status: 200, body: await listApiKeys(context, team.id) }),
+  createApiKey: async ({ context, team, body }) => ({
+    status: 201,
+    headers: { 'Cache-Control': 'no-store' },
+    body: await createApiKey(context, team.id, body.name),
+  }),
+  deleteApiKey: async ({ context, team, params }) => {
+    await deleteApiKey(context, team.id, params.apiKeyID);
+    return { status: 204 };
+  },
+} satisfies PartialHandlers;

@@ -1,0 +1,85 @@
+import { type OpenApiDocument, type OperationObject, type ParameterObject, resolve } from './document.js';
+import type { OperationId } from './operations.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** One operation of the document, ready to be routed. */
+export interface RouteEntry {
+  operationId: OperationId;
+  method: Method;
+  /** As in the document: `/sandboxes/{sandboxID}`. */
+  path: string;
+  operation: OperationObject;
+  parameters: ParameterObject[];
+  /** False: no credential is asked for. */
+  secured: boolean;
+  allowedWhenBlocked: boolean;
+  deprecated: boolean;
+  /** Content types of the body; empty when there is none. */
+  bodyTypes: string[];
+  bodyRequired: boolean;
+  rateGroup: 'general' | 'create' | undefined;
+}
+
+const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** Operations that make sandboxes: their own, tighter bucket. */
+const CREATES = new Set<string>(['createSandbox', 'createSandboxV2', 'forkSandbox']);
+
+export function readRoutes(document: OpenApiDocument): RouteEntry[] {
+  const routes: RouteEntry[] = [];
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const method of METHODS) {
+      const operation = item[method.toLowerCase()] as OperationObject | undefined;
+      if (operation === undefined) continue;
+      const parameters = [
+        ...((item.parameters as ParameterObject[]) ?? []),
+        ...(operation.parameters ?? []),
+      ].map((parameter) => resolve<ParameterObject>(document, parameter));
+      const body =
+        operation.requestBody === undefined
+          ? undefined
+          : resolve<{ required?: boolean; content: Record<string, unknown> }>(
+              document,
+              operation.requestBody,
+            );
+      const secured = (operation.security ?? document.security ?? []).length > 0;
+      routes.push({
+        operationId: operation.operationId as OperationId,
+        method,
+        path,
+        operation,
+        parameters,
+        secured,
+        allowedWhenBlocked: operation['x-allowed-when-blocked'] === true,
+        deprecated: operation.deprecated === true,
+        bodyTypes: Object.keys(body?.content ?? {}),
+        bodyRequired: body?.required === true,
+        rateGroup: !secured ? undefined : CREATES.has(operation.operationId) ? 'create' : 'general',
+      });
+    }
+  }
+  return routes;
+}
+
+/** `/sandboxes/{sandboxID}` as the router writes it. */
+export function routerPath(path: string): string {
+  return path.replaceAll(/\{([^}]+)\}/g, ':$1');
+}
+
+/** Which methods a path answers to: none means that the path is unknown. */
+export function allowedMethods(routes: RouteEntry[], pathname: string): Method[] {
+  const segments = pathname.split('/');
+  const methods = routes
+    .filter((route) => {
+      const wanted = route.path.split('/');
+      return (
+        wanted.length === segments.length &&
+        wanted.every((part, index) =>
+          part.startsWith('{') ? segments[index] !== '' : part === segments[index],
+        )
+      );
+    })
+    .map((route) => route.method);
+  return [...new Set(methods)];
+}

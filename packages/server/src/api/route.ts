@@ -1,0 +1,147 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { authenticate } from '../auth/authenticate.js';
+import type { Identity } from '../auth/team-store.js';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { rateLimitHeaders } from '../limits/rate-limit.js';
+import { withDeadline } from './deadline.js';
+import { deprecationHeaders } from './deprecation.js';
+import type { HandlerRequest } from './handler.js';
+import type { OperationId } from './operations.js';
+import { type ParsedQuery, shapeQuery } from './query.js';
+import { type RouteEntry, routerPath } from './route-table.js';
+import type { OperationChecks } from './validation.js';
+
+/** A handler with its operation's types worn off. */
+type AnyHandler = (request: HandlerRequest<OperationId>) => Promise<AnyResult> | AnyResult;
+
+interface AnyResult {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+export interface RouteInstall {
+  route: RouteEntry;
+  handler: AnyHandler;
+  context: ServerContext;
+  checks: OperationChecks;
+  validateResponses: boolean;
+  sendFailure(request: FastifyRequest, reply: FastifyReply, error: unknown): void;
+}
+
+const BODY_READ_MS = 10_000;
+
+/** Puts one operation of the document on the router. */
+export function installRoute(app: FastifyInstance, install: RouteInstall): void {
+  const { route, context, checks } = install;
+  const json = route.bodyTypes.includes('application/json');
+  const streams = route.bodyTypes.length > 0 && !json;
+  const secret = route.path.startsWith('/secrets');
+  const identities = new WeakMap<FastifyRequest, Identity>();
+
+  app.route({
+    method: route.method,
+    url: routerPath(route.path),
+    // HEAD is not in the document.
+    exposeHeadRoute: false,
+    ...(streams ? { bodyLimit: context.config.uploadLimitBytes } : {}),
+    onRequest: async (request, reply) => {
+      if (secret) reply.header('Cache-Control', 'no-store');
+      if (route.deprecated)
+        reply.headers(deprecationHeaders(route.operationId, request.params as Record<string, string>));
+      if (route.secured)
+        identities.set(
+          request,
+          await authenticate(context.teams, request.headers['x-api-key'], route.allowedWhenBlocked),
+        );
+    },
+    preParsing: (request, _reply, _payload, done) => {
+      if (!streams) {
+        const timer = setTimeout(
+          () => request.raw.destroy(new Error('the body took too long')),
+          BODY_READ_MS,
+        );
+        request.raw.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+      }
+      done();
+    },
+    handler: async (request, reply) => {
+      const started = performance.now();
+      const identity = identities.get(request);
+      const shaped = shapeQuery(route.parameters, request.query as ParsedQuery);
+      const problem = findProblem(route, checks, shaped, request.body, json);
+      // Texts about secrets are fixed: nothing of the request may come back.
+      if (problem !== undefined) throw secret ? errors.invalidSecretsRequest() : errors.validation(problem);
+
+      if (route.rateGroup !== undefined && identity !== undefined) {
+        const verdict = context.rates.take(route.rateGroup, identity.team.id);
+        if (verdict !== undefined) {
+          reply.headers(rateLimitHeaders(verdict));
+          if (!verdict.allowed) throw errors.rateLimited(verdict.retryAfterSeconds);
+        }
+      }
+
+      const timeoutMs = streams ? 2_147_483_647 : context.config.requestTimeoutMs;
+      const result = await withDeadline(reply, timeoutMs, context.signal, (signal) =>
+        install.handler({
+          context,
+          team: identity?.team as never,
+          apiKeyId: identity?.apiKeyId as never,
+          params: request.params as never,
+          query: shaped as never,
+          body: (json || streams ? request.body : undefined) as never,
+          headers: request.headers,
+          requestId: request.id,
+          log: request.log,
+          signal,
+        }),
+      );
+      if (result.headers !== undefined) reply.headers(result.headers);
+      if (install.validateResponses) {
+        const wrong = checks.response(result.status, reply.getHeaders(), result.body);
+        if (wrong !== undefined)
+          throw errors.internal(new Error(`${route.operationId} answers wrongly: ${wrong}`));
+      }
+      context.log.debug({
+        requestId: request.id,
+        operation: route.operationId,
+        status: result.status,
+        teamId: identity?.team.id,
+        durationMs: Math.round((performance.now() - started) * 10) / 10,
+      });
+      reply.code(result.status);
+      if (result.body === undefined) return reply.send();
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(result.body));
+    },
+    errorHandler: (error, request, reply) => {
+      if (request.body instanceof Readable) request.body.resume();
+      install.sendFailure(request, reply, checkedFailure(install, error));
+    },
+  });
+}
+
+/** In tests, a failure that the document does not list for the operation becomes a 500 that says so. */
+function checkedFailure(install: RouteInstall, error: unknown): unknown {
+  if (!install.validateResponses) return error;
+  const status = (error as { status?: unknown }).status;
+  if (typeof status !== 'number' || install.route.operation.responses[String(status)] !== undefined)
+    return error;
+  return errors.undocumented(install.route.operationId, status, error);
+}
+
+function findProblem(
+  route: RouteEntry,
+  checks: OperationChecks,
+  query: Record<string, unknown>,
+  body: unknown,
+  json: boolean,
+): string | undefined {
+  const queryProblem = checks.query(query);
+  if (queryProblem !== undefined) return queryProblem;
+  if (!json) return undefined;
+  if (body instanceof Readable) return 'the body must be application/json';
+  if (body === undefined) return route.bodyRequired ? 'the body is missing' : undefined;
+  return checks.body(body);
+}

@@ -1,0 +1,116 @@
+import type { Database } from '../storage/schema.js';
+import { defaultTeamLimits, type Team, type TeamFlags, type TeamLimits } from '../teams/team.js';
+
+export interface Identity {
+  team: Team;
+  apiKeyId: string;
+}
+
+interface Entry {
+  identity: Identity;
+  readAtMs: number;
+  usedAtMs: number | null;
+}
+
+export interface TeamStoreOptions {
+  db: Database;
+  now: () => number;
+  defaults: TeamLimits;
+  /** How long a team read from the database is believed, ms. Another process's ban takes that long. Default 1000. */
+  believeMs?: number;
+}
+
+/** Finds teams by key, keeping the last ones in memory so that a request costs no read. */
+export class TeamStore {
+  readonly #options: TeamStoreOptions;
+  readonly #byHash = new Map<string, Entry>();
+
+  constructor(options: TeamStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Who has the key with this hash. */
+  async find(hash: string): Promise<Identity | undefined> {
+    const now = this.#options.now();
+    const known = this.#byHash.get(hash);
+    const believeMs = this.#options.believeMs ?? 1000;
+    if (known !== undefined && Math.abs(now - known.readAtMs) < believeMs) {
+      this.#touch(known, now);
+      return known.identity;
+    }
+    const row = await this.#options.db
+      .selectFrom('api_keys')
+      .innerJoin('teams', 'teams.id', 'api_keys.team_id')
+      .selectAll('teams')
+      .select(['api_keys.id as api_key_id', 'api_keys.last_used_at as last_used_at'])
+      .where('api_keys.hash', '=', hash)
+      .executeTakeFirst();
+    if (row === undefined) {
+      this.#byHash.delete(hash);
+      return undefined;
+    }
+    const entry: Entry = {
+      identity: { team: this.#toTeam(row), apiKeyId: row.api_key_id },
+      readAtMs: now,
+      usedAtMs: row.last_used_at,
+    };
+    if (this.#byHash.size > 10_000) this.#byHash.clear();
+    this.#byHash.set(hash, entry);
+    this.#touch(entry, now);
+    return entry.identity;
+  }
+
+  async get(teamId: string): Promise<Team | undefined> {
+    const row = await this.#options.db
+      .selectFrom('teams')
+      .selectAll()
+      .where('id', '=', teamId)
+      .executeTakeFirst();
+    return row === undefined ? undefined : this.#toTeam(row);
+  }
+
+  /** Forgets what is known, after a change to a team or a key. */
+  invalidate(): void {
+    this.#byHash.clear();
+  }
+
+  #touch(entry: Entry, now: number): void {
+    const minute = Math.floor(now / 60_000) * 60_000;
+    if (entry.usedAtMs !== null && entry.usedAtMs >= minute) return;
+    entry.usedAtMs = minute;
+    void this.#options.db
+      .updateTable('api_keys')
+      .set({ last_used_at: minute })
+      .where('id', '=', entry.identity.apiKeyId)
+      .execute()
+      .catch(() => {});
+  }
+
+  #toTeam(row: {
+    id: string;
+    slug: string;
+    name: string;
+    limits: string;
+    flags: string;
+    banned: number;
+    blocked: number;
+    blocked_reason: string | null;
+    created_at: number;
+  }): Team {
+    return {
+      id: row.id,
+      slug: row.slug,
+      name: row.name,
+      limits: {
+        ...defaultTeamLimits,
+        ...this.#options.defaults,
+        ...(JSON.parse(row.limits) as Partial<TeamLimits>),
+      },
+      flags: { egressProxy: false, ...(JSON.parse(row.flags) as Partial<TeamFlags>) },
+      banned: row.banned === 1,
+      blocked: row.blocked === 1,
+      blockedReason: row.blocked_reason,
+      createdAtMs: row.created_at,
+    };
+  }
+}

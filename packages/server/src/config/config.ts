@@ -1,0 +1,53 @@
+import type { RateLimit } from '../limits/rate-limit.js';
+import type { StorageOptions } from '../storage/open.js';
+import type { TeamLimits } from '../teams/team.js';
+
+/** Settings that use cases read. All of them have values: defaults are applied once, where the server starts. */
+export interface ServerConfig {
+  /** Absolute path; the server's own directory, mode 0700. */
+  dataDir: string;
+  storage: StorageOptions;
+  /** Name of this server among those that share a database. */
+  nodeId: string;
+  /** Base URL of the platform API as clients reach it, without a trailing slash. */
+  apiUrl: string;
+  /** Base URL of the gateway as clients reach it. */
+  sandboxUrl: string;
+  /** `<port>-<sandboxID>.<domain>` is how ports of sandboxes are reached by host name. */
+  domain: string;
+  /** Whether sandboxes answer with `domain`, because it is not the one that clients assume. */
+  announceDomain: boolean;
+  /** What teams may use unless their record says otherwise. */
+  teamLimits: TeamLimits;
+  /** Buckets by route group: `general`, `create`. A rate of 0 switches one off. */
+  rateLimits: { general: RateLimit; create: RateLimit };
+  /** Sandboxes that this server runs at once, all teams together. */
+  maxSandboxes: number;
+  /** Time for one placement, ms. */
+  placementTimeoutMs: number;
+  /** How long one request may take, ms. */
+  requestTimeoutMs: number;
+  /** Largest JSON body, bytes. */
+  bodyLimitBytes: number;
+  /** Largest archive of build files, bytes. */
+  uploadLimitBytes: number;
+  logs: {
+    /** Most bytes of log kept for one sandbox; the oldest go first. */
+    maxBytesPerSandbox: number;
+    retentionMs: number;
+  };
+  metrics: { sampleMs: number; retentionMs: number };
+  events: { retentionMs: number };
+  webhooks: {
+    /** Whether deliveries may go to loopback and private addresses. */
+    allowPrivateAddresses: boolean;
+    /** Waiting times before the second and later attempts, ms. */
+    retryDelaysMs: number[];
+    timeoutMs: number;
+  };
+  idempotency: { retentionMs: number };
+  /** Least time to live after an automatic resume, s. */
+  minAutoResumeSeconds: number;
+  /** Template builds of this server that run at once. */
+  maxConcurrentBuilds: number;
+}

@@ -1,0 +1,42 @@
+import type { Driver } from '@svc/runtime';
+import type { FastifyBaseLogger } from 'fastify';
+import type { TeamStore } from './auth/team-store.js';
+import type { ServerConfig } from './config/config.js';
+import type { EventSink } from './events/sink.js';
+import type { Ids } from './ids/ids.js';
+import type { KeyRing } from './keys/key-ring.js';
+import type { RateLimiter } from './limits/rate-limit.js';
+import type { LiveSandboxes } from './sandboxes/live.js';
+import type { DialectName } from './storage/migration.js';
+import type { Database } from './storage/schema.js';
+
+export type Log = FastifyBaseLogger;
+
+/** Where the files of a volume stand on this host. Given by `volumes/`. */
+export interface VolumeDirectories {
+  /** Absolute path of the volume's directory, made when missing. */
+  hostDirectory(volumeId: string): Promise<string>;
+}
+
+/** What use cases stand on. Time, ids and randomness come from here, so that tests can move them. */
+export interface ServerContext {
+  readonly config: ServerConfig;
+  readonly db: Database;
+  readonly dialect: DialectName;
+  readonly driver: Driver;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  readonly ids: Ids;
+  readonly keys: KeyRing;
+  readonly log: Log;
+  readonly events: EventSink;
+  readonly teams: TeamStore;
+  readonly rates: RateLimiter;
+  /** What this process knows of its running sandboxes. */
+  readonly sandboxes: LiveSandboxes;
+  readonly volumes: VolumeDirectories;
+  /** Whether the server is on its way to stop and takes no new work. */
+  draining(): boolean;
+  /** Aborts when the server stops. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,138 @@
+import { ApiError } from './api-error.js';
+
+const PLACEMENT = 'Failed to place sandbox: ';
+
+const error = (
+  status: number,
+  message: string,
+  more: { errorCode?: string; retryAfterSeconds?: number; cause?: unknown } = {},
+) => new ApiError({ status, message, ...more });
+
+/**
+ * Every failure that the platform API can answer with. Handlers throw these; nothing else writes an error body.
+ * Texts that the specification leaves open were chosen to say what happened and what to do.
+ */
+export const errors = {
+  // The request itself
+  validation: (detail: string) => error(400, `validation error: ${detail}`),
+  badRequest: (message: string) => error(400, message),
+  notFound: () => error(404, 'no such route'),
+  methodNotAllowed: (allow: string[]) =>
+    new ApiError({
+      status: 405,
+      message: `this route answers to ${allow.join(', ')} only`,
+      headers: { Allow: allow.join(', ') },
+    }),
+  bodyTooLarge: (maxBytes: number) => error(413, `the request body is larger than ${maxBytes} bytes`),
+  requestTimeout: () => error(504, 'the request ran out of time'),
+  internal: (cause?: unknown) => error(500, 'internal server error', { cause }),
+  /** Tests only: an answer that the document does not list. */
+  undocumented: (operationId: string, status: number, cause: unknown) =>
+    error(500, `${operationId} answered ${status}, which the document does not list`, { cause }),
+  shuttingDown: () => error(503, 'the service is shutting down'),
+
+  // Credentials and teams
+  credentialMissing: () => error(401, 'authorization header is missing: send the API key as X-API-Key'),
+  credentialMalformed: () => error(401, 'Invalid API key format'),
+  credentialUnknown: () => error(401, 'Invalid API key: no team has this key'),
+  teamBanned: () => error(403, 'team is banned'),
+  teamBlocked: (reason: string | null) =>
+    error(403, reason === null || reason === '' ? 'team is blocked' : `team is blocked: ${reason}`),
+
+  // Limits
+  rateLimited: (retryAfterSeconds: number) => error(429, 'Rate limit exceeded', { retryAfterSeconds }),
+  tooManySandboxes: (limit: number) =>
+    error(
+      429,
+      `the team may run ${limit} sandboxes at once, and does: kill or pause one, or ask for a higher limit`,
+    ),
+  tooManyBuilds: (limit: number) => error(429, `the team may run ${limit} builds at once, and does`),
+  tooManyWebhooks: (limit: number) => error(429, `the team may have ${limit} webhooks, and does`),
+
+  // Sandboxes
+  invalidSandboxId: () => error(400, 'Invalid sandbox ID'),
+  sandboxNotFound: (sandboxId: string) =>
+    error(404, `sandbox ${sandboxId} does not exist or you have no access to it`),
+  sandboxConflict: (sandboxId: string, doing: string) => error(409, `sandbox ${sandboxId} ${doing}`),
+  timeoutTooLong: (maxSeconds: number) =>
+    error(
+      400,
+      `the timeout is longer than ${maxSeconds / 3600} hours, which is the most that the team may use`,
+    ),
+  timeoutNotPositive: () => error(400, 'the timeout must be greater than 0'),
+  maxLifeExceeded: () => error(400, 'Max instance length exceeded'),
+  metadataFilter: (detail: string) => error(400, `Error parsing metadata: ${detail}`),
+  invalidNextToken: () => error(400, 'Invalid next token'),
+  egressProxyForbidden: () => error(403, 'network.egressProxy is not enabled for this team'),
+  networkNotEnforced: (field: string) =>
+    error(400, `network.${field} is not enforced by this server yet, so it is refused`),
+  volumeMountsFailed: (cause: unknown) => error(500, 'failed to convert volume mounts', { cause }),
+  nodeBusy: (sandboxId: string) =>
+    error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
+  memorySnapshotMissing: (what: string) =>
+    error(503, `${what} needs memory snapshots, which this server cannot make (capability memorySnapshot)`),
+  checkpointFailed: (what: string, reason: string, cause: unknown) =>
+    error(500, `${what} failed: ${reason}`, { cause }),
+
+  // Placement. The prefix is a promise.
+  capacityUnavailable: (reason: string) =>
+    error(503, `${PLACEMENT}${reason}, try again later`, {
+      errorCode: 'sandbox_capacity_unavailable',
+      retryAfterSeconds: 1,
+    }),
+  noCompatibleNode: (reason: string) =>
+    error(503, `${PLACEMENT}${reason}`, { errorCode: 'sandbox_no_compatible_node' }),
+  placementTimeout: (attempts: number) =>
+    error(504, `${PLACEMENT}timed out${attempts > 0 ? ` after ${attempts} attempts` : ''}, try again`, {
+      errorCode: 'sandbox_placement_timeout',
+    }),
+  createFailed: (reason: string, cause?: unknown) =>
+    error(500, `${PLACEMENT}${reason}`, { errorCode: 'sandbox_create_failed', cause }),
+  placementFailed: (cause: unknown) =>
+    error(500, PLACEMENT.trimEnd(), { errorCode: 'internal_server_error', cause }),
+
+  // Idempotency
+  idempotencyKeyInvalid: () => error(400, 'Idempotency-Key must be 1 to 255 characters of a-z and 0-9'),
+  idempotencyMismatch: () =>
+    error(409, 'this idempotency key was used with another request', {
+      errorCode: 'idempotency_request_mismatch',
+    }),
+  idempotencyInProgress: () =>
+    error(409, 'the first request with this idempotency key is still running', {
+      errorCode: 'idempotency_in_progress',
+      retryAfterSeconds: 1,
+    }),
+  idempotencyUnknown: () =>
+    error(422, 'the outcome of the first request with this idempotency key is unknown', {
+      errorCode: 'idempotency_outcome_unknown',
+    }),
+
+  // Templates
+  templateReferenceInvalid: (reference: string) =>
+    error(400, `'${reference.slice(0, 200)}' is not a template reference: [namespace/]alias[:tag]`),
+  templateNotFound: (reference: string) => error(404, `template '${reference.slice(0, 200)}' not found`),
+  templateTagNotFound: (tag: string, reference: string) =>
+    error(404, `tag '${tag}' of template '${reference.slice(0, 200)}' not found`),
+  templateForbidden: () => error(403, 'the template belongs to another team'),
+  templateNotReady: (reference: string) =>
+    error(404, `template '${reference.slice(0, 200)}' has no finished build`),
+
+  // Secrets: fixed texts, nothing of the request
+  invalidSecretsRequest: () => error(400, 'Invalid secrets request'),
+  secretNotFound: () => error(404, 'Secret not found'),
+  secretNameTaken: () => error(409, 'A secret with this name already exists'),
+  secretLimitReached: (limit: number) =>
+    error(409, `The team may have ${limit} secrets, and does`, { errorCode: 'secret_limit_reached' }),
+
+  // Volumes
+  invalidVolumeId: () => error(400, 'Invalid volume ID'),
+  volumeNotFound: () => error(404, 'Volume not found'),
+  volumeNameTaken: (name: string) => error(400, `a volume named '${name}' already exists`),
+  volumeDeletionFailed: (cause: unknown) => error(500, 'Error recording volume deletion', { cause }),
+
+  // Webhooks, keys
+  invalidWebhookId: () => error(400, 'Invalid webhook ID'),
+  webhookNotFound: () => error(404, 'Webhook not found'),
+  invalidApiKeyId: () => error(400, 'Invalid API key ID'),
+  apiKeyNotFound: () => error(404, 'API key not found'),
+} satisfies Record<string, (...args: never[]) => ApiError>;

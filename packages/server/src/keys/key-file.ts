@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/**
+ * Reads the server's root key, making the file (mode 0600) on first use.
+ * @param given 64 hex digits from the configuration; wins over the file, and is never written.
+ */
+export async function loadServerKey(dataDir: string, given: string | undefined): Promise<Buffer> {
+  if (given !== undefined) return parse(given, 'the configured server key');
+  const file = path.join(dataDir, 'server.key');
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(draft, { force: true });
+  await chmod(file, 0o600);
+  return parse((await readFile(file, 'utf8')).trim(), 'server.key in the data directory');
+}
+
+function parse(text: string, what: string): Buffer {
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new Error(`${what} must be 64 hexadecimal digits`);
+  return Buffer.from(text, 'hex');
+}

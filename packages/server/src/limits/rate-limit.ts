@@ -1,0 +1,80 @@
+/** A bucket of tokens. */
+export interface RateLimit {
+  /** Tokens per second; 0 switches the limit off. */
+  rate: number;
+  /** Most tokens at once, >= 1. */
+  burst: number;
+}
+
+export interface RateVerdict {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Whole seconds until the bucket is full. */
+  resetSeconds: number;
+  /** Whole seconds until one token, at least 1. */
+  retryAfterSeconds: number;
+}
+
+/**
+ * Takes one token by the generic cell rate algorithm. The state is one number, the theoretical arrival time in ms.
+ * @param arrivalMs the state before, or undefined for a full bucket.
+ */
+export function takeToken(
+  limit: RateLimit,
+  arrivalMs: number | undefined,
+  nowMs: number,
+): { verdict: RateVerdict; arrivalMs: number } {
+  const interval = 1000 / limit.rate;
+  const before = Math.max(arrivalMs ?? nowMs, nowMs);
+  const after = before + interval;
+  const allowed = after - nowMs <= limit.burst * interval + 1e-6;
+  const arrival = allowed ? after : before;
+  const used = (arrival - nowMs) / interval;
+  return {
+    arrivalMs: arrival,
+    verdict: {
+      allowed,
+      limit: limit.burst,
+      remaining: Math.max(0, Math.floor(limit.burst - used + 1e-6)),
+      resetSeconds: Math.ceil((arrival - nowMs) / 1000),
+      retryAfterSeconds: Math.max(1, Math.ceil((after - nowMs - limit.burst * interval) / 1000)),
+    },
+  };
+}
+
+/** Buckets of one process, by team and route group. */
+export class RateLimiter {
+  readonly #limits: Record<string, RateLimit>;
+  readonly #now: () => number;
+  readonly #arrivals = new Map<string, number>();
+
+  constructor(limits: Record<string, RateLimit>, now: () => number) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Undefined when the group has no limit. */
+  take(group: string, teamId: string): RateVerdict | undefined {
+    const limit = this.#limits[group];
+    if (limit === undefined || limit.rate <= 0) return undefined;
+    const key = `${group} ${teamId}`;
+    const now = this.#now();
+    const { verdict, arrivalMs } = takeToken(limit, this.#arrivals.get(key), now);
+    if (this.#arrivals.size > 20_000) this.#forgetFull(now);
+    this.#arrivals.set(key, arrivalMs);
+    return verdict;
+  }
+
+  #forgetFull(now: number): void {
+    for (const [key, arrival] of this.#arrivals) if (arrival <= now) this.#arrivals.delete(key);
+  }
+}
+
+export function rateLimitHeaders(verdict: RateVerdict): Record<string, string> {
+  return {
+    'RateLimit-Limit': String(verdict.limit),
+    'RateLimit-Remaining': String(verdict.remaining),
+    'RateLimit-Reset': String(verdict.resetSeconds),
+  };
+}

@@ -1,0 +1,352 @@
+import type { Generated, Kysely, Transaction } from 'kysely';
+
+/**
+ * The tables, as Kysely sees them. One shape for both dialects: times are integer ms since the epoch, flags are 0 or 1,
+ * structured values are JSON text, ciphertext is base64url text.
+ */
+export interface Schema {
+  teams: TeamsTable;
+  api_keys: ApiKeysTable;
+  nodes: NodesTable;
+  settings: SettingsTable;
+  sandboxes: SandboxesTable;
+  sandbox_metadata: SandboxMetadataTable;
+  checkpoints: CheckpointsTable;
+  templates: TemplatesTable;
+  template_aliases: TemplateAliasesTable;
+  template_tags: TemplateTagsTable;
+  template_builds: TemplateBuildsTable;
+  build_logs: BuildLogsTable;
+  build_files: BuildFilesTable;
+  layers: LayersTable;
+  secrets: SecretsTable;
+  secret_versions: SecretVersionsTable;
+  volumes: VolumesTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  webhook_attempts: WebhookAttemptsTable;
+  events: EventsTable;
+  sandbox_logs: SandboxLogsTable;
+  log_cursors: LogCursorsTable;
+  sandbox_metrics: SandboxMetricsTable;
+  idempotency: IdempotencyTable;
+}
+
+export type Database = Kysely<Schema>;
+export type Tx = Transaction<Schema>;
+
+export interface TeamsTable {
+  id: string;
+  slug: string;
+  name: string;
+  /** JSON of `TeamLimits`, only what differs from the server's defaults. */
+  limits: string;
+  /** JSON of `TeamFlags`. */
+  flags: string;
+  banned: number;
+  blocked: number;
+  blocked_reason: string | null;
+  created_at: number;
+}
+
+export interface ApiKeysTable {
+  id: string;
+  team_id: string;
+  name: string;
+  /** Lower-case hex SHA-256 over the 20 decoded bytes. */
+  hash: string;
+  /** What may be shown of the key: prefix, length, first and last characters. */
+  mask: string;
+  created_at: number;
+  /** Exact to the minute; null when it was never used. */
+  last_used_at: number | null;
+}
+
+export interface NodesTable {
+  id: string;
+  api_url: string;
+  sandbox_url: string;
+  heartbeat_at: number;
+}
+
+export interface SettingsTable {
+  key: string;
+  value: string;
+}
+
+export type SandboxRowState =
+  | 'creating'
+  | 'running'
+  | 'pausing'
+  | 'snapshotting'
+  | 'killing'
+  | 'paused'
+  | 'resuming';
+
+export interface SandboxesTable {
+  id: string;
+  team_id: string;
+  /** Resolved id of the base template. */
+  template_id: string;
+  build_id: string;
+  /** A new UUID for each run: create, resume, fork. */
+  execution_id: string;
+  alias: string | null;
+  state: SandboxRowState;
+  /** Counts up with each change of the row; a change names the value it saw. */
+  version: number;
+  node_id: string;
+  /** Id of the driver's instance; null when there is none. */
+  instance_id: string | null;
+  /** What a resume starts from; null for a fresh or frozen one. */
+  checkpoint_id: string | null;
+  /** 1: the paused state holds memory. */
+  paused_memory: number;
+  created_at: number;
+  started_at: number;
+  end_at: number;
+  paused_at: number | null;
+  /** Seconds asked for at create; auto-resume starts from it. */
+  timeout_seconds: number;
+  cpu_count: number;
+  memory_mb: number;
+  disk_mb: number;
+  envd_version: string;
+  /** JSON map, null when unset. */
+  metadata: string | null;
+  /** JSON of `SandboxConfig`, without secrets. */
+  config: string;
+  /** Sealed JSON of `SandboxSecrets`; null when there is nothing to hide. */
+  sealed: string | null;
+}
+
+export interface SandboxMetadataTable {
+  sandbox_id: string;
+  key: string;
+  value: string;
+}
+
+export interface CheckpointsTable {
+  id: string;
+  node_id: string;
+  team_id: string;
+  /** `sandbox`: the paused state of one. `build`: what a snapshot template starts from. `fork`: passing. */
+  owner_kind: 'sandbox' | 'build' | 'fork';
+  owner_id: string;
+  memory: number;
+  size_bytes: number;
+  created_at: number;
+}
+
+export interface TemplatesTable {
+  id: string;
+  team_id: string;
+  kind: 'template' | 'snapshot';
+  public: number;
+  /** The sandbox that a snapshot was taken of. */
+  source_sandbox_id: string | null;
+  created_at: number;
+  updated_at: number;
+  last_spawned_at: number | null;
+  spawn_count: number;
+  build_count: number;
+}
+
+export interface TemplateAliasesTable {
+  /** Slug of the owning team, or '' for a name that everybody may use without a namespace. */
+  namespace: string;
+  alias: string;
+  template_id: string;
+  created_at: number;
+}
+
+export interface TemplateTagsTable {
+  template_id: string;
+  tag: string;
+  build_id: string;
+  created_at: number;
+}
+
+export type BuildRowStatus = 'waiting' | 'building' | 'ready' | 'error';
+
+export interface TemplateBuildsTable {
+  id: string;
+  template_id: string;
+  team_id: string;
+  status: BuildRowStatus;
+  version: number;
+  cpu_count: number;
+  memory_mb: number;
+  disk_mb: number;
+  envd_version: string | null;
+  /** JSON list of layer ids from the lowest up; empty: the driver's base. */
+  layers: string;
+  /** Set when the build is a snapshot: sandboxes are restored from it. */
+  checkpoint_id: string | null;
+  checkpoint_memory: number;
+  node_id: string | null;
+  /** JSON map of environment variables that sandboxes start with. */
+  env_vars: string;
+  default_user: string | null;
+  default_workdir: string | null;
+  start_command: string | null;
+  ready_command: string | null;
+  /** JSON of the start request, secrets removed; null before the start. */
+  definition: string | null;
+  /** JSON `{message, step?}`; null unless failed. */
+  reason: string | null;
+  created_at: number;
+  updated_at: number;
+  finished_at: number | null;
+}
+
+export interface BuildLogsTable {
+  build_id: string;
+  seq: number;
+  at: number;
+  level: number;
+  message: string;
+  step: string | null;
+}
+
+export interface BuildFilesTable {
+  template_id: string;
+  hash: string;
+  size_bytes: number;
+  created_at: number;
+}
+
+export interface LayersTable {
+  /** Cache key of a build step. */
+  key: string;
+  team_id: string;
+  node_id: string;
+  layer_id: string;
+  size_bytes: number;
+  created_at: number;
+  last_used_at: number;
+}
+
+export interface SecretsTable {
+  id: string;
+  team_id: string;
+  name: string;
+  current_version: number;
+  metadata: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface SecretVersionsTable {
+  secret_id: string;
+  version: number;
+  sealed: string;
+  created_at: number;
+}
+
+export interface VolumesTable {
+  id: string;
+  team_id: string;
+  name: string;
+  created_at: number;
+}
+
+export interface WebhooksTable {
+  id: string;
+  team_id: string;
+  name: string;
+  url: string;
+  enabled: number;
+  /** JSON list of event names. */
+  events: string;
+  sealed_secret: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface WebhookDeliveriesTable {
+  id: string;
+  webhook_id: string;
+  team_id: string;
+  event_seq: number;
+  event_id: string;
+  event_type: string;
+  sandbox_id: string;
+  status: 'pending' | 'success' | 'failed';
+  attempts: number;
+  next_attempt_at: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface WebhookAttemptsTable {
+  id: string;
+  delivery_id: string;
+  attempt: number;
+  started_at: number;
+  duration_ms: number;
+  response_status: number | null;
+  error_class: string | null;
+  /** JSON: headers and bodies, cut and redacted. */
+  detail: string;
+}
+
+export interface EventsTable {
+  seq: Generated<number>;
+  id: string;
+  team_id: string;
+  sandbox_id: string;
+  execution_id: string;
+  template_id: string;
+  build_id: string;
+  type: string;
+  at: number;
+  /** JSON of the payload's `event_data`. */
+  data: string;
+  /** 1 once deliveries were written for every subscribed webhook. */
+  dispatched: number;
+}
+
+export interface SandboxLogsTable {
+  sandbox_id: string;
+  seq: number;
+  at: number;
+  /** 0 debug, 1 info, 2 warn, 3 error. */
+  level: number;
+  message: string;
+  fields: string;
+}
+
+export interface LogCursorsTable {
+  sandbox_id: string;
+  execution_id: string;
+  /** Last daemon sequence number taken over. */
+  daemon_seq: number;
+  /** Next own sequence number. */
+  next_seq: number;
+  size_bytes: number;
+}
+
+export interface SandboxMetricsTable {
+  sandbox_id: string;
+  at: number;
+  cpu_count: number;
+  cpu_used_pct: number;
+  mem_used: number;
+  mem_total: number;
+  mem_cache: number;
+  disk_used: number;
+  disk_total: number;
+}
+
+export interface IdempotencyTable {
+  team_id: string;
+  key: string;
+  request_hash: string;
+  /** Null while the first request is running. */
+  response_status: number | null;
+  /** Sealed response body; null while running. */
+  response: string | null;
+  owner: string;
+  created_at: number;
+}

@@ -1,0 +1,27 @@
+import { createRequire } from 'node:module';
+import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
+import type { Schema } from './schema.js';
+
+/** The part of the binding that is used: the synchronous interface that several SQLite packages share. */
+interface Binding {
+  new (
+    path: string,
+    options?: { timeout?: number },
+  ): SqliteDatabase & { exec(text: string): void; pragma(text: string): unknown; close(): void };
+}
+
+/**
+ * Opens an SQLite file through `libsql`, whose prebuilt binaries come with npm. The only file that knows the binding.
+ *
+ * Write-ahead log, so that a copy taken by `svc server backup` or `sqlite3 .backup` while the server runs is whole.
+ * `synchronous = normal` survives the death of the process; only a power cut may take the last transactions.
+ */
+export function openSqlite(path: string): Kysely<Schema> {
+  const Libsql = createRequire(import.meta.url)('libsql') as Binding;
+  const database = new Libsql(path);
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = NORMAL');
+  database.pragma('busy_timeout = 10000');
+  database.pragma('foreign_keys = ON');
+  return new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
+}
