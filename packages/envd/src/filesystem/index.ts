@@ -1,0 +1,1 @@
+export { ownerOf, registerFilesystem } from './register.js';

@@ -1,0 +1,1 @@
+export { createWatchService, type WatchServiceOptions } from './service.js';
