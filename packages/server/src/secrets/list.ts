@@ -1,0 +1,30 @@
+import type { components } from '@svc/platform';
+import type { Database } from '../storage/schema.js';
+import { cutPage, decodePageToken } from '../wire/page-token.js';
+import { secretToWire } from './wire.js';
+
+/** Secrets of a team, newest first. */
+export async function listSecrets(
+  db: Database,
+  teamId: string,
+  page: { limit?: number | undefined; nextToken?: string | undefined },
+): Promise<{ headers: Record<string, string>; body: components['schemas']['Secret'][] }> {
+  const limit = page.limit ?? 100;
+  let query = db.selectFrom('secrets').selectAll().where('team_id', '=', teamId);
+  if (page.nextToken !== undefined) {
+    const { atMs, id } = decodePageToken(page.nextToken);
+    query = query.where((where) =>
+      where.or([
+        where('created_at', '<', atMs),
+        where.and([where('created_at', '=', atMs), where('id', '<', id)]),
+      ]),
+    );
+  }
+  const rows = await query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  const { rows: shown, headers } = cutPage(rows, limit, (row) => ({ atMs: row.created_at, id: row.id }));
+  return { headers, body: shown.map(secretToWire) };
+}

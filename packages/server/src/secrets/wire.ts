@@ -1,0 +1,15 @@
+import type { components } from '@svc/platform';
+import type { SecretsTable } from '../storage/schema.js';
+import { isoTime } from '../wire/time.js';
+
+/** The record as the API shows it. The value is no part of it. */
+export function secretToWire(row: SecretsTable): components['schemas']['Secret'] {
+  return {
+    secretID: row.id,
+    name: row.name,
+    currentVersion: row.current_version,
+    metadata: JSON.parse(row.metadata) as Record<string, string>,
+    createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
+  };
+}
