@@ -17,6 +17,9 @@ const CODES: Record<Operation, Readonly<Record<string, Code>>> = {
 const TEXTS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   ENOTDIR: 'not a directory',
+  EISDIR: 'is a directory',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
   EEXIST: 'exists and is not a directory',
   ELOOP: 'too many symbolic links',
   ENOTEMPTY: 'directory not empty',

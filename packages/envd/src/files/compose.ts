@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { constants as fsConstants } from 'node:fs';
+import { copyFile, open, rename, rm, stat, unlink } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { makeDirectories, type Owner } from '../filesystem/make-directories.js';
+import { errnoName } from '../filesystem/rpc-errors.js';
+import { HttpFailure, toHttpFailure } from './http-failure.js';
+
+const CHUNK = 1024 * 1024;
+
+export interface ComposeOptions {
+  /** Absolute; in the order of their content. */
+  sources: readonly string[];
+  destination: string;
+  owner: Owner;
+}
+
+/**
+ * Joins files into one, which takes the destination's place at once, and deletes them. Until then nothing is changed.
+ *
+ * @throws HttpFailure 400, 404, 507.
+ */
+export async function composeFiles(options: ComposeOptions): Promise<void> {
+  const { sources, destination, owner } = options;
+  const mode = await checkFiles(sources, destination);
+  const directory = posix.dirname(destination);
+  await makeDirectories(directory, owner);
+  const temporary = posix.join(directory, `.compose-${randomBytes(8).toString('hex')}`);
+  try {
+    // The first copy shares the blocks where the file system can.
+    await copyFile(sources[0]!, temporary, fsConstants.COPYFILE_EXCL | fsConstants.COPYFILE_FICLONE);
+    const handle = await open(temporary, 'a');
+    try {
+      await handle.chmod(mode);
+      if (owner) await handle.chown(owner.uid, owner.gid);
+      for (const source of sources.slice(1)) await append(source, handle);
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, destination);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw toHttpFailure(error, destination);
+  }
+  for (const source of sources) {
+    await unlink(source).catch((error) => {
+      if (errnoName(error) !== 'ENOENT') throw toHttpFailure(error, source);
+    });
+  }
+}
+
+async function append(source: string, target: Awaited<ReturnType<typeof open>>): Promise<void> {
+  const from = await open(source, 'r');
+  try {
+    await pipeline(
+      from.createReadStream({ autoClose: false, highWaterMark: CHUNK }),
+      target.createWriteStream({ autoClose: false, highWaterMark: CHUNK }),
+    );
+  } finally {
+    await from.close();
+  }
+}
+
+/** Checks every file before the first change; answers the mode that the new file gets. */
+async function checkFiles(sources: readonly string[], destination: string): Promise<number> {
+  if (sources.length === 0) throw new HttpFailure(400, 'source_paths is empty');
+  const seen = new Set<string>();
+  const refuseTwice = (path: string, key: string): void => {
+    if (seen.has(key)) throw new HttpFailure(400, `${path}: named more than once`);
+    seen.add(key);
+  };
+  for (const source of sources) {
+    const stats = await stat(source).catch((error) => {
+      throw toHttpFailure(error, source);
+    });
+    if (!stats.isFile()) throw new HttpFailure(400, `${source}: is not a regular file`);
+    refuseTwice(source, `${stats.dev}:${stats.ino}`);
+  }
+  try {
+    const existing = await stat(destination);
+    if (!existing.isFile()) throw new HttpFailure(400, `${destination}: is not a regular file`);
+    refuseTwice(destination, `${existing.dev}:${existing.ino}`);
+    return existing.mode & 0o777;
+  } catch (error) {
+    if (errnoName(error) === 'ENOENT') return 0o644;
+    throw toHttpFailure(error, destination);
+  }
+}

@@ -1,0 +1,1 @@
+export { createFileRoutes, type FileRoutes } from './routes.js';
