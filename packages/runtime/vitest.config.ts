@@ -1,3 +1,4 @@
 import { packageTests } from '../../vitest.shared.js';
 
-export default packageTests();
+// The files of this package start real instances and compare what the host holds before and after.
+export default packageTests({ globalSetup: ['./test/envd-bundle.ts'], fileParallelism: false });

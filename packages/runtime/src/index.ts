@@ -22,3 +22,4 @@ export type {
   InstanceStats,
   LayerInfo,
 } from './contract/instance.js';
+export { createProcessDriver } from './process-driver/index.js';

@@ -1,1 +1,6 @@
-export {};
+export { type CommandResult, DaemonClient, type RunningCommand } from './testing/daemon-client.js';
+export { type DescribeDriverOptions, describeDriver } from './testing/describe-driver.js';
+export { eventually } from './testing/eventually.js';
+export { findRemains } from './testing/remains.js';
+export { tarOf } from './testing/tar.js';
+export { type DriverFactory, type MadeInstance, Workbench } from './testing/workbench.js';

@@ -147,7 +147,7 @@ export class ProcessInstance implements Instance {
     if (this.#record.daemon !== undefined) signalProcess(this.#record.daemon.pid, 'SIGCONT');
   }
 
-  stats(): Promise<InstanceStats> {
+  async stats(): Promise<InstanceStats> {
     this.#requireAlive();
     return this.#stats.read(this.#root);
   }

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DriverError } from '../../contract/errors.js';
+import { dialTcp } from '../../shared/dial.js';
+import type { DaemonClient } from '../daemon-client.js';
+import { requireCapability } from '../require-capability.js';
+import type { Workbench } from '../workbench.js';
+
+export function networkPromises(bench: Workbench): void {
+  describe('network isolation', () => {
+    beforeEach((context) => requireCapability(context, bench, 'networkIsolation'));
+
+    it.each(['internet', 'none'] as const)(
+      "keeps the host's own services out of reach with egress %s",
+      async (egress) => {
+        const server = createServer((socket) => socket.end('host')).listen(0, '0.0.0.0');
+        await once(server, 'listening');
+        try {
+          const { port } = server.address() as AddressInfo;
+          const addresses = ['127.0.0.1', ...hostAddresses()];
+          for (const address of addresses) (await dialTcp(address, port)).destroy();
+          const { client } = await bench.create({ network: { egress } });
+          const gateway = await client.run(
+            "ip route 2>/dev/null | sed -n 's/^default via \\([0-9.]*\\).*/\\1/p'",
+          );
+          for (const address of [...addresses, gateway.stdout.trim()].filter(Boolean)) {
+            expect(await reach(client, address, port), address).toBe('no');
+          }
+        } finally {
+          server.close();
+        }
+      },
+    );
+
+    it('keeps instances away from each other', async () => {
+      const one = await bench.create();
+      const two = await bench.create();
+      const address = await two.client.output("hostname -I 2>/dev/null | cut -d' ' -f1");
+      if (address === '') return;
+      expect(await reach(one.client, address, 49983)).toBe('no');
+    });
+  });
+
+  it('refuses to shut off the network when it cannot', async (context) => {
+    if (bench.driver.capabilities.networkIsolation) context.skip('the driver can');
+    const error = await bench.create({ network: { egress: 'none' } }).catch((reason: unknown) => reason);
+    expect(DriverError.is(error) && error.code).toBe('unsupported');
+  });
+}
+
+function hostAddresses(): string[] {
+  const all = Object.values(networkInterfaces()).flat();
+  return all.flatMap((entry) => (entry?.family === 'IPv4' && !entry.internal ? [entry.address] : []));
+}
+
+async function reach(client: DaemonClient, address: string, port: number): Promise<string> {
+  const program = `print IO::Socket::INET->new(PeerAddr => "${address}", PeerPort => ${port}, Timeout => 2) ? "yes" : "no"`;
+  return client.output(`perl -MIO::Socket::INET -e '${program}'`);
+}

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** Traces of a data directory on the host: processes that name it or stand in it, and mounts. Empty without /proc. */
+export function findRemains(dataDir: string): string[] {
+  return [...processes(dataDir), ...mounts(dataDir)].sort();
+}
+
+function processes(dataDir: string): string[] {
+  return list('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
+    const traces = [
+      read(`/proc/${pid}/environ`),
+      read(`/proc/${pid}/cmdline`),
+      linkTarget(`/proc/${pid}/cwd`),
+    ];
+    if (!traces.some((trace) => trace.includes(dataDir))) return [];
+    return [`process ${pid}: ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').slice(0, 200)}`];
+  });
+}
+
+function mounts(dataDir: string): string[] {
+  const lines = read('/proc/self/mountinfo').split('\n');
+  return lines.filter((line) => line.includes(dataDir)).map((line) => `mount ${line.split(' ')[4]}`);
+}
+
+function list(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function linkTarget(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
