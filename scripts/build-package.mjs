@@ -5,7 +5,8 @@
 // entries in common chunks) and, where the map has a `require` branch, CommonJS in dist/cjs. JSON entries are copied.
 // Declarations come from tsc and serve both module systems.
 //
-// Dependencies stay imports. `"svcBuild": { "bundle": ["name", "@scope/*"] }` in package.json pulls the named ones in.
+// Dependencies stay imports. `"svcBuild": { "bundle": ["name", "@scope/*"], "alias": { "name": "./file.js" } }` in
+// package.json pulls the named ones in, and replaces a module that they import.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,6 +16,7 @@ import { build } from 'esbuild';
 const root = process.cwd();
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const bundled = manifest.svcBuild?.bundle ?? [];
+const aliases = manifest.svcBuild?.alias ?? {};
 
 /** What a conditional target means under the given conditions, as Node resolves it; undefined when nothing matches. */
 function resolveTarget(target, conditions) {
@@ -55,9 +57,10 @@ const isBundled = (specifier) =>
 const externals = {
   name: 'externals',
   setup(esbuild) {
-    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === 'entry-point' || isBundled(path) ? undefined : { path, external: true },
-    );
+    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+      if (Object.hasOwn(aliases, path)) return { path: resolve(root, aliases[path]) };
+      return kind === 'entry-point' || isBundled(path) ? undefined : { path, external: true };
+    });
   },
 };
 
@@ -79,6 +82,9 @@ const common = {
   absWorkingDir: root,
   plugins: [externals],
   legalComments: 'none',
+  // Dependencies pulled in are read at every start of a program: keep them small. Names stay, for stack traces.
+  minifyWhitespace: bundled.length > 0,
+  minifySyntax: bundled.length > 0,
   logLevel: 'warning',
 };
 
@@ -87,7 +93,8 @@ const scripts = entries.filter((entry) => !entry.source.endsWith('.json'));
 const esm = entryPoints(scripts, 'esm', 'dist/esm');
 const cjs = entryPoints(scripts, 'cjs', 'dist/cjs');
 const stale = scripts.filter((entry) => !entry.esm?.startsWith('./dist/esm/'));
-if (stale.length > 0) throw new Error(`No dist/esm target for ${stale.map((entry) => entry.source).join(', ')}`);
+if (stale.length > 0)
+  throw new Error(`No dist/esm target for ${stale.map((entry) => entry.source).join(', ')}`);
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 await build({
@@ -109,7 +116,14 @@ for (const { source, esm: target } of entries.filter((entry) => entry.source.end
 }
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-const declarations = ['-p', 'tsconfig.build.json', '--declaration', '--emitDeclarationOnly', '--outDir', 'dist/esm'];
+const declarations = [
+  '-p',
+  'tsconfig.build.json',
+  '--declaration',
+  '--emitDeclarationOnly',
+  '--outDir',
+  'dist/esm',
+];
 try {
   execFileSync(process.execPath, [tsc, ...declarations], { cwd: root, stdio: 'inherit' });
 } catch {

@@ -15,7 +15,8 @@ const { values, positionals } = parseArgs({
   options: { root: { type: 'string', default: repository }, out: { type: 'string', default: repository } },
 });
 const wanted = positionals[0] ?? 'all';
-if (wanted !== 'all' && !targets.includes(wanted)) throw new Error(`Unknown target ${wanted}: ${targets.join(', ')}`);
+if (wanted !== 'all' && !targets.includes(wanted))
+  throw new Error(`Unknown target ${wanted}: ${targets.join(', ')}`);
 
 for (const target of wanted === 'all' ? targets : [wanted]) {
   const directory = join(values.out, outputOf(target));

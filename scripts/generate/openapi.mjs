@@ -1,5 +1,12 @@
 // From one bundled OpenAPI document to the generated files of its package.
-import openapiTypescript, { astToString, STRING, stringToAST, tsIntersection, tsLiteral, tsUnion } from 'openapi-typescript';
+import openapiTypescript, {
+  astToString,
+  STRING,
+  stringToAST,
+  tsIntersection,
+  tsLiteral,
+  tsUnion,
+} from 'openapi-typescript';
 import ts from 'typescript';
 import { operationsOf, sourceOf } from './documents.mjs';
 import { header, sha256 } from './provenance.mjs';
@@ -51,13 +58,30 @@ function withOptionalHeaders(value) {
 }
 
 /** Names that a record must not take from the language; the record gets a suffix. */
-const shadowing = new Set(['Error', 'Event', 'Request', 'Response', 'File', 'Map', 'Set', 'Record', 'Date', 'Object']);
+const shadowing = new Set([
+  'Error',
+  'Event',
+  'Request',
+  'Response',
+  'File',
+  'Map',
+  'Set',
+  'Record',
+  'Date',
+  'Object',
+]);
 const aliasOf = (schema) => (shadowing.has(schema) ? `${schema}Record` : schema);
 
 function aliasesOf(name, bundle) {
-  const schemas = Object.entries(bundle.components?.schemas ?? {}).filter(([key]) => /^[A-Za-z_]\w*$/.test(key));
+  const schemas = Object.entries(bundle.components?.schemas ?? {}).filter(([key]) =>
+    /^[A-Za-z_]\w*$/.test(key),
+  );
   const lines = schemas.map(([key, schema]) => {
-    const summary = schema.description?.trim().split(/\n\s*\n/)[0].replace(/\s*\n\s*/g, ' ').replaceAll('*/', '*\\/');
+    const summary = schema.description
+      ?.trim()
+      .split(/\n\s*\n/)[0]
+      .replace(/\s*\n\s*/g, ' ')
+      .replaceAll('*/', '*\\/');
     const comment = summary ? `/** ${summary} */\n` : '';
     return `${comment}export type ${aliasOf(key)} = components['schemas']['${key}'];\n`;
   });

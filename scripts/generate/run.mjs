@@ -22,6 +22,8 @@ export function runTool(name, args, { cwd = repository } = {}) {
       },
     });
   } catch (error) {
-    throw new Error(`${name} ${args.join(' ')} failed:\n${error.stdout ?? ''}${error.stderr ?? error.message}`);
+    throw new Error(
+      `${name} ${args.join(' ')} failed:\n${error.stdout ?? ''}${error.stderr ?? error.message}`,
+    );
   }
 }

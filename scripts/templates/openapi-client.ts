@@ -16,6 +16,7 @@ export interface OpenapiClientOptions {
 /** A typed client over `fetch`: one call, one request. Decide by `response.ok`: `error` is absent for an empty body. */
 export function createOpenapiClient<Paths extends object>(options: OpenapiClientOptions): Client<Paths> {
   const send: FetchLike = options.fetch ?? ((request, init) => globalThis.fetch(request, init));
+  const { SignalledRequest, callerSignals } = rememberSignals();
   return createClient<Paths>({
     baseUrl: options.baseUrl,
     headers: options.headers ?? {},
@@ -31,29 +32,37 @@ export function createOpenapiClient<Paths extends object>(options: OpenapiClient
   });
 }
 
-const callerSignals = new WeakMap<Request, AbortSignal>();
-
 /**
  * A `Request` that remembers the caller's own signal. `request.signal` only follows it, and stops following once the
  * request is garbage collected, which may be in the middle of a response body. `fetch` gets the original instead.
+ *
+ * Made when a client is: naming `Request` makes Node load its HTTP client, too dear for an import.
  */
-class SignalledRequest extends Request {
-  constructor(input: RequestInfo | URL, init?: RequestInit) {
-    super(input, rawInit(init));
-    if (init?.signal) callerSignals.set(this, init.signal);
+function rememberSignals() {
+  const callerSignals = new WeakMap<Request, AbortSignal>();
+  class SignalledRequest extends Request {
+    constructor(input: RequestInfo | URL, init?: RequestInit) {
+      super(input, rawInit(init));
+      if (init?.signal) callerSignals.set(this, init.signal);
+    }
   }
+  return { SignalledRequest, callerSignals };
 }
 
 /** Bodies that are sent as they are instead of as JSON. */
 function isRaw(body: unknown): body is Exclude<BodyInit, string> {
-  return [Blob, FormData, ReadableStream, ArrayBuffer].some((kind) => body instanceof kind) || ArrayBuffer.isView(body);
+  return (
+    [Blob, FormData, ReadableStream, ArrayBuffer].some((kind) => body instanceof kind) ||
+    ArrayBuffer.isView(body)
+  );
 }
 
 /** Labels bytes as bytes (openapi-fetch calls every body JSON), and lets a stream be sent while it is read. */
 function rawInit(init: RequestInit | undefined): RequestInit | undefined {
   if (!isRaw(init?.body) || init.body instanceof FormData) return init;
   const headers = new Headers(init.headers);
-  if (headers.get('Content-Type') === 'application/json') headers.set('Content-Type', 'application/octet-stream');
+  if (headers.get('Content-Type') === 'application/json')
+    headers.set('Content-Type', 'application/octet-stream');
   const stream = init.body instanceof ReadableStream ? { duplex: 'half' } : {};
   return { ...init, ...stream, headers };
 }

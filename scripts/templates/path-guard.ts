@@ -10,11 +10,15 @@ export function serializePath(template: string, values: Record<string, unknown>)
 
 function serializeSegment(name: string, value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number') {
-    throw new TypeError(`Path parameter "${name}" must be a string, got ${value === null ? 'null' : typeof value}`);
+    throw new TypeError(
+      `Path parameter "${name}" must be a string, got ${value === null ? 'null' : typeof value}`,
+    );
   }
   const segment = String(value);
   if (segment === '' || segment === '.' || segment === '..') {
-    throw new TypeError(`Path parameter "${name}" must not be "${segment}": the request would reach another resource`);
+    throw new TypeError(
+      `Path parameter "${name}" must not be "${segment}": the request would reach another resource`,
+    );
   }
   try {
     return encodeURIComponent(segment);

@@ -42,10 +42,15 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
   const { baseUrl, fetch } = options;
   const headers = { ...daemonHeaders(options), ...options.headers };
   const transport = withHeaders(options.transport ?? transportOf(baseUrl, fetch), headers);
+  let http: HttpClient<paths> | undefined;
   return {
     process: createClient(Process, transport),
     filesystem: createClient(Filesystem, transport),
-    http: createOpenapiClient<paths>({ baseUrl, fetch, headers }),
+    // Made when first wanted: RPCs alone need no `fetch`, which Node loads on first sight.
+    get http() {
+      http ??= createOpenapiClient<paths>({ baseUrl, fetch, headers });
+      return http;
+    },
     features: parseDaemonFeatures(options.envdVersion),
   };
 }

@@ -1,4 +1,5 @@
 import type { Transport } from '@connectrpc/connect';
+import { onDemand } from './on-demand.js';
 
 export interface DefaultTransportOptions {
   /** Scheme, host and port. */
@@ -7,16 +8,8 @@ export interface DefaultTransportOptions {
 
 /**
  * The transport that suits where the program runs: Node's HTTP/1.1 client, elsewhere `fetch`. Its code loads on the
- * first call, so that importing this package stays cheap.
+ * first call.
  */
 export function createDefaultTransport(options: DefaultTransportOptions): Transport {
-  let loading: Promise<Transport> | undefined;
-  const load = () => {
-    loading ??= import('#transport').then((platform) => platform.createPlatformTransport(options));
-    return loading;
-  };
-  return {
-    unary: async (...call) => (await load()).unary(...call),
-    stream: async (...call) => (await load()).stream(...call),
-  };
+  return onDemand(() => import('#transport').then((platform) => platform.createPlatformTransport(options)));
 }

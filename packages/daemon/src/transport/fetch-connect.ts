@@ -1,0 +1,29 @@
+import type { Transport } from '@connectrpc/connect';
+import { createTransport } from '@connectrpc/connect/protocol-connect';
+import { createFetchHttpClient } from './fetch-http-client.js';
+import type { FetchFunction, FetchTransportOptions } from './fetch-transport.js';
+
+/** A Connect transport over `fetch` with the JSON codec. */
+export function createFetchConnect(options: FetchTransportOptions): Transport {
+  const send: FetchFunction = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const over = (streamBody: boolean) =>
+    createTransport({
+      baseUrl: options.baseUrl,
+      httpClient: createFetchHttpClient(send, streamBody),
+      useBinaryFormat: false,
+      interceptors: [],
+      acceptCompression: [],
+      sendCompression: null,
+      compressMinBytes: Number.POSITIVE_INFINITY,
+      readMaxBytes: 0xffffffff,
+      writeMaxBytes: 0xffffffff,
+    });
+  const whole = over(false);
+  const streamed = over(options.streamRequests ?? !('document' in globalThis));
+  return {
+    unary: whole.unary,
+    // One message to send: as one body, which every fetch can do. A stream of messages: as the platform can.
+    stream: (method, ...call) =>
+      (method.methodKind === 'server_streaming' ? whole : streamed).stream(method, ...call),
+  };
+}
