@@ -7,8 +7,8 @@ export type SandboxRow = Selectable<SandboxesTable>;
 /** A change that is under way for one sandbox. */
 export interface Transition {
   kind: 'creating' | 'pausing' | 'snapshotting' | 'killing' | 'resuming';
-  /** Settles when it is over, whatever came of it. Never rejects. */
-  done: Promise<unknown>;
+  /** Its end, with the error when it failed. */
+  result: Promise<unknown>;
 }
 
 /** One sandbox as this process knows it: the last row read or written, and the hold on its instance. */
@@ -18,6 +18,19 @@ export interface LiveSandbox {
   transition: Transition | undefined;
   /** Counts resumes: names one run for kept-alive connections. */
   run: number;
+  /** True once the sandbox is killed: a held reference is worthless. */
+  gone: boolean;
+  /** Writes of the row run one after another. */
+  writes: Promise<unknown>;
+}
+
+export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
+  return { row, instance, transition: undefined, run: 0, gone: false, writes: Promise.resolve() };
+}
+
+/** The state that counts: what is under way, else what the row says. */
+export function stateOf(live: LiveSandbox): SandboxRow['state'] {
+  return live.transition?.kind ?? live.row.state;
 }
 
 /** Sandboxes of this node by id: running, paused in RAM, or in transition. Rows of others are read when asked for. */

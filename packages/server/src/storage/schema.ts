@@ -93,6 +93,8 @@ export interface SandboxesTable {
   execution_id: string;
   alias: string | null;
   state: SandboxRowState;
+  /** What the API shows of `state`; `hidden` while it is being made or killed. */
+  view: 'running' | 'paused' | 'hidden';
   /** Counts up with each change of the row; a change names the value it saw. */
   version: number;
   node_id: string;
@@ -160,6 +162,10 @@ export interface TemplateAliasesTable {
   created_at: number;
 }
 
+/**
+ * Every assignment of a tag, old ones included: a tag means the build assigned last, and sandboxes are created from
+ * the last assigned build that is ready, so that a rebuild does not break creates while it runs.
+ */
 export interface TemplateTagsTable {
   template_id: string;
   tag: string;
@@ -309,6 +315,7 @@ export interface EventsTable {
 
 export interface SandboxLogsTable {
   sandbox_id: string;
+  team_id: string;
   seq: number;
   at: number;
   /** 0 debug, 1 info, 2 warn, 3 error. */
@@ -319,16 +326,19 @@ export interface SandboxLogsTable {
 
 export interface LogCursorsTable {
   sandbox_id: string;
+  team_id: string;
   execution_id: string;
   /** Last daemon sequence number taken over. */
   daemon_seq: number;
   /** Next own sequence number. */
   next_seq: number;
   size_bytes: number;
+  updated_at: number;
 }
 
 export interface SandboxMetricsTable {
   sandbox_id: string;
+  team_id: string;
   at: number;
   cpu_count: number;
   cpu_used_pct: number;

@@ -40,6 +40,7 @@ export const initial: Migration = {
       execution_id text not null,
       alias text,
       state text not null,
+      view text not null,
       version bigint not null,
       node_id text not null,
       instance_id text,
@@ -59,6 +60,7 @@ export const initial: Migration = {
       sealed text
     )`,
     `create index sandboxes_page on sandboxes (team_id, started_at desc, id)`,
+    `create index sandboxes_view on sandboxes (team_id, view, started_at desc, id)`,
     `create index sandboxes_state on sandboxes (team_id, state)`,
     `create index sandboxes_node on sandboxes (node_id, state, end_at)`,
     `create index sandboxes_template on sandboxes (template_id)`,
@@ -105,7 +107,7 @@ export const initial: Migration = {
       tag text not null,
       build_id text not null,
       created_at bigint not null,
-      primary key (template_id, tag)
+      primary key (template_id, tag, build_id)
     )`,
     `create index template_tags_build on template_tags (build_id)`,
     `create table template_builds (
@@ -245,6 +247,7 @@ export const initial: Migration = {
     `create index events_sandbox on events (sandbox_id, at, seq)`,
     `create table sandbox_logs (
       sandbox_id text not null,
+      team_id text not null,
       seq bigint not null,
       at bigint not null,
       level bigint not null,
@@ -256,13 +259,16 @@ export const initial: Migration = {
     `create index sandbox_logs_age on sandbox_logs (at)`,
     `create table log_cursors (
       sandbox_id text primary key,
+      team_id text not null,
       execution_id text not null,
       daemon_seq bigint not null,
       next_seq bigint not null,
-      size_bytes bigint not null
+      size_bytes bigint not null,
+      updated_at bigint not null
     )`,
     `create table sandbox_metrics (
       sandbox_id text not null,
+      team_id text not null,
       at bigint not null,
       cpu_count bigint not null,
       cpu_used_pct double precision not null,

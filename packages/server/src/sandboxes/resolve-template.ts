@@ -1,0 +1,43 @@
+import type { Selectable } from 'kysely';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { findTemplate, firstAlias, type TemplateRow } from '../names/find-template.js';
+import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference.js';
+import type { TemplateBuildsTable } from '../storage/schema.js';
+import type { Team } from '../teams/team.js';
+
+export interface ResolvedTemplate {
+  template: TemplateRow;
+  build: Selectable<TemplateBuildsTable>;
+  alias: string | null;
+}
+
+/**
+ * Finds the build that a sandbox is made of.
+ * @throws {ApiError} 400 bad syntax; 404 unknown, private to another team, unknown tag, no finished build.
+ */
+export async function resolveTemplate(
+  context: ServerContext,
+  team: Team,
+  text: string,
+): Promise<ResolvedTemplate> {
+  const reference = parseTemplateReference(text);
+  const template = await findTemplate(context, team, reference);
+  if (template === undefined || (template.team_id !== team.id && template.public !== 1))
+    throw errors.templateNotFound(text);
+  const tag = reference.tag ?? DEFAULT_TAG;
+  const build = await context.db
+    .selectFrom('template_tags')
+    .innerJoin('template_builds', 'template_builds.id', 'template_tags.build_id')
+    .selectAll('template_builds')
+    .where('template_tags.template_id', '=', template.id)
+    .where('template_tags.tag', '=', tag)
+    .where('template_builds.status', '=', 'ready')
+    .orderBy('template_tags.created_at', 'desc')
+    .executeTakeFirst();
+  if (build === undefined) {
+    if (tag === DEFAULT_TAG) throw errors.templateNotReady(text);
+    throw errors.templateTagNotFound(tag, text);
+  }
+  return { template, build, alias: await firstAlias(context, template.id) };
+}

@@ -1,0 +1,62 @@
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { type LiveSandbox, stateOf, type Transition } from './live.js';
+import { holdSandbox } from './rows.js';
+import { type Action, conflictText, decide } from './state.js';
+
+/** Most times that a caller waits for what is under way before giving up with 409. */
+const ROUNDS = 3;
+
+export type Admission =
+  | { kind: 'proceed' | 'extend'; live: LiveSandbox }
+  | { kind: 'join'; live: LiveSandbox; result: Promise<unknown> };
+
+/**
+ * Decides whether an action may start, waiting for what is under way where the table says so.
+ * With `proceed`, the caller must call {@link begin} before it awaits anything.
+ * @throws {ApiError} 404, 409
+ */
+export async function admit(
+  context: ServerContext,
+  teamId: string,
+  sandboxId: string,
+  action: Action,
+): Promise<Admission> {
+  for (let round = 0; ; round += 1) {
+    const live = await holdSandbox(context, teamId, sandboxId);
+    const state = stateOf(live);
+    const decision = decide(state, action);
+    switch (decision) {
+      case 'proceed':
+      case 'extend':
+        return { kind: decision, live };
+      case 'join':
+        if (live.transition !== undefined) return { kind: 'join', live, result: live.transition.result };
+        break;
+      case 'wait':
+        if (round < ROUNDS && live.transition !== undefined) {
+          await live.transition.result.catch(() => {});
+          continue;
+        }
+        break;
+      case 'not-found':
+        throw errors.sandboxNotFound(sandboxId);
+      case 'conflict':
+        break;
+    }
+    throw errors.sandboxConflict(sandboxId, conflictText(state));
+  }
+}
+
+/** Starts a transition. Until it ends, the sandbox is in the state that `kind` names. */
+export function begin<T>(live: LiveSandbox, kind: Transition['kind'], work: () => Promise<T>): Promise<T> {
+  const result = Promise.resolve()
+    .then(work)
+    .finally(() => {
+      live.transition = undefined;
+    });
+  // Who joins sees the failure; nobody joining must not end the process.
+  result.catch(() => {});
+  live.transition = { kind, result };
+  return result;
+}

@@ -1,0 +1,91 @@
+import { isIP, isIPv4 } from 'node:net';
+import type { Capabilities } from '@svc/runtime';
+import { errors } from '../errors/catalog.js';
+import type { TeamFlags } from '../teams/team.js';
+import type { NetworkConfig } from './config.js';
+import { checkRules } from './validate-rules.js';
+
+const DOMAIN = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i;
+const DAEMON_PORT = 49_983;
+
+/** Whether the text is an IP address or a CIDR range. */
+export function isAddress(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  if (isIP(address) === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (isIPv4(address) ? 32 : 128);
+}
+
+/**
+ * Checks the shape of the network settings, whatever the server can enforce.
+ * @returns the settings as they are stored: hosts of rules in lower case.
+ * @throws {ApiError} 400; 403 for an egress proxy without the team's flag, before its address is looked at.
+ */
+export function checkNetwork(network: NetworkConfig, flags: TeamFlags): NetworkConfig {
+  if (network.egressProxy !== undefined && network.egressProxy !== null) {
+    if (!flags.egressProxy) throw errors.egressProxyForbidden();
+    checkProxy(network.egressProxy);
+  }
+  for (const entry of network.denyOut ?? [])
+    if (!isAddress(entry)) throw errors.badRequest(`network.denyOut: '${clip(entry)}' is not an IP address or CIDR range`);
+  let domains = false;
+  for (const entry of network.allowOut ?? []) {
+    if (entry === '0.0.0.0' || entry === '::')
+      throw errors.badRequest(`network.allowOut: '${entry}' is not a destination`);
+    if (isAddress(entry)) continue;
+    if (entry !== '*' && (!DOMAIN.test(entry) || entry.length > 253))
+      throw errors.badRequest(`network.allowOut: '${clip(entry)}' is not an IP address, CIDR range or domain`);
+    domains = true;
+  }
+  if (domains && !(network.denyOut ?? []).includes('0.0.0.0/0'))
+    throw errors.badRequest("network.allowOut: with a domain in it, network.denyOut must contain '0.0.0.0/0'");
+  if (network.maskRequestHost !== undefined) checkMaskHost(network.maskRequestHost);
+  if ((network.httpsPorts ?? []).includes(DAEMON_PORT))
+    throw errors.badRequest(`network.httpsPorts: ${DAEMON_PORT} is the daemon's port`);
+  return network.rules === undefined ? network : { ...network, rules: checkRules(network.rules) };
+}
+
+function checkProxy(proxy: NonNullable<NetworkConfig['egressProxy']>): void {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^\s:/@]+):(\d{1,5})$/.exec(proxy.address);
+  const port = Number(match?.[2]);
+  if (match === null || port < 1 || port > 65_535)
+    throw errors.badRequest('network.egressProxy.address must be host:port');
+  if (proxy.password !== undefined && (proxy.username ?? '') === '')
+    throw errors.badRequest('network.egressProxy.password needs a username');
+  if (Buffer.byteLength(proxy.username ?? '') > 255 || Buffer.byteLength(proxy.password ?? '') > 255)
+    throw errors.badRequest('network.egressProxy: username and password have at most 255 bytes');
+}
+
+function checkMaskHost(text: string): void {
+  const host = text.replaceAll('${PORT}', '1');
+  if (!/^[A-Za-z0-9._-]+(:\d{1,5})?$/.test(host) || host.length > 260)
+    throw errors.badRequest('network.maskRequestHost must be an ASCII host, or host:port');
+}
+
+function clip(text: string): string {
+  return text.slice(0, 100);
+}
+
+/**
+ * Reduces the settings to what the driver is told, refusing what nobody would enforce.
+ * @throws {ApiError} 400 naming the setting.
+ */
+export function egressOf(
+  network: NetworkConfig | undefined,
+  allowInternetAccess: boolean | null,
+  capabilities: Capabilities,
+): 'internet' | 'none' {
+  const deny = allowInternetAccess === false ? ['0.0.0.0/0'] : (network?.denyOut ?? []);
+  const allow = network?.allowOut ?? [];
+  if (network?.egressProxy !== undefined && network.egressProxy !== null) throw errors.networkNotEnforced('egressProxy');
+  if (Object.keys(network?.rules ?? {}).length > 0) throw errors.networkNotEnforced('rules');
+  // An allow list without anything denied changes nothing: all but private ranges is open anyway.
+  if (deny.length === 0) return 'internet';
+  if (allow.length > 0) throw errors.networkNotEnforced('allowOut');
+  if (!deny.includes('0.0.0.0/0')) throw errors.networkNotEnforced('denyOut');
+  if (!capabilities.networkIsolation)
+    throw errors.badRequest(
+      'internet access cannot be switched off: the driver of this server does not isolate networks',
+    );
+  return 'none';
+}

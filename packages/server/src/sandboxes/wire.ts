@@ -1,0 +1,60 @@
+import type { components } from '@svc/platform';
+import { CLIENT_ID } from '../ids/parse.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import { accessToken, trafficToken } from '../keys/sandbox-tokens.js';
+import { isoTime } from '../wire/time.js';
+import { configOf } from './config.js';
+import type { SandboxRow } from './live.js';
+
+type Schemas = components['schemas'];
+
+export interface WireSettings {
+  keys: KeyRing;
+  domain: string;
+  announceDomain: boolean;
+}
+
+/** Answer to create, resume, connect and each fork. */
+export function sandboxToWire(row: SandboxRow, settings: WireSettings): Schemas['Sandbox'] {
+  const privateIngress = configOf(row).network?.allowPublicTraffic === false;
+  return {
+    templateID: row.template_id,
+    sandboxID: row.id,
+    clientID: CLIENT_ID,
+    envdVersion: row.envd_version,
+    ...(row.alias === null ? {} : { alias: row.alias }),
+    envdAccessToken: accessToken(settings.keys, row.id),
+    ...(privateIngress ? { trafficAccessToken: trafficToken(settings.keys, row.id) } : {}),
+    ...(settings.announceDomain ? { domain: settings.domain } : {}),
+  };
+}
+
+export function listedToWire(row: SandboxRow): Schemas['ListedSandbox'] {
+  return {
+    templateID: row.template_id,
+    sandboxID: row.id,
+    clientID: CLIENT_ID,
+    startedAt: isoTime(row.started_at),
+    endAt: isoTime(row.view === 'paused' ? (row.paused_at ?? row.end_at) : row.end_at),
+    cpuCount: row.cpu_count,
+    memoryMB: row.memory_mb,
+    diskSizeMB: row.disk_mb,
+    state: row.view === 'paused' ? 'paused' : 'running',
+    envdVersion: row.envd_version,
+    ...(row.alias === null ? {} : { alias: row.alias }),
+    ...(row.metadata === null ? {} : { metadata: JSON.parse(row.metadata) as Record<string, string> }),
+    volumeMounts: configOf(row).mounts.map(({ name, path }) => ({ name, path })),
+  };
+}
+
+export function detailToWire(row: SandboxRow, settings: WireSettings): Schemas['SandboxDetail'] {
+  const config = configOf(row);
+  return {
+    ...listedToWire(row),
+    envdAccessToken: accessToken(settings.keys, row.id),
+    ...(settings.announceDomain ? { domain: settings.domain } : {}),
+    allowInternetAccess: config.allowInternetAccess,
+    ...(config.network === undefined ? {} : { network: config.network }),
+    lifecycle: { autoResume: config.autoResume, onTimeout: config.autoPause ? 'pause' : 'kill' },
+  };
+}

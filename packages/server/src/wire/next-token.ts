@@ -1,0 +1,31 @@
+import { errors } from '../errors/catalog.js';
+import { isoTime } from './time.js';
+
+export type Order = 'asc' | 'desc';
+
+/** The last item of a page: the next one starts strictly after it. */
+export interface PageKey {
+  atMs: number;
+  id: string;
+}
+
+export function encodeNextToken(key: PageKey, order: Order = 'desc'): string {
+  const text = `${isoTime(key.atMs)}__${key.id}${order === 'asc' ? '__asc' : ''}`;
+  return Buffer.from(text).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+}
+
+/**
+ * Reads a cursor. Empty and absent mean the start.
+ * @throws {ApiError} 400 when it cannot be read or is one of the other order.
+ */
+export function decodeNextToken(token: string | undefined, order: Order = 'desc'): PageKey | undefined {
+  if (token === undefined || token === '') return undefined;
+  if (!/^[A-Za-z0-9_-]+={0,2}$/.test(token)) throw errors.invalidNextToken();
+  const parts = Buffer.from(token, 'base64url').toString('utf8').split('__');
+  const [time = '', id = '', direction] = parts;
+  const atMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(time) ? Date.parse(time) : Number.NaN;
+  const wanted = order === 'asc' ? 3 : 2;
+  if (parts.length !== wanted || Number.isNaN(atMs) || !/^[a-z0-9_-]+$/.test(id)) throw errors.invalidNextToken();
+  if (order === 'asc' && direction !== 'asc') throw errors.invalidNextToken();
+  return { atMs, id };
+}
