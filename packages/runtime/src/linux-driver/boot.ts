@@ -1,0 +1,142 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DriverError } from '../contract/errors.js';
+import { dialTcp } from '../shared/dial.js';
+import { processStart } from '../shared/process-identity.js';
+import { waitForDaemon } from '../shared/readiness.js';
+import { agentArgs } from './agent.js';
+import { CRIU_CONFIG } from './criu/criu-config.js';
+import type { Holder } from './holder.js';
+import type { Host } from './host.js';
+import { hostNofileLimit } from './host-limits.js';
+import { ociConfig } from './oci-config.js';
+import type { InstanceEntry } from './records.js';
+import { planRoot } from './root-plan.js';
+import { quote } from './run.js';
+
+/** Where the daemon listens inside. */
+export const DAEMON_PORT = 49_983;
+const START_TIMEOUT_MS = 60_000;
+
+/** Where the file system of a new instance comes from. */
+export type Origin =
+  | { kind: 'fresh' }
+  /** A checkpoint's file system, booted afresh or with its memory. */
+  | { kind: 'checkpoint'; checkpointId: string; memory: boolean };
+
+/** Makes and starts the instance described by `entry`, up to an answering daemon. The caller undoes it on failure. */
+export async function boot(
+  host: Host,
+  holder: Holder,
+  entry: InstanceEntry,
+  hostname: string,
+  origin: Origin,
+  signal?: AbortSignal,
+): Promise<void> {
+  const restoring = origin.kind === 'checkpoint' && origin.memory;
+  const code = restoring ? 'restore_failed' : 'create_failed';
+  writeBundle(host, holder, entry, hostname);
+  const result = await host.inStore(
+    holder,
+    bootScript(host, holder, entry, hostname, origin),
+    code,
+    START_TIMEOUT_MS,
+  );
+  const pid = Number(/^pid (\d+)$/m.exec(result.stdout)?.[1]);
+  const start = processStart(pid);
+  if (start === undefined) {
+    throw new DriverError(code, 'The sandbox ended while it started.', {
+      detail: result.stderr.trim().slice(-2000),
+    });
+  }
+  entry.pid = pid;
+  entry.start = start;
+  host.records.write(entry);
+  const address = host.network.addressOf(entry.slot);
+  await waitForDaemon((each) => dialTcp(address, DAEMON_PORT, each), {
+    timeoutMs: START_TIMEOUT_MS,
+    signal,
+    gaveUp: () => (processStart(pid) === start ? undefined : 'The sandbox ended while it started.'),
+  });
+}
+
+function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname: string): void {
+  const bundle = join(host.paths.store, 'i', entry.name);
+  mkdirSync(join(holder.view(bundle), 'm'), { recursive: true });
+  mkdirSync(join(holder.view(bundle), 'wk'), { recursive: true });
+  const agent = { name: entry.agent, init: host.agent?.init ?? true };
+  const config = ociConfig({
+    hostname,
+    root: join(bundle, 'm'),
+    agent: join(host.paths.store, 'agents', entry.agent),
+    args: agentArgs(agent, host.options.daemon, DAEMON_PORT),
+    cgroupsPath: host.cgroups.pathOf(entry.name),
+    criuConfig: join(bundle, 'criu.conf'),
+    limits: entry.spec.limits,
+    swapAccounting: host.cgroups.swapAccounting,
+    mounts: entry.spec.mounts,
+    maxOpenFiles: hostNofileLimit(),
+    arch: process.arch,
+  });
+  writeFileSync(join(holder.view(bundle), 'config.json'), JSON.stringify(config));
+  writeFileSync(join(holder.view(bundle), 'criu.conf'), CRIU_CONFIG);
+}
+
+function bootScript(
+  host: Host,
+  holder: Holder,
+  entry: InstanceEntry,
+  hostname: string,
+  origin: Origin,
+): string {
+  const { store, network, paths } = host;
+  const plan = planRoot(entry.layers, (id) => host.layerFacts(holder, id));
+  const here = `i/${entry.name}`;
+  const disk = entry.spec.limits.diskMiB;
+  const restoring = origin.kind === 'checkpoint' && origin.memory;
+  const writable =
+    origin.kind === 'fresh'
+      ? store.makeEmpty(`${here}/sv`, disk)
+      : `${store.copy(`c/${origin.checkpointId}/sv`, `${here}/sv`, disk)}
+rm -rf ${here}/sv/w ${here}/sv/uw; mkdir ${here}/sv/w ${here}/sv/uw`;
+  const runtime = `${quote(host.runtime)} --root ${quote(paths.oci)} --log ${here}/wk/oci.log`;
+  const bundle = `${quote(join(paths.store, here))}`;
+  const runtimeCall = restoring
+    ? `restore --image-path c/${origin.checkpointId}/img --work-path ${here}/wk --bundle ${bundle} --pid-file ${here}/pid --detach`
+    : `run --bundle ${bundle} --pid-file ${here}/pid --detach`;
+  return `
+fail() { echo "$1"; cat ${here}/wk/oci.log 2>/dev/null | tail -n 5; grep -h Error ${here}/wk/restore.log 2>/dev/null | tail -n 5; exit 1; }
+${host.runtimePath}
+set -e
+${writable}
+${restoring ? '' : identityFiles(`${here}/sv/u/etc`, hostname, network.nameServers())}
+over() { mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=on,nfs_export=on" "$4"; }
+over ${quote(plan.root.join(':'))} ${here}/sv/u ${here}/sv/w ${here}/m
+${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu ${here}/sv/uw ${here}/m/usr`}
+timeout -s KILL 50 ${runtime} ${runtimeCall} ${entry.name} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
+PID=$(cat ${here}/pid); echo "pid $PID"
+${network.plumb(entry.slot, entry.spec.network)}
+${restoring ? setHostname(hostname) : ''}
+`;
+}
+
+/**
+ * Gives the files that name the sandbox. They go into the writable part before anything runs, and never through a link
+ * that an earlier life of this file system may have planted.
+ */
+function identityFiles(etc: string, hostname: string, nameServers: string[]): string {
+  const files: [string, string][] = [
+    ['hostname', `${hostname}\\n`],
+    ['hosts', `127.0.0.1 localhost ${hostname}\\n::1 localhost\\n`],
+    ['resolv.conf', nameServers.map((server) => `nameserver ${server}\\n`).join('')],
+  ];
+  return `[ -e ${etc} ] || [ -L ${etc} ] || mkdir -m 755 ${etc}
+if [ -d ${etc} ] && [ ! -L ${etc} ]; then
+${files.map(([name, text]) => `if [ ! -d ${etc}/${name} ] || [ -L ${etc}/${name} ]; then rm -f ${etc}/${name}; printf '${text}' > ${etc}/${name}; fi`).join('\n')}
+fi`;
+}
+
+/** Shell line that names the machine inside process `$PID`'s namespace. */
+export function setHostname(hostname: string): string {
+  return `nsenter --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname'`;
+}

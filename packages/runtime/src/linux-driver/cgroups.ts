@@ -1,0 +1,251 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DriverError } from '../contract/errors.js';
+import { pause } from '../shared/abort.js';
+
+const CONTROLLERS_V2 = ['cpu', 'memory', 'pids', 'io'];
+
+/** The cgroups of one driver, on v1 (hybrid too) and v2 hosts. */
+export class Cgroups {
+  readonly version: 1 | 2;
+  /** Whether swap can be limited. */
+  readonly swapAccounting: boolean;
+  /** Below the mount point of each hierarchy: what goes into the OCI configuration, without the instance's name. */
+  readonly parent: string;
+  /** v1: controller to mount point. v2: the key is ''. */
+  readonly #mounts: Map<string, string>;
+
+  constructor(tag: string, mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')) {
+    this.parent = `/svc-${tag}`;
+    const found = parseCgroupMounts(mountinfo);
+    this.version = found.v1.has('freezer') && found.v1.has('memory') ? 1 : 2;
+    this.#mounts = this.version === 1 ? found.v1 : new Map(found.v2 === undefined ? [] : [['', found.v2]]);
+    if (this.#mounts.size === 0) {
+      throw new DriverError('unsupported', 'No cgroup hierarchy is mounted on this host.');
+    }
+    this.swapAccounting =
+      this.version === 2 || existsSync(join(this.#mounts.get('memory')!, 'memory.memsw.limit_in_bytes'));
+  }
+
+  /** Makes the driver's own cgroup ready to hold limited ones. */
+  prepare(): void {
+    if (this.version === 1) return;
+    const root = this.#mounts.get('')!;
+    for (const directory of [root, join(root, this.parent)]) {
+      mkdirSync(directory, { recursive: true });
+      for (const controller of CONTROLLERS_V2) {
+        try {
+          writeFileSync(join(directory, 'cgroup.subtree_control'), `+${controller}`);
+        } catch (error) {
+          // In a container the root may hold processes; a controller is only handed down once they sit in a leaf.
+          if ((error as NodeJS.ErrnoException).code !== 'EBUSY') continue;
+          moveProcesses(directory, join(directory, 'svc-others'));
+          try {
+            writeFileSync(join(directory, 'cgroup.subtree_control'), `+${controller}`);
+          } catch {
+            // Without this controller its limit is missing; the runtime says so when it is asked for.
+          }
+        }
+      }
+    }
+  }
+
+  pathOf(name: string): string {
+    return `${this.parent}/${name}`;
+  }
+
+  /** Names of the cgroups under the driver's own one, living instances or leftovers. */
+  names(): string[] {
+    const names = new Set<string>();
+    for (const mount of this.#mounts.values()) {
+      try {
+        for (const entry of readdirSync(join(mount, this.parent), { withFileTypes: true })) {
+          if (entry.isDirectory()) names.add(entry.name);
+        }
+      } catch {
+        // Not made in this hierarchy.
+      }
+    }
+    return [...names];
+  }
+
+  pids(name: string): number[] {
+    const pids = new Set<number>();
+    for (const directory of walk(this.#directory('freezer', name))) {
+      for (const line of (read(join(directory, 'cgroup.procs')) ?? '').split('\n')) {
+        if (line !== '') pids.add(Number(line));
+      }
+    }
+    return [...pids];
+  }
+
+  /** @throws {DriverError} `timeout` when some process cannot be stopped in time. */
+  async freeze(name: string, timeoutMs = 5_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    for (let round = 0; ; round += 1) {
+      this.#writeFreezer(name, true);
+      const giveUpAt = Math.min(deadline, Date.now() + 100 + round * 50);
+      for (;;) {
+        if (this.frozen(name)) return;
+        if (Date.now() > giveUpAt) break;
+        await pause(1);
+      }
+      // A parent inside vfork cannot stop before its child has gone on: let them pass and try again.
+      this.#writeFreezer(name, false);
+      if (Date.now() > deadline) {
+        throw new DriverError('timeout', 'The sandbox could not be stopped where it stands.');
+      }
+      await pause(5 + round * 5);
+    }
+  }
+
+  thaw(name: string): void {
+    this.#writeFreezer(name, false);
+  }
+
+  frozen(name: string): boolean {
+    const directory = this.#directory('freezer', name);
+    if (this.version === 1) return read(join(directory, 'freezer.state'))?.trim() === 'FROZEN';
+    return /^frozen 1$/m.test(read(join(directory, 'cgroup.events')) ?? '');
+  }
+
+  /** Kills everything in the cgroup, frozen or not. */
+  kill(name: string): void {
+    if (this.version === 2) {
+      try {
+        writeFileSync(join(this.#directory('', name), 'cgroup.kill'), '1');
+      } catch {
+        // Kernels before 5.14 lack it.
+      }
+    }
+    for (const pid of this.pids(name)) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Gone meanwhile.
+      }
+    }
+    try {
+      this.thaw(name);
+    } catch {
+      // No cgroup, nothing to let go.
+    }
+  }
+
+  /** How often the memory limit killed a process. */
+  oomKills(name: string): number {
+    const file = this.version === 1 ? 'memory.oom_control' : 'memory.events';
+    const text = read(join(this.#directory('memory', name), file)) ?? '';
+    return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  usage(name: string): { cpuUsageUs: number; memoryBytes: number; memoryCacheBytes: number; pids: number } {
+    const number = (controller: string, file: string) =>
+      Number(read(join(this.#directory(controller, name), file))?.trim() ?? 0) || 0;
+    const field = (controller: string, file: string, key: string) =>
+      Number(
+        new RegExp(`^${key} (\\d+)$`, 'm').exec(
+          read(join(this.#directory(controller, name), file)) ?? '',
+        )?.[1] ?? 0,
+      );
+    if (this.version === 1) {
+      return {
+        cpuUsageUs: Math.round(number('cpuacct', 'cpuacct.usage') / 1000),
+        memoryBytes: number('memory', 'memory.usage_in_bytes'),
+        memoryCacheBytes: field('memory', 'memory.stat', 'total_cache'),
+        pids: number('pids', 'pids.current'),
+      };
+    }
+    return {
+      cpuUsageUs: field('', 'cpu.stat', 'usage_usec'),
+      memoryBytes: number('', 'memory.current'),
+      memoryCacheBytes: field('', 'memory.stat', 'file'),
+      pids: number('', 'pids.current'),
+    };
+  }
+
+  /** Removes the cgroups of a dead instance. False while a process is still in one of them. */
+  remove(name: string): boolean {
+    let gone = true;
+    for (const mount of this.#mounts.values()) {
+      const top = join(mount, this.parent, name);
+      for (const directory of walk(top).reverse()) {
+        try {
+          rmdirSync(directory);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOENT') gone = false;
+        }
+      }
+    }
+    return gone;
+  }
+
+  /** Removes the driver's own cgroup once it is empty. */
+  removeParent(): void {
+    for (const mount of this.#mounts.values()) {
+      try {
+        rmdirSync(join(mount, this.parent));
+      } catch {
+        // Not there, or still in use.
+      }
+    }
+  }
+
+  #directory(controller: string, name: string): string {
+    return join(this.#mounts.get(this.version === 2 ? '' : controller) ?? '/nonexistent', this.parent, name);
+  }
+
+  #writeFreezer(name: string, frozen: boolean): void {
+    const directory = this.#directory('freezer', name);
+    if (this.version === 1) writeFileSync(join(directory, 'freezer.state'), frozen ? 'FROZEN' : 'THAWED');
+    else writeFileSync(join(directory, 'cgroup.freeze'), frozen ? '1' : '0');
+  }
+}
+
+/** Reads which hierarchies are mounted where. Co-mounted v1 controllers (`cpu,cpuacct`) each get an entry. */
+export function parseCgroupMounts(mountinfo: string): { v1: Map<string, string>; v2: string | undefined } {
+  const v1 = new Map<string, string>();
+  let v2: string | undefined;
+  for (const line of mountinfo.split('\n')) {
+    const [left, right] = line.split(' - ');
+    if (left === undefined || right === undefined) continue;
+    const point = left.split(' ')[4]!;
+    const [type, , options] = right.split(' ');
+    if (type === 'cgroup2') v2 ??= point;
+    if (type !== 'cgroup') continue;
+    for (const option of (options ?? '').split(',')) {
+      if (option !== 'rw' && option !== 'ro' && option !== 'xattr' && !v1.has(option)) v1.set(option, point);
+    }
+  }
+  return { v1, v2 };
+}
+
+function moveProcesses(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const pid of (read(join(from, 'cgroup.procs')) ?? '').split('\n')) {
+    if (pid === '') continue;
+    try {
+      writeFileSync(join(to, 'cgroup.procs'), pid);
+    } catch {
+      // A kernel thread or a process that ended.
+    }
+  }
+}
+
+/** A directory and those below it, parents first. */
+function walk(top: string): string[] {
+  if (!existsSync(top)) return [];
+  const found = [top];
+  for (const entry of readdirSync(top, { withFileTypes: true })) {
+    if (entry.isDirectory()) found.push(...walk(join(top, entry.name)));
+  }
+  return found;
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

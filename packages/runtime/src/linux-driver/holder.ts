@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { DriverError } from '../contract/errors.js';
+import { isSameProcess, processStart } from '../shared/process-identity.js';
+import type { Paths } from './paths.js';
+import { type RunOptions, type RunResult, run, TOOL_PATH } from './run.js';
+
+/**
+ * Prepares the private mount namespace: nothing mounted here shows on the host. `/run` becomes a tmpfs (CRIU keeps its
+ * kernel probe there, network namespaces get their names there), and a hybrid cgroup tree loses its empty v2 part, which
+ * runtimes take for a broken setup. A root that is not a mount point (a chroot) is bound onto itself first.
+ */
+const SETUP = `
+set -e
+if ! mount --make-rprivate / 2>/dev/null; then
+  awk '{ print $5 }' /proc/self/mountinfo | while read -r point; do mount --make-private "$point" 2>/dev/null || true; done
+  if [ "$1" != again ]; then
+    mkdir -p "$2/root"; mount --rbind / "$2/root"; exec chroot "$2/root" sh -c "$0" "$0" again "$2"
+  fi
+fi
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/netns /run/lock /run/cg
+if [ -d /sys/fs/cgroup/unified ]; then
+  mount --rbind /sys/fs/cgroup /run/cg
+  mount -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup
+  for path in /run/cg/*; do
+    name=\${path##*/}
+    [ "$name" = unified ] && continue
+    if [ -L "$path" ]; then cp -P "$path" /sys/fs/cgroup/; continue; fi
+    mkdir "/sys/fs/cgroup/$name"; mount --bind "$path" "/sys/fs/cgroup/$name"
+  done
+  umount -R /run/cg
+fi
+# The nodes stand beside the directory: a sandbox cannot bind a directory with locked mounts in it.
+mkdir -p /run/nodes /run/dev/pts /run/dev/shm /run/dev/mqueue
+for name in null zero full random urandom tty; do
+  : > "/run/dev/$name"; : > "/run/nodes/$name"
+  mount --bind "/dev/$name" "/run/nodes/$name"; mount -o remount,bind,ro "/run/nodes/$name"
+done
+ln -s pts/ptmx /run/dev/ptmx; ln -s /proc/self/fd /run/dev/fd
+ln -s /proc/self/fd/0 /run/dev/stdin; ln -s /proc/self/fd/1 /run/dev/stdout; ln -s /proc/self/fd/2 /run/dev/stderr
+ip netns add gw
+echo ready
+exec sleep infinity </dev/null >/dev/null 2>&1
+`;
+
+interface HolderRecord {
+  pid: number;
+  start: string;
+}
+
+/**
+ * The process that keeps the driver's mount namespace alive. It outlives the server, so running sandboxes keep their
+ * mounts and network while no server runs.
+ */
+export class Holder {
+  readonly pid: number;
+  readonly #start: string;
+
+  private constructor(record: HolderRecord) {
+    this.pid = record.pid;
+    this.#start = record.start;
+  }
+
+  /** Finds the living holder of a data directory. */
+  static find(paths: Paths): Holder | undefined {
+    try {
+      const record = JSON.parse(readFileSync(paths.holderFile, 'utf8')) as HolderRecord;
+      return isSameProcess(record.pid, record.start) ? new Holder(record) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  static async start(paths: Paths): Promise<Holder> {
+    const child = spawn(
+      'unshare',
+      ['-m', '--propagation', 'unchanged', 'sh', '-c', SETUP, SETUP, 'first', paths.dataDir],
+      {
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: TOOL_PATH, LANG: 'C' },
+        cwd: '/',
+      },
+    );
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    const ready = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), 20_000);
+      const settle = (value: boolean) => {
+        clearTimeout(timer);
+        resolve(value);
+      };
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        if (text.includes('ready')) settle(true);
+      });
+      child.once('exit', () => settle(false));
+      child.once('error', (error) => {
+        stderr += error.message;
+        settle(false);
+      });
+    });
+    const start = child.pid === undefined ? undefined : processStart(child.pid);
+    if (!ready || child.pid === undefined || start === undefined) {
+      child.kill('SIGKILL');
+      throw new DriverError('unsupported', 'The private mount namespace cannot be made on this host.', {
+        detail: stderr.trim(),
+      });
+    }
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.unref();
+    const record = { pid: child.pid, start };
+    writeFileSync(paths.holderFile, JSON.stringify(record), { mode: 0o600 });
+    return new Holder(record);
+  }
+
+  get alive(): boolean {
+    return isSameProcess(this.pid, this.#start);
+  }
+
+  /** The same absolute path, as seen from the driver's own process. */
+  view(path: string): string {
+    return `/proc/${this.pid}/root${path}`;
+  }
+
+  /** Runs a shell script inside the namespace. */
+  script(text: string, options: RunOptions): Promise<RunResult> {
+    return run(['nsenter', `--target=${this.pid}`, '--mount', '--root', '--wd', 'sh', '-c', text], {
+      ...options,
+      // The newer mount interface caps the length of overlay options far lower.
+      env: { LIBMOUNT_FORCE_MOUNT2: 'always', ...options.env },
+    });
+  }
+
+  /** Ends the process, and with it every mount and name that only the namespace held. */
+  stop(paths: Paths): void {
+    if (this.alive) process.kill(this.pid, 'SIGKILL');
+    rmSync(paths.holderFile, { force: true });
+  }
+}

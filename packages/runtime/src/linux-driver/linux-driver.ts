@@ -1,0 +1,372 @@
+import { existsSync } from 'node:fs';
+import type { Capabilities } from '../contract/capabilities.js';
+import type { CreateOptions, Driver, Layers, PoolRequest, RestoreOptions } from '../contract/driver.js';
+import { DriverError } from '../contract/errors.js';
+import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
+import { type DataDirLock, lockDataDir } from '../shared/data-dir-lock.js';
+import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
+import { KeyedMutex } from '../shared/keyed-mutex.js';
+import { Semaphore } from '../shared/semaphore.js';
+import { requireLabels } from '../shared/spec-rules.js';
+import { WarmPool } from '../shared/warm-pool.js';
+import { boot, type Origin, setHostname } from './boot.js';
+import { readCheckpoint } from './checkpoint.js';
+import { disposeInstance } from './dispose.js';
+import { Host } from './host.js';
+import { linuxLayers } from './layers.js';
+import { LinuxInstance } from './linux-instance.js';
+import type { LinuxDriverOptions } from './options.js';
+import { probeTools, type Tools } from './probe.js';
+import { reapLeftovers } from './reap.js';
+import type { InstanceEntry } from './records.js';
+
+/** More starts at once only make each slower. */
+const STARTS_AT_ONCE = 4;
+/** How often the first processes are looked at, ms. */
+const WATCH_INTERVAL_MS = 200;
+
+/**
+ * Makes the driver of real sandboxes. Needs root on Linux.
+ * @throws {DriverError} `unsupported` naming what the host lacks; `busy` while another driver has the data directory.
+ */
+export async function createLinuxDriver(options: LinuxDriverOptions): Promise<Driver> {
+  const tools = await probeTools(options);
+  const lock = await lockDataDir(options.dataDir);
+  try {
+    const host = new Host(options, tools);
+    await host.up();
+    return new LinuxDriver(host, tools, lock);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+class LinuxDriver implements Driver {
+  readonly name = 'linux';
+  readonly capabilities: Capabilities;
+  readonly summary: string;
+  readonly layers: Layers;
+  readonly #host: Host;
+  readonly #lock: DataDirLock;
+  readonly #mutex = new KeyedMutex();
+  readonly #starts = new Semaphore(STARTS_AT_ONCE);
+  /** By name; pooled ones too. */
+  readonly #instances = new Map<string, LinuxInstance>();
+  /** Ids that are being made. */
+  readonly #claimed = new Set<string>();
+  readonly #background = new Set<Promise<void>>();
+  readonly #restoring = new Map<string, number>();
+  readonly #pool: WarmPool<InstanceSpec, LinuxInstance>;
+  readonly #watch: NodeJS.Timeout;
+  #closed = false;
+
+  constructor(host: Host, tools: Tools, lock: DataDirLock) {
+    this.#host = host;
+    this.#lock = lock;
+    this.capabilities = capabilitiesOf(host, tools);
+    this.summary = `linux: ${tools.runtimeVersion}, store on ${host.store.kind}, ${
+      tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`
+    }`;
+    this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
+    this.#pool = new WarmPool({
+      keyOf: poolKey,
+      make: (spec, signal) => this.#make(undefined, spec, { kind: 'fresh' }, signal),
+      discard: (instance) => instance.destroy(),
+      usable: (instance) => instance.running,
+      onFailure: (error) =>
+        host.log('warn', 'an instance for the pool could not be made', { error: String(error) }),
+    });
+    this.#recover();
+    this.#watch = setInterval(() => {
+      for (const instance of this.#instances.values()) instance.check();
+    }, WATCH_INTERVAL_MS);
+    this.#watch.unref();
+  }
+
+  async create(options: CreateOptions): Promise<Instance> {
+    return this.#claiming(options, async () => {
+      this.#requireSpec(options.spec);
+      const pooled = this.#pool.take(options.spec);
+      if (pooled !== undefined) {
+        try {
+          return await this.#handOut(pooled, options);
+        } catch (error) {
+          this.#host.log('warn', 'a pooled instance could not be used', { error: String(error) });
+          await pooled.destroy();
+        }
+      }
+      return this.#pool.yieldTo(() =>
+        this.#make(options.id, options.spec, { kind: 'fresh' }, options.signal),
+      );
+    });
+  }
+
+  async restore(options: RestoreOptions): Promise<Instance> {
+    const checkpointId = requireCheckpointId(options.checkpointId);
+    return this.#claiming(options, async () => {
+      this.#requireSpec(options.spec);
+      const holder = await this.#host.up();
+      const record = readCheckpoint(this.#host, holder, checkpointId);
+      if (record === undefined)
+        throw new DriverError('not_found', `There is no checkpoint "${checkpointId}".`);
+      if (options.memory && !record.memory) {
+        throw new DriverError('unsupported', 'The checkpoint holds no memory.');
+      }
+      if (options.memory && !this.capabilities.memorySnapshot) {
+        throw new DriverError('unsupported', 'Memory cannot be restored on this host.');
+      }
+      const origin = { kind: 'checkpoint', checkpointId, memory: options.memory } as const;
+      this.#restoring.set(checkpointId, (this.#restoring.get(checkpointId) ?? 0) + 1);
+      try {
+        const agent = options.memory ? record.agent : undefined;
+        return await this.#pool.yieldTo(() =>
+          this.#make(options.id, { ...options.spec, layers: record.layers }, origin, options.signal, agent),
+        );
+      } finally {
+        this.#restoring.set(checkpointId, this.#restoring.get(checkpointId)! - 1);
+      }
+    });
+  }
+
+  async list(): Promise<InstanceRecord[]> {
+    return this.#living().map((instance) => ({
+      id: instance.id,
+      state: !instance.running ? 'dead' : instance.frozen ? 'frozen' : 'running',
+      labels: instance.labels,
+      createdAtMs: instance.entry.createdAtMs,
+    }));
+  }
+
+  async adopt(id: string): Promise<Instance | undefined> {
+    const instance = this.#living().find((each) => each.id === id);
+    return instance?.running === true ? instance : undefined;
+  }
+
+  async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {
+    const removed: string[] = [];
+    for (const instance of this.#living()) {
+      if (keep.instanceIds.includes(instance.id) && instance.running) continue;
+      await instance.destroy();
+      removed.push(`instance ${instance.id}`);
+    }
+    for (const { id } of await this.listCheckpoints()) {
+      if (keep.checkpointIds.includes(id) || (this.#restoring.get(id) ?? 0) > 0) continue;
+      await this.deleteCheckpoint(id);
+      removed.push(`checkpoint ${id}`);
+    }
+    const busy = new Set([...this.#instances.keys(), ...this.#host.records.all().map((entry) => entry.name)]);
+    removed.push(...(await reapLeftovers(this.#host, busy)));
+    return removed;
+  }
+
+  async listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
+    const holder = await this.#host.up();
+    return this.#host.store.list(holder, 'c').flatMap((id) => {
+      const record = id.startsWith('.') ? undefined : readCheckpoint(this.#host, holder, id);
+      return record === undefined ? [] : [{ id, memory: record.memory, sizeBytes: record.sizeBytes }];
+    });
+  }
+
+  async deleteCheckpoint(checkpointId: string): Promise<void> {
+    requireCheckpointId(checkpointId);
+    if ((this.#restoring.get(checkpointId) ?? 0) > 0) {
+      throw new DriverError('busy', 'The checkpoint is being restored.');
+    }
+    const holder = await this.#host.up();
+    if (!existsSync(this.#host.view(holder, `c/${checkpointId}`))) return;
+    const aside = `c/.gone-${randomId()}`;
+    await this.#host.inStore(
+      holder,
+      `mv c/${checkpointId} ${aside}\n${this.#host.store.remove(aside)}`,
+      'create_failed',
+      300_000,
+    );
+  }
+
+  setPool(requests: PoolRequest[]): void {
+    this.#pool.setWishes(requests.map(({ spec, size }) => ({ wish: spec, size })));
+  }
+
+  poolReady(): Promise<void> {
+    return this.#pool.ready();
+  }
+
+  async close(options: { destroyInstances?: boolean } = {}): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#pool.close();
+    if (options.destroyInstances === true)
+      await Promise.all(this.#living().map((instance) => instance.destroy()));
+    clearInterval(this.#watch);
+    await this.#mutex.idle();
+    while (this.#background.size > 0) await Promise.all(this.#background);
+    if (this.#host.records.all().length === 0) await this.#host.down();
+    await this.#lock.release();
+  }
+
+  #living(): LinuxInstance[] {
+    return [...this.#instances.values()].filter((instance) => instance.entry.state === 'live');
+  }
+
+  /** Takes hold of what an earlier process left: running instances live on, half-made and pooled ones go. */
+  #recover(): void {
+    for (const entry of this.#host.records.all()) {
+      this.#host.network.reserve(entry.slot);
+      const instance = this.#track(entry);
+      if (entry.state === 'live') instance.check();
+      else this.#inBackground(instance.destroy());
+    }
+  }
+
+  #track(entry: InstanceEntry): LinuxInstance {
+    const instance = new LinuxInstance(
+      {
+        host: this.#host,
+        serialize: (name, task) => this.#mutex.run(name, task),
+        dispose: (each) => this.#dispose(each),
+      },
+      entry,
+    );
+    this.#instances.set(entry.name, instance);
+    return instance;
+  }
+
+  async #claiming<T>(options: CreateOptions, task: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw new DriverError('unsupported', 'The driver is closed.');
+    const id = requireInstanceId(options.id);
+    requireLabels(options.spec.labels);
+    options.signal?.throwIfAborted();
+    if (this.#claimed.has(id) || this.#living().some((instance) => instance.id === id && instance.running)) {
+      throw new DriverError('busy', `There is an instance "${id}" already.`);
+    }
+    this.#claimed.add(id);
+    try {
+      return await task();
+    } finally {
+      this.#claimed.delete(id);
+    }
+  }
+
+  #requireSpec(spec: InstanceSpec): void {
+    const { cpuCount, memoryMiB } = spec.limits;
+    if (cpuCount !== undefined && cpuCount < 0.01)
+      throw new DriverError('invalid_spec', 'cpuCount is too small.');
+    if (memoryMiB !== undefined && memoryMiB < 32)
+      throw new DriverError('invalid_spec', 'memoryMiB is too small.');
+    for (const mount of spec.mounts) {
+      if (
+        !mount.source.startsWith('/') ||
+        !mount.target.startsWith('/') ||
+        mount.target.split('/').includes('..')
+      ) {
+        throw new DriverError('invalid_spec', 'Mounts need absolute paths.');
+      }
+      if (!existsSync(mount.source))
+        throw new DriverError('invalid_spec', 'The source of a mount does not exist.');
+    }
+  }
+
+  /** Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone. */
+  async #make(
+    id: string | undefined,
+    spec: InstanceSpec,
+    origin: Origin,
+    signal?: AbortSignal,
+    agent?: string,
+  ): Promise<LinuxInstance> {
+    const host = this.#host;
+    const holder = await host.up();
+    const slot = host.network.take();
+    const entry: InstanceEntry = {
+      name: `s${randomId()}`,
+      ...(id === undefined ? {} : { id }),
+      state: 'making',
+      spec,
+      slot,
+      createdAtMs: host.now(),
+      agent: agent ?? host.agent!.name,
+      layers: spec.layers,
+    };
+    host.records.write(entry);
+    const instance = this.#track(entry);
+    try {
+      await this.#starts.run(() => {
+        signal?.throwIfAborted();
+        return boot(host, holder, entry, id ?? entry.name, origin, signal);
+      });
+      if (id === undefined) await host.cgroups.freeze(entry.name);
+      entry.state = id === undefined ? 'pooled' : 'live';
+      host.records.write(entry);
+      return instance;
+    } catch (error) {
+      await instance.destroy();
+      throw error;
+    }
+  }
+
+  async #handOut(instance: LinuxInstance, options: CreateOptions): Promise<LinuxInstance> {
+    const { entry } = instance;
+    entry.id = options.id;
+    entry.state = 'live';
+    entry.spec = options.spec;
+    entry.createdAtMs = this.#host.now();
+    this.#host.records.write(entry);
+    const holder = await this.#host.up();
+    const named = await holder.script(`PID=${entry.pid}\n${setHostname(options.id)}`, { timeoutMs: 10_000 });
+    if (named.code !== 0)
+      throw new DriverError('create_failed', 'The sandbox could not be named.', { detail: named.stderr });
+    this.#host.cgroups.thaw(entry.name);
+    return instance;
+  }
+
+  async #dispose(instance: LinuxInstance): Promise<void> {
+    const { entry } = instance;
+    const oom = !instance.running && this.#host.cgroups.oomKills(entry.name) > 0;
+    instance.finish(oom ? 'oom' : 'destroyed');
+    const cleanUp = await disposeInstance(this.#host, entry);
+    this.#instances.delete(entry.name);
+    this.#inBackground(cleanUp());
+  }
+
+  #inBackground(task: Promise<void>): void {
+    const guarded = task
+      .catch((error: unknown) => this.#host.log('warn', 'clean-up failed', { error: String(error) }))
+      .finally(() => this.#background.delete(guarded));
+    this.#background.add(guarded);
+  }
+
+  async #layerInUse(id: string): Promise<boolean> {
+    if ([...this.#instances.values()].some((instance) => instance.entry.layers.includes(id))) return true;
+    await this.#pool.drop((spec) => spec.layers.includes(id));
+    const holder = await this.#host.up();
+    return this.#host.store
+      .list(holder, 'c')
+      .some((name) => readCheckpoint(this.#host, holder, name)?.layers.includes(id) === true);
+  }
+}
+
+function poolKey(spec: InstanceSpec): string {
+  return JSON.stringify([spec.layers, Object.entries(spec.limits).sort(), spec.network.egress, spec.mounts]);
+}
+
+function capabilitiesOf(host: Host, tools: Tools): Capabilities {
+  const reasons: string[] = [];
+  if (!host.store.quota)
+    reasons.push(host.store.problem ?? 'The store has no quotas: disk limits are not enforced.');
+  if (tools.criuProblem !== undefined) reasons.push(tools.criuProblem);
+  if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
+  if (host.agent?.init === false)
+    reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
+  return {
+    isolation: 'container',
+    limits: true,
+    diskLimit: host.store.quota,
+    memorySnapshot: tools.criu !== undefined,
+    mounts: true,
+    networkIsolation: true,
+    layers: 'rootfs',
+    users: true,
+    reasons,
+  };
+}

@@ -1,0 +1,146 @@
+import { availableParallelism, totalmem } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { DriverError } from '../contract/errors.js';
+import type {
+  Checkpoint,
+  CheckpointOptions,
+  Instance,
+  InstanceEnd,
+  InstanceStats,
+  LayerInfo,
+} from '../contract/instance.js';
+import { dialTcp } from '../shared/dial.js';
+import { tunnelThroughDaemon } from '../shared/tunnel.js';
+import { DAEMON_PORT } from './boot.js';
+import { checkpointInstance } from './checkpoint.js';
+import { commitInstance } from './commit-layer.js';
+import { type Host, isRunning } from './host.js';
+import type { InstanceEntry } from './records.js';
+
+/** What an instance asks of its driver. */
+export interface InstanceOwner {
+  host: Host;
+  /** Runs tasks of one instance one after another. */
+  serialize<T>(name: string, task: () => Promise<T>): Promise<T>;
+  /** Frees everything of an instance whose processes are gone or may go. */
+  dispose(instance: LinuxInstance): Promise<void>;
+}
+
+export class LinuxInstance implements Instance {
+  readonly entry: InstanceEntry;
+  readonly ended: Promise<InstanceEnd>;
+  readonly #owner: InstanceOwner;
+  #settle!: (end: InstanceEnd) => void;
+  #destroying: Promise<void> | undefined;
+  #over = false;
+  #subvolume: number | undefined;
+
+  constructor(owner: InstanceOwner, entry: InstanceEntry) {
+    this.#owner = owner;
+    this.entry = entry;
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  get id(): string {
+    return this.entry.id ?? this.entry.name;
+  }
+
+  get labels(): Record<string, string> {
+    return this.entry.spec.labels;
+  }
+
+  get frozen(): boolean {
+    return this.#owner.host.cgroups.frozen(this.entry.name);
+  }
+
+  get running(): boolean {
+    return !this.#over && isRunning(this.entry);
+  }
+
+  /** Looks whether the first process is still there and settles `ended` when not. */
+  check(): void {
+    if (this.#over || isRunning(this.entry)) return;
+    this.finish(this.#owner.host.cgroups.oomKills(this.entry.name) > 0 ? 'oom' : 'exited');
+  }
+
+  finish(reason: InstanceEnd['reason']): void {
+    this.#over = true;
+    this.#settle({ reason });
+  }
+
+  async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {
+    this.#requireRunning();
+    const address = this.#owner.host.network.addressOf(this.entry.slot);
+    try {
+      return await dialTcp(address, port, options.signal);
+    } catch (error) {
+      if (!DriverError.is(error)) throw error;
+      this.#requireRunning();
+      if (error.code !== 'port_closed' || port === DAEMON_PORT) throw error;
+      return tunnelThroughDaemon((each) => dialTcp(address, DAEMON_PORT, each), port, options.signal);
+    }
+  }
+
+  freeze(): Promise<void> {
+    return this.#exclusively(() => this.#owner.host.cgroups.freeze(this.entry.name));
+  }
+
+  thaw(): Promise<void> {
+    return this.#exclusively(async () => this.#owner.host.cgroups.thaw(this.entry.name));
+  }
+
+  async stats(): Promise<InstanceStats> {
+    this.#requireRunning();
+    const { host } = this.#owner;
+    const { limits } = this.entry.spec;
+    const holder = await host.up();
+    if (this.#subvolume === undefined && host.store.kind === 'btrfs') {
+      const result = await host.inStore(
+        holder,
+        `btrfs inspect-internal rootid i/${this.entry.name}/sv`,
+        'create_failed',
+        10_000,
+      );
+      this.#subvolume = Number(result.stdout.trim());
+    }
+    const used = this.#subvolume === undefined ? undefined : host.store.usedBytes(this.#subvolume);
+    return {
+      ...host.cgroups.usage(this.entry.name),
+      cpuCount: limits.cpuCount ?? availableParallelism(),
+      memoryLimitBytes: limits.memoryMiB === undefined ? totalmem() : limits.memoryMiB * 2 ** 20,
+      diskUsedBytes: used ?? 0,
+      diskLimitBytes: limits.diskMiB === undefined ? host.store.totalBytes(holder) : limits.diskMiB * 2 ** 20,
+    };
+  }
+
+  async checkpoint(options: CheckpointOptions): Promise<Checkpoint> {
+    const made = await this.#exclusively(() => checkpointInstance(this.#owner.host, this.entry, options));
+    if (options.then === 'destroy') await this.destroy();
+    return made;
+  }
+
+  commitLayer(): Promise<LayerInfo> {
+    return this.#exclusively(() => commitInstance(this.#owner.host, this.entry));
+  }
+
+  destroy(): Promise<void> {
+    this.#destroying ??= this.#owner.serialize(this.entry.name, () => this.#owner.dispose(this));
+    return this.#destroying;
+  }
+
+  #exclusively<T>(task: () => Promise<T>): Promise<T> {
+    return this.#owner.serialize(this.entry.name, async () => {
+      this.#requireRunning();
+      return task();
+    });
+  }
+
+  #requireRunning(): void {
+    this.check();
+    if (this.#over || this.#destroying !== undefined) {
+      throw new DriverError('instance_gone', 'The sandbox has ended.');
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+
+/** Where everything of one data directory stands. Paths in `store` exist in the holder's mount namespace only. */
+export interface Paths {
+  dataDir: string;
+  /** Eight hex digits that tell this data directory's things on the host from those of others. */
+  tag: string;
+  /** State directory of the OCI runtime. */
+  oci: string;
+  /** One JSON file per instance. */
+  instances: string;
+  storeImage: string;
+  store: string;
+  holderFile: string;
+  networkFile: string;
+}
+
+export function pathsOf(dataDir: string): Paths {
+  return {
+    dataDir,
+    tag: createHash('sha256').update(dataDir).digest('hex').slice(0, 8),
+    oci: join(dataDir, 'oci'),
+    instances: join(dataDir, 'instances'),
+    storeImage: join(dataDir, 'store.img'),
+    store: join(dataDir, 'store'),
+    holderFile: join(dataDir, 'holder.json'),
+    networkFile: join(dataDir, 'network.json'),
+  };
+}

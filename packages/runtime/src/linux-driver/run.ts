@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+
+export interface RunOptions {
+  /** Longest the command may take, ms; then its whole process group is killed. */
+  timeoutMs: number;
+  stdin?: string;
+  env?: Record<string, string>;
+  /** Bytes of output kept, each stream. Default 256 KiB. */
+  outputLimitBytes?: number;
+}
+
+export interface RunResult {
+  /** Exit code; 128 + n after a signal; undefined after the timeout. */
+  code: number | undefined;
+  stdout: string;
+  stderr: string;
+  timedOut: boolean;
+}
+
+/** Host tools live in sbin as often as in bin, and a service's PATH may lack it. */
+export const TOOL_PATH = '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin';
+
+/** Runs a command to its end. Never rejects for a failing command: the caller reads `code`. */
+export function run(argv: readonly string[], options: RunOptions): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(argv[0]!, argv.slice(1), {
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { PATH: TOOL_PATH, LANG: 'C', LC_ALL: 'C', ...options.env },
+    });
+    const limit = options.outputLimitBytes ?? 256 * 1024;
+    let stdout = '';
+    let stderr = '';
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      killGroup(child.pid);
+    }, options.timeoutMs);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (stdout.length < limit) stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      if (stderr.length < limit) stderr += text;
+    });
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.stdin ?? '');
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({
+        code: timedOut ? undefined : (code ?? (signal === null ? 1 : 137)),
+        stdout,
+        stderr,
+        timedOut,
+      });
+    });
+  });
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Already gone.
+  }
+}
+
+/** Quotes one word for `sh`. */
+export function quote(word: string): string {
+  return /^[A-Za-z0-9_/.:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
