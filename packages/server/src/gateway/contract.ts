@@ -68,8 +68,10 @@ export interface GatewayConfig {
   daemonPort?: number;
   /** Requests and upgraded connections that one sandbox may have open at once. Default 1000. */
   connectionLimitPerSandbox?: number;
-  /** Time for all tries of one dial, ms. Default 1000. */
+  /** Time within which a refused dial is tried again, ms. Default 1000. */
   dialBudgetMs?: number;
+  /** Longest that one try of a dial may take, ms. Default 30 000. */
+  dialTimeoutMs?: number;
   /** How long a request waits for a sandbox in transition, ms. Default 60 000. */
   transitionWaitMs?: number;
   /** How long an unused connection to the daemon is kept, ms. Default 620 000 (the daemon keeps it 640 s). */

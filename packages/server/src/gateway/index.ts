@@ -9,3 +9,6 @@ export type {
   ResumeOutcome,
   Route,
 } from './contract.js';
+export { createGateway } from './gateway.js';
+export { sameSecret } from './secrets.js';
+export { gatewayServerOptions } from './server-options.js';

@@ -1,0 +1,50 @@
+/** Follows the envelopes of a Connect stream (flags byte, 32-bit length, payload) as its bytes pass by. */
+export class FrameTracker {
+  #header = Buffer.alloc(5);
+  #headerBytes = 0;
+  #payloadLeft = 0;
+  #ended = false;
+
+  /** Takes the next bytes of the stream. */
+  push(chunk: Uint8Array): void {
+    let offset = 0;
+    while (offset < chunk.length) {
+      if (this.#payloadLeft > 0) {
+        const step = Math.min(this.#payloadLeft, chunk.length - offset);
+        this.#payloadLeft -= step;
+        offset += step;
+        continue;
+      }
+      this.#header[this.#headerBytes++] = chunk[offset++] ?? 0;
+      if (this.#headerBytes < 5) continue;
+      this.#headerBytes = 0;
+      this.#payloadLeft = this.#header.readUInt32BE(1);
+      if (((this.#header[0] ?? 0) & 2) !== 0) this.#ended = true;
+    }
+  }
+
+  /** Whether a new frame may be written here. */
+  get atBoundary(): boolean {
+    return this.#headerBytes === 0 && this.#payloadLeft === 0;
+  }
+
+  /** Whether the end-stream frame has passed whole. */
+  get ended(): boolean {
+    return this.#ended && this.atBoundary;
+  }
+}
+
+/** Whether a content type is that of a Connect stream, whose end frame carries errors. */
+export function isConnectStream(contentType: string | undefined): boolean {
+  return /^application\/connect\+(?:json|proto)\s*(?:;|$)/i.test(contentType ?? '');
+}
+
+/** The end-stream frame by which a client learns that its sandbox went away. Its payload is JSON under every codec. */
+export function unavailableFrame(message: string): Buffer {
+  const payload = Buffer.from(JSON.stringify({ error: { code: 'unavailable', message } }));
+  const frame = Buffer.alloc(5 + payload.length);
+  frame[0] = 2;
+  frame.writeUInt32BE(payload.length, 1);
+  payload.copy(frame, 5);
+  return frame;
+}

@@ -1,0 +1,76 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { GatewayDeps, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
+import type { Refusal } from './refusal.js';
+import { pause, waitUntilSettled } from './waits.js';
+
+export interface LocateOptions {
+  deps: Pick<GatewayDeps, 'findRoute' | 'settled'>;
+  /** Wakes a sandbox; joined by everyone who asks meanwhile. */
+  resume: (sandboxId: string, credentials: ResumeCredentials) => Promise<ResumeOutcome>;
+  sandboxId: string;
+  port: number;
+  daemonPort: number;
+  headers: IncomingHttpHeaders;
+  /** Lower-case names of the header that opens private ports; the first is the one to tell people. */
+  trafficTokenNames: readonly string[];
+  /** A preflight neither wakes a sandbox nor waits for one. */
+  preflight: boolean;
+  transitionWaitMs: number;
+  /** Fires when the client left. */
+  signal: AbortSignal;
+}
+
+type Located = { kind: 'route'; route: Route } | { kind: 'refused'; refusal: Refusal };
+
+function firstHeader(headers: IncomingHttpHeaders, names: readonly string[]): string | undefined {
+  for (const name of names) if (headers[name] !== undefined) return headers[name]?.toString();
+  return undefined;
+}
+
+/** Finds a running sandbox for a request: checks private ingress, waits for transitions, wakes it when it may. */
+export async function locate(options: LocateOptions): Promise<Located> {
+  const { deps, sandboxId, port, daemonPort, headers, preflight } = options;
+  const trafficAccessToken = firstHeader(headers, options.trafficTokenNames);
+  const accessToken = headers['x-access-token']?.toString();
+  const refused = (refusal: Omit<Refusal, 'sandboxId'>): Located => ({
+    kind: 'refused',
+    refusal: { ...refusal, sandboxId },
+  });
+  const privateRefusal = (route: Route): Located | undefined => {
+    if (port === daemonPort || route.allowPublicTraffic || route.trafficTokenMatches(trafficAccessToken))
+      return;
+    const state = trafficAccessToken === undefined ? 'missing' : 'wrong';
+    const message = `The port is private: the ${options.trafficTokenNames[0]} header is ${state}`;
+    return refused({ reason: 'private_ingress', message });
+  };
+
+  let deadline: AbortSignal | undefined;
+  let route = await deps.findRoute(sandboxId);
+  for (;;) {
+    if (!route) return refused({ reason: 'sandbox_not_found' });
+    if (route.state === 'running') return privateRefusal(route) ?? { kind: 'route', route };
+    if (route.state === 'transition') {
+      if (preflight || deadline?.aborted) return refused({ reason: 'transition' });
+      const refusal = privateRefusal(route);
+      if (refusal) return refusal;
+      deadline ??= AbortSignal.any([AbortSignal.timeout(options.transitionWaitMs), options.signal]);
+      route = await waitUntilSettled(deps, sandboxId, deadline);
+      continue;
+    }
+    if (!route.autoResume.enabled || preflight) return refused({ reason: 'sandbox_not_found' });
+    const refusal = privateRefusal(route);
+    if (refusal) return refusal;
+    if (port === daemonPort && route.accessTokenMatches && !route.accessTokenMatches(accessToken)) {
+      return refused({ reason: 'access_token' });
+    }
+    const outcome = await options.resume(sandboxId, { port, accessToken, trafficAccessToken });
+    if (outcome.kind === 'running') return { kind: 'route', route: outcome.route };
+    if (outcome.kind === 'gone') return refused({ reason: 'sandbox_not_found' });
+    if (outcome.kind === 'refused') return refused({ reason: 'resume_refused', message: outcome.message });
+    if (outcome.kind === 'limited') return refused({ reason: 'resume_limited', message: outcome.message });
+    deadline ??= AbortSignal.any([AbortSignal.timeout(options.transitionWaitMs), options.signal]);
+    if (deadline.aborted) return refused({ reason: 'transition' });
+    await pause(50, deadline);
+    route = await deps.findRoute(sandboxId);
+  }
+}
