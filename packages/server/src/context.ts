@@ -9,14 +9,9 @@ import type { RateLimiter } from './limits/rate-limit.js';
 import type { LiveSandboxes } from './sandboxes/live.js';
 import type { DialectName } from './storage/migration.js';
 import type { Database } from './storage/schema.js';
+import type { VolumeStore } from './volumes/directories.js';
 
 export type Log = FastifyBaseLogger;
-
-/** Where the files of a volume stand on this host. Given by `volumes/`. */
-export interface VolumeDirectories {
-  /** Absolute path of the volume's directory, made when missing. */
-  hostDirectory(volumeId: string): Promise<string>;
-}
 
 /** What use cases stand on. Time, ids and randomness come from here, so that tests can move them. */
 export interface ServerContext {
@@ -34,7 +29,7 @@ export interface ServerContext {
   readonly rates: RateLimiter;
   /** What this process knows of its running sandboxes. */
   readonly sandboxes: LiveSandboxes;
-  readonly volumes: VolumeDirectories;
+  readonly volumes: VolumeStore;
   /** Whether the server is on its way to stop and takes no new work. */
   draining(): boolean;
   /** Aborts when the server stops. */

@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
+import { registerVolumeContent } from '../volumes/content/routes.js';
 import { installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
@@ -95,6 +96,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       sendFailure,
     });
   }
+  registerVolumeContent(app, context);
   return app;
 }
 

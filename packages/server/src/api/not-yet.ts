@@ -32,17 +32,6 @@ export const notYet: readonly OperationId[] = [
   'getWebhookStats',
   'listEvents',
   'listSandboxEvents',
-  // volumes
-  'listVolumes',
-  'createVolume',
-  'getVolume',
-  'deleteVolume',
-  // secrets
-  'listSecrets',
-  'createSecret',
-  'getSecret',
-  'updateSecret',
-  'deleteSecret',
   // sandboxes
   'listSandboxes',
   'createSandbox',

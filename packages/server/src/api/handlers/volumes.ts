@@ -1,0 +1,18 @@
+import { createVolume, deleteVolume, getVolume, listVolumes } from '../../volumes/records.js';
+import type { PartialHandlers } from '../handler.js';
+
+export const volumeHandlers = {
+  listVolumes: async ({ context, team }) => ({ status: 200, body: await listVolumes(context, team.id) }),
+  createVolume: async ({ context, team, body }) => ({
+    status: 201,
+    body: await createVolume(context, team.id, body.name),
+  }),
+  getVolume: async ({ context, team, params }) => ({
+    status: 200,
+    body: await getVolume(context, team.id, params.volumeID),
+  }),
+  deleteVolume: async ({ context, team, params }) => {
+    await deleteVolume(context, team.id, params.volumeID);
+    return { status: 204 };
+  },
+} satisfies PartialHandlers;

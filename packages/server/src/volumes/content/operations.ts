@@ -1,0 +1,216 @@
+import { constants } from 'node:fs';
+import {
+  chmod,
+  chown,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rmdir,
+  unlink,
+} from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { VolumeEntryStat } from '@svc/platform';
+import { O_PATH, openDirectory, pathOf, walk } from './beneath.js';
+import { shownPath, statEntry } from './entry.js';
+import { volumeErrors } from './error.js';
+
+export interface Ownership {
+  uid?: number | undefined;
+  gid?: number | undefined;
+  /** Permission bits. */
+  mode?: number | undefined;
+}
+
+export interface CreateOptions extends Ownership {
+  force?: boolean | undefined;
+}
+
+const MAX_DEPTH = 10;
+
+export function readEntry(root: string, path: string): Promise<VolumeEntryStat> {
+  return walk(root, path, {}, ({ directory, name }) => statEntry(directory, name, shownPath(path)));
+}
+
+export function changeEntry(root: string, path: string, change: Ownership): Promise<VolumeEntryStat> {
+  return walk(root, path, { followLast: true }, async ({ directory, name }) => {
+    await own(directory, name, change);
+    return statEntry(directory, name, shownPath(path));
+  });
+}
+
+export function deleteEntry(root: string, path: string): Promise<void> {
+  return walk(root, path, {}, async ({ directory, name }) => {
+    if (name === undefined) throw volumeErrors.cannotDeleteRoot();
+    await removeTree(directory, name);
+  });
+}
+
+/** Entries below a directory in lexical order, each directory before what is in it. */
+export function listEntries(root: string, path: string, depth: number): Promise<VolumeEntryStat[]> {
+  if (!Number.isInteger(depth) || depth < 0 || depth > MAX_DEPTH) throw volumeErrors.depthOutOfRange();
+  return walk(root, path, { followLast: true }, async ({ directory, name }) => {
+    const entries: VolumeEntryStat[] = [];
+    const start = name === undefined ? await open(pathOf(directory)) : await openDirectory(directory, name);
+    try {
+      await listInto(entries, start, shownPath(path), Math.max(depth, 1));
+    } finally {
+      await start.close();
+    }
+    return entries;
+  });
+}
+
+async function listInto(
+  entries: VolumeEntryStat[],
+  directory: FileHandle,
+  shown: string,
+  depth: number,
+): Promise<void> {
+  for (const name of (await readdir(pathOf(directory))).sort()) {
+    const path = shown === '/' ? `/${name}` : `${shown}/${name}`;
+    const entry = await statEntry(directory, name, path).catch(ignoreVanished);
+    if (entry === undefined) continue;
+    entries.push(entry);
+    if (entry.type !== 'directory' || depth === 1) continue;
+    const child = await openDirectory(directory, name).catch(ignoreVanished);
+    if (child === undefined) continue;
+    try {
+      await listInto(entries, child, path, depth - 1);
+    } finally {
+      await child.close();
+    }
+  }
+}
+
+export function createDirectory(
+  root: string,
+  path: string,
+  options: CreateOptions,
+): Promise<VolumeEntryStat> {
+  return walk(root, path, { followLast: true, ...parents(options) }, async ({ directory, name }) => {
+    if (name === undefined) {
+      if (options.force !== true) throw volumeErrors.pathExists(shownPath(path));
+      return statEntry(directory, undefined, '/');
+    }
+    try {
+      await makeDirectory(directory, name, options);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || options.force !== true) throw error;
+      if (!(await lstat(pathOf(directory, name))).isDirectory())
+        throw volumeErrors.notADirectory(shownPath(path));
+    }
+    return statEntry(directory, name, shownPath(path));
+  });
+}
+
+/** Opens a file for reading. The caller closes the handle. */
+export function openFile(root: string, path: string): Promise<{ handle: FileHandle; sizeBytes: number }> {
+  return walk(root, path, { followLast: true }, async ({ directory, name }) => {
+    if (name === undefined) throw volumeErrors.isADirectory('/');
+    // Without O_NONBLOCK, a fifo that a sandbox put here would hold the request for ever.
+    const handle = await open(
+      pathOf(directory, name),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
+    try {
+      const stat = await handle.stat();
+      if (stat.isDirectory()) throw volumeErrors.isADirectory(shownPath(path));
+      if (!stat.isFile()) throw volumeErrors.invalidRequest(`${shownPath(path)} is not a regular file`);
+      return { handle, sizeBytes: stat.size };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  });
+}
+
+/** Writes beside the file and renames, so that a broken upload changes nothing. */
+export function writeFile(
+  root: string,
+  path: string,
+  body: Readable,
+  options: CreateOptions & { unique: string },
+): Promise<VolumeEntryStat> {
+  return walk(root, path, { followLast: true, ...parents(options) }, async ({ directory, name }) => {
+    if (name === undefined) throw volumeErrors.isADirectory('/');
+    const existing = await lstat(pathOf(directory, name)).catch(ignoreVanished);
+    if (existing?.isDirectory()) throw volumeErrors.isADirectory(shownPath(path));
+    if (existing !== undefined && options.force !== true) throw volumeErrors.pathExists(shownPath(path));
+    const draft = `.svc-upload-${options.unique}`;
+    const handle = await open(
+      pathOf(directory, draft),
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+      0o600,
+    );
+    try {
+      await pipeline(body, handle.createWriteStream({ highWaterMark: 1 << 20 }));
+      await own(directory, draft, { mode: 0o644, ...defined(options) });
+      await rename(pathOf(directory, draft), pathOf(directory, name));
+    } catch (error) {
+      await unlink(pathOf(directory, draft)).catch(() => {});
+      throw error;
+    }
+    return statEntry(directory, name, shownPath(path));
+  });
+}
+
+function parents(options: CreateOptions) {
+  if (options.force !== true) return {};
+  return {
+    onMissing: (directory: FileHandle, name: string) =>
+      makeDirectory(directory, name, { uid: options.uid, gid: options.gid }).catch(
+        (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error;
+        },
+      ),
+  };
+}
+
+async function makeDirectory(directory: FileHandle, name: string, options: Ownership): Promise<void> {
+  await mkdir(pathOf(directory, name));
+  await own(directory, name, { mode: 0o755, ...defined(options) });
+}
+
+async function own(directory: FileHandle, name: string | undefined, change: Ownership): Promise<void> {
+  // Held open, the entry cannot be exchanged for a link between the look and the change.
+  const entry = await open(pathOf(directory, name), O_PATH | constants.O_NOFOLLOW);
+  try {
+    const stat = await entry.stat();
+    const held = `/proc/self/fd/${entry.fd}`;
+    const uid = change.uid ?? stat.uid;
+    const gid = change.gid ?? stat.gid;
+    if (uid !== stat.uid || gid !== stat.gid) await chown(held, uid, gid);
+    // A change of owner clears set-id bits, so the mode comes last. A link has none of its own.
+    if (change.mode !== undefined && !stat.isSymbolicLink()) await chmod(held, change.mode);
+  } finally {
+    await entry.close();
+  }
+}
+
+async function removeTree(directory: FileHandle, name: string): Promise<void> {
+  if (!(await lstat(pathOf(directory, name))).isDirectory()) return unlink(pathOf(directory, name));
+  const inner = await openDirectory(directory, name);
+  try {
+    for (const child of await readdir(pathOf(inner))) await removeTree(inner, child).catch(ignoreVanished);
+  } finally {
+    await inner.close();
+  }
+  await rmdir(pathOf(directory, name));
+}
+
+function ignoreVanished(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT') return undefined;
+  throw error;
+}
+
+function defined(options: Ownership): Ownership {
+  return Object.fromEntries(
+    (['uid', 'gid', 'mode'] as const).flatMap((key) =>
+      options[key] === undefined ? [] : [[key, options[key]]],
+    ),
+  );
+}

@@ -1,0 +1,111 @@
+import type { Readable } from 'node:stream';
+import type { UpdateVolumePath } from '@svc/platform';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerContext } from '../../context.js';
+import { ApiError } from '../../errors/api-error.js';
+import { verifyVolumeToken } from '../token.js';
+import { fromErrno, volumeErrors } from './error.js';
+import {
+  changeEntry,
+  createDirectory,
+  deleteEntry,
+  listEntries,
+  openFile,
+  readEntry,
+  writeFile,
+} from './operations.js';
+import { readChange, readCreateQuery, readDepth, readPath } from './query.js';
+
+type Request = FastifyRequest<{ Params: { volumeID: string }; Querystring: Record<string, unknown> }>;
+
+/**
+ * The volume content API (`spec/volumes.yaml`) under `/volumecontent`. It has its own credential, its own error record,
+ * and bodies of any size, so it stands beside the platform API and shares only the listener.
+ */
+export function registerVolumeContent(app: FastifyInstance, context: ServerContext): void {
+  app.register(
+    async (routes) => {
+      // Bodies of files are handed on as streams.
+      routes.removeAllContentTypeParsers();
+      routes.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+        try {
+          done(null, JSON.parse(String(body)));
+        } catch {
+          done(volumeErrors.invalidRequest('the body is not JSON'));
+        }
+      });
+      routes.addContentTypeParser('*', (_request, _payload, done) => done(null));
+      routes.setErrorHandler((error, request, reply) => sendError(request as Request, reply, error));
+
+      routes.get('/:volumeID/path', async (request: Request) =>
+        readEntry(await rootOf(context, request), readPath(request.query)),
+      );
+      routes.patch('/:volumeID/path', async (request: Request) => {
+        const change = readChange(request.body as UpdateVolumePath);
+        return changeEntry(await rootOf(context, request), readPath(request.query), change);
+      });
+      routes.delete('/:volumeID/path', async (request: Request, reply) => {
+        await deleteEntry(await rootOf(context, request), readPath(request.query));
+        return reply.code(204).send();
+      });
+      routes.get('/:volumeID/dir', async (request: Request) =>
+        listEntries(await rootOf(context, request), readPath(request.query), readDepth(request.query)),
+      );
+      routes.post('/:volumeID/dir', async (request: Request, reply) => {
+        const options = readCreateQuery(request.query);
+        reply.code(201);
+        return createDirectory(await rootOf(context, request), readPath(request.query), options);
+      });
+      routes.get('/:volumeID/file', async (request: Request, reply) => {
+        const { handle, sizeBytes } = await openFile(await rootOf(context, request), readPath(request.query));
+        reply.type('application/octet-stream').header('Content-Length', sizeBytes);
+        if (sizeBytes === 0) {
+          await handle.close();
+          return reply.send('');
+        }
+        // A file that grows meanwhile is cut at the length that was announced.
+        return reply.send(handle.createReadStream({ end: sizeBytes - 1, highWaterMark: 1 << 20 }));
+      });
+      routes.put(
+        '/:volumeID/file',
+        { bodyLimit: Number.MAX_SAFE_INTEGER },
+        async (request: Request, reply) => {
+          const options = { ...readCreateQuery(request.query), unique: context.ids.hex(8) };
+          const root = await rootOf(context, request);
+          reply.code(201);
+          return writeFile(root, readPath(request.query), request.raw as Readable, options);
+        },
+      );
+    },
+    { prefix: '/volumecontent' },
+  );
+}
+
+/** The directory of the volume that the token grants. */
+async function rootOf(context: ServerContext, request: Request): Promise<string> {
+  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  const claims = token === undefined ? undefined : await verifyVolumeToken(context, token);
+  if (claims === undefined) throw volumeErrors.unauthorized();
+  if (claims.volumeId !== request.params.volumeID.toLowerCase()) throw volumeErrors.forbidden();
+  const volume = await context.db
+    .selectFrom('volumes')
+    .innerJoin('teams', 'teams.id', 'volumes.team_id')
+    .select('teams.banned')
+    .where('volumes.id', '=', claims.volumeId)
+    .where('volumes.team_id', '=', claims.teamId)
+    .executeTakeFirst();
+  if (volume === undefined) throw volumeErrors.volumeNotFound();
+  if (volume.banned !== 0) throw volumeErrors.forbidden('team is banned');
+  return context.volumes.hostDirectory(claims.volumeId);
+}
+
+function sendError(request: Request, reply: FastifyReply, thrown: unknown): void {
+  const path = typeof request.query?.path === 'string' ? request.query.path : 'the path';
+  const known = ApiError.is(thrown)
+    ? { status: thrown.status, code: 'internal_error', message: thrown.message }
+    : fromErrno(thrown, path);
+  if (known.status === 500) request.log.error({ err: thrown }, 'volume content request failed');
+  if (reply.raw.headersSent) return void reply.raw.destroy();
+  reply.code(known.status).type('application/json; charset=utf-8');
+  reply.send(JSON.stringify({ code: known.code, message: known.message }));
+}

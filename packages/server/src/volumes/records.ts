@@ -1,0 +1,75 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { isUuid } from '../ids/parse.js';
+import { isUniqueViolation } from '../storage/unique-violation.js';
+import { signVolumeToken } from './token.js';
+
+type VolumeAndToken = components['schemas']['VolumeAndToken'];
+type Context = ServerContext;
+
+/** Makes an empty volume. @throws {ApiError} 400 when the name is taken */
+export async function createVolume(context: Context, teamId: string, name: string): Promise<VolumeAndToken> {
+  const volumeId = context.ids.uuid();
+  try {
+    await context.db
+      .insertInto('volumes')
+      .values({ id: volumeId, team_id: teamId, name, created_at: context.now() })
+      .execute();
+  } catch (error) {
+    if (isUniqueViolation(error)) throw errors.volumeNameTaken(name);
+    throw error;
+  }
+  await context.volumes.hostDirectory(volumeId);
+  return { volumeID: volumeId, name, token: await signVolumeToken(context, { teamId, volumeId }) };
+}
+
+/** Volumes of a team by name. */
+export async function listVolumes(
+  context: Context,
+  teamId: string,
+): Promise<components['schemas']['Volume'][]> {
+  const rows = await context.db
+    .selectFrom('volumes')
+    .select(['id', 'name'])
+    .where('team_id', '=', teamId)
+    .orderBy('name')
+    .execute();
+  return rows.map((row) => ({ volumeID: row.id, name: row.name }));
+}
+
+/** @throws {ApiError} 400 for what is no UUID, 404 */
+export async function getVolume(context: Context, teamId: string, volumeId: string): Promise<VolumeAndToken> {
+  const row = await context.db
+    .selectFrom('volumes')
+    .select(['id', 'name'])
+    .where('id', '=', parseVolumeId(volumeId))
+    .where('team_id', '=', teamId)
+    .executeTakeFirst();
+  if (row === undefined) throw errors.volumeNotFound();
+  return {
+    volumeID: row.id,
+    name: row.name,
+    token: await signVolumeToken(context, { teamId, volumeId: row.id }),
+  };
+}
+
+/** Deletes the record first, then the files. @throws {ApiError} 400, 404, 500 when the deletion could not be recorded */
+export async function deleteVolume(context: Context, teamId: string, volumeId: string): Promise<void> {
+  const id = parseVolumeId(volumeId);
+  const deleted = await context.db
+    .deleteFrom('volumes')
+    .where('id', '=', id)
+    .where('team_id', '=', teamId)
+    .executeTakeFirst()
+    .catch((cause: unknown) => {
+      throw errors.volumeDeletionFailed(cause);
+    });
+  if (deleted.numDeletedRows === 0n) throw errors.volumeNotFound();
+  await context.volumes.discard(id);
+}
+
+function parseVolumeId(text: string): string {
+  if (!isUuid(text)) throw errors.invalidVolumeId();
+  return text.toLowerCase();
+}
