@@ -12,7 +12,7 @@ export class Exchanges {
   /** Registers an exchange, or returns undefined when the sandbox has `limit` of them. */
   open(sandboxId: string, limit: number): Exchange | undefined {
     let open = this.#bySandbox.get(sandboxId);
-    if (open !== undefined && open.size >= limit) return undefined;
+    if ((open?.size ?? 0) >= limit) return undefined;
     if (!open) {
       open = new Set();
       this.#bySandbox.set(sandboxId, open);
