@@ -1,0 +1,39 @@
+import type { Config } from './resolve-config.js';
+
+/** The settings that say where sandboxes are. */
+export type AddressConfig = Pick<Config, 'sandboxUrl' | 'domain' | 'debug' | 'apiUrl' | 'runtimeKind'>;
+
+/** What is known of a sandbox's place. */
+export interface SandboxPlace {
+  sandboxId: string;
+  /** Domain that the sandbox reported; it wins over the configured one. */
+  domain?: string | undefined;
+}
+
+/** Address that serves a port of a sandbox together with the routing headers `Svc-Sandbox-Id` and `Svc-Sandbox-Port`. */
+export function routedUrl(config: AddressConfig, place: SandboxPlace, port: number): string {
+  if (config.sandboxUrl !== undefined) return config.sandboxUrl;
+  if (config.debug) return `http://localhost:${port}`;
+  // Pages cannot rely on the shared host: the host of the port itself keeps their requests of one origin.
+  return config.runtimeKind === 'browser'
+    ? directUrl(config, place, port)
+    : `https://sandbox.${domainOf(config, place)}`;
+}
+
+/** Host of a port of a sandbox: `<port>-<sandboxId>.<domain>`; in debug mode `localhost:<port>`. */
+export function directHost(config: AddressConfig, place: SandboxPlace, port: number): string {
+  return config.debug ? `localhost:${port}` : `${port}-${place.sandboxId}.${domainOf(config, place)}`;
+}
+
+/** Address of a port of a sandbox that needs no header. */
+export function directUrl(config: AddressConfig, place: SandboxPlace, port: number): string {
+  const scheme = config.debug || config.sandboxUrl?.startsWith('http:') ? 'http' : 'https';
+  return `${scheme}://${directHost(config, place, port)}`;
+}
+
+/** The sandbox's domain; without any the host of the gateway, so that `*.localhost` serves one machine. */
+function domainOf(config: AddressConfig, place: SandboxPlace): string {
+  const known = place.domain ?? config.domain;
+  if (known !== undefined) return known;
+  return new URL(config.sandboxUrl ?? config.apiUrl).host;
+}

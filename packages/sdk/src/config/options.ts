@@ -1,0 +1,36 @@
+import type { Transport } from '@svc/daemon';
+import type { Logger, LogLevel } from '../core/logger.js';
+import type { Middleware } from '../core/pipeline/middleware.js';
+import type { Fetch } from '../core/pipeline/pipeline.js';
+
+/** Settings of a client. What is left out comes from the environment, then from the defaults. */
+export interface ClientOptions {
+  /** API key; `SVC_API_KEY`. Its format is not checked here. Without one every call to the platform throws AuthenticationError. */
+  apiKey?: string | undefined;
+  /** Address of the platform API; `SVC_API_URL`. Default: `https://api.<domain>`, without a domain `http://localhost:3000`. */
+  apiUrl?: string | undefined;
+  /** Address through which sandboxes are reached; `SVC_SANDBOX_URL`. Default: from the domain, without one the `apiUrl`. */
+  sandboxUrl?: string | undefined;
+  /** Domain of the service; `SVC_DOMAIN`. A sandbox that reports a domain of its own is reached there. */
+  domain?: string | undefined;
+  /** Talk to a daemon on this machine: `http://localhost:<port>`, no gateway between; `SVC_DEBUG=true`. Default false. */
+  debug?: boolean | undefined;
+  /** Sends HTTP requests, RPCs to sandboxes included. Default: the platform's own clients. */
+  fetch?: Fetch | undefined;
+  /** Carries RPCs to a sandbox, in place of the default; for tests and for unusual networks. */
+  transport?: ((sandbox: { sandboxId: string; baseUrl: string }) => Transport) | undefined;
+  /** Sent with every request to the platform, never into a sandbox. */
+  headers?: Record<string, string> | undefined;
+  /** Where log lines go. Default: `console`. Secrets are never in them. */
+  logger?: Logger | undefined;
+  /** Least weight of lines; `SVC_LOG`. `info` tells of retries and failures, `debug` of each request. Default `warn`. */
+  logLevel?: LogLevel | undefined;
+  /** Most further attempts after a failed one, where repeating is safe. Default 2. */
+  maxRetries?: number | undefined;
+  /** Longest time of one call, retries included, ms; 0 removes the limit. Streams: until their first event. Default 60 000. */
+  requestTimeoutMs?: number | undefined;
+  /** Sees every HTTP request, once per attempt; the first is the outermost. */
+  middleware?: readonly Middleware[] | undefined;
+  /** Put in front of the User-Agent, for products built on this SDK: `my-agent/1.2`. */
+  userAgent?: string | undefined;
+}

@@ -1,0 +1,64 @@
+import { SvcError, type SvcErrorDetails } from './svc-error.js';
+
+/** No answer came, or it broke off: name not resolved, connection refused or reset, TLS refused. */
+export class ConnectionError extends SvcError {
+  static override readonly kind: string = 'ConnectionError';
+  /** Whether the request certainly never reached the service, so that repeating it cannot do it twice. */
+  readonly unsent: boolean;
+  constructor(message: string, details: SvcErrorDetails & { unsent?: boolean | undefined } = {}) {
+    super(message, 'connection', { retryable: true, ...details });
+    this.unsent = details.unsent ?? false;
+  }
+}
+
+/** Facts of a time limit that fired. */
+export interface TimeoutDetails extends SvcErrorDetails {
+  /** The option that moves the limit. */
+  option?: string | undefined;
+  /** The limit, ms. */
+  limitMs?: number | undefined;
+}
+
+/** A time limit fired. `option` names the option that moves it. */
+export class TimeoutError extends SvcError {
+  static override readonly kind: string = 'TimeoutError';
+  /** The option that moves the limit; undefined where the caller cannot move it. */
+  readonly option: string | undefined;
+  /** The limit, ms. */
+  readonly limitMs: number | undefined;
+  constructor(message: string, details: TimeoutDetails = {}, code = 'timeout') {
+    super(message, code, details);
+    this.option = details.option;
+    this.limitMs = details.limitMs;
+  }
+}
+
+/** A call took longer than `requestTimeoutMs`, retries included. */
+export class RequestTimeoutError extends TimeoutError {
+  static override readonly kind: string = 'RequestTimeoutError';
+  constructor(message: string, details: TimeoutDetails = {}) {
+    super(message, { retryable: true, ...details }, 'request_timeout');
+  }
+}
+
+/** A command ran longer than its `timeoutMs` and was killed. */
+export class CommandTimeoutError extends TimeoutError {
+  static override readonly kind: string = 'CommandTimeoutError';
+  /** What it wrote to standard output until then. */
+  readonly stdout: string;
+  /** What it wrote to standard error until then. */
+  readonly stderr: string;
+  constructor(message: string, details: TimeoutDetails & { stdout?: string; stderr?: string } = {}) {
+    super(message, details, 'command_timeout');
+    this.stdout = details.stdout ?? '';
+    this.stderr = details.stderr ?? '';
+  }
+}
+
+/** The sandbox does not run any more: it was killed, is paused, or reached the end of its time to live. */
+export class SandboxGoneError extends TimeoutError {
+  static override readonly kind: string = 'SandboxGoneError';
+  constructor(message: string, details: TimeoutDetails = {}) {
+    super(message, details, 'sandbox_gone');
+  }
+}

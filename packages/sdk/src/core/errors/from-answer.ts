@@ -1,0 +1,141 @@
+import {
+  AuthenticationError,
+  CapacityError,
+  ConflictError,
+  InvalidRequestError,
+  PermissionError,
+  RateLimitError,
+  ServerError,
+  StorageFullError,
+} from './answer-errors.js';
+import { SandboxGoneError } from './connection-errors.js';
+import { parseRateLimit, parseRetryAfter } from './rate-limit.js';
+import { notFoundClass, notFoundHint, type ResourceKind } from './resource.js';
+import type { SvcError, SvcErrorDetails } from './svc-error.js';
+
+/** A failed answer, read. */
+export interface FailedAnswer {
+  status: number;
+  headers: Headers;
+  /** The parsed record, the text, or nothing. */
+  body?: unknown;
+  /** Who answered. The sandbox's gateway says 502 for a sandbox that does not run. */
+  service: 'platform' | 'sandbox' | 'volumes';
+  /** Name of the SDK call. */
+  operation: string;
+  resource?: ResourceKind | undefined;
+  /** Now, ms since 1970; for a `Retry-After` that is a date. */
+  nowMs: number;
+}
+
+type Make = new (message: string, details?: SvcErrorDetails) => SvcError;
+interface Row {
+  make: Make;
+  hint?: string | undefined;
+  retryable?: boolean;
+}
+
+/** Placement failures by `error_code`, whatever their status. */
+const byErrorCode: Record<string, Row> = {
+  sandbox_capacity_unavailable: {
+    make: CapacityError,
+    hint: 'Every node is full: try again later, or kill sandboxes that are not needed.',
+  },
+  sandbox_no_compatible_node: {
+    make: CapacityError,
+    retryable: false,
+    hint: 'No node can run this template: use another template, or add a node that fits.',
+  },
+  sandbox_placement_timeout: { make: CapacityError, hint: 'Finding a place took too long: try again.' },
+  sandbox_feature_unsupported: {
+    make: CapacityError,
+    retryable: false,
+    hint: 'No node supports an option of this request: leave it out.',
+  },
+  idempotency_in_progress: {
+    make: ConflictError,
+    retryable: true,
+    hint: 'The first request with this idempotencyKey still runs: wait and repeat it with the same key.',
+  },
+  idempotency_request_mismatch: {
+    make: ConflictError,
+    hint: 'This idempotencyKey was used with other options: use a new key for a new request.',
+  },
+  idempotency_outcome_unknown: {
+    make: ConflictError,
+    hint: 'Look with sandboxes.list() whether the sandbox exists before you create it under a new key.',
+  },
+};
+
+function byStatus(answer: FailedAnswer): Row {
+  const { status, service, resource, headers } = answer;
+  if (status === 401) {
+    return service === 'platform'
+      ? {
+          make: AuthenticationError,
+          hint: 'Check the apiKey option or SVC_API_KEY, and that it belongs to this apiUrl.',
+        }
+      : { make: AuthenticationError, hint: "Check the user, and the sandbox's or volume's own token." };
+  }
+  if (status === 403) return { make: PermissionError };
+  if (status === 404) return { make: notFoundClass(resource), hint: notFoundHint(resource) };
+  if (status === 409) return { make: ConflictError };
+  if (status === 429) {
+    const hint = headers.has('retry-after')
+      ? undefined
+      : 'Kill sandboxes that are not needed, or ask for a higher limit.';
+    return { make: RateLimitError, hint };
+  }
+  if (status === 507)
+    return {
+      make: StorageFullError,
+      hint: "The sandbox's disk is full: remove files, or build the template with more disk.",
+    };
+  if (status === 502 && service === 'sandbox') {
+    return {
+      make: SandboxGoneError,
+      hint: 'It was killed, is paused, or reached its time to live. Raise timeoutMs, call setTimeout(), or connect() to wake a paused one.',
+    };
+  }
+  if (status >= 500)
+    return { make: ServerError, retryable: status === 502 || status === 503 || status === 504 };
+  return { make: InvalidRequestError };
+}
+
+/** The one table from a failed HTTP answer to an error: by `error_code`, then by status, service and resource. Pure. */
+export function errorFromAnswer(answer: FailedAnswer): SvcError {
+  const { message, errorCode } = readRecord(answer.body);
+  const row = (errorCode === undefined ? undefined : byErrorCode[errorCode]) ?? byStatus(answer);
+  const requestId = answer.headers.get('x-request-id') ?? undefined;
+  const said = message ?? `HTTP ${answer.status}`;
+  const facts = [
+    `status ${answer.status}`,
+    ...(requestId === undefined ? [] : [`request ${requestId}`]),
+  ].join(', ');
+  const text = `${answer.operation}: ${endSentence(said)}${row.hint ? ` ${row.hint}` : ''} (${facts})`;
+  return new row.make(text, {
+    status: answer.status,
+    requestId,
+    errorCode,
+    retryAfterMs: parseRetryAfter(answer.headers, answer.nowMs),
+    rateLimit: parseRateLimit(answer.headers),
+    operation: answer.operation,
+    ...(row.retryable === undefined ? {} : { retryable: row.retryable }),
+  });
+}
+
+const longestText = 500;
+
+function readRecord(body: unknown): { message?: string; errorCode?: string } {
+  if (typeof body === 'string' && body.trim() !== '') return { message: body.trim().slice(0, longestText) };
+  if (typeof body !== 'object' || body === null) return {};
+  const { message, error_code: errorCode } = body as { message?: unknown; error_code?: unknown };
+  return {
+    ...(typeof message === 'string' && message !== '' ? { message: message.trim() } : {}),
+    ...(typeof errorCode === 'string' && errorCode !== '' ? { errorCode } : {}),
+  };
+}
+
+function endSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

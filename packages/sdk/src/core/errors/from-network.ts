@@ -1,0 +1,81 @@
+import { ConnectionError } from './connection-errors.js';
+import { SvcError } from './svc-error.js';
+
+/** What went wrong beneath, in words; the code is that of the operating system or of the HTTP client. */
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens there (connection refused)',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name could not be looked up',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed',
+  ETIMEDOUT: 'connecting took too long',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped coming',
+  CERT_HAS_EXPIRED: 'its TLS certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its TLS certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its TLS certificate is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its TLS certificate cannot be verified',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its TLS certificate is for another host',
+};
+
+/** Failures before the first byte of a request left. */
+const unsentCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** Turns what a `fetch` rejected with into a ConnectionError; errors that are ours already stay as they are. Pure. */
+export function errorFromNetwork(
+  error: unknown,
+  call: { operation: string; url: string; service: 'platform' | 'sandbox' | 'volumes' },
+): SvcError {
+  if (SvcError.is(error)) return error;
+  const code = networkCode(error);
+  const reason = (code && reasons[code]) ?? messageOf(error);
+  const option = call.service === 'platform' ? 'apiUrl (SVC_API_URL)' : 'sandboxUrl (SVC_SANDBOX_URL)';
+  const hint = `Check that the service runs and that ${option} is right.`;
+  return new ConnectionError(`${call.operation}: no answer from ${originOf(call.url)}: ${reason}. ${hint}`, {
+    cause: error,
+    operation: call.operation,
+    unsent: code !== undefined && unsentCodes.has(code),
+  });
+}
+
+/** Whether something thrown while an answer was read is the connection's doing, not the program's. */
+export function isNetworkFailure(error: unknown): boolean {
+  const code = networkCode(error);
+  return (
+    (code !== undefined && code in reasons) || (error instanceof TypeError && error.message === 'terminated')
+  );
+}
+
+/** The first error code in a chain of causes. */
+export function networkCode(error: unknown): string | undefined {
+  for (let level = error, depth = 0; level instanceof Error && depth < 5; level = level.cause, depth++) {
+    const { code } = level as { code?: unknown };
+    if (typeof code === 'string') return code;
+    const first = level instanceof AggregateError ? networkCode(level.errors[0]) : undefined;
+    if (first !== undefined) return first;
+  }
+  return undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+function originOf(url: string): string {
+  try {
+    return new URL(url).origin;
+  } catch {
+    return 'the service';
+  }
+}

@@ -1,0 +1,24 @@
+import type { ResourceKind } from '../errors/resource.js';
+
+/** Options that every call takes. */
+export interface RequestOptions {
+  /** Aborts the call; what it was aborted with is rethrown. */
+  signal?: AbortSignal | undefined;
+  /** Longest time for the whole call, retries included, ms. 0: none. Default: the client's `requestTimeoutMs`. */
+  requestTimeoutMs?: number | undefined;
+  /** Most further attempts after a failed one. Default: the client's `maxRetries`. */
+  maxRetries?: number | undefined;
+}
+
+/** What the pipeline must know about one call. */
+export interface CallContext {
+  /** Name of the SDK call, such as `sandboxes.create`; in messages, log lines and events. */
+  operation: string;
+  /** Who is asked. */
+  service: 'platform' | 'sandbox' | 'volumes';
+  /** What the call is about: decides which "not found" a 404 becomes. */
+  resource?: ResourceKind | undefined;
+  /** Whether making the call twice is the same as making it once. Default: by method and `Idempotency-Key`. */
+  idempotent?: boolean | undefined;
+  options?: RequestOptions | undefined;
+}

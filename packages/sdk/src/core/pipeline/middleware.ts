@@ -1,0 +1,23 @@
+import type { CallContext } from './call-context.js';
+
+/** Sends a request on: to the next middleware, at last to `fetch`. */
+export type Next = (request: Request) => Promise<Response>;
+
+/** What a middleware is told about the call that a request belongs to. */
+export type MiddlewareCall = Pick<CallContext, 'operation' | 'service'> & {
+  /** From 1. */
+  readonly attempt: number;
+  /** Fires when the caller gives up or the time is over. */
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Sees every HTTP request of the client, once per attempt, and may change it, answer it, or look at its answer. RPCs to
+ * a sandbox travel over another transport in Node and are not among them.
+ */
+export type Middleware = (request: Request, next: Next, call: MiddlewareCall) => Promise<Response>;
+
+/** Chains middleware around a last step; the first of the list is the outermost. */
+export function chain(middleware: readonly Middleware[], call: MiddlewareCall, last: Next): Next {
+  return middleware.reduceRight<Next>((next, step) => (request) => step(request, next, call), last);
+}

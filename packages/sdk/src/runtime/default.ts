@@ -1,0 +1,14 @@
+import type { Runtime } from './adapter.js';
+
+const silent = { hasSubscribers: false, publish: () => {} };
+
+/** Browsers, workers and edge runtimes. */
+export const runtime: Runtime = {
+  kind: 'window' in globalThis || 'WorkerGlobalScope' in globalThis ? 'browser' : 'other',
+  userAgent: undefined,
+  environment: () => {
+    const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+    return process?.env ?? {};
+  },
+  channel: () => silent,
+};

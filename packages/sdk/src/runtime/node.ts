@@ -1,0 +1,10 @@
+import { channel } from 'node:diagnostics_channel';
+import type { Runtime } from './adapter.js';
+
+/** Node, and runtimes that speak its modules. */
+export const runtime: Runtime = {
+  kind: 'node',
+  userAgent: `node/${process.versions.node}`,
+  environment: () => process.env,
+  channel,
+};

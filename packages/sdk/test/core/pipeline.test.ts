@@ -1,0 +1,233 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, expect, it } from 'vitest';
+import { diagnosticsChannels } from '../../src/core/diagnostics.js';
+import { createLogger } from '../../src/core/logger.js';
+import type { CallContext } from '../../src/core/pipeline/call-context.js';
+import type { Middleware } from '../../src/core/pipeline/middleware.js';
+import { type Fetch, Pipeline, type PipelineOptions } from '../../src/core/pipeline/pipeline.js';
+import { json, never, refused, reset, scriptedFetch } from '../support/scripted-fetch.js';
+
+const silent = createLogger(console, 'off');
+const context: CallContext = { operation: 'test.call', service: 'platform' };
+
+function pipelineOver(fetch: Fetch, options: Partial<PipelineOptions> = {}): Pipeline {
+  return new Pipeline({
+    fetch,
+    logger: silent,
+    userAgent: 'svc-sdk/test',
+    headers: {},
+    maxRetries: 2,
+    requestTimeoutMs: 60_000,
+    random: () => 0,
+    ...options,
+  });
+}
+
+const request = (method = 'GET', init: RequestInit = {}) =>
+  new Request('http://api.test/things', { method, ...init });
+const soon = { 'retry-after': '0' };
+
+describe('Pipeline', () => {
+  it('sends the body again with every attempt of a call that may be repeated', async () => {
+    const { fetch, requests } = scriptedFetch(reset(), json(503, {}, soon), json(200, { fine: true }));
+    const response = await pipelineOver(fetch).call(context, (send) =>
+      send(request('PUT', { body: 'content' })),
+    );
+    expect(response.status).toBe(200);
+    expect(requests.map(({ body }) => body)).toEqual(['content', 'content', 'content']);
+  });
+
+  it('does not repeat a POST that may have arrived', async () => {
+    const { fetch, requests } = scriptedFetch(reset(), json(200, {}));
+    const call = pipelineOver(fetch).call(context, (send) => send(request('POST', { body: '{}' })));
+    await expect(call).rejects.toMatchObject({ name: 'ConnectionError' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('repeats a POST under an idempotency key, and one that never left', async () => {
+    const keyed = scriptedFetch(reset(), json(201, {}));
+    const headers = { 'idempotency-key': 'k1' };
+    await pipelineOver(keyed.fetch).call(context, (send) => send(request('POST', { body: '{}', headers })));
+    expect(keyed.requests).toHaveLength(2);
+    const unsent = scriptedFetch(refused(), json(201, {}));
+    await pipelineOver(unsent.fetch).call(context, (send) => send(request('POST', { body: '{}' })));
+    expect(unsent.requests).toHaveLength(2);
+  });
+
+  it('gives the last answer when retries are used up', async () => {
+    const { fetch, requests } = scriptedFetch(
+      json(429, {}, soon),
+      json(429, {}, soon),
+      json(429, { last: 1 }, soon),
+    );
+    const response = await pipelineOver(fetch).call(context, (send) => send(request()));
+    expect([response.status, await response.json(), requests.length]).toEqual([429, { last: 1 }, 3]);
+  });
+
+  it('hands a long Retry-After to the caller instead of sleeping', async () => {
+    const { fetch, requests } = scriptedFetch(json(429, {}, { 'retry-after': '3600' }));
+    const response = await pipelineOver(fetch).call(context, (send) => send(request()));
+    expect([response.status, requests.length]).toEqual([429, 1]);
+  });
+
+  it('lets one call choose its number of retries', async () => {
+    const { fetch, requests } = scriptedFetch(json(502, {}), json(200, {}));
+    const options = { maxRetries: 0 };
+    const response = await pipelineOver(fetch).call({ ...context, options }, (send) => send(request()));
+    expect([response.status, requests.length]).toEqual([502, 1]);
+  });
+
+  it('says which limit fired and what moves it', async () => {
+    const { fetch } = scriptedFetch(never);
+    const options = { requestTimeoutMs: 20 };
+    const call = pipelineOver(fetch).call({ ...context, options }, (send) => send(request()));
+    await expect(call).rejects.toMatchObject({
+      name: 'RequestTimeoutError',
+      option: 'requestTimeoutMs',
+      limitMs: 20,
+      message: expect.stringContaining('requestTimeoutMs'),
+    });
+  });
+
+  it('counts the wait between attempts into the time limit', async () => {
+    const { fetch } = scriptedFetch(json(503, {}, { 'retry-after': '20' }));
+    const call = pipelineOver(fetch, { requestTimeoutMs: 30 }).call(context, (send) => send(request()));
+    await expect(call).rejects.toMatchObject({ name: 'RequestTimeoutError' });
+  });
+
+  it('limits a fetch that does not listen to signals', async () => {
+    const options = { requestTimeoutMs: 20 };
+    const call = pipelineOver(() => new Promise(() => {})).call({ ...context, options }, (send) =>
+      send(request()),
+    );
+    await expect(call).rejects.toMatchObject({ name: 'RequestTimeoutError' });
+  });
+
+  it("rethrows the caller's reason during a request and during a wait", async () => {
+    for (const step of [never, json(503, {}, { 'retry-after': '20' })]) {
+      const { fetch } = scriptedFetch(step);
+      const controller = new AbortController();
+      const options = { signal: controller.signal };
+      const call = pipelineOver(fetch).call({ ...context, options }, (send) => send(request()));
+      await new Promise((resolve) => setImmediate(resolve));
+      controller.abort('enough');
+      await expect(call).rejects.toBe('enough');
+    }
+  });
+
+  it('keeps the signal of an open call alive after its time limit ended', async () => {
+    const { fetch } = scriptedFetch(json(200, {}));
+    const controller = new AbortController();
+    const options = { signal: controller.signal, requestTimeoutMs: 10_000 };
+    const { deadline } = await pipelineOver(fetch).open({ ...context, options }, (send) => send(request()));
+    controller.abort('later');
+    expect(deadline.signal.reason).toBe('later');
+  });
+
+  it('calls an answer that breaks off a connection failure', async () => {
+    const broken = new ReadableStream({
+      pull(controller) {
+        controller.error(
+          new TypeError('terminated', { cause: Object.assign(new Error('x'), { code: 'UND_ERR_SOCKET' }) }),
+        );
+      },
+    });
+    const { fetch } = scriptedFetch(new Response(broken));
+    const call = pipelineOver(fetch).call(context, async (send) => (await send(request())).text());
+    await expect(call).rejects.toMatchObject({ name: 'ConnectionError', unsent: false });
+  });
+
+  it('runs middleware around each attempt, the first outermost', async () => {
+    const seen: string[] = [];
+    const named =
+      (name: string): Middleware =>
+      async (sent, next, call) => {
+        seen.push(`${name} ${call.attempt}`);
+        sent.headers.set('x-seen', `${sent.headers.get('x-seen') ?? ''}${name}`);
+        return next(sent);
+      };
+    const { fetch, requests } = scriptedFetch(json(502, {}), json(200, {}));
+    await pipelineOver(fetch, { middleware: [named('a'), named('b')] }).call(context, (send) =>
+      send(request()),
+    );
+    expect(seen).toEqual(['a 1', 'b 1', 'a 2', 'b 2']);
+    expect(requests[0]?.request.headers.get('x-seen')).toBe('ab');
+  });
+
+  it('throws errors of middleware as they are, without another attempt', async () => {
+    const fault = new Error('mine');
+    const middleware: Middleware = () => Promise.reject(fault);
+    const { fetch } = scriptedFetch();
+    await expect(
+      pipelineOver(fetch, { middleware: [middleware] }).call(context, (send) => send(request())),
+    ).rejects.toBe(fault);
+  });
+
+  it('gives custom headers to the platform only', async () => {
+    const { fetch, requests } = scriptedFetch(json(200, {}), json(200, {}));
+    const pipeline = pipelineOver(fetch, { headers: { 'x-mine': '1' } });
+    await pipeline.call(context, (send) => send(request()));
+    await pipeline.call({ ...context, service: 'sandbox' }, (send) => send(request()));
+    expect(requests.map(({ request }) => request.headers.get('x-mine'))).toEqual(['1', null]);
+    expect(requests[0]?.request.headers.get('user-agent')).toBe('svc-sdk/test');
+  });
+
+  it('publishes each phase of a call with its timings', async () => {
+    const events: [string, Record<string, unknown>][] = [];
+    const listeners = Object.values(diagnosticsChannels).map((name) => {
+      const listener = (message: unknown) => events.push([name, message as Record<string, unknown>]);
+      subscribe(name, listener);
+      return () => unsubscribe(name, listener);
+    });
+    try {
+      const { fetch } = scriptedFetch(json(502, {}), json(200, {}));
+      await pipelineOver(fetch).call(context, (send) => send(request()));
+    } finally {
+      for (const stop of listeners) stop();
+    }
+    expect(events.map(([name]) => name)).toEqual([
+      'svc:call:start',
+      'svc:call:response',
+      'svc:call:retry',
+      'svc:call:response',
+      'svc:call:end',
+    ]);
+    expect(new Set(events.map(([, event]) => event.callId)).size).toBe(1);
+    expect(events.at(-1)?.[1]).toMatchObject({
+      operation: 'test.call',
+      attempts: 2,
+      status: 200,
+      waitedMs: 100,
+    });
+  });
+
+  it('writes no secret into its log lines', async () => {
+    const lines: string[] = [];
+    const write = (message: string, fields?: object) => lines.push(message + JSON.stringify(fields));
+    const logger = createLogger({ debug: write, info: write, warn: write, error: write }, 'debug');
+    const { fetch } = scriptedFetch(json(500, {}, { 'set-cookie': 'secret-cookie' }));
+    const headers = {
+      'x-api-key': 'secret-key',
+      authorization: 'Bearer secret-bearer',
+      'x-access-token': 'secret-token',
+    };
+    const target = new Request('http://api.test/files?signature=secret-signature&path=%2Fa', {
+      headers,
+    });
+    await pipelineOver(fetch, { logger }).call(context, (send) => send(target));
+    expect(lines.length).toBeGreaterThan(1);
+    expect(lines.join('\n')).not.toContain('secret');
+    expect(lines.join('\n')).toContain('[redacted]');
+  });
+
+  it('survives a logger that throws', async () => {
+    const fail = () => {
+      throw new Error('disk full');
+    };
+    const logger = createLogger({ debug: fail, info: fail, warn: fail, error: fail }, 'debug');
+    const { fetch } = scriptedFetch(json(200, {}));
+    await expect(
+      pipelineOver(fetch, { logger }).call(context, (send) => send(request())),
+    ).resolves.toBeInstanceOf(Response);
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { type AttemptOutcome, decideRetry } from '../../src/core/retry.js';
+
+const answer = (status: number, retryAfterMs?: number): AttemptOutcome => ({
+  kind: 'answer',
+  status,
+  retryAfterMs,
+});
+const broken: AttemptOutcome = { kind: 'connection', unsent: false };
+const refused: AttemptOutcome = { kind: 'connection', unsent: true };
+
+const ask = (
+  outcome: AttemptOutcome,
+  idempotent: boolean,
+  rest: { attempts?: number; random?: number } = {},
+) =>
+  decideRetry({ outcome, idempotent, attempts: rest.attempts ?? 1, maxRetries: 2, random: rest.random ?? 0 });
+
+describe('decideRetry', () => {
+  it.each([
+    ['a broken connection, idempotent', broken, true, true],
+    ['a broken connection, not idempotent', broken, false, false],
+    ['a refused connection, not idempotent', refused, false, true],
+    ['429 with Retry-After, idempotent', answer(429, 1000), true, true],
+    ['429 with Retry-After, not idempotent', answer(429, 1000), false, false],
+    ['429 without Retry-After', answer(429), true, false],
+    ['503 with Retry-After', answer(503, 1000), true, true],
+    ['503 without Retry-After', answer(503), true, false],
+    ['502, idempotent', answer(502), true, true],
+    ['502, not idempotent', answer(502), false, false],
+    ['504, idempotent', answer(504), true, true],
+    ['500', answer(500), true, false],
+    ['404', answer(404), true, false],
+    ['409', answer(409), true, false],
+  ])('decides for %s', (_, outcome, idempotent, retry) => {
+    expect(ask(outcome, idempotent).retry).toBe(retry);
+  });
+
+  it('never waits less than the service asked for', () => {
+    for (const random of [0, 0.5, 1]) {
+      const decision = ask(answer(429, 2000), true, { random });
+      expect(decision).toMatchObject({ retry: true });
+      expect((decision as { delayMs: number }).delayMs).toBeGreaterThanOrEqual(2000);
+    }
+  });
+
+  it('refuses a wait of more than 30 s instead of sleeping', () => {
+    expect(ask(answer(503, 31_000), true)).toEqual({ retry: false });
+  });
+
+  it('backs off exponentially with jitter', () => {
+    const delay = (attempts: number, random: number) =>
+      (
+        decideRetry({ outcome: broken, idempotent: true, attempts, maxRetries: 9, random }) as {
+          delayMs: number;
+        }
+      ).delayMs;
+    expect([1, 2, 3, 9].map((attempts) => delay(attempts, 1))).toEqual([200, 400, 800, 4000]);
+    expect([1, 2, 3, 9].map((attempts) => delay(attempts, 0))).toEqual([100, 200, 400, 2000]);
+  });
+
+  it('stops after the given number of retries', () => {
+    expect(ask(broken, true, { attempts: 2 }).retry).toBe(true);
+    expect(ask(broken, true, { attempts: 3 }).retry).toBe(false);
+  });
+});
