@@ -1,0 +1,15 @@
+/** How the server reads the `metadata` filter: query decoding, form decoding of the whole, split, of each part. */
+export function decodeMetadataFilter(rawQueryValue: string): Record<string, string> {
+  const text = unescapeForm(unescapeForm(rawQueryValue));
+  return Object.fromEntries(
+    text.split('&').map((piece) => {
+      const parts = piece.split('=');
+      if (parts.length !== 2) throw new Error('Error parsing metadata');
+      return [unescapeForm(parts[0]!), unescapeForm(parts[1]!)];
+    }),
+  );
+}
+
+function unescapeForm(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '));
+}
