@@ -64,10 +64,12 @@ function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname:
   const bundle = join(host.paths.store, 'i', entry.name);
   mkdirSync(join(holder.view(bundle), 'm'), { recursive: true });
   mkdirSync(join(holder.view(bundle), 'wk'), { recursive: true });
+  mkdirSync(join(holder.view(bundle), 'usr'), { recursive: true });
   const agent = { name: entry.agent, init: host.agent?.init ?? true };
   const config = ociConfig({
     hostname,
     root: join(bundle, 'm'),
+    usr: planOf(host, holder, entry).usr === undefined ? undefined : join(bundle, 'usr'),
     agent: join(host.paths.store, 'agents', entry.agent),
     args: agentArgs(agent, host.options.daemon, DAEMON_PORT),
     cgroupsPath: host.cgroups.pathOf(entry.name),
@@ -82,6 +84,10 @@ function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname:
   writeFileSync(join(holder.view(bundle), 'criu.conf'), CRIU_CONFIG);
 }
 
+function planOf(host: Host, holder: Holder, entry: InstanceEntry) {
+  return planRoot(entry.layers, (id) => host.layerFacts(holder, id));
+}
+
 function bootScript(
   host: Host,
   holder: Holder,
@@ -90,7 +96,7 @@ function bootScript(
   origin: Origin,
 ): string {
   const { store, network, paths } = host;
-  const plan = planRoot(entry.layers, (id) => host.layerFacts(holder, id));
+  const plan = planOf(host, holder, entry);
   const here = `i/${entry.name}`;
   const disk = entry.spec.limits.diskMiB;
   const restoring = origin.kind === 'checkpoint' && origin.memory;
@@ -102,7 +108,7 @@ rm -rf ${here}/sv/w ${here}/sv/uw; mkdir ${here}/sv/w ${here}/sv/uw`;
   const runtime = `${quote(host.runtime)} --root ${quote(paths.oci)} --log ${here}/wk/oci.log`;
   const bundle = `${quote(join(paths.store, here))}`;
   const runtimeCall = restoring
-    ? `restore --image-path c/${origin.checkpointId}/img --work-path ${here}/wk --bundle ${bundle} --pid-file ${here}/pid --detach`
+    ? `restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(paths.store, here, 'wk'))} --bundle ${bundle} --pid-file ${here}/pid --detach`
     : `run --bundle ${bundle} --pid-file ${here}/pid --detach`;
   return `
 fail() { echo "$1"; cat ${here}/wk/oci.log 2>/dev/null | tail -n 5; grep -h Error ${here}/wk/restore.log 2>/dev/null | tail -n 5; exit 1; }
@@ -112,7 +118,7 @@ ${writable}
 ${restoring ? '' : identityFiles(`${here}/sv/u/etc`, hostname, network.nameServers())}
 over() { mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=on,nfs_export=on" "$4"; }
 over ${quote(plan.root.join(':'))} ${here}/sv/u ${here}/sv/w ${here}/m
-${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu ${here}/sv/uw ${here}/m/usr`}
+${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu ${here}/sv/uw ${here}/usr`}
 timeout -s KILL 50 ${runtime} ${runtimeCall} ${entry.name} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
 PID=$(cat ${here}/pid); echo "pid $PID"
 ${network.plumb(entry.slot, entry.spec.network)}

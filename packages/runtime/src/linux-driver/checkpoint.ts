@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../contract/errors.js';
 import type { Checkpoint, CheckpointOptions } from '../contract/instance.js';
@@ -137,7 +138,7 @@ async function capture(
   const result = await holder.script(
     `cd ${quote(paths.store)} || exit 9
 ${host.runtimePath}
-timeout -s KILL ${DUMP_TIMEOUT_S} ${quote(host.runtime)} --root ${quote(paths.oci)} --log ${draft}/wk/oci.log checkpoint --leave-running --image-path ${draft}/img --work-path ${draft}/wk ${entry.name} </dev/null >/dev/null 2>&1 || exit 7
+timeout -s KILL ${DUMP_TIMEOUT_S} ${quote(host.runtime)} --root ${quote(paths.oci)} --log ${draft}/wk/oci.log checkpoint --leave-running --image-path ${quote(join(paths.store, draft, 'img'))} --work-path ${quote(join(paths.store, draft, 'wk'))} ${entry.name} </dev/null >/dev/null 2>&1 || exit 7
 set -e
 ${copy}`,
     { timeoutMs: (DUMP_TIMEOUT_S + 60) * 1000 },

@@ -33,7 +33,7 @@ async function removeTraces(host: Host, entry: InstanceEntry): Promise<void> {
   const here = `i/${entry.name}`;
   const result = await holder.script(
     `cd ${quote(host.paths.store)} || exit 9
-umount ${here}/m/usr 2>/dev/null || umount -l ${here}/m/usr 2>/dev/null
+umount ${here}/usr 2>/dev/null || umount -l ${here}/usr 2>/dev/null
 umount ${here}/m 2>/dev/null || umount -l ${here}/m 2>/dev/null
 ${host.store.remove(here)}
 rm -rf ${quote(`${host.paths.oci}/${entry.name}`)}

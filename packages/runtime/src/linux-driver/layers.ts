@@ -49,7 +49,8 @@ export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> 
     async delete(id: string): Promise<void> {
       requireLayerId(id);
       const holder = await host.up();
-      if (host.layerFacts(holder, id) === undefined) return;
+      if (host.layerFacts(holder, id) === undefined)
+        throw new DriverError('not_found', 'There is no such layer.');
       if (await inUse(id)) throw new DriverError('busy', 'The layer is in use.');
       await host.inStore(
         holder,

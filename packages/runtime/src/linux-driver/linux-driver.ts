@@ -238,7 +238,7 @@ class LinuxDriver implements Driver {
     requireLabels(options.spec.labels);
     options.signal?.throwIfAborted();
     if (this.#claimed.has(id) || this.#living().some((instance) => instance.id === id && instance.running)) {
-      throw new DriverError('busy', `There is an instance "${id}" already.`);
+      throw new DriverError('invalid_spec', `There is an instance "${id}" already.`);
     }
     this.#claimed.add(id);
     try {

@@ -61,7 +61,8 @@ export class LinuxInstance implements Instance {
 
   /** Looks whether the first process is still there and settles `ended` when not. */
   check(): void {
-    if (this.#over || isRunning(this.entry)) return;
+    // While it is being made there is no first process yet.
+    if (this.#over || this.entry.state === 'making' || isRunning(this.entry)) return;
     this.finish(this.#owner.host.cgroups.oomKills(this.entry.name) > 0 ? 'oom' : 'exited');
   }
 
@@ -74,7 +75,10 @@ export class LinuxInstance implements Instance {
     this.#requireRunning();
     const address = this.#owner.host.network.addressOf(this.entry.slot);
     try {
-      return await dialTcp(address, port, options.signal);
+      const socket = await dialTcp(address, port, options.signal);
+      // An instance may end while nobody listens to this connection any more.
+      socket.on('error', () => undefined);
+      return socket;
     } catch (error) {
       if (!DriverError.is(error)) throw error;
       this.#requireRunning();

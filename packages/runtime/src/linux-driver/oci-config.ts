@@ -5,6 +5,8 @@ export interface OciConfigInput {
   hostname: string;
   /** Merged root file system. */
   root: string;
+  /** What appears as `/usr` when that is an overlay of its own. A bind mount, or CRIU would try to mount it itself. */
+  usr: string | undefined;
   /** Directory with Node, its libraries, init and the daemon; appears as `/.sbx`. */
   agent: string;
   args: string[];
@@ -76,6 +78,9 @@ export function ociConfig(input: OciConfigInput) {
     root: { path: input.root, readonly: false },
     hostname: input.hostname,
     mounts: [
+      ...(input.usr === undefined
+        ? []
+        : [{ destination: '/usr', type: 'bind', source: input.usr, options: ['bind', 'rw'] }]),
       { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
       { destination: '/dev', type: 'bind', source: DEV, options: ['bind', 'ro'] },
       ...['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => ({
