@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -61,6 +61,7 @@ export function limitPromises(bench: Workbench): void {
       requireCapability(context, bench, 'mounts');
       const source = await mkdtemp(join(tmpdir(), 'mount-'));
       try {
+        await chmod(source, 0o755);
         await writeFile(join(source, 'greeting'), 'hello');
         const mounts = [
           { source, target: '/mnt/shared' },
