@@ -22,4 +22,14 @@ export type {
   InstanceStats,
   LayerInfo,
 } from './contract/instance.js';
+export { checkHost } from './host/check-host.js';
+export { type Finding, linuxDriverCanRun } from './host/finding.js';
+export { type FixHostOptions, fixHost } from './host/fix-host.js';
+export type { HostOptions } from './host/host-facts.js';
+export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './host/select-driver.js';
+export {
+  createLinuxDriver,
+  type LinuxDriverOptions,
+  type NetworkOptions,
+} from './linux-driver/index.js';
 export { createProcessDriver } from './process-driver/index.js';

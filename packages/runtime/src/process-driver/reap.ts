@@ -4,6 +4,7 @@ import { removeTree } from './file-sets.js';
 import type { Paths } from './paths.js';
 import { readEnvironment, readProcessTable } from './process-table.js';
 import { killTree, MARKER } from './process-tree.js';
+import { readRecord } from './record.js';
 
 /** Removes every instance directory and process but those of `keptSlots`. Names what it removed. */
 export async function reapRemains(paths: Paths, keptSlots: ReadonlySet<string>): Promise<string[]> {
@@ -13,9 +14,12 @@ export async function reapRemains(paths: Paths, keptSlots: ReadonlySet<string>):
   for (const slot of slots) {
     if (keptSlots.has(slot)) continue;
     const directory = join(paths.instances, slot);
+    const record = await readRecord(directory);
     await killTree({ home: join(directory, 'home') });
     await removeTree(directory);
-    removed.push(`remains of instance in ${slot}`);
+    removed.push(
+      record?.phase === 'ready' ? `instance ${record.id}` : `half-made or pooled instance ${slot}`,
+    );
   }
   return removed;
 }

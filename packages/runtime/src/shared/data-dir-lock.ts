@@ -26,23 +26,44 @@ export async function lockDataDir(dataDir: string, name = 'driver.lock'): Promis
   const draft = `${path}.${mine.token}`;
   await writeFile(draft, JSON.stringify(mine), { mode: 0o600, flag: 'wx' });
   try {
-    while (!(await tryLink(draft, path))) {
-      const holder = await readHolder(path);
-      if (holder === undefined) continue;
-      if (holder !== 'unreadable' && isSameProcess(holder.pid, holder.start)) {
-        throw new DriverError('busy', `The data directory is in use by process ${holder.pid}.`);
-      }
-      await setAside(path, holder === 'unreadable' ? undefined : holder.token, mine.token);
-    }
+    while (!(await tryLink(draft, path)) && !(await trySucceed(path, draft)));
   } finally {
     await rm(draft, { force: true });
   }
   return {
     async release() {
-      const holder = await readHolder(path);
-      if (typeof holder === 'object' && holder.token === mine.token) await rm(path, { force: true });
+      if ((await readHolder(path))?.token === mine.token) await rm(path, { force: true });
     },
   };
+}
+
+/**
+ * Takes the lock over from the dead. Of all who find the same holder dead, the one succeeds who makes the file named
+ * after it; when that one dies before it is done, the next is elected by its name, and so on.
+ * @throws {DriverError} `busy` when the holder, or one who is taking over, lives.
+ */
+async function trySucceed(path: string, draft: string): Promise<boolean> {
+  const elections: string[] = [];
+  const first = await readHolder(path);
+  for (let holder = first; holder !== undefined; ) {
+    if (isSameProcess(holder.pid, holder.start)) {
+      throw new DriverError('busy', `The data directory is in use by process ${holder.pid}.`);
+    }
+    const election = `${path}.after-${holder.token}`;
+    elections.push(election);
+    if (!(await tryLink(draft, election))) {
+      holder = await readHolder(election);
+      continue;
+    }
+    // Who read the lock long ago may win an election that was over: the lock then has another holder by now.
+    const valid = (await readHolder(path))?.token === first?.token;
+    if (valid) {
+      await rename(draft, path);
+    }
+    for (const file of valid ? elections : [election]) await rm(file, { force: true });
+    return valid;
+  }
+  return false;
 }
 
 async function tryLink(draft: string, path: string): Promise<boolean> {
@@ -55,24 +76,16 @@ async function tryLink(draft: string, path: string): Promise<boolean> {
   }
 }
 
-async function readHolder(path: string): Promise<Holder | 'unreadable' | undefined> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as Holder;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'unreadable';
-  }
-}
-
-/** Moves a stale lock away. When another process was faster and the moved file is its fresh lock, puts it back. */
-async function setAside(path: string, staleToken: string | undefined, suffix: string): Promise<void> {
-  const aside = `${path}.${suffix}.stale`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+/** Undefined when there is no lock. One that cannot be read belongs to nobody. */
+async function readHolder(path: string): Promise<Holder | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
     throw error;
+  });
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return { pid: 0, start: 'never', token: 'unreadable' };
   }
-  const moved = await readHolder(aside);
-  if (typeof moved === 'object' && moved.token !== staleToken) await tryLink(aside, path);
-  await rm(aside, { force: true });
 }

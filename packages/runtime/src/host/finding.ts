@@ -1,0 +1,19 @@
+/** One thing that the `linux` driver needs of the host, and whether it is there. */
+export interface Finding {
+  /** Stable name, e.g. `oci-runtime`. */
+  id: string;
+  ok: boolean;
+  /** `driver`: without it there is no `linux` driver. Otherwise the capability that is lost. */
+  neededFor: 'driver' | 'memorySnapshot' | 'diskLimit' | 'limits' | 'networkIsolation' | 'comfort';
+  /** What was found or what lacks; one sentence. */
+  message: string;
+  /** The exact command that gets it, when there is one. */
+  fix?: string;
+  /** Debian packages that get it. */
+  packages?: string[];
+}
+
+/** Whether the `linux` driver can run at all. */
+export function linuxDriverCanRun(findings: readonly Finding[]): boolean {
+  return findings.every(({ ok, neededFor }) => ok || neededFor !== 'driver');
+}

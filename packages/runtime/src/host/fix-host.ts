@@ -1,0 +1,60 @@
+import type { DriverOptions } from '../contract/driver.js';
+import { runProgram } from '../shared/run-program.js';
+import { checkHost } from './check-host.js';
+import type { Finding } from './finding.js';
+import { type HostOptions, readHostFacts } from './host-facts.js';
+import { judgeHost } from './judge-host.js';
+
+export interface FixHostOptions extends HostOptions {
+  /** False: only say what would be done. */
+  install: boolean;
+  log: NonNullable<DriverOptions['log']>;
+}
+
+/**
+ * Gets what the host lacks, where that is possible: Debian packages by apt-get as root, and a private copy of CRIU that
+ * touches no package of the host. What cannot be got stays among the findings with its command.
+ * @returns the findings afterwards.
+ */
+export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
+  const { log } = options;
+  const facts = await readHostFacts(options);
+  const lacking = judgeHost(facts).filter(({ ok }) => !ok);
+  const packages = [...new Set(lacking.flatMap((finding) => finding.packages ?? []))];
+  const modules = lacking.flatMap(({ fix }) => /^modprobe (\w+)$/.exec(fix ?? '')?.[1] ?? []);
+  const wantsCriu = lacking.some(({ id }) => id === 'criu');
+  const plan = [
+    ...(packages.length > 0 ? [`apt-get install ${packages.join(' ')}`] : []),
+    ...modules.map((name) => `modprobe ${name}`),
+    ...(wantsCriu ? [`install a private CRIU in ${facts.criuDirectory}`] : []),
+  ];
+  for (const step of plan) log('info', options.install ? step : `would do: ${step}`);
+  if (!options.install || plan.length === 0) return checkHost(options);
+  if (!facts.root) {
+    log('warn', 'Nothing was installed: that takes root.');
+    return checkHost(options);
+  }
+  if (packages.length > 0) {
+    if (facts.programs['apt-get'] === undefined)
+      log('warn', 'There is no apt-get: install the packages by hand.');
+    else await aptInstall(facts.programs['apt-get'], packages, log);
+  }
+  for (const name of modules) await runProgram('modprobe', [name]).catch(() => undefined);
+  if (wantsCriu) {
+    try {
+      const { installPrivateCriu } = await import('../linux-driver/criu/install-criu.js');
+      await installPrivateCriu({ directory: facts.criuDirectory, log: (line) => log('info', line) });
+    } catch (error) {
+      log('warn', `CRIU could not be installed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return checkHost(options);
+}
+
+async function aptInstall(aptGet: string, packages: string[], log: FixHostOptions['log']): Promise<void> {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  await runProgram(aptGet, ['update', '-qq'], { env });
+  const args = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
+  const { exitCode, stderr } = await runProgram(aptGet, args, { env });
+  if (exitCode !== 0) log('warn', `apt-get ended with ${exitCode}: ${stderr.trim().slice(-500)}`);
+}

@@ -1,0 +1,146 @@
+import { access, constants, readFile, statfs } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { criuDirectory as findCriuDirectory } from '../linux-driver/probe.js';
+import { runProgram } from '../shared/run-program.js';
+
+/** Programs that the `linux` driver uses. */
+export const PROGRAMS = ['nft', 'ip', 'nsenter', 'unshare', 'mount', 'tar', 'mkfs.btrfs', 'apt-get'] as const;
+export type ProgramName = (typeof PROGRAMS)[number];
+
+/** Host tools lie in sbin as often as in bin, and the PATH of a service may lack it. */
+const TOOL_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/bin', '/usr/bin', '/bin'];
+
+/** What was found on this host; input of the rules. */
+export interface HostFacts {
+  platform: NodeJS.Platform;
+  root: boolean;
+  programs: Partial<Record<ProgramName, string>>;
+  /** Whether mount, network, ipc, uts and pid namespaces can be made, by trying. */
+  namespaces: boolean;
+  userNamespaces: boolean;
+  /** Whether an overlay with the options for checkpoints can be mounted, by trying. */
+  overlay: boolean;
+  btrfs: boolean;
+  cgroupControllers: string[];
+  /** The OCI runtime that is asked for. */
+  ociRuntime: string;
+  ociRuntimePath: string | undefined;
+  /** Version of the private CRIU. */
+  criuVersion: string | undefined;
+  criuDirectory: string;
+  freeDiskBytes: number | undefined;
+}
+
+export interface HostOptions {
+  /** Where the data will lie; its free space is looked at. Default `/var/lib`. */
+  dataDir?: string;
+  /** OCI runtime: a name or an absolute path. Default `runc`. */
+  ociRuntime?: string;
+  /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
+  criuDirectory?: string;
+}
+
+export async function readHostFacts(options: HostOptions = {}): Promise<HostFacts> {
+  const criuDirectory = findCriuDirectory(options);
+  const ociRuntime = options.ociRuntime ?? 'runc';
+  const programs: HostFacts['programs'] = {};
+  for (const name of PROGRAMS) {
+    const path = await findProgram(name);
+    if (path !== undefined) programs[name] = path;
+  }
+  return {
+    platform: process.platform,
+    root: process.getuid?.() === 0,
+    programs,
+    namespaces: await succeeds('unshare', ['-m', '-n', '-i', '-u', '-p', '-f', 'true']),
+    userNamespaces: await succeeds('unshare', ['-U', 'true']),
+    overlay: await succeeds('unshare', ['-m', 'sh', '-c', TRY_OVERLAY]),
+    btrfs: await knowsFileSystem('btrfs'),
+    cgroupControllers: parseCgroupControllers(
+      await read('/proc/self/mountinfo'),
+      await read('/sys/fs/cgroup/cgroup.controllers'),
+    ),
+    ociRuntime,
+    ociRuntimePath: await findProgram(ociRuntime),
+    criuVersion: await findCriu(criuDirectory),
+    criuDirectory,
+    freeDiskBytes: await freeDisk(options.dataDir ?? '/var/lib'),
+  };
+}
+
+/** Mounted in a mount namespace of its own: nothing of it shows or stays. */
+const TRY_OVERLAY = `set -e
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/l /mnt/u /mnt/w /mnt/m
+mount -t overlay overlay -o lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w,index=on,nfs_export=on /mnt/m`;
+
+/** Controllers of either hierarchy: v1 ones are mounted by name, v2 ones are listed at the root. */
+export function parseCgroupControllers(mountinfo: string, v2Controllers: string): string[] {
+  const found = new Set(v2Controllers.split(/\s+/).filter(Boolean));
+  for (const line of mountinfo.split('\n')) {
+    const [, options] = line.split(' - cgroup ');
+    for (const name of options?.split(' ')[1]?.split(',') ?? []) found.add(name);
+  }
+  // v2 has no freezer controller: freezing is part of every cgroup there.
+  if (v2Controllers.trim() !== '') found.add('freezer');
+  return [...found];
+}
+
+async function findProgram(name: string): Promise<string | undefined> {
+  const directories = isAbsolute(name)
+    ? ['/']
+    : [...(process.env.PATH ?? '').split(delimiter), ...TOOL_DIRECTORIES];
+  for (const directory of directories) {
+    if (directory === '') continue;
+    const path = join(directory, name);
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
+  }
+  return undefined;
+}
+
+/** The host's own CRIU does not count: replacing it would disturb others, so the driver has a copy of its own. */
+async function findCriu(directory: string): Promise<string | undefined> {
+  const result = await runProgram(join(directory, 'criu'), ['--version']).catch(() => undefined);
+  return /Version:\s*([\d.]+)/.exec(result?.stdout ?? '')?.[1];
+}
+
+/** Negative when `a` is the older one. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
+  for (let i = 0; i < Math.max(left.length, right.length); i += 1) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+async function succeeds(command: string, args: string[]): Promise<boolean> {
+  const path = await findProgram(command);
+  if (path === undefined) return false;
+  const result = await runProgram(path, args).catch(() => undefined);
+  return result?.exitCode === 0;
+}
+
+async function knowsFileSystem(name: string): Promise<boolean> {
+  if (new RegExp(`\\b${name}$`, 'm').test(await read('/proc/filesystems'))) return true;
+  return succeeds('modprobe', ['-n', '-q', name]);
+}
+
+async function freeDisk(path: string): Promise<number | undefined> {
+  // The directory may not exist yet: the nearest one above it stands on the same disk.
+  for (let at = path; ; at = dirname(at)) {
+    const info = await statfs(at).catch(() => undefined);
+    if (info !== undefined) return info.bavail * info.bsize;
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+function read(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}

@@ -1,0 +1,141 @@
+import type { Finding } from './finding.js';
+import { compareVersions, type HostFacts, type ProgramName } from './host-facts.js';
+
+/** Older ones cannot restore on current kernels. */
+const CRIU_MINIMUM = '4.2';
+const FREE_DISK_MINIMUM_BYTES = 2 * 2 ** 30;
+const CONTROLLERS = ['cpu', 'memory', 'pids', 'freezer'];
+
+/** Says of each thing that the `linux` driver needs whether the host has it. Pure. */
+export function judgeHost(facts: HostFacts): Finding[] {
+  if (facts.platform !== 'linux') {
+    return [missing('linux', 'driver', `The linux driver needs Linux; this is ${facts.platform}.`)];
+  }
+  return [
+    facts.root
+      ? found('root', 'driver', 'The server runs as root.')
+      : missing('root', 'driver', 'The server must run as root.', { fix: 'sudo svc server up' }),
+    judgeRuntime(facts),
+    ...(['unshare', 'nsenter', 'mount'] as const).map((name) =>
+      program(facts, name, 'driver', ['util-linux', 'mount']),
+    ),
+    program(facts, 'tar', 'driver', ['tar']),
+    program(facts, 'ip', 'driver', ['iproute2']),
+    program(facts, 'nft', 'driver', ['nftables']),
+    switchable(
+      facts.namespaces,
+      'namespaces',
+      'driver',
+      'Namespaces can be made.',
+      'The kernel or an outer container forbids new namespaces.',
+    ),
+    switchable(
+      facts.overlay,
+      'overlayfs',
+      'driver',
+      'overlayfs can be mounted.',
+      'overlayfs cannot be mounted here.',
+      'modprobe overlay',
+    ),
+    switchable(
+      facts.userNamespaces,
+      'user-namespaces',
+      'driver',
+      'User namespaces can be made.',
+      'User namespaces are switched off.',
+      'sysctl -w user.max_user_namespaces=65536',
+    ),
+    judgeControllers(facts),
+    program(facts, 'mkfs.btrfs', 'diskLimit', ['btrfs-progs']),
+    switchable(
+      facts.btrfs,
+      'btrfs',
+      'diskLimit',
+      'The kernel knows btrfs.',
+      'The kernel has no btrfs: no disk limits, and copies of file systems cost time.',
+      'modprobe btrfs',
+    ),
+    judgeCriu(facts),
+    judgeDisk(facts),
+  ];
+}
+
+/** Runtimes that a Debian package has. */
+const PACKAGED_RUNTIMES = ['runc', 'crun', 'runsc'];
+
+function judgeRuntime({ ociRuntime, ociRuntimePath }: HostFacts): Finding {
+  if (ociRuntimePath !== undefined) return found('oci-runtime', 'driver', `OCI runtime: ${ociRuntimePath}.`);
+  const remedy = PACKAGED_RUNTIMES.includes(ociRuntime) ? apt([ociRuntime]) : {};
+  return missing('oci-runtime', 'driver', `The OCI runtime ${ociRuntime} is missing.`, remedy);
+}
+
+function judgeControllers({ cgroupControllers }: HostFacts): Finding {
+  const lacking = CONTROLLERS.filter((name) => !cgroupControllers.includes(name));
+  return lacking.length === 0
+    ? found('cgroups', 'limits', `cgroup controllers: ${CONTROLLERS.join(', ')}.`)
+    : missing('cgroups', 'driver', `cgroup controllers lack: ${lacking.join(', ')}.`);
+}
+
+function judgeCriu({ criuVersion, criuDirectory }: HostFacts): Finding {
+  if (criuVersion !== undefined && compareVersions(criuVersion, CRIU_MINIMUM) >= 0) {
+    return found('criu', 'memorySnapshot', `CRIU ${criuVersion}.`);
+  }
+  const have = criuVersion === undefined ? 'There is no CRIU' : `CRIU ${criuVersion} is too old`;
+  return missing(
+    'criu',
+    'memorySnapshot',
+    `${have}; memory snapshots need ${CRIU_MINIMUM} or later (a private copy goes to ${criuDirectory}).`,
+    {
+      fix: 'svc server doctor --fix',
+    },
+  );
+}
+
+function judgeDisk({ freeDiskBytes }: HostFacts): Finding {
+  if (freeDiskBytes === undefined)
+    return missing('free-disk', 'comfort', 'The free disk space cannot be read.');
+  const text = `${(freeDiskBytes / 2 ** 30).toFixed(1)} GiB of disk are free`;
+  return freeDiskBytes >= FREE_DISK_MINIMUM_BYTES
+    ? found('free-disk', 'comfort', `${text}.`)
+    : missing('free-disk', 'comfort', `Only ${text}; 2 GiB or more are advised.`);
+}
+
+function program(
+  facts: HostFacts,
+  name: ProgramName,
+  neededFor: Finding['neededFor'],
+  packages: string[],
+): Finding {
+  const path = facts.programs[name];
+  return path === undefined
+    ? missing(name, neededFor, `The program ${name} is missing.`, apt(packages))
+    : found(name, neededFor, `${name}: ${path}.`);
+}
+
+function switchable(
+  ok: boolean,
+  id: string,
+  neededFor: Finding['neededFor'],
+  yes: string,
+  no: string,
+  fix?: string,
+): Finding {
+  return ok ? found(id, neededFor, yes) : missing(id, neededFor, no, fix === undefined ? {} : { fix });
+}
+
+function apt(packages: string[]): Pick<Finding, 'fix' | 'packages'> {
+  return { packages, fix: `apt-get install -y --no-install-recommends ${packages.join(' ')}` };
+}
+
+function found(id: string, neededFor: Finding['neededFor'], message: string): Finding {
+  return { id, ok: true, neededFor, message };
+}
+
+function missing(
+  id: string,
+  neededFor: Finding['neededFor'],
+  message: string,
+  remedy: Pick<Finding, 'fix' | 'packages'> = {},
+): Finding {
+  return { id, ok: false, neededFor, message, ...remedy };
+}

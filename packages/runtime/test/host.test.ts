@@ -1,0 +1,132 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compareVersions, type HostFacts, parseCgroupControllers } from '../src/host/host-facts.js';
+import { judgeHost } from '../src/host/judge-host.js';
+import { explain } from '../src/host/select-driver.js';
+import { checkHost, DriverError, fixHost, linuxDriverCanRun, selectDriver } from '../src/index.js';
+import { envdBundle } from './envd-bundle.js';
+
+const ABLE: HostFacts = {
+  platform: 'linux',
+  root: true,
+  programs: {
+    nft: '/usr/sbin/nft',
+    ip: '/usr/sbin/ip',
+    nsenter: '/usr/bin/nsenter',
+    unshare: '/usr/bin/unshare',
+    mount: '/usr/bin/mount',
+    tar: '/usr/bin/tar',
+    'mkfs.btrfs': '/usr/sbin/mkfs.btrfs',
+  },
+  namespaces: true,
+  userNamespaces: true,
+  overlay: true,
+  btrfs: true,
+  cgroupControllers: ['cpu', 'memory', 'pids', 'freezer'],
+  ociRuntime: 'runc',
+  ociRuntimePath: '/usr/sbin/runc',
+  criuVersion: '4.2.1',
+  criuDirectory: '/var/lib/svc/criu',
+  freeDiskBytes: 10 * 2 ** 30,
+};
+
+describe('judging a host', () => {
+  it('finds nothing wrong with one that has everything', () => {
+    expect(judgeHost(ABLE).filter(({ ok }) => !ok)).toEqual([]);
+  });
+
+  it.each([
+    ['no root', { root: false }, 'root', false],
+    ['no runtime', { ociRuntimePath: undefined }, 'oci-runtime', false],
+    ['no nft', { programs: { ...ABLE.programs, nft: undefined } as never }, 'nft', false],
+    ['no overlay', { overlay: false }, 'overlayfs', false],
+    ['no pids controller', { cgroupControllers: ['cpu', 'memory', 'freezer'] }, 'cgroups', false],
+    ['an old CRIU', { criuVersion: '4.1.1' }, 'criu', true],
+    ['no CRIU', { criuVersion: undefined }, 'criu', true],
+    [
+      'no btrfs programs',
+      { programs: { ...ABLE.programs, 'mkfs.btrfs': undefined } as never },
+      'mkfs.btrfs',
+      true,
+    ],
+    ['a full disk', { freeDiskBytes: 1000 }, 'free-disk', true],
+  ] as const)('names what lacks: %s', (_, change, id, canRun) => {
+    const findings = judgeHost({ ...ABLE, ...change } as HostFacts);
+    expect(findings.filter(({ ok }) => !ok).map((finding) => finding.id)).toEqual([id]);
+    expect(linuxDriverCanRun(findings)).toBe(canRun);
+  });
+
+  it('gives the exact command', () => {
+    const findings = judgeHost({ ...ABLE, ociRuntimePath: undefined });
+    expect(explain(findings)).toContain('apt-get install -y --no-install-recommends runc');
+    expect(explain(findings)).toContain('--driver process');
+    expect(explain(findings)).toContain('NO ISOLATION');
+  });
+
+  it('says no at once on another system', () => {
+    const findings = judgeHost({ ...ABLE, platform: 'darwin' });
+    expect(linuxDriverCanRun(findings)).toBe(false);
+  });
+
+  it('compares versions by number', () => {
+    expect(compareVersions('4.10', '4.9')).toBeGreaterThan(0);
+    expect(compareVersions('4.2', '4.2.0')).toBe(0);
+    expect(compareVersions('3.17.1', '4.2')).toBeLessThan(0);
+  });
+
+  it('finds controllers of both cgroup versions', () => {
+    const v1 = '30 25 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct';
+    expect(parseCgroupControllers(v1, '')).toEqual(expect.arrayContaining(['cpu', 'cpuacct']));
+    expect(parseCgroupControllers('', 'cpu memory pids\n')).toEqual(['cpu', 'memory', 'pids', 'freezer']);
+  });
+});
+
+describe('this host', () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'host-'));
+  });
+  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('is judged without being changed', async () => {
+    const findings = await checkHost({ dataDir });
+    expect(findings.length).toBeGreaterThan(0);
+    for (const { message } of findings) expect(message).toMatch(/\.$/);
+    const plan: string[] = [];
+    const after = await fixHost({ dataDir, install: false, log: (_, message) => plan.push(message) });
+    expect(after).toEqual(findings);
+  });
+
+  it('gives the process driver when it is asked for, with a warning', async () => {
+    const lines: string[] = [];
+    const { driver, why } = await selectDriver({
+      preferred: 'process',
+      dataDir,
+      daemon: envdBundle,
+      log: (level, message) => lines.push(`${level} ${message}`),
+    });
+    await driver.close();
+    expect(driver.name).toBe('process');
+    expect(driver.capabilities.isolation).toBe('none');
+    expect(why).toContain('asked for');
+    expect(lines.filter((line) => line.startsWith('warn') && line.includes('NO ISOLATION'))).toHaveLength(1);
+  });
+
+  it('never falls back to the process driver silently', async () => {
+    // A runtime that does not exist makes any host one that cannot.
+    const options = { dataDir, daemon: envdBundle, linux: { ociRuntime: 'no-such-runtime' } };
+    const refused = await selectDriver(options).catch((error: unknown) => error);
+    expect(DriverError.is(refused) && refused.code).toBe('unsupported');
+    expect(String(refused)).toContain('no-such-runtime is missing');
+    const asked = await selectDriver({ ...options, preferred: 'linux', allowProcess: true }).catch(
+      (e: unknown) => e,
+    );
+    expect(DriverError.is(asked) && asked.code).toBe('unsupported');
+    const { driver, why } = await selectDriver({ ...options, allowProcess: true });
+    await driver.close();
+    expect(driver.name).toBe('process');
+    expect(why).toContain('no-such-runtime is missing');
+  });
+});

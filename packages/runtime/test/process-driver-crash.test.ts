@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createProcessDriver } from '../src/index.js';
+import { DaemonClient, eventually, findRemains } from '../src/testing.js';
+import { envdBundle } from './envd-bundle.js';
+
+const ROUNDS = 5;
+
+/** Makes instances without end and says which are done. */
+const PROGRAM = `
+import { createProcessDriver } from './driver.mjs';
+const [dataDir, daemon] = process.argv.slice(2);
+const driver = await createProcessDriver({ dataDir, daemon: JSON.parse(daemon) });
+const spec = { layers: [], limits: {}, network: { egress: 'internet' }, mounts: [], labels: {} };
+driver.setPool([{ spec, size: 2 }]);
+for (let i = 0; ; i += 1) {
+  const id = 'r' + process.pid + 'n' + i;
+  const instance = await driver.create({ id, spec });
+  console.log(id);
+  if (i % 2 === 1) await instance.checkpoint({ checkpointId: id, memory: false, then: 'continue' });
+}
+`;
+
+describe('a process driver that is killed at any moment', () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'crash-'));
+    await build({
+      entryPoints: [fileURLToPath(new URL('../src/process-driver/index.ts', import.meta.url))],
+      outfile: join(directory, 'driver.mjs'),
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+    });
+    await writeFile(join(directory, 'program.mjs'), PROGRAM);
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  it(`leaves ${ROUNDS} times what was handed out alive and nothing else after the reaper`, async () => {
+    const dataDir = join(directory, 'data');
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const child = spawn(
+        process.execPath,
+        [join(directory, 'program.mjs'), dataDir, JSON.stringify(envdBundle)],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      let output = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+      const done = () => output.split('\n').slice(0, -1);
+      await eventually('some instances', () => (done().length > round ? true : undefined));
+      child.kill('SIGKILL');
+      await once(child, 'close');
+
+      const driver = await createProcessDriver({ dataDir, daemon: envdBundle });
+      try {
+        const records = await driver.list();
+        const ids = records.map(({ id }) => id);
+        expect(ids).toEqual(expect.arrayContaining(done()));
+        expect(records.filter(({ state }) => state !== 'running')).toEqual([]);
+        const kept = done()[0]!;
+        await driver.reap({ instanceIds: [kept], checkpointIds: [] });
+        expect((await driver.list()).map(({ id }) => id)).toEqual([kept]);
+        const adopted = await driver.adopt(kept);
+        expect(await new DaemonClient(adopted!).health()).toBe(204);
+        expect(findRemains(dataDir)).toHaveLength(1);
+      } finally {
+        await driver.close({ destroyInstances: true });
+      }
+      expect(findRemains(dataDir)).toEqual([]);
+    }
+  });
+});

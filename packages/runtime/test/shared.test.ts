@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DriverError } from '../src/index.js';
+import { selectMembers } from '../src/process-driver/process-tree.js';
+import { lockDataDir } from '../src/shared/data-dir-lock.js';
+import { dialTcp } from '../src/shared/dial.js';
+import { KeyedMutex } from '../src/shared/keyed-mutex.js';
+import { parseProcStat } from '../src/shared/process-identity.js';
+import { waitForDaemon } from '../src/shared/readiness.js';
+import { Semaphore } from '../src/shared/semaphore.js';
+import { tunnelThroughDaemon } from '../src/shared/tunnel.js';
+import { WarmPool } from '../src/shared/warm-pool.js';
+
+describe('the keyed mutex', () => {
+  it('keeps the order within a key and lets other keys pass', async () => {
+    const mutex = new KeyedMutex();
+    const seen: string[] = [];
+    let release!: () => void;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const first = mutex.run('a', () => gate.then(() => seen.push('a1')));
+    const failed = mutex.run('a', () => Promise.reject(new Error('broken')));
+    const third = mutex.run('a', async () => seen.push('a3'));
+    await mutex.run('b', async () => seen.push('b1'));
+    release();
+    await expect(failed).rejects.toThrow('broken');
+    await Promise.all([first, third, mutex.idle()]);
+    expect(seen).toEqual(['b1', 'a1', 'a3']);
+  });
+});
+
+describe('the semaphore', () => {
+  it('never lets more in than allowed and survives failures', async () => {
+    const semaphore = new Semaphore(2);
+    let inside = 0;
+    let most = 0;
+    const tasks = Array.from({ length: 10 }, (_, i) =>
+      semaphore.run(async () => {
+        inside += 1;
+        most = Math.max(most, inside);
+        await new Promise(setImmediate);
+        inside -= 1;
+        if (i % 3 === 0) throw new Error('broken');
+      }),
+    );
+    await Promise.allSettled(tasks);
+    expect(most).toBe(2);
+    expect(await semaphore.run(async () => 'free')).toBe('free');
+  });
+});
+
+describe('the lock of a data directory', () => {
+  it('is held by one, is taken over from the dead, and leaves no file', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'lock-'));
+    try {
+      const first = await lockDataDir(dataDir);
+      const second = await lockDataDir(dataDir).catch((error: unknown) => error);
+      expect(DriverError.is(second) && second.code).toBe('busy');
+      await first.release();
+      await first.release();
+      await writeFile(
+        join(dataDir, 'driver.lock'),
+        JSON.stringify({ pid: process.pid, start: 'before', token: 'x' }),
+      );
+      const third = await lockDataDir(dataDir);
+      await third.release();
+      await writeFile(join(dataDir, 'driver.lock'), '');
+      const fourth = await lockDataDir(dataDir);
+      await first.release();
+      expect(await readdir(dataDir)).toEqual(['driver.lock']);
+      await fourth.release();
+      expect(await readdir(dataDir)).toEqual([]);
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
+
+  it('goes to one of many who find a dead one at once', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'lock-'));
+    try {
+      await writeFile(
+        join(dataDir, 'driver.lock'),
+        JSON.stringify({ pid: process.pid, start: 'before', token: 'x' }),
+      );
+      const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => lockDataDir(dataDir)));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await readdir(dataDir)).toEqual(['driver.lock']);
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('the tunnel', () => {
+  async function daemon(answer: (socket: Socket, head: string) => void) {
+    const server = createServer((socket) => socket.once('data', (data) => answer(socket, String(data))));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    return {
+      dial: (signal?: AbortSignal) => dialTcp('127.0.0.1', port, signal),
+      [Symbol.dispose]: () => server.close(),
+    };
+  }
+
+  it('gives what follows the answer, even in the same packet', async () => {
+    using server = await daemon((socket, head) => {
+      expect(head).toMatch(/^CONNECT 127\.0\.0\.1:8080 HTTP\/1\.1\r\n/);
+      socket.end('HTTP/1.1 200 Connection Established\r\n\r\nearly');
+    });
+    const socket = await tunnelThroughDaemon(server.dial, 8080);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    expect(Buffer.concat(chunks).toString()).toBe('early');
+  });
+
+  it.each([
+    ['HTTP/1.1 502 Bad Gateway\r\n\r\n', 'port_closed'],
+    ['HTTP/1.1 20', 'instance_gone'],
+  ])('turns the answer %j into %s', async (answer, code) => {
+    using server = await daemon((socket) => socket.end(answer));
+    const error = await tunnelThroughDaemon(server.dial, 8080).catch((reason: unknown) => reason);
+    expect(DriverError.is(error) && error.code).toBe(code);
+  });
+});
+
+describe('waiting for the daemon', () => {
+  const nobody = () => Promise.reject(new DriverError('port_closed', 'Nothing listens.'));
+
+  it('ends at the deadline', async () => {
+    const error = await waitForDaemon(nobody, { timeoutMs: 30 }).catch((reason: unknown) => reason);
+    expect(DriverError.is(error) && error.code).toBe('timeout');
+  });
+
+  it('ends at once when it is pointless', async () => {
+    const waiting = waitForDaemon(nobody, { timeoutMs: 60_000, gaveUp: () => 'It ended.' });
+    const error = await waiting.catch((reason: unknown) => reason);
+    expect(DriverError.is(error) && error.code).toBe('instance_gone');
+  });
+
+  it('rejects with the reason of an abort', async () => {
+    const reason = new Error('enough');
+    const abort = new AbortController();
+    const waiting = waitForDaemon(nobody, { timeoutMs: 60_000, signal: abort.signal });
+    abort.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+});
+
+describe('the warm pool', () => {
+  it('fills, hands out by kind, refills, and discards at the end', async () => {
+    let made = 0;
+    const discarded: string[] = [];
+    const pool = new WarmPool<string, string>({
+      keyOf: (wish) => wish,
+      make: async (wish) => `${wish}${(made += 1)}`,
+      discard: async (item) => void discarded.push(item),
+      usable: (item) => item !== 'a1',
+      onFailure: () => undefined,
+    });
+    pool.setWishes([{ wish: 'a', size: 2 }]);
+    await pool.ready();
+    expect(pool.take('b')).toBeUndefined();
+    expect(pool.take('a')).toBe('a2');
+    await pool.ready();
+    expect(made).toBe(4);
+    expect(discarded).toEqual(['a1']);
+    await pool.close();
+    expect(discarded.sort()).toEqual(['a1', 'a3', 'a4']);
+  });
+
+  it('gives up on a kind that cannot be made', async () => {
+    const failures: unknown[] = [];
+    const pool = new WarmPool<string, string>({
+      keyOf: (wish) => wish,
+      make: () => Promise.reject(new Error('broken')),
+      discard: async () => undefined,
+      usable: () => true,
+      onFailure: (error) => failures.push(error),
+    });
+    pool.setWishes([{ wish: 'a', size: 3 }]);
+    await pool.ready();
+    expect(failures).toHaveLength(1);
+    await pool.close();
+  });
+});
+
+describe('the members of an instance', () => {
+  const entry = (pid: number, ppid: number, sid: number) => ({
+    ...{ pid, ppid, sid, pgid: sid },
+    ...{ stopped: false, age: pid, cpuTicks: 0 },
+  });
+  const home = '/data/instances/x/home';
+  const table = [
+    entry(1, 0, 1),
+    entry(10, 1, 10),
+    entry(11, 10, 11),
+    entry(12, 11, 11),
+    entry(20, 1, 20),
+    entry(30, 1, 11),
+  ];
+  const environment = (pids: number[]) => (pid: number) =>
+    pids.includes(pid) ? ['A=b', `HOME=${home}`] : [];
+
+  it.each([
+    ['descendants of the daemon and their sessions', 10, [], [10, 11, 12, 30]],
+    ['marked processes when the daemon is gone', undefined, [20], [20]],
+    ['nothing when nothing is known', undefined, [], []],
+  ] as const)('are %s', (_, daemonPid, marked, expected) => {
+    const members = selectMembers(table, { home, daemonPid }, environment([...marked]), 999);
+    expect(members.map(({ pid }) => pid)).toEqual(expected);
+  });
+
+  it('never include the process that asks, nor init', () => {
+    const members = selectMembers(table, { home, daemonPid: undefined }, environment([10, 20]), 20);
+    expect(members.map(({ pid }) => pid)).toEqual([10, 11, 12, 30]);
+  });
+
+  it('are read from stat lines whose names hold anything', () => {
+    const fields = Array.from({ length: 50 }, (_, i) => String(i + 3)).slice(1);
+    expect(parseProcStat(`7 (a) b (c d)) S ${fields.join(' ')}`)).toMatchObject({
+      state: 'S',
+      ppid: 4,
+      sid: 6,
+      startTicks: '22',
+    });
+  });
+});
