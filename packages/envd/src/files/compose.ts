@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { constants as fsConstants } from 'node:fs';
 import { copyFile, open, rename, rm, stat, unlink } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { makeDirectories, type Owner } from '../filesystem/make-directories.js';
 import { errnoName } from '../filesystem/rpc-errors.js';
 import { HttpFailure, toHttpFailure } from './http-failure.js';
@@ -53,10 +52,8 @@ export async function composeFiles(options: ComposeOptions): Promise<void> {
 async function append(source: string, target: Awaited<ReturnType<typeof open>>): Promise<void> {
   const from = await open(source, 'r');
   try {
-    await pipeline(
-      from.createReadStream({ autoClose: false, highWaterMark: CHUNK }),
-      target.createWriteStream({ autoClose: false, highWaterMark: CHUNK }),
-    );
+    // The descriptor appends.
+    await target.writeFile(from.createReadStream({ highWaterMark: CHUNK }));
   } finally {
     await from.close();
   }

@@ -81,11 +81,7 @@ async function send(
     if (request.method === 'HEAD') response.end();
     // The fastest level: this is for the wire's sake, not for an archive's.
     else
-      await pipeline(
-        handle.createReadStream({ autoClose: false, highWaterMark: CHUNK }),
-        createGzip({ level: 1 }),
-        response,
-      );
+      await pipeline(handle.createReadStream({ highWaterMark: CHUNK }), createGzip({ level: 1 }), response);
     return;
   }
   const plain = { ...common, ETag: validators.etag, 'Accept-Ranges': 'bytes' };
@@ -103,7 +99,7 @@ async function send(
   if (range === 'whole' && size === 0 && request.method !== 'HEAD') {
     // Files that the kernel makes up say that they are empty; only reading tells.
     response.writeHead(200, plain);
-    await pipeline(handle.createReadStream({ autoClose: false }), response);
+    await pipeline(handle.createReadStream(), response);
     return;
   }
   await sendBytes(handle, range === 'whole' ? { first: 0, last: size - 1 } : range, request, response, {
@@ -125,7 +121,7 @@ async function sendBytes(
     response.end();
     return;
   }
-  const source = handle.createReadStream({ autoClose: false, start: first, end: last, highWaterMark: CHUNK });
+  const source = handle.createReadStream({ start: first, end: last, highWaterMark: CHUNK });
   await pipeline(source, refuseShort(length), response);
 }
 

@@ -78,8 +78,14 @@ function decodedBody(request: IncomingMessage): AsyncIterable<Buffer> {
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw new HttpFailure(400, `content encoding ${JSON.stringify(encoding)} is not supported`);
   }
+  return gunzip(raw);
+}
+
+/** Starts with the first read, so that no failure comes while nobody listens. */
+async function* gunzip(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const decoder = createGunzip({ chunkSize: 256 * 1024 });
-  // A failure reaches whoever reads the decoder.
-  pipeline(Readable.from(raw, { objectMode: false }), decoder).catch(() => {});
-  return decoder;
+  // Each failure reaches the loop below; the event must have a listener even after it.
+  decoder.on('error', () => {});
+  pipeline(Readable.from(packed, { objectMode: false }), decoder).catch(() => {});
+  yield* decoder as AsyncIterable<Buffer>;
 }

@@ -32,7 +32,7 @@ export async function writeFile(options: WriteOptions): Promise<void> {
   try {
     await handle.truncate(0);
     if (owner) await handle.chown(owner.uid, owner.gid);
-    await pipeline(content, handle.createWriteStream({ autoClose: false, highWaterMark: PENDING }));
+    await pipeline(content, handle.createWriteStream({ highWaterMark: PENDING }));
     // Attributes are written without following links.
     (await openMetadata()).replace(await realpath(path), metadata);
   } finally {
