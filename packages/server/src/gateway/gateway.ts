@@ -1,8 +1,8 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { createConnector } from './connector.js';
 import type { Gateway, GatewayDeps, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
-import { DialFailure, dialWithRetry, secure } from './dial.js';
+import { DialFailure } from './dial.js';
 import { type Exchange, Exchanges } from './exchanges.js';
 import { forward } from './forward.js';
 import { requestHeaders } from './forwarded-headers.js';
@@ -12,7 +12,7 @@ import { locate } from './locate.js';
 import { Pools } from './pools.js';
 import { type Refusal, refusalStatus } from './refusal.js';
 import { hasBody, isPreflight, type RequestLine, readRequestLine } from './request-line.js';
-import { sendRefusal } from './respond.js';
+import { answerOn, sendRefusal } from './respond.js';
 import { createStats } from './stats.js';
 import { forwardUpgrade } from './upgrade.js';
 
@@ -55,26 +55,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     return started;
   };
 
-  const connect = async (route: Route, port: number, servername: string | undefined, signal: AbortSignal) => {
-    stats.dials++;
-    try {
-      const stream = await dialWithRetry(route, port, {
-        budgetMs: config.dialBudgetMs ?? 1000,
-        timeoutMs: config.dialTimeoutMs ?? 30_000,
-        now,
-        signal,
-        onTry: (attempt) => {
-          if (attempt > 1) stats.dialRetries++;
-        },
-      });
-      stream.on('error', () => undefined);
-      (stream as Partial<Socket>).setNoDelay?.(true);
-      return route.httpsPorts.includes(port) ? await secure(stream, servername) : stream;
-    } catch (error) {
-      stats.dialFailures++;
-      throw error;
-    }
-  };
+  const connect = createConnector({ config, now, stats });
 
   const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Refusal) => {
     stats.refusals[refusal.reason]++;
@@ -168,12 +149,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       log.debug({ ...fields, requestBytes: sent.request, responseBytes: sent.response }, 'request forwarded');
     });
     const masked = maskedHost(route, port);
-    const servername = serverName(masked ?? line.host);
     const agent = pools.agent({
       route,
       port,
       idleMs: port === daemonPort ? (config.daemonIdleMs ?? 620_000) : (config.serviceIdleMs ?? 4000),
-      connect: (signal) => connect(route, port, servername, signal),
+      connect: (signal) => connect({ route, port, host: masked ?? line.host, signal }),
     });
     const forwarding = forward({
       req,
@@ -221,7 +201,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const masked = maskedHost(route, port);
     let stream: Duplex;
     try {
-      stream = await connect(route, port, serverName(masked ?? line.host), dialing.signal);
+      stream = await connect({ route, port, host: masked ?? line.host, signal: dialing.signal });
     } catch (error) {
       if (res.headersSent || socket.destroyed) return;
       if (!(error instanceof DialFailure))
@@ -297,24 +277,4 @@ export function createGateway(deps: GatewayDeps): Gateway {
       return { ...stats, refusals: { ...stats.refusals }, idleConnections: pools.idle };
     },
   };
-}
-
-/** Name for TLS SNI: none for IP addresses, which it does not allow. */
-function serverName(host: string | undefined): string | undefined {
-  const name = hostName(host);
-  return name === '' || /^\[|^[\d.]+$/.test(name) ? undefined : name;
-}
-
-/** A response on a connection that the HTTP server has let go of. The connection ends with it. */
-function answerOn(req: IncomingMessage, socket: Duplex): ServerResponse {
-  socket.on('error', () => undefined);
-  const res = new ServerResponse(req);
-  res.shouldKeepAlive = false;
-  res.assignSocket(socket as Socket);
-  res.once('finish', () => {
-    res.detachSocket(socket as Socket);
-    socket.end();
-    socket.resume();
-  });
-  return res;
 }

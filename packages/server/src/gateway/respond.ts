@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type Refusal, renderRefusal } from './refusal.js';
 import { isPreflight } from './request-line.js';
 
@@ -45,4 +47,18 @@ export function discardBody(req: IncomingMessage): void {
   req.once('close', () => clearTimeout(timer));
   req.once('end', () => clearTimeout(timer));
   req.resume();
+}
+
+/** A response on a connection that the HTTP server has let go of. The connection ends with it. */
+export function answerOn(req: IncomingMessage, socket: Duplex): ServerResponse {
+  socket.on('error', () => undefined);
+  const res = new ServerResponse(req);
+  res.shouldKeepAlive = false;
+  res.assignSocket(socket as Socket);
+  res.once('finish', () => {
+    res.detachSocket(socket as Socket);
+    socket.end();
+    socket.resume();
+  });
+  return res;
 }

@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { daemonProgram } from '@svc/envd';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, frame, Stage, to, until } from './fixture.js';
+
+const built = existsSync(daemonProgram.entry);
+if (!built) console.warn('skipped: the daemon is not built (npm run build -w packages/envd)');
+
+/** The payloads and flags of a Connect stream. */
+function frames(bytes: Buffer): { flags: number; payload: Record<string, never> }[] {
+  const found = [];
+  for (let at = 0; at + 5 <= bytes.length; ) {
+    const length = bytes.readUInt32BE(at + 1);
+    if (at + 5 + length > bytes.length) break;
+    found.push({
+      flags: bytes[at] ?? 0,
+      payload: JSON.parse(bytes.subarray(at + 5, at + 5 + length).toString()),
+    });
+    at += 5 + length;
+  }
+  return found;
+}
+
+describe.skipIf(!built)('the real daemon behind the gateway', () => {
+  let home = '';
+  let daemon: ChildProcess;
+  let port = 0;
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'gateway-daemon-'));
+    const flags = [
+      '--host',
+      '127.0.0.1',
+      '--port',
+      '0',
+      '--ready-fd',
+      '3',
+      '--single-user',
+      '--home',
+      home,
+      '--cgroup-free',
+    ];
+    daemon = spawn(process.execPath, [daemonProgram.entry, ...flags], {
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+      env: { PATH: process.env.PATH ?? '', HOME: home },
+    });
+    const [line] = await once(daemon.stdio[3] as NodeJS.ReadableStream, 'data');
+    port = JSON.parse(String(line)).port;
+  });
+
+  afterAll(async () => {
+    if (daemon?.exitCode === null) {
+      const ended = once(daemon, 'exit');
+      daemon.kill('SIGKILL');
+      await ended;
+    }
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  const open = async () => {
+    const stage = await Stage.open();
+    stage.add('abc').ports.set(49_983, port);
+    return stage;
+  };
+
+  const start = (stage: Stage, script: string) => {
+    const headers = {
+      ...to('abc', 49_983),
+      'Content-Type': 'application/connect+json',
+      'Connect-Protocol-Version': '1',
+      Authorization: `Basic ${Buffer.from('user:').toString('base64')}`,
+    };
+    const outgoing = request({ port: stage.port, method: 'POST', path: '/process.Process/Start', headers });
+    outgoing.on('error', () => undefined);
+    outgoing.end(frame(JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', script] }, stdin: false })));
+    const chunks: Buffer[] = [];
+    const state = {
+      ended: false,
+      complete: false,
+      frames: () => frames(Buffer.concat(chunks)),
+      leave: () => outgoing.destroy(),
+    };
+    outgoing.once('response', (res: IncomingMessage) => {
+      res.on('data', (chunk) => chunks.push(chunk));
+      res.on('error', () => undefined);
+      res.once('close', () => {
+        state.ended = true;
+        state.complete = res.complete;
+      });
+    });
+    return state;
+  };
+
+  it('is healthy, and its internal routes are closed', async () => {
+    await using stage = await open();
+    expect((await ask(stage.port, { path: '/health', headers: to('abc', 49_983) })).status).toBe(204);
+    expect((await ask(stage.port, { path: '/logs', headers: to('abc', 49_983) })).status).toBe(404);
+    expect(
+      (await ask(stage.port, { method: 'POST', path: '//init', headers: to('abc', 49_983), body: '{}' }))
+        .status,
+    ).toBe(404);
+  });
+
+  it('runs a command and streams its output', async () => {
+    await using stage = await open();
+    const stream = start(stage, 'echo hello');
+    await until('the end', () => stream.ended);
+    const text = JSON.stringify(stream.frames());
+    expect(stream.complete).toBe(true);
+    expect(text).toContain(Buffer.from('hello\n').toString('base64'));
+    expect(stream.frames().at(-1)).toEqual({ flags: 2, payload: {} });
+  });
+
+  it('answers preflights through its own CORS layer', async () => {
+    await using stage = await open();
+    const headers = {
+      ...to('abc', 49_983),
+      Origin: 'http://page.test',
+      'Access-Control-Request-Method': 'POST',
+    };
+    const answer = await ask(stage.port, { method: 'OPTIONS', path: '/process.Process/List', headers });
+    expect(answer.headers['access-control-max-age']).toBe('7200');
+  });
+
+  it('has its open streams ended with unavailable when the sandbox is closed', async () => {
+    await using stage = await open();
+    const stream = start(stage, 'echo begun; exec sleep 1000');
+    await until('the output', () => stream.frames().length >= 2);
+    await stage.gateway.close('abc');
+    await until('the end', () => stream.ended);
+    expect(stream.complete).toBe(true);
+    expect(stream.frames().at(-1)).toMatchObject({ flags: 2, payload: { error: { code: 'unavailable' } } });
+  });
+});
