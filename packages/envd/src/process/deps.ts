@@ -1,5 +1,6 @@
 import type { EnvdContext } from '../context.js';
 import type { LogRing } from '../log-ring/log-ring.js';
+import type { PipeSource } from './pipes.js';
 import type { ProcessTable } from './process-table.js';
 
 /** What the Process service works with. */
@@ -7,6 +8,7 @@ export interface ProcessDeps {
   context: EnvdContext;
   table: ProcessTable;
   logs: LogRing;
+  pipes: PipeSource;
   /** The daemon's own PATH, which processes start with. */
   daemonPath: string | undefined;
   /** @throws Error when the kernel refuses. */

@@ -108,7 +108,10 @@ async function spawnProgram(
 ): Promise<Program> {
   const session = deps.context.singleUser === undefined;
   try {
-    if (!request.pty) return spawnWithPipes(spec, { input: request.stdin ?? true, session }, events);
+    if (!request.pty) {
+      const options = { input: request.stdin ?? true, session };
+      return spawnWithPipes(spec, options, await deps.pipes.take(), events);
+    }
     const { spawnWithTerminal } = await import('./spawn-terminal.js');
     const size = request.pty.size;
     return spawnWithTerminal(spec, { columns: size?.cols ?? 0, rows: size?.rows ?? 0 }, events);

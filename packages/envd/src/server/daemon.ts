@@ -1,8 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Process } from '@svc/daemon/gen';
 import type { EnvdContext } from '../context.js';
+import { createFileRoutes } from '../files/index.js';
+import { registerFilesystem } from '../filesystem/index.js';
 import { createLogRing } from '../log-ring/log-ring.js';
+import { createPipeSource } from '../process/pipes.js';
 import { ProcessTable } from '../process/process-table.js';
 import { createProcessService } from '../process/service.js';
 import { createTokenStore } from '../token/token-store.js';
@@ -33,14 +36,17 @@ export function startDaemon(options: DaemonOptions, listeners: DaemonListeners):
   };
   const logs = createLogRing(context.now);
   const table = new ProcessTable();
+  const pipes = createPipeSource();
+  // Programs must not inherit the groups of whoever started the daemon.
+  if (!singleUser && process.getuid?.() === 0) process.setgroups?.([]);
   const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
   const rpc = createConnectRoutes((router) => {
     router.service(
       Process,
-      createProcessService({ context, table, logs, daemonPath: process.env.PATH, kill }),
+      createProcessService({ context, table, logs, pipes, daemonPath: process.env.PATH, kill }),
     );
   });
-  const handle = createRequestHandler({ context, logs, rpc });
+  const handle = createRequestHandler({ context, logs, rpc, files: createFileRoutes(context) });
   const server = createServer(
     { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: IDLE_TIMEOUT_MS },
     handle,
@@ -48,7 +54,10 @@ export function startDaemon(options: DaemonOptions, listeners: DaemonListeners):
   server.timeout = 0;
   server.on('connect', handleConnectMethod);
   server.once('error', listeners.failed);
-  server.listen(options.port, options.host, () => listeners.ready((server.address() as AddressInfo).port));
+  server.listen(options.port, options.host, () => {
+    listeners.ready((server.address() as AddressInfo).port);
+    pipes.prepare().catch(() => {});
+  });
   process.once('SIGTERM', () => {
     // Without a sandbox around it the daemon's processes would outlive it.
     if (singleUser) for (const { pid } of table.running()) tryKill(pid);
@@ -63,5 +72,3 @@ function tryKill(pid: number): void {
     // Gone already.
   }
 }
-
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EnvdContext } from '../context.js';
+import type { FileRoutes } from '../files/routes.js';
 import { createInitRoute } from '../init/init-route.js';
 import type { LogRing } from '../log-ring/log-ring.js';
 import { sendMetrics } from '../system/metrics-route.js';
@@ -12,8 +13,7 @@ export interface RequestDeps {
   context: EnvdContext;
   logs: LogRing;
   rpc: ConnectRoutes;
-  /** Serves /files and what is below it; false when the path is not its own. */
-  files?(request: IncomingMessage, response: ServerResponse, url: URL): boolean | Promise<boolean>;
+  files: FileRoutes;
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>;
@@ -36,12 +36,17 @@ export function createRequestHandler(deps: RequestDeps) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     if (handleCors(request, response)) return;
     const url = parseUrl(request.url);
-    if (!url) return sendError(response, 400, 'the request target is not a path');
+    if (!url) {
+      sendError(response, 400, 'the request target is not a path');
+      return;
+    }
     const method = request.method ?? '';
     if (!mayPass(context.token, method, url.pathname, request.headers['x-access-token'])) {
-      return sendError(response, 401, 'the access token is missing or wrong');
+      sendError(response, 401, 'the access token is missing or wrong');
+      return;
     }
     if (rpc.handle(request, response, url.pathname)) return;
+    if (deps.files.handle(request, response, url.pathname)) return;
     serve(request, response, url).catch((error: Error) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 500, error.message);
@@ -56,7 +61,6 @@ export function createRequestHandler(deps: RequestDeps) {
       const allowed = Object.keys(route).join(', ');
       return sendError(response, 405, `method ${request.method} not allowed`, { Allow: allowed });
     }
-    if (await deps.files?.(request, response, url)) return;
     sendError(response, 404, `no route ${request.method} ${url.pathname}`);
   }
 }

@@ -11,10 +11,19 @@ const LOOPBACK = ['127.0.0.1', '::1'];
 export function handleConnectMethod(request: IncomingMessage, client: Duplex, head: Buffer): void {
   client.on('error', () => client.destroy());
   const port = loopbackPort(request.url ?? '');
-  if (port === undefined) return refuse(client, 403, 'Forbidden');
+  if (port === undefined) {
+    refuse(client, 403, 'Forbidden');
+    return;
+  }
   dial(port, LOOPBACK, (target) => {
-    if (!target) return refuse(client, 502, 'Bad Gateway');
-    if (client.destroyed) return void target.destroy();
+    if (!target) {
+      refuse(client, 502, 'Bad Gateway');
+      return;
+    }
+    if (client.destroyed) {
+      target.destroy();
+      return;
+    }
     target.on('error', () => client.destroy());
     client.on('close', () => target.destroy());
     target.on('close', () => client.end());
@@ -34,7 +43,10 @@ export function loopbackPort(authority: string): number | undefined {
 
 function dial(port: number, hosts: readonly string[], done: (target: Socket | undefined) => void): void {
   const [host, ...others] = hosts;
-  if (host === undefined) return done(undefined);
+  if (host === undefined) {
+    done(undefined);
+    return;
+  }
   const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
   const failed = () => dial(port, others, done);
   socket.once('error', failed);

@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+
+const { O_RDONLY, O_RDWR, O_WRONLY, O_NONBLOCK } = constants;
+/** Pipes made at a time. */
+const BATCH = 12;
+const LOW = 6;
+
+/** The two ends of one pipe as file descriptors. */
+export interface Pipe {
+  child: number;
+  parent: number;
+}
+
+/** The pipes of one program. */
+export interface Pipes {
+  stdin: Pipe;
+  stdout: Pipe;
+  stderr: Pipe;
+  /** After the program started: drops its ends, turns ours into streams. */
+  open(input: boolean): { input: Writable | undefined; stdout: Readable; stderr: Readable };
+  /** Drops everything. */
+  close(): void;
+}
+
+export interface PipeSource {
+  take(): Promise<Pipes>;
+  /** Makes pipes for the next programs. */
+  prepare(): Promise<void>;
+}
+
+/**
+ * Makes real pipes. The runtime's own "pipes" are socket pairs, and a program that opens `/dev/stdout` or
+ * `/dev/stderr` by name fails on a socket. Node cannot call pipe(2), so `mkfifo` makes some ahead; each loses its name
+ * at once and is reached through its descriptor.
+ */
+export function createPipeSource(root: string = tmpdir()): PipeSource {
+  const spare: number[] = [];
+  let refill: Promise<void> | undefined;
+
+  const prepare = (): Promise<void> => {
+    refill ??= makeFifos(root, BATCH)
+      .then((made) => void spare.push(...made))
+      .finally(() => {
+        refill = undefined;
+      });
+    return refill;
+  };
+  const next = (): number => spare.pop()!;
+
+  return {
+    prepare,
+    async take() {
+      while (spare.length < 3) await prepare();
+      const stdin = openEnds(next(), 'child-reads');
+      const stdout = openEnds(next(), 'child-writes');
+      const stderr = openEnds(next(), 'child-writes');
+      if (spare.length < LOW) prepare().catch(() => {});
+      return pipesOf(stdin, stdout, stderr);
+    },
+  };
+}
+
+function pipesOf(stdin: Pipe, stdout: Pipe, stderr: Pipe): Pipes {
+  const all = [stdin, stdout, stderr];
+  return {
+    stdin,
+    stdout,
+    stderr,
+    open(input) {
+      for (const { child } of all) closeSync(child);
+      if (!input) closeSync(stdin.parent);
+      return {
+        input: input ? new Socket({ fd: stdin.parent, readable: false, writable: true }) : undefined,
+        stdout: new Socket({ fd: stdout.parent, readable: true, writable: false }),
+        stderr: new Socket({ fd: stderr.parent, readable: true, writable: false }),
+      };
+    },
+    close() {
+      for (const { child, parent } of all) {
+        closeSync(child);
+        closeSync(parent);
+      }
+    },
+  };
+}
+
+// The holder has both ends open, so that neither open blocks; closing it leaves one of each.
+function openEnds(holder: number, direction: 'child-reads' | 'child-writes'): Pipe {
+  const path = `/proc/self/fd/${holder}`;
+  const reads = direction === 'child-reads';
+  const child = openSync(path, reads ? O_RDONLY : O_WRONLY);
+  const parent = openSync(path, (reads ? O_WRONLY : O_RDONLY) | O_NONBLOCK);
+  closeSync(holder);
+  return { child, parent };
+}
+
+async function makeFifos(root: string, count: number): Promise<number[]> {
+  const folder = mkdtempSync(join(root, '.envd-'));
+  try {
+    const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)));
+    // Open to all, because programs of other accounts reopen them through /dev/stdout; nobody else knows a name.
+    await run('mkfifo', ['-m', '0666', ...paths]);
+    return paths.map((path) => openSync(path, O_RDWR | O_NONBLOCK));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function run(file: string, args: string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    execFile(file, args, (error) => (error ? reject(error) : resolve()));
+  });
+}
