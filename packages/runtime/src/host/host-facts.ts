@@ -52,9 +52,22 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     platform: process.platform,
     root: process.getuid?.() === 0,
     programs,
-    namespaces: await succeeds('unshare', ['-m', '-n', '-i', '-u', '-p', '-f', 'true']),
+    namespaces: await succeeds('unshare', [
+      '-m',
+      '--propagation',
+      'unchanged',
+      '-n',
+      '-i',
+      '-u',
+      '-p',
+      '-f',
+      'true',
+    ]),
     userNamespaces: await succeeds('unshare', ['-U', 'true']),
-    overlay: await succeeds('unshare', ['-m', 'sh', '-c', TRY_OVERLAY]),
+    // In a chroot mounts cannot be kept private that simply; then the kernel's word must do.
+    overlay: (await succeeds('unshare', ['-m', 'true']))
+      ? await succeeds('unshare', ['-m', 'sh', '-c', TRY_OVERLAY])
+      : await knowsFileSystem('overlay'),
     btrfs: await knowsFileSystem('btrfs'),
     cgroupControllers: parseCgroupControllers(
       await read('/proc/self/mountinfo'),
