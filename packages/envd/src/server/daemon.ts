@@ -41,6 +41,7 @@ export function startDaemon(options: DaemonOptions, listeners: DaemonListeners):
   if (!singleUser && process.getuid?.() === 0) process.setgroups?.([]);
   const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
   const rpc = createConnectRoutes((router) => {
+    registerFilesystem(router, context);
     router.service(
       Process,
       createProcessService({ context, table, logs, pipes, daemonPath: process.env.PATH, kill }),
