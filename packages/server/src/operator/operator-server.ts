@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type MetricFamily, metricsContentType, renderMetrics } from './prometheus.js';
+
+export interface OperatorDeps {
+  /** Asked for at each scrape. */
+  metrics(): Promise<MetricFamily[]> | MetricFamily[];
+  /** What `/status` shows, as JSON. Must hold no secrets: the port asks for no credential. */
+  status(): Promise<object> | object;
+  /** Told of a failed scrape; the client only learns that it failed. */
+  onError?: (error: unknown) => void;
+}
+
+export interface OperatorServer extends AsyncDisposable {
+  /** `http://host:port`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves `GET /metrics` (Prometheus) and `GET /status` (JSON) on a port of its own, for operators only.
+ * @param options.host Default 127.0.0.1: nobody authenticates here.
+ * @param options.port 0 takes any free one.
+ */
+export async function startOperatorServer(
+  deps: OperatorDeps,
+  options: { host?: string; port: number },
+): Promise<OperatorServer> {
+  const routes: Record<string, () => Promise<{ type: string; body: string }>> = {
+    '/metrics': async () => ({ type: metricsContentType, body: renderMetrics(await deps.metrics()) }),
+    '/status': async () => ({
+      type: 'application/json; charset=utf-8',
+      body: JSON.stringify(await deps.status()),
+    }),
+  };
+  const answer = async (req: IncomingMessage, res: ServerResponse) => {
+    const send = (status: number, body: string, headers: Record<string, string> = {}) => {
+      const fixed = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+      res.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...fixed, ...headers });
+      res.end(req.method === 'HEAD' ? undefined : body);
+    };
+    const route = routes[(req.url ?? '').split('?', 1)[0] ?? ''];
+    if (!route) return send(404, 'not found\n');
+    if (req.method !== 'GET' && req.method !== 'HEAD')
+      return send(405, 'method not allowed\n', { Allow: 'GET, HEAD' });
+    try {
+      const { type, body } = await route();
+      send(200, body, { 'Content-Type': type });
+    } catch (error) {
+      deps.onError?.(error);
+      send(500, 'failed\n');
+    }
+  };
+  const server = createServer((req, res) => void answer(req, res));
+  server.listen(options.port, options.host ?? '127.0.0.1');
+  await once(server, 'listening');
+  const { address, family, port } = server.address() as AddressInfo;
+  const close = async () => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  };
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return { url: `http://${host}:${port}`, close, [Symbol.asyncDispose]: close };
+}
