@@ -52,8 +52,8 @@ export async function composeFiles(options: ComposeOptions): Promise<void> {
 async function append(source: string, target: Awaited<ReturnType<typeof open>>): Promise<void> {
   const from = await open(source, 'r');
   try {
-    // The descriptor appends.
-    await target.writeFile(from.createReadStream({ highWaterMark: CHUNK }));
+    for await (const chunk of from.createReadStream({ highWaterMark: CHUNK }))
+      await target.appendFile(chunk as Buffer);
   } finally {
     await from.close();
   }
