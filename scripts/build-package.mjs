@@ -5,8 +5,7 @@
 // entries in common chunks) and, where the map has a `require` branch, CommonJS in dist/cjs. JSON entries are copied.
 // Declarations come from tsc and serve both module systems.
 //
-// Dependencies stay imports. `"svcBuild": { "bundle": ["name", "@scope/*"], "alias": { "name": "./file.js" } }` in
-// package.json pulls the named ones in, and replaces a module that they import.
+// Dependencies stay imports. `"svcBuild": { "bundle": ["name", "@scope/*"] }` in package.json pulls the named ones in.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +15,6 @@ import { build } from 'esbuild';
 const root = process.cwd();
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const bundled = manifest.svcBuild?.bundle ?? [];
-const aliases = manifest.svcBuild?.alias ?? {};
 
 /** What a conditional target means under the given conditions, as Node resolves it; undefined when nothing matches. */
 function resolveTarget(target, conditions) {
@@ -46,6 +44,20 @@ function collectEntries() {
   return [...entries.values()];
 }
 
+/** dist/cjs is a package scope of its own, so it needs the `imports` map again, with CommonJS targets. */
+function commonjsManifest() {
+  const rebase = (target) => `./${relative(join(root, 'dist/cjs'), resolve(root, target))}`;
+  const imports = Object.entries(manifest.imports ?? {}).map(([name, target]) => {
+    const conditions = platforms.flat().filter((condition) => condition in target);
+    const branches = conditions.map((condition) => [
+      condition,
+      rebase(resolveTarget(target, ['require', condition])),
+    ]);
+    return [name, Object.fromEntries([...branches, ['default', rebase(resolveTarget(target, ['require']))]])];
+  });
+  return { type: 'commonjs', ...(imports.length > 0 ? { imports: Object.fromEntries(imports) } : {}) };
+}
+
 const isBundled = (specifier) =>
   bundled.some((name) =>
     name.endsWith('/*')
@@ -57,10 +69,9 @@ const isBundled = (specifier) =>
 const externals = {
   name: 'externals',
   setup(esbuild) {
-    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
-      if (Object.hasOwn(aliases, path)) return { path: resolve(root, aliases[path]) };
-      return kind === 'entry-point' || isBundled(path) ? undefined : { path, external: true };
-    });
+    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === 'entry-point' || isBundled(path) ? undefined : { path, external: true },
+    );
   },
 };
 
@@ -85,6 +96,8 @@ const common = {
   // Dependencies pulled in are read at every start of a program: keep them small. Names stay, for stack traces.
   minifyWhitespace: bundled.length > 0,
   minifySyntax: bundled.length > 0,
+  // Node shows the line of an uncaught error: it must be one that fits a screen.
+  lineLimit: 160,
   logLevel: 'warning',
 };
 
@@ -106,8 +119,8 @@ await build({
   chunkNames: 'chunks/[name]-[hash]',
 });
 if (cjs.length > 0) {
-  await build({ ...common, entryPoints: cjs, outdir: 'dist/cjs', format: 'cjs' });
-  writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
+  await build({ ...common, entryPoints: cjs, outdir: 'dist/cjs', format: 'cjs', platform: 'node' });
+  writeFileSync(join(root, 'dist/cjs/package.json'), `${JSON.stringify(commonjsManifest(), null, 2)}\n`);
 }
 
 for (const { source, esm: target } of entries.filter((entry) => entry.source.endsWith('.json'))) {

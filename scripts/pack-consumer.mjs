@@ -1,7 +1,15 @@
 // A throw-away project that has one of our packages installed from its tarball, for tests of what is published.
 // Dependencies are linked from this repository, so nothing is downloaded.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { repository } from './generate/run.mjs';
@@ -9,12 +17,17 @@ import { repository } from './generate/run.mjs';
 /** Packs `packages/<name>` into `directory` and returns the path of the tarball. */
 export function packTo(directory, name) {
   const source = join(repository, 'packages', name);
-  if (!existsSync(join(source, 'dist'))) throw new Error(`packages/${name} is not built: run npm run build first`);
-  const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', directory], {
-    cwd: source,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  if (!existsSync(join(source, 'dist')))
+    throw new Error(`packages/${name} is not built: run npm run build first`);
+  const output = execFileSync(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', directory],
+    {
+      cwd: source,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   const [packed] = Object.values(JSON.parse(output));
   return { tarball: join(directory, packed.filename.replace('@', '').replace('/', '-')), ...packed };
 }
