@@ -34,10 +34,14 @@ export async function dialWithRetry(route: Route, port: number, options: DialOpt
   const startedAt = now();
   for (let attempt = 1; ; attempt++) {
     onTry(attempt);
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(new Error('dial timed out')), timeoutMs);
+    // Not AbortSignal.any: the pool's signal lives as long as the sandbox and would remember every dial.
+    const ending = new AbortController();
+    const onAbort = () => ending.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    const timer = setTimeout(() => ending.abort(new Error('the dial timed out')), timeoutMs);
     try {
-      const stream = await route.dial(port, AbortSignal.any([signal, timeout.signal]));
+      const stream = await route.dial(port, ending.signal);
       if (!signal.aborted) return stream;
       stream.destroy();
       throw signal.reason;
@@ -46,12 +50,11 @@ export async function dialWithRetry(route: Route, port: number, options: DialOpt
         throw new DialFailure('gone', error);
       const waitMs = attempt * 100;
       const late = now() - startedAt + waitMs > budgetMs;
-      if (signal.aborted || timeout.signal.aborted || late || attempt >= attempts) {
-        throw new DialFailure('closed', error);
-      }
+      if (ending.signal.aborted || late || attempt >= attempts) throw new DialFailure('closed', error);
       await pause(waitMs, signal);
     } finally {
       clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 }
