@@ -14,11 +14,11 @@ import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import { copyTree } from '../shared/copy-tree.js';
 import { type DataDirLock, lockDataDir } from '../shared/data-dir-lock.js';
-import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
+import { randomId, requireCheckpointId } from '../shared/instance-id.js';
 import { Semaphore } from '../shared/semaphore.js';
-import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
 import { bootDaemon } from './boot-daemon.js';
+import { CAPABILITIES, requireSpec } from './capabilities.js';
 import { CheckpointStore } from './checkpoint-store.js';
 import { removeTree } from './file-sets.js';
 import { LayerStore } from './layer-store.js';
@@ -26,24 +26,8 @@ import { type Paths, pathsOf } from './paths.js';
 import { ProcessInstance } from './process-instance.js';
 import { killTree } from './process-tree.js';
 import { reapRemains } from './reap.js';
-import { isAlive, readRecord, type StoredInstance, writeRecord } from './record.js';
+import { describeRecord, isAlive, readRecord, type StoredInstance, writeRecord } from './record.js';
 import { noSuch, type Stores } from './stores.js';
-
-const CAPABILITIES = {
-  isolation: 'none',
-  limits: false,
-  diskLimit: false,
-  memorySnapshot: false,
-  mounts: false,
-  networkIsolation: false,
-  layers: 'home',
-  users: false,
-} as const;
-
-const REASONS = [
-  'The process driver runs sandboxes as plain processes of this machine, with your rights: it isolates nothing and limits nothing.',
-  'Memory cannot be stored without a container runtime; pause to disk keeps files only.',
-];
 
 /**
  * Opens a data directory with the driver that isolates nothing. For trying things out and for fast tests: what runs in
@@ -71,7 +55,7 @@ export async function createProcessDriver(options: DriverOptions): Promise<Drive
 
 class ProcessDriver implements Driver {
   readonly name = 'process';
-  readonly capabilities: Capabilities = { ...CAPABILITIES, reasons: REASONS };
+  readonly capabilities: Capabilities = CAPABILITIES;
   readonly summary = `process: plain processes of this machine, no isolation; Node ${process.version}`;
   readonly layers: LayerStore;
   readonly #options: DriverOptions;
@@ -139,8 +123,8 @@ class ProcessDriver implements Driver {
   }
 
   async list(): Promise<InstanceRecord[]> {
-    const held = [...this.#held.values()].map((instance) => describe(instance.record, instance.alive));
-    const stored = [...this.#stored.values()].map((record) => describe(record, isAlive(record)));
+    const held = [...this.#held.values()].map((instance) => describeRecord(instance.record, instance.alive));
+    const stored = [...this.#stored.values()].map((record) => describeRecord(record, isAlive(record)));
     return [...held, ...stored].sort((a, b) => a.createdAtMs - b.createdAtMs);
   }
 
@@ -338,21 +322,4 @@ class ProcessDriver implements Driver {
   #requireOpen(): void {
     if (this.#closed) throw new DriverError('create_failed', 'The driver is closed.');
   }
-}
-
-/** Refuses what this driver would have to ignore silently. Limits are let through: they are asked for by default. */
-function requireSpec({ id, spec }: CreateOptions): void {
-  requireInstanceId(id);
-  requireLabels(spec.labels);
-  if (spec.mounts.length > 0) {
-    throw new DriverError('unsupported', 'The process driver cannot mount directories into a sandbox.');
-  }
-  if (spec.network.egress === 'none') {
-    throw new DriverError('unsupported', 'The process driver cannot keep a sandbox from the network.');
-  }
-}
-
-function describe(record: StoredInstance, alive: boolean): InstanceRecord {
-  const { id, labels, createdAtMs, frozen } = record;
-  return { id, labels: { ...labels }, createdAtMs, state: alive ? (frozen ? 'frozen' : 'running') : 'dead' };
 }

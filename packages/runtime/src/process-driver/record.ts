@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { InstanceRecord } from '../contract/instance.js';
 import { isSameProcess } from '../shared/process-identity.js';
 import { writeAtomically } from '../shared/write-atomically.js';
 
@@ -36,4 +37,10 @@ export async function readRecord(directory: string): Promise<StoredInstance | un
 
 export function isAlive(record: StoredInstance): boolean {
   return record.daemon !== undefined && isSameProcess(record.daemon.pid, record.daemon.start);
+}
+
+/** What the outside learns of an instance. */
+export function describeRecord(record: StoredInstance, alive: boolean): InstanceRecord {
+  const { id, labels, createdAtMs, frozen } = record;
+  return { id, labels: { ...labels }, createdAtMs, state: alive ? (frozen ? 'frozen' : 'running') : 'dead' };
 }
