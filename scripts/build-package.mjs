@@ -44,20 +44,6 @@ function collectEntries() {
   return [...entries.values()];
 }
 
-/** dist/cjs is a package scope of its own, so it needs the `imports` map again, with CommonJS targets. */
-function commonjsManifest() {
-  const rebase = (target) => `./${relative(join(root, 'dist/cjs'), resolve(root, target))}`;
-  const imports = Object.entries(manifest.imports ?? {}).map(([name, target]) => {
-    const conditions = platforms.flat().filter((condition) => condition in target);
-    const branches = conditions.map((condition) => [
-      condition,
-      rebase(resolveTarget(target, ['require', condition])),
-    ]);
-    return [name, Object.fromEntries([...branches, ['default', rebase(resolveTarget(target, ['require']))]])];
-  });
-  return { type: 'commonjs', ...(imports.length > 0 ? { imports: Object.fromEntries(imports) } : {}) };
-}
-
 const isBundled = (specifier) =>
   bundled.some((name) =>
     name.endsWith('/*')
@@ -65,15 +51,19 @@ const isBundled = (specifier) =>
       : specifier === name || specifier.startsWith(`${name}/`),
   );
 
-/** Leaves `#internal` names to the runtime, so that the `imports` map decides there, and dependencies to npm. */
-const externals = {
+/**
+ * Leaves dependencies to npm and, in ESM, `#internal` names to the `imports` map of wherever the package runs. CommonJS
+ * runs in Node alone, and in dist/cjs, a package scope without that map: there Node's branch is built in.
+ */
+const externals = (format) => ({
   name: 'externals',
   setup(esbuild) {
-    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === 'entry-point' || isBundled(path) ? undefined : { path, external: true },
-    );
+    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+      const inside = kind === 'entry-point' || isBundled(path) || (format === 'cjs' && path.startsWith('#'));
+      return inside ? undefined : { path, external: true };
+    });
   },
-};
+});
 
 function entryPoints(entries, kind, directory) {
   return entries
@@ -89,9 +79,8 @@ const common = {
   platform: 'neutral',
   mainFields: ['module', 'main'],
   target: 'es2022',
-  conditions: ['import', 'node'],
+  conditions: ['@svc/source', 'node'],
   absWorkingDir: root,
-  plugins: [externals],
   legalComments: 'none',
   // Dependencies pulled in are read at every start of a program: keep them small. Names stay, for stack traces.
   minifyWhitespace: bundled.length > 0,
@@ -115,12 +104,20 @@ await build({
   entryPoints: esm,
   outdir: 'dist/esm',
   format: 'esm',
+  plugins: [externals('esm')],
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
 });
 if (cjs.length > 0) {
-  await build({ ...common, entryPoints: cjs, outdir: 'dist/cjs', format: 'cjs', platform: 'node' });
-  writeFileSync(join(root, 'dist/cjs/package.json'), `${JSON.stringify(commonjsManifest(), null, 2)}\n`);
+  await build({
+    ...common,
+    entryPoints: cjs,
+    outdir: 'dist/cjs',
+    format: 'cjs',
+    platform: 'node',
+    plugins: [externals('cjs')],
+  });
+  writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }
 
 for (const { source, esm: target } of entries.filter((entry) => entry.source.endsWith('.json'))) {
