@@ -1,0 +1,2 @@
+export function importsOf(text: string): string[];
+export function objectionTo(packageName: string, file: string, specifier: string): string | undefined;
