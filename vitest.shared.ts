@@ -15,8 +15,10 @@ export interface PackageTestOptions {
 export function packageTests(options: PackageTestOptions = {}) {
   const conditions = ['@svc/source'];
   return defineConfig({
-    resolve: { conditions: [...conditions, 'node', 'import', 'module', 'default'] },
-    ssr: { resolve: { conditions: [...conditions, 'node', 'import', 'module', 'default'], externalConditions: conditions } },
+    // `import` and `default` are implied. Named here, they would reach Node's own `require` in the workers too, and
+    // packages with two builds would get the wrong one.
+    resolve: { conditions: [...conditions, 'node', 'module'] },
+    ssr: { resolve: { conditions: [...conditions, 'node', 'module'], externalConditions: conditions } },
     test: {
       include: ['test/**/*.test.ts'],
       typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: './tsconfig.json' },

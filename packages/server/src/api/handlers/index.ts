@@ -1,13 +1,21 @@
 import type { PartialHandlers } from '../handler.js';
 import { healthHandlers } from './health.js';
+import { observationHandlers } from './observation.js';
+import { sandboxHandlers } from './sandboxes.js';
+import { snapshotHandlers } from './snapshots.js';
 import { secretHandlers } from './secrets.js';
 import { teamHandlers } from './team.js';
 import { volumeHandlers } from './volumes.js';
+import { webhookHandlers } from './webhooks.js';
 
 /** All handlers, one map per resource. A new resource adds its line here and leaves the list in `not-yet.ts`. */
 export const handlers: PartialHandlers = {
   ...healthHandlers,
+  ...observationHandlers,
+  ...sandboxHandlers,
+  ...snapshotHandlers,
   ...secretHandlers,
   ...teamHandlers,
   ...volumeHandlers,
+  ...webhookHandlers,
 };

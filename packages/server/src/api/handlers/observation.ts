@@ -1,0 +1,50 @@
+import { parseSandboxId } from '../../ids/parse.js';
+import { latestMetrics, readMetrics } from '../../telemetry/metrics.js';
+import { readLogs } from '../../telemetry/read-logs.js';
+import type { PartialHandlers } from '../handler.js';
+
+export const observationHandlers = {
+  getSandboxLogs: async ({ context, team, params, query }) => {
+    const entries = await readLogs(context, {
+      teamId: team.id,
+      sandboxId: parseSandboxId(params.sandboxID),
+      cursorMs: query.start,
+      limit: query.limit ?? 1000,
+      direction: 'forward',
+    });
+    return {
+      status: 200,
+      body: { logs: entries.map(({ timestamp, message }) => ({ timestamp, line: message })), logEntries: entries },
+    };
+  },
+
+  getSandboxLogsV2: async ({ context, team, params, query }) => ({
+    status: 200,
+    body: {
+      logs: await readLogs(context, {
+        teamId: team.id,
+        sandboxId: parseSandboxId(params.sandboxID),
+        cursorMs: query.cursor,
+        limit: query.limit ?? 1000,
+        direction: query.direction ?? 'backward',
+        level: query.level,
+        search: query.search,
+      }),
+    },
+  }),
+
+  getSandboxMetrics: async ({ context, team, params, query }) => ({
+    status: 200,
+    body: await readMetrics(context, {
+      teamId: team.id,
+      sandboxId: parseSandboxId(params.sandboxID),
+      startSeconds: query.start,
+      endSeconds: query.end,
+    }),
+  }),
+
+  listSandboxesMetrics: async ({ context, team, query }) => ({
+    status: 200,
+    body: { sandboxes: await latestMetrics(context, team.id, query.sandbox_ids.map(parseSandboxId)) },
+  }),
+} satisfies PartialHandlers;

@@ -1,0 +1,138 @@
+import { errors } from '../../errors/catalog.js';
+import { parseSandboxId } from '../../ids/parse.js';
+import { connectSandbox } from '../../sandboxes/connect.js';
+import { createSandbox } from '../../sandboxes/create.js';
+import { forkSandbox } from '../../sandboxes/fork.js';
+import { getSandbox } from '../../sandboxes/get.js';
+import { killSandbox } from '../../sandboxes/kill.js';
+import { listSandboxes } from '../../sandboxes/list.js';
+import { parseMetadataFilter } from '../../sandboxes/metadata-filter.js';
+import { pauseSandbox } from '../../sandboxes/pause.js';
+import { refreshSandbox } from '../../sandboxes/refresh.js';
+import { resumeSandbox } from '../../sandboxes/resume.js';
+import { setSandboxTimeout } from '../../sandboxes/set-timeout.js';
+import { updateSandboxNetwork } from '../../sandboxes/update-network.js';
+import { detailToWire, listedToWire, sandboxToWire } from '../../sandboxes/wire.js';
+import type { ServerContext } from '../../context.js';
+import type { PartialHandlers } from '../handler.js';
+import { idempotent } from '../idempotency.js';
+
+const settings = (context: ServerContext) => ({ keys: context.keys, ...context.config });
+const filterOf = (text: string | undefined) => (text === undefined ? undefined : parseMetadataFilter(text));
+
+export const sandboxHandlers = {
+  listSandboxes: async ({ context, team, query }) => {
+    const page = await listSandboxes(context, {
+      team,
+      states: ['running'],
+      metadata: filterOf(query.metadata),
+    });
+    return { status: 200, body: page.rows.map(listedToWire) };
+  },
+
+  listSandboxesV2: async ({ context, team, query }) => {
+    const page = await listSandboxes(context, {
+      team,
+      states: query.state === undefined || query.state.length === 0 ? ['running', 'paused'] : query.state,
+      metadata: filterOf(query.metadata),
+      order: query.order,
+      startedAfterMs: query.startedAfter === undefined ? undefined : Date.parse(query.startedAfter),
+      template: query.template,
+      nextToken: query.nextToken,
+      limit: query.limit ?? 100,
+    });
+    return {
+      status: 200,
+      headers: {
+        ...(page.nextToken === undefined ? {} : { 'X-Next-Token': page.nextToken }),
+        ...(page.totalRunning === undefined ? {} : { 'X-Total-Running': String(page.totalRunning) }),
+      },
+      body: page.rows.map(listedToWire),
+    };
+  },
+
+  createSandbox: async ({ context, team, body, signal }) => {
+    const row = await createSandbox(context, { team, request: body, defaultTimeoutSeconds: 15, signal });
+    return { status: 201, body: sandboxToWire(row, settings(context)) };
+  },
+
+  createSandboxV2: (request) =>
+    idempotent(request, async () => {
+      const { context, team, body, signal } = request;
+      const row = await createSandbox(context, { team, request: body, defaultTimeoutSeconds: 300, signal });
+      return { status: 201, body: sandboxToWire(row, settings(context)) };
+    }),
+
+  getSandbox: async ({ context, team, params }) => {
+    const row = await getSandbox(context, team.id, parseSandboxId(params.sandboxID));
+    return { status: 200, body: detailToWire(row, settings(context)) };
+  },
+
+  killSandbox: async ({ context, team, params }) => {
+    await killSandbox(context, team.id, parseSandboxId(params.sandboxID));
+    return { status: 204 };
+  },
+
+  pauseSandbox: async ({ context, team, params, body }) => {
+    await pauseSandbox(context, team.id, parseSandboxId(params.sandboxID), body?.memory ?? true);
+    return { status: 204 };
+  },
+
+  resumeSandbox: async ({ context, team, params, body }) => {
+    const row = await resumeSandbox(context, {
+      team,
+      sandboxId: parseSandboxId(params.sandboxID),
+      timeoutSeconds: body?.timeout ?? 15,
+      autoPause: body?.autoPause,
+      memory: body?.memory,
+    });
+    return { status: 201, body: sandboxToWire(row, settings(context)) };
+  },
+
+  connectSandbox: async ({ context, team, params, body }) => {
+    const { row, resumed } = await connectSandbox(context, {
+      team,
+      sandboxId: parseSandboxId(params.sandboxID),
+      timeoutSeconds: body.timeout,
+      memory: body.memory,
+    });
+    return { status: resumed ? 201 : 200, body: sandboxToWire(row, settings(context)) };
+  },
+
+  connectSandboxV2: async ({ context, team, params, body }) => {
+    const { row, resumed } = await connectSandbox(context, {
+      team,
+      sandboxId: parseSandboxId(params.sandboxID),
+      timeoutSeconds: body?.timeout ?? 300,
+      memory: body?.memory,
+    });
+    return { status: resumed ? 201 : 200, body: sandboxToWire(row, settings(context)) };
+  },
+
+  setSandboxTimeout: async ({ context, team, params, body }) => {
+    await setSandboxTimeout(context, team, parseSandboxId(params.sandboxID), body.timeout);
+    return { status: 204 };
+  },
+
+  refreshSandbox: async ({ context, team, params, body }) => {
+    await refreshSandbox(context, team, parseSandboxId(params.sandboxID), body?.duration);
+    return { status: 204 };
+  },
+
+  forkSandbox: async ({ context, team, params, body, signal }) => {
+    const results = await forkSandbox(context, {
+      team,
+      sandboxId: parseSandboxId(params.sandboxID),
+      timeoutSeconds: body?.timeout ?? 15,
+      count: body?.count ?? 1,
+      signal,
+    });
+    return { status: 201, body: results };
+  },
+
+  updateSandboxNetwork: async ({ context, team, params, body }) => {
+    if (body === undefined) throw errors.validation('the body is missing');
+    await updateSandboxNetwork(context, team, parseSandboxId(params.sandboxID), body);
+    return { status: 204 };
+  },
+} satisfies PartialHandlers;

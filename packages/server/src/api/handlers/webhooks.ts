@@ -1,0 +1,49 @@
+import { listEvents } from '../../events/list.js';
+import { parseSandboxId } from '../../ids/parse.js';
+import { listDeliveries } from '../../webhooks/deliveries.js';
+import {
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
+  updateWebhook,
+} from '../../webhooks/records.js';
+import { webhookStats } from '../../webhooks/stats.js';
+import { webhookToWire } from '../../webhooks/wire.js';
+import type { PartialHandlers } from '../handler.js';
+
+export const webhookHandlers = {
+  createWebhook: async ({ context, team, body }) => ({
+    status: 201,
+    body: await createWebhook(context, team, body),
+  }),
+  listWebhooks: async ({ context, team }) => ({ status: 200, body: await listWebhooks(context.db, team.id) }),
+  getWebhook: async ({ context, team, params }) => ({
+    status: 200,
+    body: webhookToWire(await findWebhook(context.db, team.id, params.webhookID)),
+  }),
+  updateWebhook: async ({ context, team, params, body }) => ({
+    status: 200,
+    body: await updateWebhook(context, team.id, params.webhookID, body),
+  }),
+  deleteWebhook: async ({ context, team, params }) => {
+    await deleteWebhook(context.db, team.id, params.webhookID);
+    return { status: 200 };
+  },
+  listWebhookDeliveries: async ({ context, team, params, query }) => ({
+    status: 200,
+    body: await listDeliveries(context.db, team.id, params.webhookID, query),
+  }),
+  getWebhookStats: async ({ context, team, params, query }) => ({
+    status: 200,
+    body: await webhookStats(context, team.id, params.webhookID, query),
+  }),
+  listEvents: async ({ context, team, query }) => ({
+    status: 200,
+    body: await listEvents(context.db, team.id, query),
+  }),
+  listSandboxEvents: async ({ context, team, params, query }) => ({
+    status: 200,
+    body: await listEvents(context.db, team.id, { ...query, sandboxId: parseSandboxId(params.sandboxID) }),
+  }),
+} satisfies PartialHandlers;

@@ -1,0 +1,100 @@
+import type { components } from '@svc/platform';
+import { errors } from '../errors/catalog.js';
+import type { Database, WebhookAttemptsTable } from '../storage/schema.js';
+import { decodePageToken, encodePageToken } from '../wire/page-token.js';
+import { isoTime } from '../wire/time.js';
+import type { AttemptDetail } from './delivery/attempt.js';
+import { findWebhook } from './records.js';
+
+type Page = components['schemas']['WebhookDeliveriesPage'];
+type Attempt = components['schemas']['WebhookDeliveryAttempt'];
+
+export interface DeliveriesQuery {
+  cursor?: string | undefined;
+  limit?: number | undefined;
+  orderAsc?: boolean | undefined;
+  start?: string | undefined;
+  end?: string | undefined;
+  deliveryStatus?: 'success' | 'failed' | undefined;
+  eventType?: string | undefined;
+}
+
+/**
+ * Deliveries of a webhook that were attempted at least once, by the time they were made.
+ * @throws {ApiError} 400 for a bad cursor, 404
+ */
+export async function listDeliveries(
+  db: Database,
+  teamId: string,
+  webhookId: string,
+  query: DeliveriesQuery,
+): Promise<Page> {
+  const { id } = await findWebhook(db, teamId, webhookId);
+  const limit = query.limit ?? 25;
+  const direction = query.orderAsc === true ? 'asc' : 'desc';
+  let select = db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', id)
+    .where('attempts', '>', 0);
+  if (query.start !== undefined) select = select.where('created_at', '>=', Date.parse(query.start));
+  if (query.end !== undefined) select = select.where('created_at', '<', Date.parse(query.end));
+  if (query.deliveryStatus !== undefined) select = select.where('status', '=', query.deliveryStatus);
+  if (query.eventType !== undefined) select = select.where('event_type', '=', query.eventType);
+  if (query.cursor !== undefined) {
+    const position = decodePageToken(query.cursor);
+    const seq = Number(position.id);
+    if (!Number.isSafeInteger(seq)) throw errors.invalidNextToken();
+    select = select.where('event_seq', direction === 'asc' ? '>' : '<', seq);
+  }
+  const rows = await select
+    .orderBy('event_seq', direction)
+    .limit(limit + 1)
+    .execute();
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  const attempts = await attemptsOf(
+    db,
+    shown.map((row) => row.id),
+  );
+  return {
+    data: shown.map((row) => ({
+      eventId: row.event_id,
+      eventType: row.event_type as Page['data'][number]['eventType'],
+      sandboxId: row.sandbox_id,
+      attempts: attempts.get(row.id) ?? [],
+    })),
+    nextCursor:
+      last === undefined ? null : encodePageToken({ atMs: last.created_at, id: String(last.event_seq) }),
+  };
+}
+
+async function attemptsOf(db: Database, deliveryIds: string[]): Promise<Map<string, Attempt[]>> {
+  const found = new Map<string, Attempt[]>();
+  if (deliveryIds.length === 0) return found;
+  const rows = await db
+    .selectFrom('webhook_attempts')
+    .selectAll()
+    .where('delivery_id', 'in', deliveryIds)
+    .orderBy('attempt')
+    .execute();
+  for (const row of rows)
+    found.set(row.delivery_id, [...(found.get(row.delivery_id) ?? []), attemptToWire(row)]);
+  return found;
+}
+
+function attemptToWire(row: WebhookAttemptsTable): Attempt {
+  const detail = JSON.parse(row.detail) as AttemptDetail;
+  return {
+    id: row.id,
+    attempt: row.attempt,
+    status: row.error_class === null ? 'success' : 'failed',
+    timestamp: isoTime(row.started_at),
+    durationMs: row.duration_ms,
+    ...detail,
+    ...(row.response_status === null ? {} : { responseStatus: row.response_status }),
+    ...(row.error_class === null
+      ? {}
+      : { errorClass: row.error_class as NonNullable<Attempt['errorClass']> }),
+  };
+}

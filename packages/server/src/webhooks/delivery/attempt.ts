@@ -1,0 +1,113 @@
+import type { ServerContext } from '../../context.js';
+import { eventToPayload } from '../../events/wire.js';
+import type { WebhookDeliveriesTable } from '../../storage/schema.js';
+import { openSignatureSecret } from '../records.js';
+import type { Poster, PostResult } from './post.js';
+import { deliveryHeaders, redactHeaders, signPayload } from './sign.js';
+
+const MAX_BODY_CHARACTERS = 65_536;
+
+type Context = Pick<ServerContext, 'db' | 'ids' | 'keys' | 'now' | 'config' | 'signal'>;
+
+/**
+ * Makes one attempt and notes how it went. The webhook is read anew: what was switched off or deleted meanwhile gets
+ * nothing, and its delivery is dropped.
+ */
+export async function attemptDelivery(
+  context: Context,
+  poster: Poster,
+  delivery: WebhookDeliveriesTable,
+): Promise<void> {
+  const webhook = await context.db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', delivery.webhook_id)
+    .executeTakeFirst();
+  const event = await context.db
+    .selectFrom('events')
+    .selectAll()
+    .where('seq', '=', delivery.event_seq)
+    .executeTakeFirst();
+  if (webhook === undefined || webhook.enabled === 0 || event === undefined) {
+    await context.db.deleteFrom('webhook_deliveries').where('id', '=', delivery.id).execute();
+    return;
+  }
+
+  const body = JSON.stringify(eventToPayload(event));
+  const attemptId = context.ids.uuid();
+  const startedAt = context.now();
+  const timestampSeconds = Math.floor(startedAt / 1000);
+  const signature = signPayload(openSignatureSecret(context.keys, webhook), event.id, timestampSeconds, body);
+  const headers = deliveryHeaders({
+    eventId: event.id,
+    webhookId: webhook.id,
+    attemptId,
+    timestampSeconds,
+    signature,
+  });
+  const result = await poster.post(webhook.url, headers, body, context.signal);
+  // A stop of the server is no fault of the receiver: the next start tries again.
+  if (result.errorClass === 'canceled') {
+    await context.db
+      .updateTable('webhook_deliveries')
+      .set({ next_attempt_at: startedAt })
+      .where('id', '=', delivery.id)
+      .execute();
+    return;
+  }
+
+  const now = context.now();
+  const attempts = delivery.attempts + 1;
+  const delay = context.config.webhooks.retryDelaysMs[attempts - 1];
+  await context.db.transaction().execute(async (tx) => {
+    await tx
+      .insertInto('webhook_attempts')
+      .values({
+        id: attemptId,
+        delivery_id: delivery.id,
+        attempt: attempts,
+        started_at: startedAt,
+        duration_ms: Math.max(0, now - startedAt),
+        response_status: result.status ?? null,
+        error_class: result.errorClass ?? null,
+        detail: JSON.stringify(detailOf(webhook.url, headers, body, result)),
+      })
+      .execute();
+    await tx
+      .updateTable('webhook_deliveries')
+      .set({
+        attempts,
+        updated_at: now,
+        status: result.ok ? 'success' : delay === undefined ? 'failed' : 'pending',
+        next_attempt_at: now + (delay ?? 0),
+      })
+      .where('id', '=', delivery.id)
+      .execute();
+  });
+}
+
+/** What the deliveries API shows of an attempt. */
+export interface AttemptDetail {
+  requestUrl: string;
+  requestHeaders: Record<string, string>;
+  requestBody: string;
+  responseHeaders?: Record<string, string>;
+  responseBody?: string;
+  errorMessage?: string;
+}
+
+function detailOf(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  result: PostResult,
+): AttemptDetail {
+  return {
+    requestUrl: url,
+    requestHeaders: redactHeaders(headers),
+    requestBody: body.slice(0, MAX_BODY_CHARACTERS),
+    ...(result.headers === undefined ? {} : { responseHeaders: result.headers }),
+    ...(result.body === undefined ? {} : { responseBody: result.body }),
+    ...(result.errorMessage === undefined ? {} : { errorMessage: result.errorMessage }),
+  };
+}

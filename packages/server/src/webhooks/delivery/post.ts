@@ -1,0 +1,127 @@
+import { lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, request } from 'undici';
+import { isPublicAddress } from './public-address.js';
+
+export type ErrorClass =
+  | 'http_error'
+  | 'dns_error'
+  | 'timeout'
+  | 'transport_error'
+  | 'request_error'
+  | 'canceled';
+
+export interface PostResult {
+  ok: boolean;
+  status?: number;
+  headers?: Record<string, string>;
+  /** At most 64 KiB of it. */
+  body?: string;
+  errorClass?: ErrorClass;
+  errorMessage?: string;
+}
+
+export interface Poster {
+  /** Sends one POST and never throws. Redirects are answers like any other. */
+  post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<PostResult>;
+  close(): Promise<void>;
+}
+
+const MAX_BODY_BYTES = 65_536;
+
+class ForbiddenAddress extends Error {}
+
+/** @param options.timeoutMs for the whole exchange. */
+export function createPoster(options: { allowPrivateAddresses: boolean; timeoutMs: number }): Poster {
+  // The check stands where the address is about to be used, so that no second look-up can give another one.
+  const checkedLookup: LookupFunction = (hostname, lookupOptions, callback) =>
+    lookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
+      if (error) return callback(error, '', 0);
+      const allowed = options.allowPrivateAddresses
+        ? addresses
+        : addresses.filter((each) => isPublicAddress(each.address));
+      const first = allowed[0];
+      if (first === undefined) return callback(new ForbiddenAddress() as NodeJS.ErrnoException, '', 0);
+      if (lookupOptions.all === true) return callback(null, allowed as never);
+      callback(null, first.address, first.family);
+    });
+  const agent = new Agent({
+    connect: { lookup: checkedLookup, timeout: options.timeoutMs },
+    connections: 16,
+    keepAliveTimeout: 4_000,
+  });
+  return {
+    async post(url, headers, body, signal) {
+      const timeout = AbortSignal.timeout(options.timeoutMs);
+      try {
+        const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+        // An address in the URL is not looked up, so it is checked here.
+        if (!options.allowPrivateAddresses && isIP(host) !== 0 && !isPublicAddress(host))
+          throw new ForbiddenAddress();
+        const response = await request(url, {
+          method: 'POST',
+          headers,
+          body,
+          dispatcher: agent,
+          signal: AbortSignal.any([signal, timeout]),
+        });
+        const text = await readStart(response.body);
+        const ok = response.statusCode >= 200 && response.statusCode < 300;
+        return {
+          ok,
+          status: response.statusCode,
+          headers: flatten(response.headers),
+          body: text,
+          ...(ok
+            ? {}
+            : { errorClass: 'http_error' as const, errorMessage: `answered ${response.statusCode}` }),
+        };
+      } catch (error) {
+        return { ok: false, ...classify(error, { timedOut: timeout.aborted, canceled: signal.aborted }) };
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function readStart(body: AsyncIterable<Uint8Array> & { destroy(): void }): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= MAX_BODY_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString('utf8');
+}
+
+function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  );
+}
+
+function classify(
+  error: unknown,
+  state: { timedOut: boolean; canceled: boolean },
+): { errorClass: ErrorClass; errorMessage: string } {
+  if (state.canceled) return { errorClass: 'canceled', errorMessage: 'the server stopped' };
+  if (state.timedOut) return { errorClass: 'timeout', errorMessage: 'no full answer in time' };
+  if (error instanceof ForbiddenAddress)
+    return {
+      errorClass: 'request_error',
+      errorMessage: 'the address is not public, which this server does not deliver to',
+    };
+  const code = String((error as { code?: unknown })?.code ?? '');
+  if (['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENODATA'].includes(code))
+    return { errorClass: 'dns_error', errorMessage: 'the host name does not resolve' };
+  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+    return { errorClass: 'timeout', errorMessage: 'no connection in time' };
+  return {
+    errorClass: 'transport_error',
+    errorMessage: code === '' ? 'the connection failed' : `the connection failed (${code})`,
+  };
+}

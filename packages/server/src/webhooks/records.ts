@@ -1,0 +1,109 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { isUuid } from '../ids/parse.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import type { Database, WebhooksTable } from '../storage/schema.js';
+import type { Team } from '../teams/team.js';
+import { checkWebhookUrl, distinctEvents } from './rules.js';
+import { webhookToWire } from './wire.js';
+
+type Webhook = components['schemas']['Webhook'];
+type Context = Pick<ServerContext, 'db' | 'ids' | 'keys' | 'now'>;
+
+const purpose = (webhookId: string) => `webhook:${webhookId}`;
+
+/** The key that deliveries of a webhook are signed with, as its owner set it. */
+export function openSignatureSecret(keys: KeyRing, row: Pick<WebhooksTable, 'id' | 'sealed_secret'>): string {
+  return keys.open(purpose(row.id), row.sealed_secret);
+}
+
+/** @throws {ApiError} 400 for a bad URL, 429 when the team has as many webhooks as it may */
+export async function createWebhook(
+  context: Context,
+  team: Team,
+  request: components['schemas']['NewWebhook'],
+): Promise<Webhook> {
+  const id = context.ids.uuid();
+  const now = context.now();
+  const row: WebhooksTable = {
+    id,
+    team_id: team.id,
+    name: request.name,
+    url: checkWebhookUrl(request.url),
+    enabled: request.enabled === false ? 0 : 1,
+    events: JSON.stringify(distinctEvents(request.events)),
+    sealed_secret: context.keys.seal(purpose(id), request.signatureSecret),
+    created_at: now,
+    updated_at: now,
+  };
+  await context.db.transaction().execute(async (tx) => {
+    await tx.insertInto('webhooks').values(row).execute();
+    const { count } = await tx
+      .selectFrom('webhooks')
+      .select((select) => select.fn.countAll<number>().as('count'))
+      .where('team_id', '=', team.id)
+      .executeTakeFirstOrThrow();
+    if (Number(count) > team.limits.maxWebhooks) throw errors.tooManyWebhooks(team.limits.maxWebhooks);
+  });
+  return webhookToWire(row);
+}
+
+/** Webhooks of a team, oldest first. */
+export async function listWebhooks(db: Database, teamId: string): Promise<Webhook[]> {
+  const rows = await db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('team_id', '=', teamId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return rows.map(webhookToWire);
+}
+
+/** @throws {ApiError} 400 for what is no UUID, 404 */
+export async function findWebhook(db: Database, teamId: string, webhookId: string): Promise<WebhooksTable> {
+  if (!isUuid(webhookId)) throw errors.invalidWebhookId();
+  const row = await db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', webhookId.toLowerCase())
+    .where('team_id', '=', teamId)
+    .executeTakeFirst();
+  if (row === undefined) throw errors.webhookNotFound();
+  return row;
+}
+
+/** What is not given stays. @throws {ApiError} 400, 404 */
+export async function updateWebhook(
+  context: Context,
+  teamId: string,
+  webhookId: string,
+  request: components['schemas']['UpdateWebhook'],
+): Promise<Webhook> {
+  const row = await findWebhook(context.db, teamId, webhookId);
+  const { name, url, enabled, events, signatureSecret } = request;
+  const change: Partial<WebhooksTable> = {
+    updated_at: context.now(),
+    ...(name === undefined ? {} : { name }),
+    ...(url === undefined ? {} : { url: checkWebhookUrl(url) }),
+    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+    ...(events === undefined ? {} : { events: JSON.stringify(distinctEvents(events)) }),
+    ...(signatureSecret === undefined
+      ? {}
+      : { sealed_secret: context.keys.seal(purpose(row.id), signatureSecret) }),
+  };
+  await context.db.updateTable('webhooks').set(change).where('id', '=', row.id).execute();
+  return webhookToWire({ ...row, ...change });
+}
+
+/** Ends a webhook with all that was noted about its deliveries. @throws {ApiError} 400, 404 */
+export async function deleteWebhook(db: Database, teamId: string, webhookId: string): Promise<void> {
+  const { id } = await findWebhook(db, teamId, webhookId);
+  await db.transaction().execute(async (tx) => {
+    const deliveries = tx.selectFrom('webhook_deliveries').select('id').where('webhook_id', '=', id);
+    await tx.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
+    await tx.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
+    await tx.deleteFrom('webhooks').where('id', '=', id).execute();
+  });
+}
