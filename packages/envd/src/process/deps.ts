@@ -1,5 +1,6 @@
 import type { EnvdContext } from '../context.js';
 import type { LogRing } from '../log-ring/log-ring.js';
+import type { OpenTerminals } from './open-terminals.js';
 import type { PipeSource } from './pipes.js';
 import type { ProcessTable } from './process-table.js';
 
@@ -9,6 +10,7 @@ export interface ProcessDeps {
   table: ProcessTable;
   logs: LogRing;
   pipes: PipeSource;
+  terminals: OpenTerminals;
   /** The daemon's own PATH, which processes start with. */
   daemonPath: string | undefined;
   /** @throws Error when the kernel refuses. */

@@ -49,13 +49,3 @@ export function exitStatus(code: number | null, signal: NodeJS.Signals | null): 
     ? { exitCode, exited: true, status }
     : { exitCode, exited: true, status, error: status };
 }
-
-/** The name of a signal number; undefined for 0 and for numbers without a name. */
-export function signalName(number: number): NodeJS.Signals | undefined {
-  for (const [name, value] of Object.entries(constants.signals)) {
-    if (value === number && name !== 'SIGIOT' && name !== 'SIGPOLL' && name !== 'SIGUNUSED') {
-      return name as NodeJS.Signals;
-    }
-  }
-  return undefined;
-}

@@ -1,6 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { exitStatus } from './exit-status.js';
 import { launchCommand } from './launch.js';
+import type { OpenTerminals } from './open-terminals.js';
 import { OutputReader } from './output-reader.js';
 import type { Pipes } from './pipes.js';
 import type { Program, ProgramEvents, ProgramSpec } from './program.js';
@@ -22,15 +23,13 @@ export function spawnWithPipes(
   spec: ProgramSpec,
   options: PipeOptions,
   pipes: Pipes,
+  terminals: OpenTerminals,
   events: ProgramEvents,
 ): Program {
   let child: ChildProcess;
   try {
-    child = startChild(spec, options, [
-      options.input ? pipes.stdin.child : 'ignore',
-      pipes.stdout.child,
-      pipes.stderr.child,
-    ]);
+    const input = options.input ? pipes.stdin.child : 'ignore';
+    child = startChild(spec, options, terminals.hide([input, pipes.stdout.child, pipes.stderr.child]));
   } catch (error) {
     pipes.close();
     throw error;

@@ -110,11 +110,16 @@ async function spawnProgram(
   try {
     if (!request.pty) {
       const options = { input: request.stdin ?? true, session };
-      return spawnWithPipes(spec, options, await deps.pipes.take(), events);
+      return spawnWithPipes(spec, options, await deps.pipes.take(), deps.terminals, events);
     }
     const { spawnWithTerminal } = await import('./spawn-terminal.js');
     const size = request.pty.size;
-    return spawnWithTerminal(spec, { columns: size?.cols ?? 0, rows: size?.rows ?? 0 }, events);
+    return spawnWithTerminal(
+      spec,
+      { columns: size?.cols ?? 0, rows: size?.rows ?? 0 },
+      deps.terminals,
+      events,
+    );
   } catch (error) {
     throw new ConnectError(`cannot start the process: ${(error as Error).message}`, Code.InvalidArgument);
   }

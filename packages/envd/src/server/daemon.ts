@@ -5,6 +5,7 @@ import type { EnvdContext } from '../context.js';
 import { createFileRoutes } from '../files/index.js';
 import { registerFilesystem } from '../filesystem/index.js';
 import { createLogRing } from '../log-ring/log-ring.js';
+import { OpenTerminals } from '../process/open-terminals.js';
 import { createPipeSource } from '../process/pipes.js';
 import { ProcessTable } from '../process/process-table.js';
 import { createProcessService } from '../process/service.js';
@@ -37,6 +38,7 @@ export function startDaemon(options: DaemonOptions, listeners: DaemonListeners):
   const logs = createLogRing(context.now);
   const table = new ProcessTable();
   const pipes = createPipeSource();
+  const terminals = new OpenTerminals();
   // Programs must not inherit the groups of whoever started the daemon.
   if (!singleUser && process.getuid?.() === 0) process.setgroups?.([]);
   const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
@@ -44,7 +46,7 @@ export function startDaemon(options: DaemonOptions, listeners: DaemonListeners):
     registerFilesystem(router, context);
     router.service(
       Process,
-      createProcessService({ context, table, logs, pipes, daemonPath: process.env.PATH, kill }),
+      createProcessService({ context, table, logs, pipes, terminals, daemonPath: process.env.PATH, kill }),
     );
   });
   const handle = createRequestHandler({ context, logs, rpc, files: createFileRoutes(context) });

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { Process } from '@svc/daemon/gen';
+import { daemonProgram } from '../location.js';
+
+export interface BundledDaemon {
+  url: string;
+  port: number;
+  home: string;
+  pid: number;
+  child: ChildProcess;
+  client: Client<typeof Process>;
+  clientAs(user: string): Client<typeof Process>;
+  /** Calls a streaming procedure with raw frames and gives the frames of the answer. */
+  frames(procedure: string, body: Uint8Array, headers?: Record<string, string>): Promise<Frame[]>;
+  stop(): Promise<void>;
+}
+
+export interface Frame {
+  flags: number;
+  json: Record<string, unknown>;
+}
+
+/** Starts the shipped program on a free port with an own home directory. */
+export async function startBundled(options: { multiUser?: boolean } = {}): Promise<BundledDaemon> {
+  const home = await mkdtemp(join(tmpdir(), 'envd-test-'));
+  const args = [daemonProgram.entry, '--host', '127.0.0.1', '--port', '0', '--ready-fd', '3'];
+  if (!options.multiUser) args.push('--single-user', '--home', home);
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin', HOME: home },
+  });
+  const [line] = (await once(child.stdio[3] as Readable, 'data')) as [Buffer];
+  const { port } = JSON.parse(line.toString()) as { port: number };
+  const url = `http://127.0.0.1:${port}`;
+  const clientAs = (user: string) => {
+    const basic: Interceptor = (next) => (request) => {
+      request.header.set('Authorization', `Basic ${Buffer.from(`${user}:`).toString('base64')}`);
+      return next(request);
+    };
+    const transport = createConnectTransport({
+      baseUrl: url,
+      httpVersion: '1.1',
+      useBinaryFormat: false,
+      interceptors: [basic],
+    });
+    return createClient(Process, transport);
+  };
+  return {
+    url,
+    port,
+    home,
+    pid: child.pid!,
+    child,
+    client: clientAs(options.multiUser ? 'root' : 'user'),
+    clientAs,
+    async frames(procedure, body, headers = {}) {
+      const response = await fetch(`${url}/process.Process/${procedure}`, {
+        method: 'POST',
+        body: Buffer.from(body),
+        headers: { 'Content-Type': 'application/connect+json', 'Connect-Protocol-Version': '1', ...headers },
+      });
+      return parseFrames(Buffer.from(await response.arrayBuffer()));
+    },
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = once(child, 'exit');
+        child.kill('SIGTERM');
+        await ended;
+      }
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One enveloped JSON message. */
+export function frame(value: unknown): Buffer {
+  const payload = Buffer.from(JSON.stringify(value));
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(payload.length, 1);
+  return Buffer.concat([head, payload]);
+}
+
+function parseFrames(bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const size = bytes.readUInt32BE(at + 1);
+    frames.push({ flags: bytes[at]!, json: JSON.parse(bytes.toString('utf8', at + 5, at + 5 + size)) });
+    at += 5 + size;
+  }
+  return frames;
+}
+
+/** Private and anonymous memory of a process, bytes. */
+export function residentBytes(pid: number): number {
+  const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kib) * 1024;
+}
+
+/** Waits until the condition holds. @throws Error that says what it waited for, after 30 s. */
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`waited 30 s for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,317 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { Signal, type StreamInputRequestSchema } from '@svc/daemon/gen';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BundledDaemon, eventually, frame, residentBytes, startBundled } from '../bundled-daemon.js';
+import { type Collected, collect, shell } from './collect.js';
+
+let daemon: BundledDaemon;
+beforeAll(async () => {
+  daemon = await startBundled();
+});
+afterAll(() => daemon.stop());
+
+const byPid = (pid: number) => ({ selector: { case: 'pid' as const, value: pid } });
+const stdin = (text: string) => ({ input: { case: 'stdin' as const, value: Buffer.from(text) } });
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'success',
+    (error) => Code[ConnectError.from(error).code],
+  );
+
+/** Starts and gives the pid with the rest of the stream. */
+async function begin(request: Parameters<typeof daemon.client.start>[0], options = {}) {
+  const stream = daemon.client.start(request, options)[Symbol.asyncIterator]();
+  const first = (await stream.next()).value!.event!.event;
+  if (first.case !== 'start') throw new Error('the first event is no start');
+  let reading: Promise<Collected> | undefined;
+  return {
+    pid: first.value.pid,
+    stream,
+    /** The rest of the stream, read from the first look at it. */
+    get rest() {
+      reading ??= collect({ [Symbol.asyncIterator]: () => stream });
+      return reading;
+    },
+  };
+}
+
+describe('Start', () => {
+  it('streams both outputs and the exit status', async () => {
+    const run = await collect(daemon.client.start(shell('echo out; echo err >&2; exit 3')));
+    expect(run).toMatchObject({ stdout: 'out\n', stderr: 'err\n' });
+    expect(run.end).toMatchObject({
+      exitCode: 3,
+      exited: true,
+      status: 'exit status 3',
+      error: 'exit status 3',
+    });
+  });
+
+  it('leaves error away for exit status 0', async () => {
+    const { end } = await collect(daemon.client.start(shell('true')));
+    expect(end).toMatchObject({ exitCode: 0, exited: true, status: 'exit status 0' });
+    expect(end?.error).toBeUndefined();
+  });
+
+  it.each([
+    ['KILL', 'signal: killed'],
+    ['TERM', 'signal: terminated'],
+    ['SEGV', 'signal: segmentation fault'],
+    ['HUP', 'signal: hangup'],
+  ])('reports death by SIG%s as %s', async (name, status) => {
+    const { end } = await collect(daemon.client.start(shell(`kill -${name} $$`)));
+    expect(end).toMatchObject({ exitCode: -1, exited: false, status, error: status });
+  });
+
+  it('ends with 127 for a program that does not exist', async () => {
+    const run = await collect(daemon.client.start({ process: { cmd: 'no-such-program' } }));
+    expect(run.end?.exitCode).toBe(127);
+    expect(run.stderr).toContain('no-such-program');
+  });
+
+  it('ends with 126 for a file that is not executable', async () => {
+    const run = await collect(daemon.client.start({ process: { cmd: '/etc/passwd' } }));
+    expect(run.end?.exitCode).toBe(126);
+  });
+
+  it('lets a program reopen its outputs by name', async () => {
+    const run = await collect(daemon.client.start(shell('echo a >/dev/stdout; echo b >/dev/stderr')));
+    expect(run).toMatchObject({ stdout: 'a\n', stderr: 'b\n' });
+  });
+
+  it('gives the environment of the account and the request and nothing else', async () => {
+    const { stdout } = await collect(
+      daemon.client.start({ process: { cmd: 'env', envs: { GREETING: 'hi' } }, stdin: false }),
+    );
+    const names = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0]);
+    expect(names.sort()).toEqual(['GREETING', 'HOME', 'LOGNAME', 'PATH', 'USER']);
+  });
+
+  it('refuses a working directory that is missing, naming it', async () => {
+    const run = collect(daemon.client.start({ process: { cmd: 'true', cwd: '/no/such/place' } }));
+    await expect(run).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      message: expect.stringContaining('/no/such/place'),
+    });
+  });
+
+  it('refuses an unknown user', async () => {
+    const run = collect(daemon.clientAs('who-is-that').start(shell('true')));
+    await expect(run).rejects.toMatchObject({
+      code: Code.Unauthenticated,
+      message: expect.stringContaining('who-is-that'),
+    });
+  });
+
+  it('kills the process when its time is over and keeps the end', async () => {
+    const { pid, rest } = await begin(shell('exec sleep 600'), { headers: { 'Connect-Timeout-Ms': '300' } });
+    expect(await codeOf(rest)).toBe('DeadlineExceeded');
+    const late = await collect(daemon.client.connect({ process: byPid(pid) }));
+    expect(late.end?.status).toBe('signal: killed');
+  });
+
+  it('does not wait for output that a left-behind child holds once the process was signalled', async () => {
+    const { pid, rest } = await begin(shell('sleep 600 & echo $!; wait'));
+    await daemon.client.sendSignal({ process: byPid(pid), signal: Signal.SIGKILL });
+    const { end, stdout } = await rest;
+    expect(end?.status).toBe('signal: killed');
+    process.kill(Number(stdout), 'SIGKILL');
+  });
+
+  it('keeps memory flat and the output whole under a slow reader of 100 MB', async () => {
+    const size = 100_000_000;
+    const before = residentBytes(daemon.pid);
+    const { stream } = await begin(shell(`head -c ${size} /dev/zero`));
+    let peak = 0;
+    let bytes = 0;
+    let events = 0;
+    for await (const { event } of { [Symbol.asyncIterator]: () => stream }) {
+      if (event?.event.case === 'data') bytes += event.event.value.output.value!.length;
+      if (events++ % 100 === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        peak = Math.max(peak, residentBytes(daemon.pid));
+      }
+    }
+    expect(bytes).toBe(size);
+    expect(peak - before).toBeLessThan(64 * 1024 * 1024);
+  });
+});
+
+describe('Connect', () => {
+  it('gives every reader a copy and lets one leave without harm', async () => {
+    const { pid, rest } = await begin(shell('read line; echo $line; read line; echo $line', { stdin: true }));
+    const leaving = new AbortController();
+    const other = collect(daemon.client.connect({ process: byPid(pid) }));
+    const gone = daemon.client
+      .connect({ process: byPid(pid) }, { signal: leaving.signal })
+      [Symbol.asyncIterator]();
+    await gone.next();
+    leaving.abort();
+    await gone.next().catch(() => {});
+    const third = daemon.client.connect({ process: byPid(pid) })[Symbol.asyncIterator]();
+    await third.next();
+    await daemon.client.sendInput({ process: byPid(pid), input: stdin('one\n') });
+    await daemon.client.sendInput({ process: byPid(pid), input: stdin('two\n') });
+    expect((await rest).stdout).toBe('one\ntwo\n');
+    expect((await other).stdout).toContain('two\n');
+    expect((await collect({ [Symbol.asyncIterator]: () => third })).stdout).toBe('one\ntwo\n');
+  });
+
+  it('answers not_found and unimplemented for selectors that mean nothing', async () => {
+    expect(await codeOf(collect(daemon.client.connect({ process: byPid(999_999) })))).toBe('NotFound');
+    expect(await codeOf(collect(daemon.client.connect({})))).toBe('Unimplemented');
+  });
+
+  it('finds the newest process by tag and lists what runs', async () => {
+    const older = await begin(shell('exec sleep 600', { tag: 'web' }));
+    const newer = await begin(shell('exec sleep 600', { tag: 'web' }));
+    const tagged = { selector: { case: 'tag' as const, value: 'web' } };
+    const { processes } = await daemon.client.list({});
+    expect(processes.filter(({ tag }) => tag === 'web').map(({ pid }) => pid)).toEqual([
+      older.pid,
+      newer.pid,
+    ]);
+    await daemon.client.sendSignal({ process: tagged, signal: Signal.SIGTERM });
+    expect((await newer.rest).end?.status).toBe('signal: terminated');
+    await daemon.client.sendSignal({ process: tagged, signal: Signal.SIGTERM });
+    expect((await older.rest).end?.status).toBe('signal: terminated');
+    expect(await codeOf(daemon.client.sendSignal({ process: tagged, signal: Signal.SIGTERM }))).toBe(
+      'NotFound',
+    );
+  });
+
+  it('keeps the process when its only reader breaks off', async () => {
+    const leaving = new AbortController();
+    const { pid, rest } = await begin(shell('read line; echo $line', { stdin: true }), {
+      signal: leaving.signal,
+    });
+    leaving.abort();
+    await rest.catch(() => {});
+    const again = daemon.client.connect({ process: byPid(pid) })[Symbol.asyncIterator]();
+    await again.next();
+    await daemon.client.sendInput({ process: byPid(pid), input: stdin('still here\n') });
+    expect((await collect({ [Symbol.asyncIterator]: () => again })).stdout).toBe('still here\n');
+  });
+
+  it('sends keepalives in silence', async () => {
+    const { stream, pid } = await begin(shell('exec sleep 600'), {
+      headers: { 'Keepalive-Ping-Interval': '1' },
+    });
+    expect((await stream.next()).value?.event?.event.case).toBe('keepalive');
+    await daemon.client.sendSignal({ process: byPid(pid), signal: Signal.SIGKILL });
+  });
+});
+
+describe('input', () => {
+  it('reaches the program in order through StreamInput, and CloseStdin ends it', async () => {
+    const { pid, rest } = await begin(shell('cat', { stdin: true }));
+    const lines = Array.from({ length: 500 }, (_, index) => `line ${index}\n`);
+    await daemon.client.streamInput(
+      (async function* (): AsyncGenerator<MessageInitShape<typeof StreamInputRequestSchema>> {
+        yield { event: { case: 'start' as const, value: { process: byPid(pid) } } };
+        yield { event: { case: 'keepalive' as const, value: {} } };
+        for (const line of lines) yield { event: { case: 'data' as const, value: { input: stdin(line) } } };
+      })(),
+    );
+    await daemon.client.closeStdin({ process: byPid(pid) });
+    await daemon.client.closeStdin({ process: byPid(pid) }).catch(() => {});
+    expect((await rest).stdout).toBe(lines.join(''));
+  });
+
+  it('answers StreamInput as the table of errors says', async () => {
+    expect(await daemon.frames('StreamInput', Buffer.alloc(0))).toEqual([
+      { flags: 0, json: {} },
+      { flags: 2, json: {} },
+    ]);
+    const codeFor = async (...messages: unknown[]) => {
+      const frames = await daemon.frames('StreamInput', Buffer.concat(messages.map(frame)));
+      return (frames.at(-1)?.json.error as { code: string } | undefined)?.code;
+    };
+    expect(await codeFor({ data: { input: { stdin: 'YQ==' } } })).toBe('failed_precondition');
+    expect(await codeFor({})).toBe('unimplemented');
+    expect(await codeFor({ start: { process: { pid: 999_999 } } })).toBe('not_found');
+  });
+
+  it('refuses stdin that is off, of the wrong kind, or not there', async () => {
+    const { pid } = await begin(shell('exec sleep 600'));
+    const target = { process: byPid(pid) };
+    expect(await codeOf(daemon.client.sendInput({ ...target, input: stdin('x') }))).toBe('Internal');
+    const pty = { input: { case: 'pty' as const, value: Buffer.from('x') } };
+    expect(await codeOf(daemon.client.sendInput({ ...target, input: pty }))).toBe('Internal');
+    expect(await codeOf(daemon.client.sendInput(target))).toBe('Unimplemented');
+    expect(await codeOf(daemon.client.update({ ...target, pty: { size: { cols: 1, rows: 1 } } }))).toBe(
+      'Internal',
+    );
+    expect(await codeOf(daemon.client.update(target))).toBe('success');
+    expect(await codeOf(daemon.client.closeStdin(target))).toBe('success');
+    expect(await codeOf(daemon.client.sendSignal({ ...target, signal: Signal.UNSPECIFIED }))).toBe(
+      'Unimplemented',
+    );
+    expect(await codeOf(daemon.client.sendSignal({ ...target, signal: Signal.SIGKILL }))).toBe('success');
+  });
+});
+
+describe('a terminal', () => {
+  const terminal = (line: string) => ({
+    process: { cmd: 'sh', args: ['-c', line] },
+    pty: { size: { cols: 80, rows: 24 } },
+  });
+
+  it('loses nothing of 1 MB printed right before the end', async () => {
+    for (let round = 0; round < 5; round++) {
+      const run = await collect(daemon.client.start(terminal('head -c 1000000 /dev/zero | tr "\\0" x')));
+      expect(run.pty.length).toBe(1_000_000);
+      expect(run.end?.status).toBe('exit status 0');
+    }
+  });
+
+  it('has the size of the request and takes a new one', async () => {
+    const { pid, rest } = await begin(terminal('stty size; read x; stty size'));
+    await daemon.client.update({ process: byPid(pid), pty: { size: { cols: 132, rows: 43 } } });
+    await daemon.client.sendInput({
+      process: byPid(pid),
+      input: { input: { case: 'pty', value: Buffer.from('\n') } },
+    });
+    expect((await rest).pty).toContain('43 132');
+  });
+
+  it('refuses stdin and CloseStdin, pointing to Ctrl+D, which ends the input', async () => {
+    const { pid, rest } = await begin(terminal('cat'));
+    expect(await codeOf(daemon.client.sendInput({ process: byPid(pid), input: stdin('x') }))).toBe(
+      'Internal',
+    );
+    const closing = daemon.client.closeStdin({ process: byPid(pid) });
+    await expect(closing).rejects.toMatchObject({
+      code: Code.Unknown,
+      message: expect.stringContaining('Ctrl+D'),
+    });
+    await daemon.client.sendInput({
+      process: byPid(pid),
+      input: { input: { case: 'pty', value: Buffer.from([4]) } },
+    });
+    expect((await rest).end?.status).toBe('exit status 0');
+  });
+
+  it('does not leak into programs that start later', async () => {
+    const { pid } = await begin(terminal('exec sleep 600'));
+    const { stdout } = await collect(daemon.client.start(shell('ls -l /proc/self/fd')));
+    expect(stdout).not.toContain('ptmx');
+    const second = await collect(daemon.client.start(terminal('ls -l /proc/self/fd')));
+    expect(second.pty).not.toContain('ptmx');
+    await daemon.client.sendSignal({ process: byPid(pid), signal: Signal.SIGKILL });
+  });
+});
+
+it('leaves no descriptors behind after many processes', async () => {
+  const { readdirSync } = await import('node:fs');
+  const count = () => readdirSync(`/proc/${daemon.pid}/fd`).length;
+  await collect(daemon.client.start(shell('true')));
+  const before = count();
+  for (let round = 0; round < 40; round++) await collect(daemon.client.start(shell('true')));
+  // The stock of pipes varies by a batch.
+  await eventually('descriptors to be closed', () => count() <= before + 14);
+});
