@@ -2,11 +2,12 @@ import { readdirSync } from 'node:fs';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { pathsOf } from '../src/linux-driver/paths.js';
 import { describeDriver } from '../src/testing.js';
-import { daemonProgram, linuxSkipReason } from './linux-host.js';
+import { envdBundle } from './envd-bundle.js';
+import { linuxSkipReason } from './linux-host.js';
 
 describeDriver(
   'linux',
-  ({ dataDir }) => createLinuxDriver({ dataDir, daemon: daemonProgram, storeSizeMiB: 4096 }),
+  ({ dataDir }) => createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 }),
   {
     skip: linuxSkipReason(),
     remains: (dataDir) => {

@@ -1,16 +1,20 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type { DaemonProgram } from '../src/index.js';
 import { missingForLinux } from '../src/linux-driver/index.js';
-
-const directory = fileURLToPath(new URL('../../envd/dist', import.meta.url));
-
-export const daemonProgram: DaemonProgram = { entry: `${directory}/envd.cjs`, directory };
+import { criuDirectory, versionOfCriu } from '../src/linux-driver/probe.js';
 
 /** Why tests of the linux driver cannot run here. Undefined: they can. */
 export function linuxSkipReason(): string | undefined {
   const missing = missingForLinux({});
-  if (!existsSync(daemonProgram.entry))
-    missing.push('The daemon is not built (npm run build -w packages/envd).');
-  return missing.length === 0 ? undefined : missing.join(' ');
+  if (missing.length === 0) return undefined;
+  console.warn(`Tests of the linux driver are skipped. ${missing.join(' ')}`);
+  return missing.join(' ');
+}
+
+/** The same for tests of memory. */
+export async function memorySkipReason(): Promise<string | undefined> {
+  const reason = linuxSkipReason();
+  if (reason !== undefined) return reason;
+  if ((await versionOfCriu(criuDirectory({}))) !== undefined) return undefined;
+  const missing = 'The private CRIU is missing (scripts/prepare-host.sh --criu).';
+  console.warn(`Tests of memory are skipped. ${missing}`);
+  return missing;
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
-import { dialTcp } from '../shared/dial.js';
+import { type Dial, dialTcp } from '../shared/dial.js';
 import { processStart } from '../shared/process-identity.js';
 import { waitForDaemon } from '../shared/readiness.js';
 import { agentArgs } from './agent.js';
@@ -53,11 +53,24 @@ export async function boot(
   entry.start = start;
   host.records.write(entry);
   const address = host.network.addressOf(entry.slot);
-  await waitForDaemon((each) => dialTcp(address, DAEMON_PORT, each), {
+  await waitForDaemon(eagerDial(address), {
     timeoutMs: START_TIMEOUT_MS,
     signal,
     gaveUp: () => (processStart(pid) === start ? undefined : 'The sandbox ended while it started.'),
   });
+}
+
+/**
+ * Connects to a daemon that may not be there yet. The first packets over a new cable can get lost, and TCP would wait a
+ * whole second before it sends another: give up sooner and let the caller ask again.
+ */
+function eagerDial(address: string): Dial {
+  let patienceMs = 25;
+  return async (signal) => {
+    const limit = AbortSignal.timeout(patienceMs);
+    patienceMs = Math.min(patienceMs * 2, 1_000);
+    return dialTcp(address, DAEMON_PORT, signal === undefined ? limit : AbortSignal.any([signal, limit]));
+  };
 }
 
 function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname: string): void {
@@ -122,7 +135,7 @@ ${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu
 timeout -s KILL 50 ${runtime} ${runtimeCall} ${entry.name} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
 PID=$(cat ${here}/pid); echo "pid $PID"
 ${network.plumb(entry.slot, entry.spec.network)}
-${restoring ? setHostname(hostname) : ''}
+${restoring ? `nsenter --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname'` : ''}
 `;
 }
 
@@ -142,7 +155,7 @@ ${files.map(([name, text]) => `if [ ! -d ${etc}/${name} ] || [ -L ${etc}/${name}
 fi`;
 }
 
-/** Shell line that names the machine inside process `$PID`'s namespace. */
-export function setHostname(hostname: string): string {
-  return `nsenter --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname'`;
+/** Command that names the machine inside a process's namespace; the name is among what a memory image restores. */
+export function setHostname(pid: number, hostname: string): string[] {
+  return ['nsenter', `--uts=/proc/${pid}/ns/uts`, 'sh', '-c', `echo ${hostname} > /proc/sys/kernel/hostname`];
 }

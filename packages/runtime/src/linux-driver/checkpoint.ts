@@ -62,15 +62,14 @@ export async function checkpointInstance(
       try {
         const since = performance.now();
         await host.cgroups.freeze(entry.name);
-        try {
-          await capture(host, holder, entry, options.memory, draft);
-        } finally {
-          // A dump leaves the cgroup frozen whatever its outcome.
-          if (!wasFrozen) host.cgroups.thaw(entry.name);
-          frozenMs = performance.now() - since;
-        }
+        await capture(host, holder, entry, options.memory, draft);
+        // What is about to end must not run on past its checkpoint.
+        if (!wasFrozen && options.then === 'continue') host.cgroups.thaw(entry.name);
+        frozenMs = performance.now() - since;
         break;
       } catch (error) {
+        // A dump leaves the cgroup frozen whatever its outcome.
+        if (!wasFrozen) host.cgroups.thaw(entry.name);
         // Some obstacles pass by themselves: a program between vfork and exec, a socket half accepted.
         const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;
         if (hopeless || wasFrozen) throw error;
@@ -108,6 +107,7 @@ export async function checkpointInstance(
     );
     return { id, memory: record.memory, sizeBytes: record.sizeBytes, frozenMs: Math.round(frozenMs) };
   } catch (error) {
+    if (!wasFrozen) host.cgroups.thaw(entry.name);
     await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000).catch(() => undefined);
     throw error;
   }

@@ -19,6 +19,7 @@ import type { LinuxDriverOptions } from './options.js';
 import { probeTools, type Tools } from './probe.js';
 import { reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
+import { run } from './run.js';
 
 /** More starts at once only make each slower. */
 const STARTS_AT_ONCE = 4;
@@ -312,8 +313,7 @@ class LinuxDriver implements Driver {
     entry.spec = options.spec;
     entry.createdAtMs = this.#host.now();
     this.#host.records.write(entry);
-    const holder = await this.#host.up();
-    const named = await holder.script(`PID=${entry.pid}\n${setHostname(options.id)}`, { timeoutMs: 10_000 });
+    const named = await run(setHostname(entry.pid!, options.id), { timeoutMs: 10_000 });
     if (named.code !== 0)
       throw new DriverError('create_failed', 'The sandbox could not be named.', { detail: named.stderr });
     this.#host.cgroups.thaw(entry.name);

@@ -1,0 +1,91 @@
+import type { DaemonClient } from '../src/testing/daemon-client.js';
+import { eventually } from '../src/testing/eventually.js';
+
+/** A program that counts in its memory and makes one more step when asked. It works in `/tmp/<name>`. */
+export interface CountingProgram {
+  name: string;
+  title: string;
+  /** Shell script that becomes the program; it makes `out` once it is ready. */
+  start: string;
+  /** Shell script that asks for one more step. Default: a line into the fifo `in`. */
+  ask?: string;
+}
+
+const NODE = '/.sbx/lib/loader --library-path /.sbx/lib /.sbx/node';
+const PYTHON_LOOP = (setup: string, body: string) => `mkfifo in; exec 3<>in; exec python3 -u -c '
+${setup}
+f = open(3)
+open("out", "w").write("0")
+for line in iter(f.readline, ""):
+${body}
+'`;
+
+export const PROGRAMS: CountingProgram[] = [
+  {
+    name: 'shell',
+    title: 'a shell that counts',
+    start:
+      'mkfifo in; exec 3<>in; n=0; echo 0 > out; while read line <&3; do n=$((n+1)); echo $n > out; done',
+  },
+  {
+    name: 'http',
+    title: 'a Node HTTP server',
+    start: `exec ${NODE} -e '
+let n = 0;
+require("http").createServer((q, a) => a.end(String(++n))).listen(8080, "0.0.0.0", () => require("fs").writeFileSync("out", "0"))'`,
+    ask: `${NODE} -e 'require("http").get("http://127.0.0.1:8080", (a) => a.on("data", (d) => require("fs").writeFileSync("/tmp/http/out", d)))'`,
+  },
+  {
+    name: 'repl',
+    title: 'a Python REPL fed over stdin',
+    start:
+      'mkfifo in; exec 3<>in; (echo "n=0"; echo \'_=open("out","w").write("0")\') >&3; exec python3 -i -q <&3 2>/dev/null',
+    ask: 'echo \'n+=1; _=open("out","w").write(str(n))\' > /tmp/repl/in',
+  },
+  {
+    name: 'terminal',
+    title: 'a shell in a terminal',
+    start: `mkfifo in; exec 3<>in; exec python3 -c '
+import pty, os, threading
+pid, fd = pty.fork()
+if pid == 0: os.execlp("bash", "bash", "--norc", "--noprofile")
+threading.Thread(target=lambda: [os.read(fd, 1024) for _ in iter(int, 1)], daemon=True).start()
+os.write(fd, b"n=0; tty > term; echo 0 > out\\n")
+f = open(3)
+for line in iter(f.readline, ""): os.write(fd, b"n=$((n+1)); test -t 0 && echo $n > out\\n")'`,
+  },
+  {
+    name: 'sqlite',
+    title: 'an open SQLite transaction',
+    start: PYTHON_LOOP(
+      'import sqlite3\nd = sqlite3.connect("db", isolation_level=None)\nd.execute("create table t (n)"); d.execute("begin immediate")',
+      '  d.execute("insert into t values (1)")\n  open("out", "w").write(str(d.execute("select count(*) from t").fetchone()[0]))',
+    ),
+  },
+  {
+    name: 'watcher',
+    title: 'a watcher of a directory',
+    start: `mkdir box; exec ${NODE} -e '
+let n = 0; const fs = require("fs"); const seen = new Set();
+fs.watch("box", (kind, file) => { if (!seen.has(file)) { seen.add(file); fs.writeFileSync("out", String(++n)); } });
+fs.writeFileSync("out", "0")'`,
+    ask: 'mktemp /tmp/watcher/box/XXXXXX > /dev/null',
+  },
+  {
+    name: 'family',
+    title: 'a tree of processes joined by pipes',
+    start:
+      'mkfifo in; echo 0 > out; exec 3<>in; cat <&3 | sh -c "cat" | (n=0; while read line; do n=$((n+1)); echo $n > out; done)',
+  },
+];
+
+/** Asks a program for one more step and gives its count, trimmed. */
+export async function step(client: DaemonClient, program: CountingProgram): Promise<string> {
+  const read = () => client.output(`cat /tmp/${program.name}/out`);
+  const before = await read();
+  await client.output(program.ask ?? `echo go > /tmp/${program.name}/in`);
+  return eventually(`${program.title} to make a step`, async () => {
+    const now = await read();
+    return now !== before && now !== '' ? now : undefined;
+  });
+}

@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DriverError } from '../src/contract/errors.js';
+import { Holder } from '../src/linux-driver/holder.js';
+import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { pathsOf } from '../src/linux-driver/paths.js';
+import { DaemonClient } from '../src/testing/daemon-client.js';
+import { eventually } from '../src/testing/eventually.js';
+import { Workbench } from '../src/testing/workbench.js';
+import { type CountingProgram, PROGRAMS, step } from './counting-programs.js';
+import { envdBundle } from './envd-bundle.js';
+import { memorySkipReason } from './linux-host.js';
+
+const skip = await memorySkipReason();
+
+describe.skipIf(skip !== undefined)('memory of linux instances', () => {
+  const bench = new Workbench(({ dataDir }) =>
+    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 }),
+  );
+  beforeAll(() => bench.open());
+  afterEach(() => bench.sweep());
+  afterAll(async () => {
+    await bench.close();
+    await bench.remove();
+  });
+
+  async function start(programs: CountingProgram[]) {
+    const { instance, client } = await bench.create();
+    for (const program of programs) {
+      await client.start(`mkdir -p /tmp/${program.name} && cd /tmp/${program.name} && ${program.start}`);
+      await eventually(`${program.name} to be ready`, async () =>
+        (await client.run(`test -e /tmp/${program.name}/out`)).exitCode === 0 ? true : undefined,
+      );
+    }
+    return { instance, client };
+  }
+
+  it.each(PROGRAMS)('goes on in a fork and in its source: $title', async (program) => {
+    const { instance, client } = await start([program]);
+    expect(await step(client, program)).toBe('1');
+    expect(await step(client, program)).toBe('2');
+    const checkpoint = await instance.checkpoint({ checkpointId: 'one', memory: true, then: 'continue' });
+    expect(checkpoint.memory).toBe(true);
+    expect(checkpoint.sizeBytes).toBeGreaterThan(0);
+    expect(await step(client, program)).toBe('3');
+    expect(await step(client, program)).toBe('4');
+    const fork = await bench.restore('one', true);
+    expect(await step(fork.client, program)).toBe('3');
+    expect(await step(client, program)).toBe('5');
+    expect(await step(fork.client, program)).toBe('4');
+  });
+
+  it('forks everything at once into eight copies, each on its own', async () => {
+    const { instance, client } = await start(PROGRAMS);
+    for (const program of PROGRAMS) expect(await step(client, program), program.title).toBe('1');
+    await instance.checkpoint({ checkpointId: 'eight', memory: true, then: 'continue' });
+    const ids = Array.from({ length: 8 }, (_, index) => `copy${index}`);
+    const copies = await Promise.all(ids.map((id) => bench.restore('eight', true, id)));
+    const names = await Promise.all(copies.map((copy) => copy.client.output('hostname')));
+    expect(names).toEqual(ids);
+    // The first copy is asked once, the second twice, ...: no copy feels the steps of another.
+    await Promise.all(
+      copies.slice(0, 3).map(async (copy, index) => {
+        for (const program of PROGRAMS) {
+          for (let turn = 0; turn <= index; turn += 1) {
+            expect(await step(copy.client, program), program.title).toBe(String(2 + turn));
+          }
+        }
+      }),
+    );
+    for (const copy of copies.slice(3)) {
+      for (const program of PROGRAMS) expect(await step(copy.client, program), program.title).toBe('2');
+    }
+    for (const program of PROGRAMS) expect(await step(client, program), program.title).toBe('2');
+  }, 240_000);
+
+  it('keeps the open connections of the source', async () => {
+    const http = PROGRAMS.find((program) => program.name === 'http')!;
+    const { instance } = await start([http]);
+    const socket = await instance.dial(8080);
+    const ask = () =>
+      new Promise<string>((resolve, reject) => {
+        socket.once('error', reject);
+        socket.once('data', (data: Buffer) => resolve(data.toString().split('\r\n\r\n')[1] ?? ''));
+        socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+      });
+    expect(await ask()).toBe('1');
+    await instance.checkpoint({ checkpointId: 'open', memory: true, then: 'continue' });
+    expect(await ask()).toBe('2');
+    socket.destroy();
+  });
+
+  it('keeps 200 MB of memory as they were', async () => {
+    const { instance, client } = await bench.create();
+    await client.start(
+      `python3 -c 'import hashlib,random,time; b=random.randbytes(200*1024*1024); open("/tmp/sum","w").write(hashlib.md5(b).hexdigest()); 
+import os
+os.mkfifo("/tmp/ask"); open("/tmp/ask").read(); open("/tmp/again","w").write(hashlib.md5(b).hexdigest()); time.sleep(1000)'`,
+    );
+    await eventually('the memory to be filled', async () =>
+      (await client.run('test -p /tmp/ask')).exitCode === 0 ? true : undefined,
+    );
+    const made = await instance.checkpoint({ checkpointId: 'big', memory: true, then: 'destroy' });
+    expect(made.sizeBytes).toBeGreaterThan(200 * 2 ** 20);
+    const copy = await bench.restore('big', true);
+    await copy.client.run('echo > /tmp/ask');
+    const sums = await eventually('the answer', async () => {
+      const text = await copy.client.output('cat /tmp/sum; echo; cat /tmp/again 2>/dev/null || true');
+      const lines = text.split('\n').filter((line) => line !== '');
+      return lines.length === 2 && lines[1]!.length === 32 ? lines : undefined;
+    });
+    expect(sums[1]).toBe(sums[0]);
+  }, 180_000);
+
+  it('is not shared: a copy cannot be reached by the name or address of its source', async () => {
+    const { instance, client } = await bench.create();
+    await instance.checkpoint({ checkpointId: 'name', memory: true, then: 'continue' });
+    const copy = await bench.restore('name', true, 'another');
+    expect(await copy.client.output('hostname')).toBe('another');
+    expect(await client.output('hostname')).toBe(instance.id);
+    const own = (shell: DaemonClient) => shell.output("hostname -I | cut -d' ' -f1");
+    expect(await own(copy.client)).not.toBe(await own(client));
+  });
+
+  it.each([
+    {
+      title: 'a stopped program',
+      script: "sh -c 'echo $$ > /tmp/pid; kill -STOP $$; sleep 1000'",
+      ready: 'grep -q "^State:.*T" /proc/$(cat /tmp/pid)/status',
+      named: /is stopped/,
+    },
+  ])('refuses what cannot be stored and names it: $title', async ({ script, ready, named }) => {
+    const { instance, client } = await bench.create();
+    await client.start(script);
+    await eventually('the program to be there', async () =>
+      (await client.run(ready)).exitCode === 0 ? true : undefined,
+    );
+    const error = await instance
+      .checkpoint({ checkpointId: 'no', memory: true, then: 'continue' })
+      .catch((reason: unknown) => reason);
+    expect(DriverError.is(error) && error.code).toBe('undumpable');
+    expect((error as DriverError).message).toMatch(named);
+    expect(await client.output('echo alive')).toBe('alive');
+    expect(await bench.driver.listCheckpoints()).toEqual([]);
+  });
+
+  it('gives programs no io_uring and no user namespaces, which could not be stored', async () => {
+    const { client } = await bench.create();
+    expect(
+      await client.output(`python3 -c '
+import ctypes; libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall(425, 1, 0); print(ctypes.get_errno())'`),
+    ).toBe('38');
+    expect((await client.run('unshare -U true')).exitCode).not.toBe(0);
+    expect((await client.run('unshare -r true', 'root')).exitCode).not.toBe(0);
+  });
+
+  it('outlives the driver and the namespaces and mounts of the host', async () => {
+    const program = PROGRAMS[0]!;
+    const { instance, client } = await start([program]);
+    expect(await step(client, program)).toBe('1');
+    await instance.checkpoint({ checkpointId: 'paused', memory: true, then: 'destroy' });
+    await bench.driver.close();
+    const holder = Holder.find(pathsOf(bench.dataDir));
+    holder?.stop(pathsOf(bench.dataDir));
+    await bench.open();
+    const copy = await bench.restore('paused', true);
+    expect(await step(copy.client, program)).toBe('2');
+  });
+
+  it('lets running instances go on when their namespace holder is lost', async () => {
+    const program = PROGRAMS[0]!;
+    const { instance, client } = await start([program]);
+    expect(await step(client, program)).toBe('1');
+    await bench.driver.close();
+    Holder.find(pathsOf(bench.dataDir))!.stop(pathsOf(bench.dataDir));
+    await sleep(100);
+    await bench.open();
+    const adopted = await bench.driver.adopt(instance.id);
+    expect(adopted).toBeDefined();
+    expect(await step(new DaemonClient(adopted!), program)).toBe('2');
+  });
+
+  it('leaves no cgroup and no process behind after rounds of pause and resume', async () => {
+    const before = await bench.driver.list();
+    let { instance } = await bench.create();
+    for (let round = 0; round < 5; round += 1) {
+      await instance.checkpoint({ checkpointId: `round${round}`, memory: true, then: 'destroy' });
+      instance = (await bench.restore(`round${round}`, true)).instance;
+      await bench.driver.deleteCheckpoint(`round${round}`);
+    }
+    await instance.destroy();
+    expect(await bench.driver.list()).toEqual(before);
+    expect(await bench.driver.listCheckpoints()).toEqual([]);
+  }, 180_000);
+});
