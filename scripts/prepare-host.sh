@@ -1,0 +1,84 @@
+#!/bin/sh
+# Gets what isolated sandboxes need onto a Debian host: packages, and a private CRIU for memory snapshots.
+# Says what it is about to install, installs only what is missing, and may be run again at any time. Needs root.
+#
+# usage: scripts/prepare-host.sh [--linux] [--criu] [--tests] [--all] [--check]
+#   --linux   packages of the linux driver (default, with --criu)
+#   --criu    private CRIU in $SVC_CRIU_DIR (default /var/lib/svc/criu); host packages stay as they are
+#   --tests   what only the test suites use
+#   --all     everything above
+#   --check   only say what is missing; exit code 1 when something is
+set -eu
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
+linux= criu= tests= check=
+[ $# -gt 0 ] || { linux=1 criu=1; }
+for flag in "$@"; do
+  case $flag in
+    --linux) linux=1 ;;
+    --criu) criu=1 ;;
+    --tests) tests=1 ;;
+    --all) linux=1 criu=1 tests=1 ;;
+    --check) check=1 ;;
+    *) echo "prepare-host: unknown option $flag" >&2; exit 2 ;;
+  esac
+done
+[ -n "$linux$criu$tests" ] || { linux=1 criu=1; }
+PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
+
+packages=
+need() { # need PACKAGE COMMAND-OR-PATH: names the package when the thing is missing
+  case $2 in
+    /*) [ -e "$2" ] && return 0 ;;
+    *) command -v "$2" >/dev/null 2>&1 && return 0 ;;
+  esac
+  packages="$packages $1"
+}
+if [ -n "$linux" ]; then
+  need runc runc
+  need nftables nft
+  need iproute2 ip
+  need btrfs-progs mkfs.btrfs
+  need tini /usr/bin/tini-static
+  need util-linux nsenter
+  need mount mount
+  need tar tar
+  need ca-certificates /etc/ssl/certs/ca-certificates.crt
+fi
+if [ -n "$criu" ]; then
+  need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+fi
+if [ -n "$tests" ]; then
+  need crun crun
+  need python3 /usr/bin/python3
+  need curl curl
+  need git git
+  if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi
+  need chromium chromium
+fi
+
+# The version that counts is that of the private copy.
+criu_missing=
+if [ -n "$criu" ]; then
+  version=$("$criu_directory/criu" --version 2>/dev/null | sed -n 's/^Version: *//p' || true)
+  if [ -z "$version" ] || [ "$(printf '4.2\n%s\n' "$version" | sort -V | head -n 1)" != 4.2 ]; then criu_missing=1; fi
+fi
+
+if [ -z "$packages$criu_missing" ]; then
+  echo 'prepare-host: everything is here already'
+  exit 0
+fi
+[ -z "$packages" ] || echo "prepare-host: Debian packages to install:$packages"
+[ -z "$criu_missing" ] || echo "prepare-host: private CRIU (>= 4.2) to install into $criu_directory"
+[ -z "$check" ] || exit 1
+[ "$(id -u)" = 0 ] || { echo 'prepare-host: must run as root' >&2; exit 3; }
+
+if [ -n "$packages" ]; then
+  command -v apt-get >/dev/null || { echo 'prepare-host: not a Debian host (no apt-get); install the packages by hand' >&2; exit 3; }
+  # A missing repository of somebody else must not keep ours from being found.
+  apt-get update -qq || echo 'prepare-host: some package lists could not be refreshed' >&2
+  # shellcheck disable=SC2086
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+fi
+[ -z "$criu_missing" ] || sh "$here/../packages/runtime/assets/install-criu.sh" "$criu_directory"
+echo 'prepare-host: done'
