@@ -27,9 +27,13 @@ export interface ServerContext {
   readonly events: EventSink;
   readonly teams: TeamStore;
   readonly rates: RateLimiter;
+  /** Names this run of this process. */
+  readonly processId: string;
   /** What this process knows of its running sandboxes. */
   readonly sandboxes: LiveSandboxes;
   readonly volumes: VolumeStore;
+  /** Ends what clients have open to a sandbox that is about to stop. */
+  sandboxClosed(sandboxId: string): void;
   /** Whether the server is on its way to stop and takes no new work. */
   draining(): boolean;
   /** Aborts when the server stops. */

@@ -9,6 +9,8 @@ export interface ServerConfig {
   storage: StorageOptions;
   /** Name of this server among those that share a database. */
   nodeId: string;
+  /** Version of the daemon that sandboxes get. */
+  envdVersion: string;
   /** Base URL of the platform API as clients reach it, without a trailing slash. */
   apiUrl: string;
   /** Base URL of the gateway as clients reach it. */

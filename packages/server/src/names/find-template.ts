@@ -34,7 +34,10 @@ export async function findTemplate(
 }
 
 /** The first alias of a template. */
-export async function firstAlias(context: Pick<ServerContext, 'db'>, templateId: string): Promise<string | null> {
+export async function firstAlias(
+  context: Pick<ServerContext, 'db'>,
+  templateId: string,
+): Promise<string | null> {
   const row = await context.db
     .selectFrom('template_aliases')
     .select('alias')

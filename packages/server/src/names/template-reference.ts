@@ -21,7 +21,8 @@ export function parseTemplateReference(text: string): TemplateReference {
   const name = colon < 0 ? reference : reference.slice(0, colon);
   const tag = colon < 0 ? undefined : reference.slice(colon + 1);
   const parts = name.split('/');
-  if (parts.length > 2 || !parts.every((part) => NAME.test(part))) throw errors.templateReferenceInvalid(text);
+  if (parts.length > 2 || !parts.every((part) => NAME.test(part)))
+    throw errors.templateReferenceInvalid(text);
   if (tag !== undefined && !isTag(tag)) throw errors.templateReferenceInvalid(text);
   return {
     ...(parts.length === 2 ? { namespace: parts[0]! } : {}),

@@ -73,7 +73,9 @@ export async function daemonLogs(
   limit: number,
   options: DaemonCallOptions = {},
 ): Promise<DaemonLogs> {
-  return JSON.parse(await call(instance, 'GET', `/logs?after=${after}&limit=${limit}`, undefined, options)) as DaemonLogs;
+  return JSON.parse(
+    await call(instance, 'GET', `/logs?after=${after}&limit=${limit}`, undefined, options),
+  ) as DaemonLogs;
 }
 
 /** One request over a connection of its own. Gives the body of a 2xx answer. @throws {DaemonAnswerError} */

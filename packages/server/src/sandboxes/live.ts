@@ -20,12 +20,22 @@ export interface LiveSandbox {
   run: number;
   /** True once the sandbox is killed: a held reference is worthless. */
   gone: boolean;
+  /** The last collection of logs: they run one after another. */
+  logs: Promise<number> | undefined;
   /** Writes of the row run one after another. */
   writes: Promise<unknown>;
 }
 
 export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
-  return { row, instance, transition: undefined, run: 0, gone: false, writes: Promise.resolve() };
+  return {
+    row,
+    instance,
+    transition: undefined,
+    run: 0,
+    gone: false,
+    logs: undefined,
+    writes: Promise.resolve(),
+  };
 }
 
 /** The state that counts: what is under way, else what the row says. */

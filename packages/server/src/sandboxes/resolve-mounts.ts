@@ -10,7 +10,11 @@ type Mount = components['schemas']['SandboxVolumeMount'];
  * Finds the volumes of a create request by name.
  * @throws {ApiError} 400 listing every bad entry by its index; 500 when the lookup itself fails.
  */
-export async function resolveMounts(context: ServerContext, team: Team, mounts: Mount[]): Promise<MountConfig[]> {
+export async function resolveMounts(
+  context: ServerContext,
+  team: Team,
+  mounts: Mount[],
+): Promise<MountConfig[]> {
   if (mounts.length === 0) return [];
   if (!context.driver.capabilities.mounts)
     throw errors.badRequest('volumeMounts: the driver of this server cannot mount volumes');
@@ -42,7 +46,11 @@ function mountProblem(mount: Mount, before: Mount[], ids: Map<string, string>): 
   if (path === '') return 'the path is empty';
   if (!path.startsWith('/')) return 'the path is not absolute';
   const parts = path.split('/').slice(1);
-  if (path === '/' || parts.some((part) => part === '' || part === '.' || part === '..') || path.includes('\0'))
+  if (
+    path === '/' ||
+    parts.some((part) => part === '' || part === '.' || part === '..') ||
+    path.includes('\0')
+  )
     return 'the path is not clean';
   if (before.some((other) => other.path === path)) return `the path '${path.slice(0, 200)}' is used twice`;
   return undefined;

@@ -16,7 +16,9 @@ export async function findLive(context: ServerContext, sandboxId: string): Promi
     .where('node_id', '=', context.config.nodeId)
     .executeTakeFirst();
   // Another caller may have been faster: there must be only one hold on a sandbox.
-  return context.sandboxes.get(sandboxId) ?? (row === undefined ? undefined : context.sandboxes.set(newLive(row)));
+  return (
+    context.sandboxes.get(sandboxId) ?? (row === undefined ? undefined : context.sandboxes.set(newLive(row)))
+  );
 }
 
 /** As `findLive`, for a team. @throws {ApiError} 404, for the sandbox of another team as well. */
@@ -61,7 +63,8 @@ export function changeRow(
         .where('id', '=', row.id)
         .where('version', '=', live.row.version)
         .executeTakeFirst();
-      if (result.numUpdatedRows !== 1n) throw new Error(`the row of sandbox ${row.id} was changed by somebody else`);
+      if (result.numUpdatedRows !== 1n)
+        throw new Error(`the row of sandbox ${row.id} was changed by somebody else`);
       await more?.(tx, row);
     });
     live.row = row;

@@ -27,18 +27,23 @@ export function checkNetwork(network: NetworkConfig, flags: TeamFlags): NetworkC
     checkProxy(network.egressProxy);
   }
   for (const entry of network.denyOut ?? [])
-    if (!isAddress(entry)) throw errors.badRequest(`network.denyOut: '${clip(entry)}' is not an IP address or CIDR range`);
+    if (!isAddress(entry))
+      throw errors.badRequest(`network.denyOut: '${clip(entry)}' is not an IP address or CIDR range`);
   let domains = false;
   for (const entry of network.allowOut ?? []) {
     if (entry === '0.0.0.0' || entry === '::')
       throw errors.badRequest(`network.allowOut: '${entry}' is not a destination`);
     if (isAddress(entry)) continue;
     if (entry !== '*' && (!DOMAIN.test(entry) || entry.length > 253))
-      throw errors.badRequest(`network.allowOut: '${clip(entry)}' is not an IP address, CIDR range or domain`);
+      throw errors.badRequest(
+        `network.allowOut: '${clip(entry)}' is not an IP address, CIDR range or domain`,
+      );
     domains = true;
   }
   if (domains && !(network.denyOut ?? []).includes('0.0.0.0/0'))
-    throw errors.badRequest("network.allowOut: with a domain in it, network.denyOut must contain '0.0.0.0/0'");
+    throw errors.badRequest(
+      "network.allowOut: with a domain in it, network.denyOut must contain '0.0.0.0/0'",
+    );
   if (network.maskRequestHost !== undefined) checkMaskHost(network.maskRequestHost);
   if ((network.httpsPorts ?? []).includes(DAEMON_PORT))
     throw errors.badRequest(`network.httpsPorts: ${DAEMON_PORT} is the daemon's port`);
@@ -77,7 +82,8 @@ export function egressOf(
 ): 'internet' | 'none' {
   const deny = allowInternetAccess === false ? ['0.0.0.0/0'] : (network?.denyOut ?? []);
   const allow = network?.allowOut ?? [];
-  if (network?.egressProxy !== undefined && network.egressProxy !== null) throw errors.networkNotEnforced('egressProxy');
+  if (network?.egressProxy !== undefined && network.egressProxy !== null)
+    throw errors.networkNotEnforced('egressProxy');
   if (Object.keys(network?.rules ?? {}).length > 0) throw errors.networkNotEnforced('rules');
   // An allow list without anything denied changes nothing: all but private ranges is open anyway.
   if (deny.length === 0) return 'internet';

@@ -190,9 +190,13 @@ export interface TemplateBuildsTable {
   /** Set when the build is a snapshot: sandboxes are restored from it. */
   checkpoint_id: string | null;
   checkpoint_memory: number;
+  /** Of a snapshot: the sandbox it was taken of, whose token the daemon in the stored memory knows. */
+  source_sandbox_id: string | null;
   node_id: string | null;
   /** JSON map of environment variables that sandboxes start with. */
   env_vars: string;
+  /** Sealed JSON map of the variables of the sandbox that a snapshot was taken of. */
+  sealed_env_vars: string | null;
   default_user: string | null;
   default_workdir: string | null;
   start_command: string | null;

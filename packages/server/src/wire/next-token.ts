@@ -25,7 +25,8 @@ export function decodeNextToken(token: string | undefined, order: Order = 'desc'
   const [time = '', id = '', direction] = parts;
   const atMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(time) ? Date.parse(time) : Number.NaN;
   const wanted = order === 'asc' ? 3 : 2;
-  if (parts.length !== wanted || Number.isNaN(atMs) || !/^[a-z0-9_-]+$/.test(id)) throw errors.invalidNextToken();
+  if (parts.length !== wanted || Number.isNaN(atMs) || !/^[a-z0-9_-]+$/.test(id))
+    throw errors.invalidNextToken();
   if (order === 'asc' && direction !== 'asc') throw errors.invalidNextToken();
   return { atMs, id };
 }

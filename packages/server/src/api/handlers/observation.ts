@@ -14,7 +14,10 @@ export const observationHandlers = {
     });
     return {
       status: 200,
-      body: { logs: entries.map(({ timestamp, message }) => ({ timestamp, line: message })), logEntries: entries },
+      body: {
+        logs: entries.map(({ timestamp, message }) => ({ timestamp, line: message })),
+        logEntries: entries,
+      },
     };
   },
 

@@ -1,3 +1,4 @@
+import type { ServerContext } from '../../context.js';
 import { errors } from '../../errors/catalog.js';
 import { parseSandboxId } from '../../ids/parse.js';
 import { connectSandbox } from '../../sandboxes/connect.js';
@@ -13,7 +14,6 @@ import { resumeSandbox } from '../../sandboxes/resume.js';
 import { setSandboxTimeout } from '../../sandboxes/set-timeout.js';
 import { updateSandboxNetwork } from '../../sandboxes/update-network.js';
 import { detailToWire, listedToWire, sandboxToWire } from '../../sandboxes/wire.js';
-import type { ServerContext } from '../../context.js';
 import type { PartialHandlers } from '../handler.js';
 import { idempotent } from '../idempotency.js';
 

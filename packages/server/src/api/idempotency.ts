@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '../errors/api-error.js';
+import { errors } from '../errors/catalog.js';
+import type { HandlerRequest } from './handler.js';
+import type { OperationId } from './operations.js';
+
+interface Answer {
+  status: number;
+  body?: unknown;
+}
+
+/** Texts that this process is still working on; those of an earlier process have an unknown outcome. */
+type StoredFailure = { failed: { status: number; message: string; errorCode?: string } };
+
+/**
+ * Runs a request at most once per `Idempotency-Key` and team, and repeats its answer, failures included, to later ones.
+ * @throws {ApiError} 400 bad key; 409 another request, or still running; 422 nobody knows how the first one ended.
+ */
+export async function idempotent<Op extends OperationId, A extends Answer>(
+  request: HandlerRequest<Op>,
+  run: () => Promise<A>,
+): Promise<A> {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return run();
+  if (typeof key !== 'string' || !/^[a-z0-9]{1,255}$/.test(key)) throw errors.idempotencyKeyInvalid();
+  const { context, team } = request;
+  const hash = createHash('sha256').update(JSON.stringify(request.body)).digest('hex');
+  const inserted = await context.db
+    .insertInto('idempotency')
+    .values({
+      team_id: team.id,
+      key,
+      request_hash: hash,
+      response_status: null,
+      response: null,
+      owner: context.processId,
+      created_at: context.now(),
+    })
+    .onConflict((conflict) => conflict.columns(['team_id', 'key']).doNothing())
+    .executeTakeFirst();
+  if (inserted.numInsertedOrUpdatedRows !== 1n) return replay<Op, A>(request, key, hash);
+
+  const finish = (status: number, answer: unknown) =>
+    context.db
+      .updateTable('idempotency')
+      .set({ response_status: status, response: context.keys.seal('idempotency', JSON.stringify(answer)) })
+      .where('team_id', '=', team.id)
+      .where('key', '=', key)
+      .execute();
+  try {
+    const answer = await run();
+    await finish(answer.status, answer);
+    return answer;
+  } catch (error) {
+    if (ApiError.is(error)) {
+      const failed = {
+        status: error.status,
+        message: error.message,
+        ...(error.errorCode === undefined ? {} : { errorCode: error.errorCode }),
+      };
+      await finish(error.status, { failed } satisfies StoredFailure);
+    }
+    throw error;
+  }
+}
+
+async function replay<Op extends OperationId, A extends Answer>(
+  request: HandlerRequest<Op>,
+  key: string,
+  hash: string,
+): Promise<A> {
+  const { context, team } = request;
+  const row = await context.db
+    .selectFrom('idempotency')
+    .selectAll()
+    .where('team_id', '=', team.id)
+    .where('key', '=', key)
+    .executeTakeFirst();
+  if (row === undefined) throw errors.idempotencyInProgress();
+  if (row.request_hash !== hash) throw errors.idempotencyMismatch();
+  if (row.response === null)
+    throw row.owner === context.processId ? errors.idempotencyInProgress() : errors.idempotencyUnknown();
+  const answer = JSON.parse(context.keys.open('idempotency', row.response)) as A | StoredFailure;
+  if ('failed' in answer) throw new ApiError(answer.failed);
+  return answer;
+}

@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parse } from 'yaml';
+import type { ServerOptions } from './options.js';
+
+export interface LoadConfigOptions {
+  /** YAML or JSON file with `ServerOptions`. Default `SVC_CONFIG`; none when that is unset. */
+  file?: string;
+  /** Default `process.env`. */
+  env?: Record<string, string | undefined>;
+  /** What was given on the command line. */
+  flags?: Partial<ServerOptions>;
+}
+
+/** Settings of the environment: variable, option, how its text is read. */
+const VARIABLES: [string, keyof ServerOptions, (text: string, name: string) => unknown][] = [
+  ['SVC_DATA_DIR', 'dataDir', text],
+  ['SVC_HOST', 'host', text],
+  ['SVC_API_PORT', 'apiPort', number],
+  ['SVC_SANDBOX_PORT', 'sandboxPort', number],
+  ['SVC_OPERATOR_PORT', 'operatorPort', (value, name) => (value === 'off' ? false : number(value, name))],
+  ['SVC_PUBLIC_API_URL', 'publicApiUrl', text],
+  ['SVC_PUBLIC_SANDBOX_URL', 'publicSandboxUrl', text],
+  ['SVC_SERVER_DOMAIN', 'domain', text],
+  ['SVC_HEADER_PREFIXES', 'headerPrefixes', (value) => value.split(',').filter((part) => part !== '')],
+  ['SVC_DRIVER', 'driver', oneOf('linux', 'process')],
+  ['SVC_OCI_RUNTIME', 'ociRuntime', text],
+  ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],
+  ['SVC_NODE_ID', 'nodeId', text],
+  ['SVC_SERVER_KEY', 'serverKey', text],
+  ['SVC_MAX_SANDBOXES', 'maxSandboxes', number],
+  ['SVC_POOL_SIZE', 'poolSize', number],
+  ['SVC_LOG_LEVEL', 'logLevel', oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')],
+];
+
+/**
+ * Puts the server's options together. Precedence, highest first: flags, environment, file, defaults.
+ * Objects (`teamLimits`, `rateLimits`, `base`, `tuning`, `storage`) are replaced whole, never merged.
+ * @throws {Error} naming the file or variable that cannot be read.
+ */
+export async function loadConfig(options: LoadConfigOptions = {}): Promise<ServerOptions> {
+  const env = options.env ?? process.env;
+  const file = options.file ?? env.SVC_CONFIG;
+  const fromFile = file === undefined ? {} : await readConfigFile(file);
+  const fromEnv: Record<string, unknown> = {};
+  for (const [name, key, read] of VARIABLES) {
+    const value = env[name];
+    if (value !== undefined && value !== '') fromEnv[key] = read(value, name);
+  }
+  const flags = Object.fromEntries(
+    Object.entries(options.flags ?? {}).filter(([, value]) => value !== undefined),
+  );
+  const merged = { ...fromFile, ...fromEnv, ...flags } as Partial<ServerOptions>;
+  return { ...merged, dataDir: path.resolve(merged.dataDir ?? defaultDataDir(env)) };
+}
+
+/** `/var/lib/svc` for root, else `svc` in the user's state directory. */
+function defaultDataDir(env: Record<string, string | undefined>): string {
+  if (process.getuid?.() === 0) return '/var/lib/svc';
+  return path.join(env.XDG_STATE_HOME ?? path.join(env.HOME ?? '.', '.local/state'), 'svc');
+}
+
+async function readConfigFile(file: string): Promise<Record<string, unknown>> {
+  try {
+    const parsed: unknown = parse(await readFile(file, 'utf8'));
+    if (parsed === null || parsed === undefined) return {};
+    if (typeof parsed !== 'object' || Array.isArray(parsed)) throw new Error('it must be a map of options');
+    return parsed as Record<string, unknown>;
+  } catch (error) {
+    throw new Error(`cannot read the configuration file ${file}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function text(value: string): string {
+  return value;
+}
+
+function number(value: string, name: string): number {
+  if (!/^\d+$/.test(value)) throw new Error(`${name} must be a whole number`);
+  return Number(value);
+}
+
+function oneOf(...allowed: string[]) {
+  return (value: string, name: string): string => {
+    if (!allowed.includes(value)) throw new Error(`${name} must be one of ${allowed.join(', ')}`);
+    return value;
+  };
+}

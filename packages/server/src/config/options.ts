@@ -1,0 +1,77 @@
+import type { Driver } from '@svc/runtime';
+import type { Ids } from '../ids/ids.js';
+import type { RateLimit } from '../limits/rate-limit.js';
+import type { StorageOptions } from '../storage/open.js';
+import type { TeamLimits } from '../teams/team.js';
+
+export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
+
+/** How to start a server. Everything has a default but the data directory. */
+export interface ServerOptions {
+  /** The server's own directory; made with mode 0700. One server at a time. */
+  dataDir: string;
+  /** Address that API, gateway and operator port listen on. Default `127.0.0.1`. */
+  host?: string;
+  /** Port of the platform API; 0 takes any. Default 3000. */
+  apiPort?: number;
+  /** Port of the gateway; 0 takes any. Default 3002. */
+  sandboxPort?: number;
+  /** Port of `/metrics` and `/status`; 0 takes any, false opens none. Default 3003. */
+  operatorPort?: number | false;
+  /** Base URL of the API as clients reach it. Default from host and port. */
+  publicApiUrl?: string;
+  /** Base URL of the gateway as clients reach it. Default from host and port. */
+  publicSandboxUrl?: string;
+  /** Ports of sandboxes are reached as `<port>-<sandboxID>.<domain>`. Default `svc.localhost`. */
+  domain?: string;
+  /** Further brands whose routing headers the gateway understands, for example `['Acme-']`. Default none. */
+  headerPrefixes?: string[];
+  /** `linux`, `process` (no isolation), or a driver of your own, which you close yourself. Default: `linux`. */
+  driver?: 'linux' | 'process' | Driver;
+  /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. */
+  ociRuntime?: string;
+  /** Default: SQLite in the data directory. */
+  storage?: StorageOptions;
+  /** Name of this server among those that share a database. Default: made once and kept in the data directory. */
+  nodeId?: string;
+  /** 64 hex digits that protect what is stored sealed. Default: made once and kept in the data directory. */
+  serverKey?: string;
+  /** What teams may use, where their record says nothing. */
+  teamLimits?: Partial<TeamLimits>;
+  /** A rate of 0 switches a bucket off. */
+  rateLimits?: { general?: RateLimit; create?: RateLimit };
+  /** Sandboxes that run at once, all teams together. Default 1000. */
+  maxSandboxes?: number;
+  /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
+  poolSize?: number;
+  /** Sizes of the template `base`, at the first start. Default 2 cores, 1024 MiB, 10240 MiB of disk. */
+  base?: { cpuCount?: number; memoryMiB?: number; diskMiB?: number };
+  logLevel?: LogLevel;
+  /** Checks every answer against the OpenAPI document. For tests. Default false. */
+  validateResponses?: boolean;
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  now?: () => number;
+  ids?: Ids;
+  /** Whether stopping the server ends its sandboxes; else they run on and are taken over by the next start. Default false. */
+  destroySandboxesOnStop?: boolean;
+  /** Longest that `stop` waits for requests under way, ms. Default 10 000. */
+  drainMs?: number;
+  /** How often expiry is looked at, ms. Default 100; 0 leaves it to the caller (`server.expireDue()`). */
+  expiryIntervalMs?: number;
+  /** Further settings, each with a default; see `ServerConfig`. */
+  tuning?: Tuning;
+}
+
+export interface Tuning {
+  placementTimeoutMs?: number;
+  requestTimeoutMs?: number;
+  bodyLimitBytes?: number;
+  uploadLimitBytes?: number;
+  logs?: { maxBytesPerSandbox?: number; retentionMs?: number };
+  metrics?: { sampleMs?: number; retentionMs?: number };
+  events?: { retentionMs?: number };
+  webhooks?: { allowPrivateAddresses?: boolean; retryDelaysMs?: number[]; timeoutMs?: number };
+  idempotency?: { retentionMs?: number };
+  minAutoResumeSeconds?: number;
+  maxConcurrentBuilds?: number;
+}

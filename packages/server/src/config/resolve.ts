@@ -1,0 +1,47 @@
+import { defaultTeamLimits } from '../teams/team.js';
+import type { ServerConfig } from './config.js';
+import type { ServerOptions } from './options.js';
+
+const WEEK_MS = 7 * 86_400_000;
+export const DEFAULT_DOMAIN = 'svc.localhost';
+
+/** Applies every default. URLs are known only once the ports are. */
+export function resolveConfig(
+  options: ServerOptions,
+  found: { nodeId: string; envdVersion: string; apiUrl: string; sandboxUrl: string },
+): ServerConfig {
+  const tuning = options.tuning ?? {};
+  const domain = options.domain ?? DEFAULT_DOMAIN;
+  return {
+    dataDir: options.dataDir,
+    storage: options.storage ?? { kind: 'sqlite' },
+    nodeId: found.nodeId,
+    envdVersion: found.envdVersion,
+    apiUrl: options.publicApiUrl ?? found.apiUrl,
+    sandboxUrl: options.publicSandboxUrl ?? found.sandboxUrl,
+    domain,
+    announceDomain: options.domain !== undefined,
+    teamLimits: { ...defaultTeamLimits, ...options.teamLimits },
+    rateLimits: {
+      general: options.rateLimits?.general ?? { rate: 600, burst: 1_200 },
+      create: options.rateLimits?.create ?? { rate: 5, burst: 20 },
+    },
+    maxSandboxes: options.maxSandboxes ?? 1_000,
+    placementTimeoutMs: tuning.placementTimeoutMs ?? 60_000,
+    requestTimeoutMs: tuning.requestTimeoutMs ?? 70_000,
+    bodyLimitBytes: tuning.bodyLimitBytes ?? 16 * 1_048_576,
+    uploadLimitBytes: tuning.uploadLimitBytes ?? 4 * 1_073_741_824,
+    logs: { maxBytesPerSandbox: 10 * 1_048_576, retentionMs: WEEK_MS, ...tuning.logs },
+    metrics: { sampleMs: 5_000, retentionMs: WEEK_MS, ...tuning.metrics },
+    events: { retentionMs: WEEK_MS, ...tuning.events },
+    webhooks: {
+      allowPrivateAddresses: false,
+      retryDelaysMs: [10_000, 10_000, 10_000],
+      timeoutMs: 10_000,
+      ...tuning.webhooks,
+    },
+    idempotency: { retentionMs: 86_400_000, ...tuning.idempotency },
+    minAutoResumeSeconds: tuning.minAutoResumeSeconds ?? 300,
+    maxConcurrentBuilds: tuning.maxConcurrentBuilds ?? 2,
+  };
+}

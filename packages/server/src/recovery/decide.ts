@@ -1,0 +1,32 @@
+import type { SandboxRowState } from '../storage/schema.js';
+
+export type RecoveryDecision = 'run' | 'keep-frozen' | 'keep-stored' | 'forget' | 'finish-kill' | 'orphaned';
+
+/**
+ * What becomes of a sandbox whose server died while its row said `state`.
+ * @param found `instance`: it lives, running or frozen. `checkpoint`: the stored state that the row names is whole.
+ */
+export function decideRecovery(found: {
+  state: SandboxRowState;
+  instance: boolean;
+  checkpoint: boolean;
+}): RecoveryDecision {
+  const { state, instance, checkpoint } = found;
+  switch (state) {
+    // Nobody was told its id.
+    case 'creating':
+      return 'forget';
+    case 'killing':
+      return 'finish-kill';
+    case 'running':
+    case 'snapshotting':
+      return instance ? 'run' : 'orphaned';
+    // The caller was not told that it is paused; a lost instance with a whole checkpoint means that it was, though.
+    case 'pausing':
+      return instance ? 'run' : checkpoint ? 'keep-stored' : 'orphaned';
+    // The stored state wins over a start that nobody was told of.
+    case 'resuming':
+    case 'paused':
+      return checkpoint ? 'keep-stored' : instance ? 'keep-frozen' : 'orphaned';
+  }
+}

@@ -1,0 +1,141 @@
+import type { InstanceRecord } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import { finishKill } from '../sandboxes/kill.js';
+import { type LiveSandbox, newLive, type SandboxRow } from '../sandboxes/live.js';
+import { finishPause } from '../sandboxes/pause.js';
+import { changeRow, release, removeRow } from '../sandboxes/rows.js';
+import { watchInstance } from '../sandboxes/watch-instance.js';
+import { decideRecovery } from './decide.js';
+
+export interface RecoveryReport {
+  adopted: number;
+  paused: number;
+  removed: number;
+  reaped: string[];
+}
+
+/**
+ * Makes rows and instances agree after this node's last process ended, however it ended: what runs is taken hold of
+ * again, what was half made or half killed is finished, and nothing is left that nobody knows.
+ */
+export async function recover(context: ServerContext): Promise<RecoveryReport> {
+  const records = new Map((await context.driver.list()).map((record) => [record.id, record]));
+  const checkpoints = new Set((await context.driver.listCheckpoints()).map((checkpoint) => checkpoint.id));
+  const rows = await context.db
+    .selectFrom('sandboxes')
+    .selectAll()
+    .where('node_id', '=', context.config.nodeId)
+    .execute();
+  const report: RecoveryReport = { adopted: 0, paused: 0, removed: 0, reaped: [] };
+  for (const row of rows) {
+    try {
+      await recoverOne(context, row, records.get(row.id), checkpoints, report);
+    } catch (error) {
+      context.log.error({ err: error, sandboxId: row.id }, 'a sandbox could not be recovered');
+    }
+  }
+  const known = new Set(rows.map((row) => row.id));
+  for (const record of records.values()) if (!known.has(record.id)) await destroyStray(context, record);
+  report.reaped = await reapCheckpoints(context, checkpoints);
+  return report;
+}
+
+async function recoverOne(
+  context: ServerContext,
+  row: SandboxRow,
+  record: InstanceRecord | undefined,
+  checkpoints: Set<string>,
+  report: RecoveryReport,
+): Promise<void> {
+  const live = newLive(row);
+  context.sandboxes.set(live);
+  const alive = record !== undefined && record.state !== 'dead';
+  if (record !== undefined) live.instance = alive ? await context.driver.adopt(row.id) : undefined;
+  if (record !== undefined && live.instance === undefined) await destroyStray(context, record);
+  const decision = decideRecovery({
+    state: row.state,
+    instance: live.instance !== undefined,
+    checkpoint: row.checkpoint_id !== null && checkpoints.has(row.checkpoint_id),
+  });
+  switch (decision) {
+    case 'run':
+      await live.instance!.thaw();
+      if (row.state !== 'running') await backToRunning(context, live);
+      live.run = 1;
+      watchInstance(context, live);
+      report.adopted += 1;
+      return;
+    case 'keep-frozen':
+      await live.instance!.freeze();
+      if (row.state !== 'paused') await changeRow(context, live, () => ({ state: 'paused' }));
+      report.paused += 1;
+      return;
+    case 'keep-stored':
+      await live.instance?.destroy();
+      live.instance = undefined;
+      if (row.state === 'pausing') await finishPause(context, live);
+      else if (row.state !== 'paused')
+        await changeRow(context, live, () => ({ state: 'paused', instance_id: null }));
+      release(context, live);
+      report.paused += 1;
+      return;
+    case 'forget':
+      await live.instance?.destroy();
+      live.instance = undefined;
+      await removeRow(context, live);
+      report.removed += 1;
+      return;
+    case 'finish-kill':
+      await finishKill(context, live, 'request', row.paused_at ?? context.now());
+      report.removed += 1;
+      return;
+    case 'orphaned':
+      await finishKill(context, live, 'orphaned', row.paused_at ?? context.now());
+      report.removed += 1;
+      return;
+  }
+}
+
+/** The checkpoint that was being made is worthless: the instance is what counts. */
+async function backToRunning(context: ServerContext, live: LiveSandbox): Promise<void> {
+  const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
+  await changeRow(context, live, () => ({ state: 'running', checkpoint_id: null, paused_memory: 0 }));
+  if (checkpointId !== null) await dropCheckpoint(context, checkpointId);
+}
+
+async function destroyStray(context: ServerContext, record: InstanceRecord): Promise<void> {
+  const instance = await context.driver.adopt(record.id);
+  await instance?.destroy();
+}
+
+/** Drops what no row wants: interrupted forks and snapshots, and what the driver finds by its labels. */
+async function reapCheckpoints(context: ServerContext, present: Set<string>): Promise<string[]> {
+  const rows = await context.db
+    .selectFrom('checkpoints')
+    .selectAll()
+    .where('node_id', '=', context.config.nodeId)
+    .execute();
+  const wanted = new Set(
+    [
+      ...(await context.db
+        .selectFrom('sandboxes')
+        .select('checkpoint_id')
+        .where('checkpoint_id', 'is not', null)
+        .execute()),
+      ...(await context.db
+        .selectFrom('template_builds')
+        .select('checkpoint_id')
+        .where('checkpoint_id', 'is not', null)
+        .execute()),
+    ].map((row) => row.checkpoint_id!),
+  );
+  for (const row of rows)
+    if (!wanted.has(row.id) || !present.has(row.id)) await dropCheckpoint(context, row.id);
+  return context.driver.reap({
+    instanceIds: [...context.sandboxes.values()]
+      .filter((live) => live.instance !== undefined)
+      .map((live) => live.row.id),
+    checkpointIds: [...wanted],
+  });
+}

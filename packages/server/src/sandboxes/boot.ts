@@ -1,0 +1,101 @@
+import type { Instance } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import { accessToken } from '../keys/sandbox-tokens.js';
+import { configOf, type SandboxSecrets } from './config.js';
+import { initDaemon } from './daemon-control.js';
+import { instanceSpec } from './instance-spec.js';
+import type { SandboxRow } from './live.js';
+import { placementError } from './placement-error.js';
+import { startCommandOf } from './start-command.js';
+
+/** What a boot starts from. */
+export type BootSource =
+  | { kind: 'fresh' }
+  /** `tokenOf`: the sandbox whose token the daemon in the stored memory knows. */
+  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; tokenOf: string | null };
+
+/**
+ * Makes the instance of a sandbox and tells its daemon who it is. Undoes what it made when something fails.
+ * @throws {ApiError} as the placement table has it.
+ */
+export async function bootInstance(
+  context: ServerContext,
+  row: SandboxRow,
+  source: BootSource,
+  signal?: AbortSignal,
+): Promise<Instance> {
+  const timeout = AbortSignal.timeout(context.config.placementTimeoutMs);
+  const limits = AbortSignal.any([timeout, context.signal, ...(signal === undefined ? [] : [signal])]);
+  let instance: Instance | undefined;
+  try {
+    const spec = await instanceSpec(context, row);
+    instance =
+      source.kind === 'fresh'
+        ? await context.driver.create({ id: row.id, spec, signal: limits })
+        : await context.driver.restore({
+            id: row.id,
+            spec,
+            signal: limits,
+            checkpointId: source.checkpointId,
+            memory: source.memory,
+          });
+    await introduce(context, row, instance, source, limits);
+    return instance;
+  } catch (error) {
+    await instance?.destroy().catch((failure: unknown) => {
+      context.log.error(
+        { err: failure, sandboxId: row.id },
+        'an instance whose start failed could not be destroyed',
+      );
+    });
+    throw placementError(error, timeout.aborted);
+  }
+}
+
+async function introduce(
+  context: ServerContext,
+  row: SandboxRow,
+  instance: Instance,
+  source: BootSource,
+  signal: AbortSignal,
+): Promise<void> {
+  const config = configOf(row);
+  const fromMemory = source.kind === 'checkpoint' && source.memory;
+  const token = accessToken(context.keys, row.id);
+  await initDaemon(
+    instance,
+    {
+      accessToken: token,
+      envVars: environmentOf(context, row),
+      ...(config.defaultUser === null ? {} : { defaultUser: config.defaultUser }),
+      ...(config.defaultWorkdir === null ? {} : { defaultWorkdir: config.defaultWorkdir }),
+      timestamp: new Date(context.now()).toISOString(),
+      lifecycleID: row.execution_id,
+    },
+    {
+      signal,
+      ...(fromMemory && source.tokenOf !== null ? { token: accessToken(context.keys, source.tokenOf) } : {}),
+    },
+  );
+  // Programs in restored memory are running already.
+  if (!fromMemory && config.startCommand !== null && config.startCommand !== '')
+    await startCommandOf(instance, config.startCommand, { token, signal });
+}
+
+/** Variables of every process of the sandbox: the template's, the caller's, the platform's. */
+export function environmentOf(context: ServerContext, row: SandboxRow): Record<string, string> {
+  return {
+    ...openSecrets(context, row).envVars,
+    SVC_SANDBOX: 'true',
+    SVC_SANDBOX_ID: row.id,
+    SVC_TEMPLATE_ID: row.template_id,
+  };
+}
+
+export function openSecrets(context: ServerContext, row: SandboxRow): SandboxSecrets {
+  return row.sealed === null ? {} : (JSON.parse(context.keys.open('sandbox', row.sealed)) as SandboxSecrets);
+}
+
+export function sealSecrets(context: ServerContext, secrets: SandboxSecrets): string | null {
+  return Object.keys(secrets).length === 0 ? null : context.keys.seal('sandbox', JSON.stringify(secrets));
+}

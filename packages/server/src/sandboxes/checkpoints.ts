@@ -1,0 +1,35 @@
+import type { ServerContext } from '../context.js';
+import type { CheckpointsTable, Tx } from '../storage/schema.js';
+
+export type CheckpointOwner = Pick<CheckpointsTable, 'owner_kind' | 'owner_id' | 'team_id'>;
+
+/** Puts down that a checkpoint is about to exist, so that a crash leaves none that nobody knows. */
+export async function recordCheckpoint(
+  context: ServerContext,
+  tx: Tx,
+  id: string,
+  owner: CheckpointOwner,
+  memory: boolean,
+): Promise<void> {
+  await tx
+    .insertInto('checkpoints')
+    .values({
+      id,
+      node_id: context.config.nodeId,
+      ...owner,
+      memory: memory ? 1 : 0,
+      size_bytes: 0,
+      created_at: context.now(),
+    })
+    .execute();
+}
+
+/** Removes a checkpoint that nobody needs any more. What fails here is removed by the reaper at the next start. */
+export async function dropCheckpoint(context: ServerContext, id: string): Promise<void> {
+  try {
+    await context.driver.deleteCheckpoint(id);
+    await context.db.deleteFrom('checkpoints').where('id', '=', id).execute();
+  } catch (error) {
+    context.log.warn({ err: error, checkpointId: id }, 'a checkpoint could not be deleted');
+  }
+}

@@ -1,0 +1,228 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import type { Tx } from '../storage/schema.js';
+import type { Team } from '../teams/team.js';
+import { skipInheritedLogs } from '../telemetry/collect-logs.js';
+import { type BootSource, bootInstance, sealSecrets } from './boot.js';
+import { assertServerCapacity, assertTeamConcurrency } from './capacity.js';
+import type { NetworkConfig, SandboxConfig, SandboxSecrets } from './config.js';
+import { lifecycleEvent } from './lifecycle-events.js';
+import { type LiveSandbox, newLive, type SandboxRow } from './live.js';
+import { resolveMounts } from './resolve-mounts.js';
+import { type ResolvedTemplate, resolveTemplate } from './resolve-template.js';
+import { changeRow, removeRow } from './rows.js';
+import { begin } from './transition.js';
+import { checkTimeout } from './ttl.js';
+import { checkNetwork, egressOf } from './validate-network.js';
+import { watchInstance } from './watch-instance.js';
+
+export type CreateRequest = components['schemas']['NewSandboxV2'];
+
+export interface CreateOptions {
+  team: Team;
+  request: CreateRequest;
+  /** Used when the request names none, seconds. */
+  defaultTimeoutSeconds: number;
+  signal?: AbortSignal;
+}
+
+/**
+ * Creates a sandbox and waits until its daemon answers.
+ * @throws {ApiError} 400, 403, 404, 429; 500, 503, 504 when it cannot be placed.
+ */
+export async function createSandbox(context: ServerContext, options: CreateOptions): Promise<SandboxRow> {
+  const { team, request } = options;
+  const resolved = await resolveTemplate(context, team, request.templateID);
+  const timeoutSeconds = checkTimeout(request.timeout ?? options.defaultTimeoutSeconds, team.limits);
+  checkAutoPause(request);
+  const network = request.network === undefined ? undefined : checkNetwork(request.network, team.flags);
+  egressOf(network, request.allow_internet_access ?? null, context.driver.capabilities);
+  const mounts = await resolveMounts(context, team, request.volumeMounts ?? []);
+  assertServerCapacity(context);
+
+  const { build } = resolved;
+  const password = network?.egressProxy?.password;
+  const config: SandboxConfig = {
+    ...(network === undefined ? {} : { network: withoutPassword(network) }),
+    allowInternetAccess: request.allow_internet_access ?? null,
+    autoPause: request.autoPause ?? false,
+    autoPauseMemory: request.autoPauseMemory ?? true,
+    autoResume: request.autoResume?.enabled ?? false,
+    mounts,
+    ...(request.iam === undefined ? {} : { iam: request.iam }),
+    ...(request.mcp === undefined || request.mcp === null ? {} : { mcp: request.mcp }),
+    defaultUser: build.default_user ?? 'user',
+    defaultWorkdir: build.default_workdir,
+    startCommand: build.start_command,
+    layers: JSON.parse(build.layers) as string[],
+  };
+  const envVars = { ...templateEnvVars(context, build), ...request.envVars };
+  const secrets: SandboxSecrets = {
+    ...(Object.keys(envVars).length === 0 ? {} : { envVars }),
+    ...(password === undefined ? {} : { egressProxyPassword: password }),
+  };
+  const row = newRow(context, team, resolved, {
+    config,
+    sealed: sealSecrets(context, secrets),
+    metadata: request.metadata,
+    timeoutSeconds,
+  });
+  const source = sourceOf(resolved);
+  return startNew(context, {
+    team,
+    row,
+    source,
+    inheritsLogs: source.kind === 'checkpoint' && source.memory,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+}
+
+export interface StartOptions {
+  team: Team;
+  row: SandboxRow;
+  source: BootSource;
+  /** Whether the daemon in memory still holds what the source printed. Forks set their place in it themselves. */
+  inheritsLogs?: boolean;
+  signal?: AbortSignal;
+}
+
+/** Puts a new sandbox's row down, boots it, and tells everybody. Nothing is left when it fails. */
+export async function startNew(context: ServerContext, options: StartOptions): Promise<SandboxRow> {
+  const { team, row } = options;
+  await context.db.transaction().execute(async (tx) => {
+    await assertTeamConcurrency(context, tx, team);
+    await tx.insertInto('sandboxes').values(row).execute();
+    await insertMetadata(tx, row);
+  });
+  const live = context.sandboxes.set(newLive(row));
+  return begin(live, 'creating', () => finishCreate(context, live, options));
+}
+
+async function finishCreate(
+  context: ServerContext,
+  live: LiveSandbox,
+  options: StartOptions,
+): Promise<SandboxRow> {
+  try {
+    live.instance = await bootInstance(context, live.row, options.source, options.signal);
+    if (options.inheritsLogs === true) await skipInheritedLogs(context, live);
+    await changeRow(
+      context,
+      live,
+      (row) => {
+        const now = context.now();
+        return {
+          state: 'running',
+          instance_id: row.id,
+          started_at: now,
+          end_at: now + row.timeout_seconds * 1000,
+        };
+      },
+      async (tx, row) => {
+        await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.created', row));
+        await countSpawn(tx, row.template_id, row.started_at);
+      },
+    );
+    watchInstance(context, live);
+    return live.row;
+  } catch (error) {
+    await live.instance?.destroy().catch(() => {});
+    live.instance = undefined;
+    await removeRow(context, live);
+    throw error;
+  }
+}
+
+/** Adds one use to a template. */
+export async function countSpawn(tx: Tx, templateId: string, atMs: number): Promise<void> {
+  await tx
+    .updateTable('templates')
+    .set((build) => ({ spawn_count: build('spawn_count', '+', 1), last_spawned_at: atMs }))
+    .where('id', '=', templateId)
+    .execute();
+}
+
+export async function insertMetadata(tx: Tx, row: SandboxRow): Promise<void> {
+  if (row.metadata === null) return;
+  const entries = Object.entries(JSON.parse(row.metadata) as Record<string, string>);
+  if (entries.length === 0) return;
+  await tx
+    .insertInto('sandbox_metadata')
+    .values(entries.map(([key, value]) => ({ sandbox_id: row.id, key, value })))
+    .execute();
+}
+
+function checkAutoPause(request: CreateRequest): void {
+  if (request.autoPauseMemory !== false) return;
+  if (request.autoPause !== true)
+    throw errors.badRequest('autoPauseMemory: false is valid only with autoPause: true');
+  if (request.autoResume?.enabled === true)
+    throw errors.badRequest('autoPauseMemory: false does not go with autoResume.enabled: true');
+}
+
+function templateEnvVars(context: ServerContext, build: ResolvedTemplate['build']): Record<string, string> {
+  const plain = JSON.parse(build.env_vars) as Record<string, string>;
+  if (build.sealed_env_vars === null) return plain;
+  return {
+    ...plain,
+    ...(JSON.parse(context.keys.open('build', build.sealed_env_vars)) as Record<string, string>),
+  };
+}
+
+function sourceOf({ build }: ResolvedTemplate): BootSource {
+  if (build.checkpoint_id === null) return { kind: 'fresh' };
+  return {
+    kind: 'checkpoint',
+    checkpointId: build.checkpoint_id,
+    memory: build.checkpoint_memory === 1,
+    tokenOf: build.source_sandbox_id,
+  };
+}
+
+function withoutPassword(network: NetworkConfig): NetworkConfig {
+  if (network.egressProxy === undefined || network.egressProxy === null) return network;
+  const { password: _, ...proxy } = network.egressProxy;
+  return { ...network, egressProxy: proxy };
+}
+
+function newRow(
+  context: ServerContext,
+  team: Team,
+  { template, build, alias }: ResolvedTemplate,
+  given: {
+    config: SandboxConfig;
+    sealed: string | null;
+    metadata: Record<string, string> | undefined;
+    timeoutSeconds: number;
+  },
+): SandboxRow {
+  const now = context.now();
+  return {
+    id: context.ids.sandboxId(),
+    team_id: team.id,
+    template_id: template.id,
+    build_id: build.id,
+    execution_id: context.ids.uuid(),
+    alias,
+    state: 'creating',
+    view: 'hidden',
+    version: 1,
+    node_id: context.config.nodeId,
+    instance_id: null,
+    checkpoint_id: null,
+    paused_memory: 0,
+    created_at: now,
+    started_at: now,
+    end_at: now + given.timeoutSeconds * 1000,
+    paused_at: null,
+    timeout_seconds: given.timeoutSeconds,
+    cpu_count: build.cpu_count,
+    memory_mb: build.memory_mb,
+    disk_mb: build.disk_mb,
+    envd_version: build.envd_version ?? context.config.envdVersion,
+    metadata: given.metadata === undefined ? null : JSON.stringify(given.metadata),
+    config: JSON.stringify(given.config),
+    sealed: given.sealed,
+  };
+}

@@ -1,0 +1,128 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import { ApiError } from '../errors/api-error.js';
+import { errors } from '../errors/catalog.js';
+import type { Team } from '../teams/team.js';
+import { collectLogs, startLogsAt } from '../telemetry/collect-logs.js';
+import { checkpointError } from './checkpoint-error.js';
+import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
+import { startNew } from './create.js';
+import { lifecycleEvent } from './lifecycle-events.js';
+import type { LiveSandbox, SandboxRow } from './live.js';
+import { changeRow } from './rows.js';
+import { admit, begin } from './transition.js';
+import { checkTimeout } from './ttl.js';
+import { sandboxToWire } from './wire.js';
+
+export interface ForkOptions {
+  team: Team;
+  sandboxId: string;
+  timeoutSeconds: number;
+  count: number;
+  signal?: AbortSignal;
+}
+
+type Result = components['schemas']['ForkResult'];
+
+/**
+ * Snapshots a running sandbox once, memory and all, and starts `count` new ones from it.
+ * @returns one result per fork, in any mix of success and failure.
+ * @throws {ApiError} 400, 404, 409, 500, 503 when not even the snapshot was made.
+ */
+export async function forkSandbox(context: ServerContext, options: ForkOptions): Promise<Result[]> {
+  const { team } = options;
+  checkTimeout(options.timeoutSeconds, team.limits);
+  if (options.count >= team.limits.maxConcurrentSandboxes)
+    throw errors.badRequest(
+      `count must be below ${team.limits.maxConcurrentSandboxes}, the number of sandboxes that the team may run`,
+    );
+  const { live } = await admit(context, team.id, options.sandboxId, 'fork');
+  if (!context.driver.capabilities.memorySnapshot) throw errors.memorySnapshotMissing('fork');
+  const checkpointId = `fork-${context.ids.uuid()}`;
+  const logsFrom = await begin(live, 'snapshotting', () => snapshotRunning(context, live, checkpointId));
+  try {
+    const source = live.row;
+    return await Promise.all(
+      Array.from({ length: options.count }, () =>
+        startFork(context, options, source, checkpointId, logsFrom),
+      ),
+    );
+  } finally {
+    await dropCheckpoint(context, checkpointId);
+  }
+}
+
+/** Gives the number of the last log entry before the snapshot: forks do not repeat what the source printed. */
+async function snapshotRunning(
+  context: ServerContext,
+  live: LiveSandbox,
+  checkpointId: string,
+): Promise<number> {
+  const owner = { owner_kind: 'fork', owner_id: live.row.id, team_id: live.row.team_id } as const;
+  await changeRow(
+    context,
+    live,
+    () => ({ state: 'snapshotting' }),
+    (tx) => recordCheckpoint(context, tx, checkpointId, owner, true),
+  );
+  let failure: ApiError | undefined;
+  const logsFrom = await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => 0);
+  try {
+    await live.instance!.checkpoint({ checkpointId, memory: true, then: 'continue' });
+  } catch (error) {
+    failure = checkpointError(live.row.id, 'forking', error);
+  }
+  await changeRow(
+    context,
+    live,
+    () => ({ state: 'running' }),
+    async (tx, row) => {
+      if (failure === undefined)
+        await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.checkpointed', row));
+      else await tx.deleteFrom('checkpoints').where('id', '=', checkpointId).execute();
+    },
+  );
+  if (failure !== undefined) throw failure;
+  return logsFrom;
+}
+
+async function startFork(
+  context: ServerContext,
+  options: ForkOptions,
+  source: SandboxRow,
+  checkpointId: string,
+  logsFrom: number,
+): Promise<Result> {
+  const now = context.now();
+  const row: SandboxRow = {
+    ...source,
+    id: context.ids.sandboxId(),
+    execution_id: context.ids.uuid(),
+    state: 'creating',
+    view: 'hidden',
+    version: 1,
+    instance_id: null,
+    checkpoint_id: null,
+    paused_memory: 0,
+    created_at: now,
+    started_at: now,
+    end_at: now + options.timeoutSeconds * 1000,
+    paused_at: null,
+    timeout_seconds: options.timeoutSeconds,
+  };
+  try {
+    await startLogsAt(context, row, logsFrom);
+    const made = await startNew(context, {
+      team: options.team,
+      row,
+      source: { kind: 'checkpoint', checkpointId, memory: true, tokenOf: source.id },
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    return { sandbox: sandboxToWire(made, { keys: context.keys, ...context.config }) };
+  } catch (error) {
+    const known = ApiError.is(error) ? error : errors.internal(error);
+    if (known.status >= 500)
+      context.log.warn({ err: error, sandboxId: row.id }, 'a fork could not be started');
+    return { error: known.toRecord() };
+  }
+}

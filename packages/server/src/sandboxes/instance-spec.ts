@@ -1,0 +1,55 @@
+import type { Capabilities, InstanceSpec } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { configOf } from './config.js';
+import type { SandboxRow } from './live.js';
+import { egressOf } from './validate-network.js';
+
+/** Processes and threads that one sandbox may have. */
+export const SANDBOX_PIDS = 2_048;
+
+/** What the driver is asked for. @throws {ApiError} 400 for network settings that nobody enforces; 500 for mounts */
+export async function instanceSpec(context: ServerContext, row: SandboxRow): Promise<InstanceSpec> {
+  const config = configOf(row);
+  const mounts =
+    config.mounts.length === 0
+      ? []
+      : await Promise.all(
+          config.mounts.map(async (mount) => ({
+            source: await context.volumes.hostDirectory(mount.volumeId),
+            target: mount.path,
+          })),
+        ).catch((error: unknown) => {
+          throw errors.volumeMountsFailed(error);
+        });
+  return {
+    ...poolableSpec(row, config.layers),
+    network: { egress: egressOf(config.network, config.allowInternetAccess, context.driver.capabilities) },
+    mounts,
+    labels: { sandboxId: row.id, teamId: row.team_id },
+  };
+}
+
+/** The part of a specification that decides whether a pooled instance fits. */
+export function poolableSpec(
+  sizes: { cpu_count: number; memory_mb: number; disk_mb: number },
+  layers: string[],
+): InstanceSpec {
+  return {
+    layers,
+    limits: {
+      cpuCount: sizes.cpu_count,
+      memoryMiB: sizes.memory_mb,
+      diskMiB: sizes.disk_mb,
+      pids: SANDBOX_PIDS,
+    },
+    network: { egress: 'internet' },
+    mounts: [],
+    labels: {},
+  };
+}
+
+/** Whether a driver can keep memory. */
+export function keepsMemory(capabilities: Capabilities): boolean {
+  return capabilities.memorySnapshot;
+}

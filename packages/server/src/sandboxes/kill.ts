@@ -1,0 +1,49 @@
+import type { ServerContext } from '../context.js';
+import { collectLogs } from '../telemetry/collect-logs.js';
+import { dropCheckpoint } from './checkpoints.js';
+import { executionData, type KillReason, lifecycleEvent } from './lifecycle-events.js';
+import type { LiveSandbox } from './live.js';
+import { changeRow, removeRow } from './rows.js';
+import { admit, begin } from './transition.js';
+
+/** Ends a running or paused sandbox and forgets it. Whoever asks meanwhile shares the end. @throws {ApiError} 404, 409 */
+export async function killSandbox(context: ServerContext, teamId: string, sandboxId: string): Promise<void> {
+  const admission = await admit(context, teamId, sandboxId, 'kill');
+  await (admission.kind === 'join' ? admission.result : killHeld(context, admission.live, 'request'));
+}
+
+/** Kills a sandbox that is in no transition. */
+export function killHeld(context: ServerContext, live: LiveSandbox, reason: KillReason): Promise<void> {
+  return begin(live, 'killing', async () => {
+    const { row } = live;
+    const paused = row.state === 'paused';
+    context.sandboxClosed(row.id);
+    await changeRow(context, live, () => ({ state: 'killing' }));
+    await finishKill(context, live, reason, paused ? (row.paused_at ?? context.now()) : context.now());
+  });
+}
+
+/** The second half, which recovery does again after a crash: the instance goes, then the row. */
+export async function finishKill(
+  context: ServerContext,
+  live: LiveSandbox,
+  reason: KillReason,
+  endedAtMs: number,
+): Promise<void> {
+  const { row, instance } = live;
+  if (instance !== undefined) {
+    if (row.paused_at === null) await collectLogs(context, live, { timeoutMs: 1_000 }).catch(() => {});
+    await instance.destroy();
+    live.instance = undefined;
+  }
+  await removeRow(context, live, (tx) =>
+    context.events.emit(
+      tx,
+      lifecycleEvent('sandbox.lifecycle.killed', row, {
+        ...executionData(row, endedAtMs),
+        kill_reason: reason,
+      }),
+    ),
+  );
+  if (row.checkpoint_id !== null) await dropCheckpoint(context, row.checkpoint_id);
+}

@@ -1,0 +1,45 @@
+import type { LifecycleEvent, LifecycleEventType } from '../events/sink.js';
+import { isoTime } from '../wire/time.js';
+import type { SandboxRow } from './live.js';
+
+export type KillReason =
+  | 'unknown'
+  | 'request'
+  | 'timeout'
+  | 'admin'
+  | 'orphaned'
+  | 'base_template_missing'
+  | 'seal_failed'
+  | 'resume_failed';
+
+/** An event about a sandbox as its row stands. */
+export function lifecycleEvent(
+  type: LifecycleEventType,
+  row: SandboxRow,
+  data: Record<string, unknown> = {},
+): LifecycleEvent {
+  return {
+    type,
+    teamId: row.team_id,
+    sandboxId: row.id,
+    executionId: row.execution_id,
+    templateId: row.template_id,
+    buildId: row.build_id,
+    data: {
+      ...(row.metadata === null ? {} : { sandbox_metadata: JSON.parse(row.metadata) as unknown }),
+      ...data,
+    },
+  };
+}
+
+/** What killed and paused events say about the run that ended. */
+export function executionData(row: SandboxRow, endedAtMs: number): Record<string, unknown> {
+  return {
+    execution: {
+      started_at: isoTime(row.started_at),
+      vcpu_count: row.cpu_count,
+      memory_mb: row.memory_mb,
+      execution_time: Math.max(0, endedAtMs - row.started_at),
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import { parseTemplateReference } from '../names/template-reference.js';
+import type { Team } from '../teams/team.js';
+import { decodeNextToken, encodeNextToken } from '../wire/next-token.js';
+
+export interface ListSnapshotsOptions {
+  team: Team;
+  sandboxId?: string | undefined;
+  name?: string | undefined;
+  limit: number;
+  nextToken?: string | undefined;
+}
+
+/** Lists snapshots of a team, newest first. An unknown name has none. @throws {ApiError} 400 */
+export async function listSnapshots(
+  context: ServerContext,
+  options: ListSnapshotsOptions,
+): Promise<{ snapshots: components['schemas']['SnapshotInfo'][]; nextToken: string | undefined }> {
+  const after = decodeNextToken(options.nextToken);
+  const reference = options.name === undefined ? undefined : parseTemplateReference(options.name);
+  let query = context.db
+    .selectFrom('template_builds')
+    .innerJoin('template_tags', 'template_tags.build_id', 'template_builds.id')
+    .leftJoin('template_aliases', (join) =>
+      join
+        .onRef('template_aliases.template_id', '=', 'template_builds.template_id')
+        .on('template_aliases.namespace', '=', options.team.slug),
+    )
+    .select([
+      'template_builds.id as build_id',
+      'template_builds.template_id as template_id',
+      'template_builds.created_at as created_at',
+      'template_tags.tag as tag',
+      'template_aliases.alias as alias',
+    ])
+    .where('template_builds.team_id', '=', options.team.id)
+    .where('template_builds.source_sandbox_id', 'is not', null);
+  if (options.sandboxId !== undefined)
+    query = query.where('template_builds.source_sandbox_id', '=', options.sandboxId);
+  if (reference !== undefined) {
+    query = query.where('template_aliases.alias', '=', reference.alias);
+    if (reference.namespace !== undefined)
+      query = query.where('template_aliases.namespace', '=', reference.namespace);
+    if (reference.tag !== undefined) query = query.where('template_tags.tag', '=', reference.tag);
+  }
+  if (after !== undefined)
+    query = query
+      .where('template_builds.created_at', '<=', after.atMs)
+      .where(({ or, eb }) =>
+        or([eb('template_builds.created_at', '<', after.atMs), eb('template_builds.id', '>', after.id)]),
+      );
+  const rows = await query
+    .orderBy('template_builds.created_at', 'desc')
+    .orderBy('template_builds.id', 'asc')
+    .limit(options.limit + 1)
+    .execute();
+  const full = rows.length > options.limit;
+  if (full) rows.pop();
+  const last = rows.at(-1);
+  return {
+    snapshots: rows.map((row) => {
+      const name = row.alias === null ? undefined : `${options.team.slug}/${row.alias}:${row.tag}`;
+      return { snapshotID: name ?? `${row.template_id}:${row.tag}`, names: name === undefined ? [] : [name] };
+    }),
+    nextToken:
+      full && last !== undefined ? encodeNextToken({ atMs: last.created_at, id: last.build_id }) : undefined,
+  };
+}

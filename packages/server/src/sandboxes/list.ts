@@ -1,0 +1,100 @@
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { findTemplate } from '../names/find-template.js';
+import { parseTemplateReference } from '../names/template-reference.js';
+import type { Team } from '../teams/team.js';
+import { decodeNextToken, encodeNextToken, type Order } from '../wire/next-token.js';
+import type { SandboxRow } from './live.js';
+
+export interface ListOptions {
+  team: Team;
+  states: readonly ('running' | 'paused')[];
+  metadata?: Map<string, string> | undefined;
+  order?: Order | undefined;
+  startedAfterMs?: number | undefined;
+  template?: string | undefined;
+  nextToken?: string | undefined;
+  /** Undefined: all in one page. */
+  limit?: number | undefined;
+}
+
+export interface ListPage {
+  rows: SandboxRow[];
+  nextToken: string | undefined;
+  /** Running ones that match, before paging; undefined when running ones were not asked for. */
+  totalRunning: number | undefined;
+}
+
+/** Lists sandboxes by start time, strictly after the cursor. @throws {ApiError} 400 */
+export async function listSandboxes(context: ServerContext, options: ListOptions): Promise<ListPage> {
+  const order = options.order ?? 'desc';
+  const after = decodeNextToken(options.nextToken, order);
+  const states = [...new Set(options.states)];
+  const countsRunning = states.includes('running');
+  const templateId = options.template === undefined ? undefined : await templateIdOf(context, options);
+  if (templateId === null)
+    return { rows: [], nextToken: undefined, totalRunning: countsRunning ? 0 : undefined };
+
+  const matching = (views: readonly ('running' | 'paused')[]) => {
+    let query = context.db.selectFrom('sandboxes').where('sandboxes.team_id', '=', options.team.id);
+    query =
+      views.length === 1
+        ? query.where('sandboxes.view', '=', views[0]!)
+        : query.where('sandboxes.view', 'in', [...views]);
+    if (templateId !== undefined) query = query.where('sandboxes.template_id', '=', templateId);
+    if (options.startedAfterMs !== undefined)
+      query = query.where('sandboxes.started_at', '>=', options.startedAfterMs);
+    for (const [key, value] of options.metadata ?? [])
+      query = query.where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('sandbox_metadata')
+            .select('sandbox_metadata.key')
+            .whereRef('sandbox_metadata.sandbox_id', '=', 'sandboxes.id')
+            .where('sandbox_metadata.key', '=', key)
+            .where('sandbox_metadata.value', '=', value),
+        ),
+      );
+    return query;
+  };
+
+  let page = matching(states).selectAll('sandboxes');
+  if (after !== undefined)
+    page =
+      order === 'desc'
+        ? page
+            .where('started_at', '<=', after.atMs)
+            .where(({ or, eb }) => or([eb('started_at', '<', after.atMs), eb('id', '>', after.id)]))
+        : page
+            .where('started_at', '>=', after.atMs)
+            .where(({ or, eb }) => or([eb('started_at', '>', after.atMs), eb('id', '<', after.id)]));
+  page = page.orderBy('started_at', order).orderBy('id', order === 'desc' ? 'asc' : 'desc');
+  if (options.limit !== undefined) page = page.limit(options.limit + 1);
+
+  const rows = await page.execute();
+  const full = options.limit !== undefined && rows.length > options.limit;
+  if (full) rows.pop();
+  const last = rows.at(-1);
+  const totalRunning = countsRunning
+    ? Number(
+        (
+          await matching(['running'])
+            .select((build) => build.fn.countAll<number>().as('count'))
+            .executeTakeFirstOrThrow()
+        ).count,
+      )
+    : undefined;
+  return {
+    rows,
+    nextToken:
+      full && last !== undefined ? encodeNextToken({ atMs: last.started_at, id: last.id }, order) : undefined,
+    totalRunning,
+  };
+}
+
+/** Null: no such template, so nothing matches. */
+async function templateIdOf(context: ServerContext, options: ListOptions): Promise<string | null> {
+  const text = options.template ?? '';
+  if (text.includes(':')) throw errors.badRequest('template: a tag cannot be given here');
+  const template = await findTemplate(context, options.team, parseTemplateReference(text));
+  return template?.id ?? null;
+}

@@ -1,0 +1,102 @@
+import { DriverError } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { collectLogs } from '../telemetry/collect-logs.js';
+import { checkpointError } from './checkpoint-error.js';
+import { recordCheckpoint } from './checkpoints.js';
+import { executionData, lifecycleEvent } from './lifecycle-events.js';
+import type { LiveSandbox } from './live.js';
+import { changeRow, release } from './rows.js';
+import { admit, begin } from './transition.js';
+
+/**
+ * Pauses a running sandbox. Several at once share one pause.
+ * @param memory false keeps the files only.
+ * @throws {ApiError} 404 unknown; 409 paused or in another transition; 500, 503
+ */
+export async function pauseSandbox(
+  context: ServerContext,
+  teamId: string,
+  sandboxId: string,
+  memory: boolean,
+): Promise<void> {
+  const admission = await admit(context, teamId, sandboxId, 'pause');
+  await (admission.kind === 'join' ? admission.result : pauseHeld(context, admission.live, memory));
+}
+
+/** Pauses a sandbox that runs and is in no transition. */
+export function pauseHeld(context: ServerContext, live: LiveSandbox, memory: boolean): Promise<void> {
+  // Without memory snapshots the memory stays where it is: frozen, in RAM.
+  const freeze = memory && !context.driver.capabilities.memorySnapshot;
+  return begin(live, 'pausing', async () => {
+    const { instance } = live;
+    if (instance === undefined) throw errors.internal(new Error('a running sandbox without an instance'));
+    await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => {});
+    context.sandboxClosed(live.row.id);
+    const checkpointId = freeze ? null : `pause-${context.ids.uuid()}`;
+    await changeRow(
+      context,
+      live,
+      () => ({ state: 'pausing', checkpoint_id: checkpointId, paused_memory: memory ? 1 : 0 }),
+      checkpointId === null
+        ? undefined
+        : (tx, row) =>
+            recordCheckpoint(
+              context,
+              tx,
+              checkpointId,
+              { owner_kind: 'sandbox', owner_id: row.id, team_id: row.team_id },
+              memory,
+            ),
+    );
+    try {
+      if (checkpointId === null) await instance.freeze();
+      else await instance.checkpoint({ checkpointId, memory, then: 'destroy' });
+    } catch (error) {
+      await backToRunning(context, live, checkpointId);
+      throw checkpointError(live.row.id, 'pausing', error);
+    }
+    if (checkpointId !== null) live.instance = undefined;
+    await finishPause(context, live);
+  }).finally(() => release(context, live));
+}
+
+/** The last half, which recovery does again after a crash. */
+export async function finishPause(context: ServerContext, live: LiveSandbox): Promise<void> {
+  await changeRow(
+    context,
+    live,
+    (row) => ({
+      state: 'paused',
+      paused_at: context.now(),
+      instance_id: live.instance === undefined ? null : row.id,
+    }),
+    (tx, row) =>
+      context.events.emit(
+        tx,
+        lifecycleEvent('sandbox.lifecycle.paused', row, executionData(row, row.paused_at ?? context.now())),
+      ),
+  );
+}
+
+async function backToRunning(
+  context: ServerContext,
+  live: LiveSandbox,
+  checkpointId: string | null,
+): Promise<void> {
+  if (checkpointId !== null)
+    await context.driver.deleteCheckpoint(checkpointId).catch((error: unknown) => {
+      if (!DriverError.is(error) || error.code !== 'not_found')
+        context.log.warn({ err: error }, 'a broken checkpoint stays');
+    });
+  await changeRow(
+    context,
+    live,
+    () => ({ state: 'running', checkpoint_id: null, paused_memory: 0 }),
+    checkpointId === null
+      ? undefined
+      : async (tx) => {
+          await tx.deleteFrom('checkpoints').where('id', '=', checkpointId).execute();
+        },
+  );
+}

@@ -1,0 +1,21 @@
+import { DriverError } from '@svc/runtime';
+import { ApiError } from '../errors/api-error.js';
+import { errors } from '../errors/catalog.js';
+
+/** Why a sandbox could not be placed, as the error table has it. */
+export function placementError(error: unknown, timedOut: boolean): ApiError {
+  if (ApiError.is(error)) return error;
+  if (timedOut) return errors.placementTimeout(1);
+  if (!DriverError.is(error)) return errors.placementFailed(error);
+  switch (error.code) {
+    case 'no_capacity':
+    case 'storage_full':
+      return errors.capacityUnavailable(error.message);
+    case 'unsupported':
+      return errors.noCompatibleNode(error.message);
+    case 'timeout':
+      return errors.placementTimeout(1);
+    default:
+      return errors.createFailed(error.message, error);
+  }
+}

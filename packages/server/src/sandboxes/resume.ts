@@ -1,0 +1,157 @@
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { accessToken } from '../keys/sandbox-tokens.js';
+import type { Team } from '../teams/team.js';
+import { resetLogCursor } from '../telemetry/collect-logs.js';
+import { bootInstance } from './boot.js';
+import { assertServerCapacity, assertTeamConcurrency } from './capacity.js';
+import { checkpointError } from './checkpoint-error.js';
+import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
+import { configOf } from './config.js';
+import { countSpawn } from './create.js';
+import { initDaemon } from './daemon-control.js';
+import { lifecycleEvent } from './lifecycle-events.js';
+import type { LiveSandbox, SandboxRow } from './live.js';
+import { changeRow, release } from './rows.js';
+import { admit, begin } from './transition.js';
+import { checkTimeout } from './ttl.js';
+import { watchInstance } from './watch-instance.js';
+
+export interface ResumeOptions {
+  team: Team;
+  sandboxId: string;
+  /** Time to live of the new run, seconds. */
+  timeoutSeconds: number;
+  /** Replaces the sandbox's setting. */
+  autoPause?: boolean | undefined;
+  /** False: boot afresh on the stored files. Default: with memory when there is one. */
+  memory?: boolean | undefined;
+}
+
+/**
+ * Wakes a paused sandbox. Several at once share one start.
+ * @throws {ApiError} 400, 404, 409 (running, or something else is under way), 429, 500, 503, 504
+ */
+export async function resumeSandbox(context: ServerContext, options: ResumeOptions): Promise<SandboxRow> {
+  checkTimeout(options.timeoutSeconds, options.team.limits);
+  const admission = await admit(context, options.team.id, options.sandboxId, 'resume');
+  if (admission.kind !== 'join') return resumeHeld(context, admission.live, options);
+  await admission.result;
+  return admission.live.row;
+}
+
+/** Wakes a sandbox that is paused and in no transition. */
+export function resumeHeld(
+  context: ServerContext,
+  live: LiveSandbox,
+  options: Omit<ResumeOptions, 'sandboxId'>,
+): Promise<SandboxRow> {
+  return begin(live, 'resuming', async () => {
+    assertServerCapacity(context);
+    const cold = options.memory === false;
+    await changeRow(
+      context,
+      live,
+      () => ({ state: 'resuming' }),
+      (tx) => assertTeamConcurrency(context, tx, options.team),
+    );
+    const before = live.row;
+    const executionId = context.ids.uuid();
+    try {
+      if (live.instance !== undefined && cold) await storeFrozen(context, live);
+      if (live.instance !== undefined) await thaw(context, live, executionId);
+      else await restore(context, live, executionId, cold);
+    } catch (error) {
+      await changeRow(context, live, () => ({ state: 'paused' }));
+      throw error;
+    }
+    const usedCheckpoint = live.row.checkpoint_id;
+    await changeRow(
+      context,
+      live,
+      (row) => {
+        const now = context.now();
+        return {
+          state: 'running',
+          execution_id: executionId,
+          instance_id: row.id,
+          checkpoint_id: null,
+          paused_memory: 0,
+          paused_at: null,
+          started_at: now,
+          end_at: now + options.timeoutSeconds * 1000,
+          ...(options.autoPause === undefined
+            ? {}
+            : { config: JSON.stringify({ ...configOf(before), autoPause: options.autoPause }) }),
+        };
+      },
+      async (tx, row) => {
+        await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.resumed', row));
+        await countSpawn(tx, row.template_id, row.started_at);
+      },
+    );
+    live.run += 1;
+    watchInstance(context, live);
+    if (usedCheckpoint !== null) await dropCheckpoint(context, usedCheckpoint);
+    return live.row;
+  }).finally(() => release(context, live));
+}
+
+/** Lets a sandbox that was frozen in RAM go on. */
+async function thaw(context: ServerContext, live: LiveSandbox, executionId: string): Promise<void> {
+  const instance = live.instance!;
+  await instance.thaw();
+  try {
+    await initDaemon(
+      instance,
+      { timestamp: new Date(context.now()).toISOString(), lifecycleID: executionId },
+      { token: accessToken(context.keys, live.row.id), timeoutMs: context.config.placementTimeoutMs },
+    );
+  } catch (error) {
+    await instance.freeze();
+    throw errors.createFailed('the sandbox does not answer', error);
+  }
+}
+
+/** Turns a sandbox frozen in RAM into stored files, so that it can boot afresh. */
+async function storeFrozen(context: ServerContext, live: LiveSandbox): Promise<void> {
+  const checkpointId = `pause-${context.ids.uuid()}`;
+  const { instance, row } = live;
+  await changeRow(
+    context,
+    live,
+    () => ({ checkpoint_id: checkpointId, paused_memory: 0 }),
+    (tx) =>
+      recordCheckpoint(
+        context,
+        tx,
+        checkpointId,
+        { owner_kind: 'sandbox', owner_id: row.id, team_id: row.team_id },
+        false,
+      ),
+  );
+  try {
+    await instance!.checkpoint({ checkpointId, memory: false, then: 'destroy' });
+    live.instance = undefined;
+  } catch (error) {
+    await changeRow(context, live, () => ({ checkpoint_id: null, paused_memory: 1 }));
+    throw checkpointError(row.id, 'storing', error);
+  }
+}
+
+async function restore(
+  context: ServerContext,
+  live: LiveSandbox,
+  executionId: string,
+  cold: boolean,
+): Promise<void> {
+  const { row } = live;
+  if (row.checkpoint_id === null) throw errors.createFailed(`the files of sandbox ${row.id} were not found`);
+  const memory = !cold && row.paused_memory === 1;
+  live.instance = await bootInstance(
+    context,
+    { ...row, execution_id: executionId },
+    { kind: 'checkpoint', checkpointId: row.checkpoint_id, memory, tokenOf: row.id },
+  );
+  if (!memory) await resetLogCursor(context, row.id);
+}

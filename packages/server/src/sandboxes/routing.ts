@@ -1,0 +1,89 @@
+import type { ServerContext } from '../context.js';
+import { ApiError } from '../errors/api-error.js';
+import type { ResumeOutcome, Route } from '../gateway/contract.js';
+import { sameSecret } from '../gateway/secrets.js';
+import { accessToken, trafficToken } from '../keys/sandbox-tokens.js';
+import { configOf } from './config.js';
+import { type LiveSandbox, stateOf } from './live.js';
+import { resumeHeld } from './resume.js';
+import { findLive, release } from './rows.js';
+
+/** Where requests for a sandbox go. Sandboxes that run here are found without touching the database. */
+export function findRoute(
+  context: ServerContext,
+  sandboxId: string,
+): Route | undefined | Promise<Route | undefined> {
+  const live = context.sandboxes.get(sandboxId);
+  if (live !== undefined) return routeOf(context, live);
+  return findLive(context, sandboxId).then((found) => {
+    if (found === undefined) return undefined;
+    const route = routeOf(context, found);
+    release(context, found);
+    return route;
+  });
+}
+
+function routeOf(context: ServerContext, live: LiveSandbox): Route | undefined {
+  const state = stateOf(live);
+  if (live.gone || state === 'killing' || state === 'creating') return undefined;
+  const { row, instance } = live;
+  const config = configOf(row);
+  const network = config.network ?? {};
+  return {
+    sandboxId: row.id,
+    // A snapshot stops the sandbox for a moment only; requests in flight and new ones just take a little longer.
+    state: state === 'running' ? 'running' : state === 'paused' ? 'paused' : 'transition',
+    instanceKey: `${row.execution_id}:${live.run}`,
+    dial: (port, signal) => {
+      if (instance === undefined) return Promise.reject(new Error('the sandbox does not run'));
+      return instance.dial(port, { signal });
+    },
+    accessTokenMatches: (token) => sameSecret(token, accessToken(context.keys, row.id)),
+    allowPublicTraffic: network.allowPublicTraffic !== false,
+    trafficTokenMatches: (token) => sameSecret(token, trafficToken(context.keys, row.id)),
+    ...(network.maskRequestHost === undefined ? {} : { maskRequestHost: network.maskRequestHost }),
+    httpsPorts: network.httpsPorts ?? [],
+    autoResume: { enabled: config.autoResume && row.paused_memory === 1 },
+  };
+}
+
+/** Wakes a paused sandbox for a request. Its time to live is that of the create request, at least the configured least. */
+export async function resumeForRequest(context: ServerContext, sandboxId: string): Promise<ResumeOutcome> {
+  const live = await findLive(context, sandboxId);
+  if (live === undefined || live.gone) return { kind: 'gone' };
+  const state = stateOf(live);
+  if (state === 'running') return { kind: 'running', route: routeOf(context, live)! };
+  if (state === 'killing') return { kind: 'gone' };
+  if (state !== 'paused') return { kind: 'transition' };
+  const team = await context.teams.get(live.row.team_id);
+  if (team === undefined) return { kind: 'gone' };
+  if (team.banned || team.blocked) return { kind: 'refused', message: 'The team is blocked' };
+  if (stateOf(live) !== 'paused' || live.gone) return { kind: 'transition' };
+  const timeoutSeconds = Math.min(
+    Math.max(live.row.timeout_seconds, context.config.minAutoResumeSeconds),
+    team.limits.maxTimeToLiveSeconds,
+  );
+  try {
+    await resumeHeld(context, live, { team, timeoutSeconds });
+  } catch (error) {
+    if (ApiError.is(error) && error.status === 429) return { kind: 'limited', message: error.message };
+    if (ApiError.is(error) && error.status === 404) return { kind: 'gone' };
+    context.log.error({ err: error, sandboxId }, 'a sandbox could not be resumed for a request');
+    throw error;
+  }
+  return { kind: 'running', route: routeOf(context, live)! };
+}
+
+/** Settles when the sandbox is in no transition, or the signal aborts. */
+export async function settled(context: ServerContext, sandboxId: string, signal: AbortSignal): Promise<void> {
+  const transition = context.sandboxes.get(sandboxId)?.transition;
+  if (transition === undefined || signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    signal.addEventListener('abort', done, { once: true });
+    transition.result.then(done, done);
+  });
+}

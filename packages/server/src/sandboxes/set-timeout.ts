@@ -1,0 +1,30 @@
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import type { Team } from '../teams/team.js';
+import { isoTime } from '../wire/time.js';
+import { lifecycleEvent } from './lifecycle-events.js';
+import { changeRow } from './rows.js';
+import { admit } from './transition.js';
+import { endFromNow } from './ttl.js';
+
+/** Sets the end of a running sandbox to `seconds` from now, within the plan. @throws {ApiError} 400, 404, 409 */
+export async function setSandboxTimeout(
+  context: ServerContext,
+  team: Team,
+  sandboxId: string,
+  seconds: number,
+): Promise<void> {
+  const { live } = await admit(context, team.id, sandboxId, 'update');
+  const now = context.now();
+  if (now - live.row.started_at >= team.limits.maxTimeToLiveSeconds * 1000) throw errors.maxLifeExceeded();
+  await changeRow(
+    context,
+    live,
+    (row) => ({ end_at: endFromNow(seconds, now, row.started_at, team.limits) }),
+    (tx, row) =>
+      context.events.emit(
+        tx,
+        lifecycleEvent('sandbox.lifecycle.updated', row, { set_timeout: isoTime(row.end_at) }),
+      ),
+  );
+}

@@ -1,0 +1,21 @@
+import type { ServerContext } from '../context.js';
+import { killHeld } from './kill.js';
+import type { LiveSandbox } from './live.js';
+
+/** Removes the sandbox when its instance ends by itself. */
+export function watchInstance(context: ServerContext, live: LiveSandbox): void {
+  const { instance } = live;
+  if (instance === undefined) return;
+  void instance.ended.then(async ({ reason }) => {
+    if (reason === 'destroyed' || live.instance !== instance || live.gone || context.signal.aborted) return;
+    context.log.warn({ sandboxId: live.row.id, reason }, 'the instance of a sandbox ended by itself');
+    await live.transition?.result.catch(() => {});
+    if (live.instance !== instance || live.gone || live.transition !== undefined) return;
+    await killHeld(context, live, 'unknown').catch((error: unknown) => {
+      context.log.error(
+        { err: error, sandboxId: live.row.id },
+        'a sandbox whose instance ended could not be removed',
+      );
+    });
+  });
+}

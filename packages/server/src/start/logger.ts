@@ -1,0 +1,29 @@
+import { pino } from 'pino';
+import type { LogLevel } from '../config/options.js';
+import type { Log } from '../context.js';
+
+/** The server's log: one JSON line per entry on stderr. Names that carry secrets are blanked wherever they stand. */
+export function createLogger(level: LogLevel): Log {
+  const secret = [
+    'authorization',
+    'apiKey',
+    'token',
+    'accessToken',
+    'value',
+    'signatureSecret',
+    'password',
+    'envVars',
+  ];
+  return pino(
+    {
+      level,
+      base: null,
+      redact: {
+        paths: [...secret, ...secret.map((name) => `*.${name}`), '*["x-api-key"]', '*["x-access-token"]'],
+        censor: '[redacted]',
+      },
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    },
+    pino.destination({ dest: 2, sync: true }),
+  ) as unknown as Log;
+}

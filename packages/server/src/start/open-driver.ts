@@ -1,0 +1,27 @@
+import path from 'node:path';
+import { daemonProgram } from '@svc/envd';
+import { type Driver, selectDriver } from '@svc/runtime';
+import type { ServerOptions } from '../config/options.js';
+import type { Log } from '../context.js';
+
+export interface OpenedDriver {
+  driver: Driver;
+  why: string;
+  /** False: the caller of `startServer` closes it. */
+  owned: boolean;
+}
+
+/** Opens the driver that was asked for; without a wish, the one that isolates. Never falls back to less. */
+export async function openDriver(options: ServerOptions, log: Log, now: () => number): Promise<OpenedDriver> {
+  const wish = options.driver;
+  if (typeof wish === 'object') return { driver: wish, why: 'It was given.', owned: false };
+  const { driver, why } = await selectDriver({
+    dataDir: path.join(options.dataDir, 'driver'),
+    daemon: daemonProgram,
+    now,
+    preferred: wish,
+    log: (level, message, fields) => log[level]({ ...fields }, message),
+    ...(options.ociRuntime === undefined ? {} : { linux: { ociRuntime: options.ociRuntime } }),
+  });
+  return { driver, why, owned: true };
+}

@@ -1,0 +1,148 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ServerContext } from '../context.js';
+import { DEFAULT_TAG } from '../names/template-reference.js';
+import { createApiKey } from '../teams/create-api-key.js';
+
+export interface Credentials {
+  teamId: string;
+  teamSlug: string;
+  apiKey: string;
+}
+
+const FILE = 'credentials.json';
+export const BASE_ALIAS = 'base';
+
+/** Sizes of the template that exists from the start. */
+export interface BaseTemplate {
+  cpuCount: number;
+  memoryMiB: number;
+  diskMiB: number;
+}
+
+/**
+ * Makes a default team with a key, kept in `credentials.json` (mode 0600) in the data directory, and the template
+ * `base`. Does nothing that was done before.
+ * @returns the credentials, and whether they are new.
+ */
+export async function seed(
+  context: ServerContext,
+  base: BaseTemplate,
+): Promise<{ credentials: Credentials | undefined; fresh: boolean }> {
+  const file = path.join(context.config.dataDir, FILE);
+  const stored = await readFile(file, 'utf8').then(
+    (text) => JSON.parse(text) as Credentials,
+    () => undefined,
+  );
+  const team = await ensureTeam(context);
+  await ensureBase(context, team.id, team.slug, base);
+  if (stored !== undefined && stored.teamId === team.id) return { credentials: stored, fresh: false };
+  const { key } = await createApiKey(context, team.id, 'default');
+  const credentials = { teamId: team.id, teamSlug: team.slug, apiKey: key };
+  await writeFile(file, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  return { credentials, fresh: true };
+}
+
+async function ensureTeam(context: ServerContext): Promise<{ id: string; slug: string }> {
+  const first = () =>
+    context.db.selectFrom('teams').select(['id', 'slug']).where('slug', '=', 'default').executeTakeFirst();
+  const existing = await first();
+  if (existing !== undefined) return existing;
+  await context.db
+    .insertInto('teams')
+    .values({
+      id: context.ids.uuid(),
+      slug: 'default',
+      name: 'Default',
+      limits: '{}',
+      flags: '{}',
+      banned: 0,
+      blocked: 0,
+      blocked_reason: null,
+      created_at: context.now(),
+    })
+    .onConflict((conflict) => conflict.column('slug').doNothing())
+    .execute();
+  return (await first())!;
+}
+
+/** The template `base`: the driver's own root, open to every team. */
+async function ensureBase(
+  context: ServerContext,
+  teamId: string,
+  slug: string,
+  base: BaseTemplate,
+): Promise<void> {
+  const existing = await context.db
+    .selectFrom('template_aliases')
+    .select('template_id')
+    .where('namespace', '=', '')
+    .where('alias', '=', BASE_ALIAS)
+    .executeTakeFirst();
+  if (existing !== undefined) return;
+  const now = context.now();
+  const templateId = context.ids.templateId();
+  const buildId = context.ids.uuid();
+  await context.db.transaction().execute(async (tx) => {
+    await tx
+      .insertInto('templates')
+      .values({
+        id: templateId,
+        team_id: teamId,
+        kind: 'template',
+        public: 1,
+        source_sandbox_id: null,
+        created_at: now,
+        updated_at: now,
+        last_spawned_at: null,
+        spawn_count: 0,
+        build_count: 1,
+      })
+      .execute();
+    await tx
+      .insertInto('template_aliases')
+      .values(
+        ['', slug].map((namespace) => ({
+          namespace,
+          alias: BASE_ALIAS,
+          template_id: templateId,
+          created_at: now,
+        })),
+      )
+      .execute();
+    await tx
+      .insertInto('template_builds')
+      .values({
+        id: buildId,
+        template_id: templateId,
+        team_id: teamId,
+        status: 'ready',
+        version: 1,
+        cpu_count: base.cpuCount,
+        memory_mb: base.memoryMiB,
+        disk_mb: base.diskMiB,
+        envd_version: context.config.envdVersion,
+        layers: '[]',
+        checkpoint_id: null,
+        checkpoint_memory: 0,
+        source_sandbox_id: null,
+        node_id: null,
+        env_vars: '{}',
+        sealed_env_vars: null,
+        default_user: null,
+        default_workdir: null,
+        start_command: null,
+        ready_command: null,
+        definition: null,
+        reason: null,
+        created_at: now,
+        updated_at: now,
+        finished_at: now,
+      })
+      .execute();
+    await tx
+      .insertInto('template_tags')
+      .values({ template_id: templateId, tag: DEFAULT_TAG, build_id: buildId, created_at: now })
+      .execute();
+  });
+}

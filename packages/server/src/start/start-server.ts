@@ -1,0 +1,220 @@
+import { envdVersion } from '@svc/envd';
+import { createApi } from '../api/app.js';
+import { handlers } from '../api/handlers/index.js';
+import { notYet } from '../api/not-yet.js';
+import { TeamStore } from '../auth/team-store.js';
+import type { ServerOptions } from '../config/options.js';
+import { resolveConfig } from '../config/resolve.js';
+import type { ServerContext } from '../context.js';
+import { createEventSink } from '../events/sink.js';
+import type { Gateway } from '../gateway/index.js';
+import { randomIds } from '../ids/ids.js';
+import { loadServerKey } from '../keys/key-file.js';
+import { createKeyRing } from '../keys/key-ring.js';
+import { RateLimiter } from '../limits/rate-limit.js';
+import { gatewayMetrics, processMetrics, startOperatorServer } from '../operator/index.js';
+import { sandboxMetrics, statusOf } from '../operator/status.js';
+import { recover } from '../recovery/recover.js';
+import { expireDue } from '../sandboxes/expiry.js';
+import { poolableSpec } from '../sandboxes/instance-spec.js';
+import { LiveSandboxes } from '../sandboxes/live.js';
+import { lockDirectory } from '../storage/directory-lock.js';
+import { openStorage } from '../storage/open.js';
+import { type CpuMemory, forgetOld, sampleAll } from '../telemetry/sampler.js';
+import { createVolumeStore } from '../volumes/directories.js';
+import { startWebhookWorker } from '../webhooks/delivery/worker.js';
+import { createGatewayServer } from './gateway.js';
+import { closeServer, listen } from './listen.js';
+import { createLogger } from './logger.js';
+import { loadNodeId } from './node-id.js';
+import { openDriver } from './open-driver.js';
+import { repeat } from './repeat.js';
+import { seed } from './seed.js';
+import type { Server, StopOptions } from './server.js';
+import { Unwind } from './unwind.js';
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Starts the whole service. Three phases: take hold of what is stored, make it agree with what runs, open the doors.
+ * A failure undoes what was done.
+ * @throws {DirectoryLockedError} while another server has the data directory.
+ * @throws {DriverError} `unsupported` when the host cannot run the driver.
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const log = createLogger(options.logLevel ?? 'info');
+  const unwind = new Unwind();
+  const undo = () =>
+    unwind.run((step, error) => log.error({ err: error, step }, 'a step of the stop failed'));
+  try {
+    return await start(options, log, unwind, undo);
+  } catch (error) {
+    await undo();
+    throw error;
+  }
+}
+
+async function start(
+  options: ServerOptions,
+  log: ServerContext['log'],
+  unwind: Unwind,
+  undo: () => Promise<void>,
+): Promise<Server> {
+  const now = options.now ?? Date.now;
+  const ids = options.ids ?? randomIds;
+  const host = options.host ?? '127.0.0.1';
+  const drainMs = options.drainMs ?? 10_000;
+
+  // 1. What is stored.
+  unwind.add('lock', await lockDirectory(options.dataDir));
+  const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));
+  const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));
+  const config = resolveConfig(options, { nodeId, envdVersion, apiUrl: '', sandboxUrl: '' });
+  const { db, dialect } = await openStorage(config.storage, config.dataDir, now);
+  unwind.add('storage', () => db.destroy());
+
+  const opened = await openDriver(options, log, now);
+  let destroySandboxes = options.destroySandboxesOnStop ?? false;
+  unwind.add('driver', async () => {
+    if (opened.owned) await opened.driver.close({ destroyInstances: destroySandboxes });
+  });
+
+  const stopping = new AbortController();
+  let draining = false;
+  let gateway: Gateway | undefined;
+  const context: ServerContext = {
+    config,
+    db,
+    dialect,
+    driver: opened.driver,
+    now,
+    ids,
+    keys,
+    log,
+    events: createEventSink(ids, now),
+    teams: new TeamStore({ db, now, defaults: config.teamLimits }),
+    rates: new RateLimiter(config.rateLimits, now),
+    processId: ids.uuid(),
+    sandboxes: new LiveSandboxes(),
+    volumes: createVolumeStore(config.dataDir),
+    sandboxClosed: (sandboxId) => void gateway?.close(sandboxId),
+    draining: () => draining,
+    signal: stopping.signal,
+  };
+  unwind.add('transitions', async () => {
+    stopping.abort(new Error('the server stops'));
+    await Promise.allSettled([...context.sandboxes.values()].map((live) => live.transition?.result));
+  });
+
+  // 2. What runs.
+  const base = {
+    cpuCount: options.base?.cpuCount ?? 2,
+    memoryMiB: options.base?.memoryMiB ?? 1_024,
+    diskMiB: options.base?.diskMiB ?? 10_240,
+  };
+  const { credentials, fresh } = await seed(context, base);
+  const recovery = await recover(context);
+  await context.volumes.emptyTrash();
+
+  // 3. The doors.
+  const gatewayServer = createGatewayServer(context, options);
+  gateway = gatewayServer.gateway;
+  config.sandboxUrl =
+    options.publicSandboxUrl ?? (await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002));
+  unwind.add('gateway', async () => {
+    void gatewayServer.gateway.close();
+    await closeServer(gatewayServer.server, 1_000);
+  });
+  const api = createApi({
+    context,
+    handlers,
+    notYet,
+    validateResponses: options.validateResponses ?? false,
+    draining: () => draining,
+  });
+  await api.ready();
+  const apiUrl = await listen(api.server, host, options.apiPort ?? 3_000);
+  config.apiUrl = options.publicApiUrl ?? apiUrl;
+  unwind.add('api', async () => {
+    await closeServer(api.server, drainMs);
+    await api.close();
+  });
+  const startedAtMs = now();
+  const operator =
+    options.operatorPort === false
+      ? undefined
+      : await startOperatorServer(
+          {
+            metrics: () => [
+              ...sandboxMetrics(context),
+              ...gatewayMetrics(gatewayServer.gateway.stats),
+              ...processMetrics(),
+            ],
+            status: () => statusOf(context, opened.why, startedAtMs),
+            onError: (error) => log.error({ err: error }, 'the operator port failed'),
+          },
+          { host, port: options.operatorPort ?? 3_003 },
+        );
+  if (operator !== undefined) unwind.add('operator', () => operator.close());
+
+  const tell = (what: string) => (error: unknown) =>
+    log.error({ err: error }, `${what} failed, will be tried again`);
+  const cpuMemory: CpuMemory = new Map();
+  if (options.expiryIntervalMs !== 0)
+    unwind.add(
+      'expiry',
+      repeat(options.expiryIntervalMs ?? 100, () => expireDue(context), tell('expiry')),
+    );
+  unwind.add(
+    'samples',
+    repeat(config.metrics.sampleMs, () => sampleAll(context, cpuMemory), tell('sampling')),
+  );
+  unwind.add(
+    'retention',
+    repeat(HOUR_MS, () => forgetOld(context), tell('retention')),
+  );
+  const webhooks = startWebhookWorker(context);
+  unwind.add('webhooks', () => webhooks.stop());
+
+  const poolSize = options.poolSize ?? (opened.driver.name === 'linux' ? 4 : 0);
+  if (poolSize > 0)
+    opened.driver.setPool([
+      {
+        spec: poolableSpec(
+          { cpu_count: base.cpuCount, memory_mb: base.memoryMiB, disk_mb: base.diskMiB },
+          [],
+        ),
+        size: poolSize,
+      },
+    ]);
+  log.info(
+    { driver: opened.driver.name, why: opened.why, adopted: recovery.adopted, removed: recovery.removed },
+    'the server is up',
+  );
+
+  let stopped: Promise<void> | undefined;
+  const stop = (how: StopOptions = {}): Promise<void> => {
+    stopped ??= (async () => {
+      draining = true;
+      destroySandboxes = how.destroySandboxes ?? destroySandboxes;
+      await undo();
+    })();
+    return stopped;
+  };
+  return {
+    apiUrl,
+    sandboxUrl: config.sandboxUrl,
+    operatorUrl: operator?.url,
+    domain: config.domain,
+    apiKey: credentials?.apiKey ?? '',
+    firstStart: fresh,
+    driver: opened.driver,
+    driverReason: opened.why,
+    recovery,
+    context,
+    expireDue: () => expireDue(context),
+    sampleNow: () => sampleAll(context, cpuMemory),
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  };
+}

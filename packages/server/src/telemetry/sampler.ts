@@ -1,0 +1,66 @@
+import type { Insertable } from 'kysely';
+import type { ServerContext } from '../context.js';
+import type { SandboxMetricsTable } from '../storage/schema.js';
+import { collectLogs } from './collect-logs.js';
+import { sampleOf } from './metrics.js';
+
+/** Readings before the last, for the CPU share. */
+export type CpuMemory = Map<string, { cpuUsageUs: number; at: number }>;
+
+/** Reads what every running sandbox uses, and takes over its logs. */
+export async function sampleAll(context: ServerContext, memory: CpuMemory): Promise<void> {
+  const samples: Insertable<SandboxMetricsTable>[] = [];
+  const running = [...context.sandboxes.values()].filter(
+    (live) => live.instance !== undefined && live.row.state === 'running' && live.transition === undefined,
+  );
+  const alive = new Set(running.map((live) => live.row.id));
+  for (const id of memory.keys()) if (!alive.has(id)) memory.delete(id);
+  for (let at = 0; at < running.length; at += 8)
+    await Promise.all(
+      running.slice(at, at + 8).map(async (live) => {
+        try {
+          const stats = await live.instance!.stats();
+          const now = context.now();
+          samples.push(sampleOf(live.row, now, stats, memory.get(live.row.id)));
+          memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
+          await collectLogs(context, live, { timeoutMs: 2_000 });
+        } catch (error) {
+          context.log.debug({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');
+        }
+      }),
+    );
+  for (let at = 0; at < samples.length; at += 50)
+    await context.db
+      .insertInto('sandbox_metrics')
+      .values(samples.slice(at, at + 50))
+      .onConflict((conflict) => conflict.columns(['sandbox_id', 'at']).doNothing())
+      .execute();
+}
+
+/** Removes logs, metrics, events and idempotency records that are too old. */
+export async function forgetOld(context: ServerContext): Promise<void> {
+  const now = context.now();
+  const { logs, metrics, events, idempotency } = context.config;
+  await context.db
+    .deleteFrom('sandbox_logs')
+    .where('at', '<', now - logs.retentionMs)
+    .execute();
+  await context.db
+    .deleteFrom('sandbox_metrics')
+    .where('at', '<', now - metrics.retentionMs)
+    .execute();
+  await context.db
+    .deleteFrom('log_cursors')
+    .where('updated_at', '<', now - logs.retentionMs)
+    .where('sandbox_id', 'not in', (build) => build.selectFrom('sandboxes').select('id'))
+    .execute();
+  await context.db
+    .deleteFrom('events')
+    .where('at', '<', now - events.retentionMs)
+    .where('dispatched', '=', 1)
+    .execute();
+  await context.db
+    .deleteFrom('idempotency')
+    .where('created_at', '<', now - idempotency.retentionMs)
+    .execute();
+}
