@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { describe, expect, it } from 'vitest';
+
+const folder = fileURLToPath(new URL('..', import.meta.url));
+
+/** What each example must have printed. */
+const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boolean }[] = [
+  { name: 'quickstart', prints: ['wrote report.json', '"rows": 12', 'Done in'] },
+  { name: 'agent-tools', prints: ['NameError', 'The sum of 1 to 10 is 55.'] },
+  { name: 'code-interpreter', prints: ['x is 42', 'ZeroDivisionError', 'still here: 42'] },
+  {
+    name: 'parallel-forks',
+    prints: [
+      '111 squared is 12321',
+      '222 squared is 49284',
+      '333 squared is 110889',
+      '444 squared is 197136',
+    ],
+    needsMemory: true,
+  },
+  { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
+  { name: 'template-ready', prints: ['built: ready', '200 hello from the build'] },
+  {
+    name: 'webhook-receiver',
+    prints: ['verified: sandbox.lifecycle.created', 'verified: sandbox.lifecycle.killed'],
+  },
+];
+
+const findings = await checkHost({});
+const linux = linuxDriverCanRun(findings);
+if (!linux) console.warn('linux driver: skipped, this host cannot run it (svc server doctor says why)');
+
+function run(driver: string, name: string): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ['with-server.mjs', '--driver', driver, `${name}.mjs`], {
+    cwd: folder,
+  });
+  let output = '';
+  child.stdout.on('data', (data) => {
+    output += data;
+  });
+  child.stderr.on('data', (data) => {
+    output += data;
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
+}
+
+describe.each(linux ? ['process', 'linux'] : ['process'])('examples on the %s driver', (driver) => {
+  it.for(EXAMPLES)('$name prints what it promises', async ({ name, prints, needsMemory }, context) => {
+    if (needsMemory === true && driver === 'process') context.skip('the process driver cannot fork memory');
+    if (
+      needsMemory === true &&
+      findings.some((finding) => finding.neededFor === 'memorySnapshot' && !finding.ok)
+    )
+      context.skip('this host has no CRIU that can store memory');
+    const { code, output } = await run(driver, name);
+    for (const text of prints) expect(output).toMatch(text);
+    expect(code, output).toBe(0);
+  });
+});
