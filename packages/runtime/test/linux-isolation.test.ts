@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { DaemonClient } from '../src/testing/daemon-client.js';
+import { Workbench } from '../src/testing/workbench.js';
+import { envdBundle } from './envd-bundle.js';
+import { linuxSkipReason } from './linux-host.js';
+
+const skip = linuxSkipReason();
+const LIMITS = { cpuCount: 1, memoryMiB: 256, diskMiB: 200, pids: 128 };
+
+describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
+  const bench = new Workbench(({ dataDir }) =>
+    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 }),
+  );
+  beforeAll(() => bench.open());
+  afterEach(() => bench.sweep());
+  afterAll(async () => {
+    await bench.close();
+    await bench.remove();
+  });
+
+  it('hides the files of the host', async () => {
+    const secret = await mkdtemp(join(tmpdir(), 'host-secret-'));
+    try {
+      await writeFile(join(secret, 'marker-of-the-host'), 'x');
+      const { client } = await bench.create();
+      const found = await client.run(
+        'find / -xdev -name "marker-of-the-host*" 2>/dev/null; ls -A /root /home',
+        'root',
+      );
+      expect(found.stdout).not.toContain('marker');
+      expect((await client.run(`ls ${secret} ${bench.dataDir} ${process.cwd()}`, 'root')).exitCode).not.toBe(
+        0,
+      );
+      const users = await client.output('cut -d: -f1 /etc/passwd');
+      expect(users.split('\n')).toContain('user');
+      expect((await client.run('cat /etc/shadow', 'root')).stdout).not.toMatch(/\$[a-z0-9]+\$/);
+      expect((await client.run('ls -A /usr/local/bin', 'root')).stdout).toBe('');
+      expect(
+        (await client.run('cat /proc/1/environ | tr "\\0" "\\n"', 'root')).stdout.split('\n').sort().join(),
+      ).toMatch(/^,HOME=\/root,PATH=/);
+    } finally {
+      await rm(secret, { recursive: true, force: true });
+    }
+  });
+
+  it('hides the processes of the host and of other instances', async () => {
+    const one = await bench.create();
+    const two = await bench.create();
+    await two.client.start('exec -a neighbour sleep 1000 2>/dev/null || exec sleep 1000.25');
+    const { stdout } = await one.client.run(
+      'for f in /proc/[0-9]*/cmdline; do tr "\\0" " " < $f; echo; done',
+      'root',
+    );
+    expect(stdout).not.toMatch(/vitest|sleep 1000|neighbour|systemd/);
+    expect(stdout.trim().split('\n').length).toBeLessThan(12);
+    expect((await one.client.run(`kill -0 ${process.pid}`, 'root')).exitCode).not.toBe(0);
+  });
+
+  it("hides the host's sockets, abstract ones too", async () => {
+    const name = `host-socket-${process.pid}`;
+    const server: Server = createServer().listen({ path: `\0${name}` });
+    await once(server, 'listening');
+    try {
+      const { client } = await bench.create();
+      expect((await client.run('cat /proc/net/unix', 'root')).stdout).not.toContain(name);
+      const connect = `perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); print connect(S, pack_sockaddr_un("\\0${name}")) ? "yes" : "no"'`;
+      expect(await client.output(connect)).toBe('no');
+    } finally {
+      server.close();
+    }
+  });
+
+  it('gives root inside no power over the host', async () => {
+    const { client } = await bench.create();
+    const refused = [
+      'mount -t tmpfs none /mnt',
+      'mount -o remount,rw /dev',
+      'umount /usr',
+      'chmod 600 /dev/null',
+      'chmod 777 /.sbx',
+      'touch /.sbx/x',
+      'mknod /tmp/disk b 254 0',
+      'hostname changed',
+      'echo 1 > /proc/sys/kernel/panic',
+      'echo b > /proc/sysrq-trigger',
+      'echo 1 > /proc/1/oom_score_adj && echo -1000 > /proc/1/oom_score_adj',
+      'ip link set eth0 down',
+      'ip addr add 10.0.0.9/8 dev eth0',
+      'dmesg',
+      'date -s 2001-01-01',
+      'unshare -m true',
+      'unshare -Ur true',
+      'chroot /proc/1/root/../../.. ls /work /var/lib/svc',
+      'ls /sys/fs/cgroup/*',
+      'cat /proc/kcore | head -c 1 | grep .',
+    ];
+    for (const script of refused) {
+      expect((await client.run(script, 'root')).exitCode, script).not.toBe(0);
+    }
+    expect(((await stat('/dev/null')).mode & 0o777).toString(8)).toBe('666');
+    expect(
+      await client.output('grep -E "^(CapBnd|NoNewPrivs|Seccomp):" /proc/self/status | tr -d "\\t"'),
+    ).toMatch(/NoNewPrivs:1[\s\S]*Seccomp:2/);
+  });
+
+  it('has no setuid way from user to root', async () => {
+    const { client } = await bench.create();
+    await client.run('cp /bin/dash /tmp/rootsh && chown root /tmp/rootsh && chmod 4755 /tmp/rootsh', 'root');
+    expect(await client.output('/tmp/rootsh -p -c "id -u"')).toBe('1000');
+    expect((await client.run('su -c id; sudo -n id')).stdout).not.toContain('uid=0');
+  });
+
+  it.each([
+    ['a fork bomb', 'perl -e "while (1) { fork }" & sleep 3; kill -9 -1'],
+    ['a memory bomb', 'perl -e \'my @a; while (1) { push @a, "x" x 10_000_000 }\''],
+    ['a full disk', 'cat /dev/zero > /home/user/fill'],
+    ['a full /dev/shm', 'cat /dev/zero > /dev/shm/fill'],
+  ])('contains %s, while others and the driver go on', async (_, script) => {
+    const { instance } = await bench.create({ limits: LIMITS });
+    const neighbour = await bench.create();
+    const attack = new DaemonClient(instance).run(script).catch(() => undefined);
+    for (let round = 0; round < 5; round += 1) {
+      expect(await neighbour.client.output('echo alive')).toBe('alive');
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    const late = await bench.create();
+    expect(await late.client.output('echo alive')).toBe('alive');
+    await instance.destroy();
+    await attack;
+  });
+
+  it('reaches the outside world through the host, and with egress none it does not', async (context) => {
+    const world = await outsideWorld();
+    if (world === undefined) return context.skip('no second network namespace can be made');
+    try {
+      const open = await bench.create({ network: { egress: 'internet' } });
+      const shut = await bench.create({ network: { egress: 'none' } });
+      const reach = `perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(PeerAddr => "${world.address}", PeerPort => ${world.port}, Timeout => 5) or do { print "no"; exit }; print scalar <$s>'`;
+      expect(await open.client.output(reach)).toBe('hello from outside');
+      expect(await shut.client.output(reach)).toBe('no');
+      // Nobody outside gets in.
+      expect(world.reaches(await open.client.output("hostname -I | cut -d' ' -f1"), 49983)).toBe(false);
+    } finally {
+      world.close();
+    }
+  });
+});
+
+interface World {
+  address: string;
+  port: number;
+  reaches(address: string, port: number): boolean;
+  close(): void;
+}
+
+/** A network namespace that plays the internet: a public address behind a cable of its own to the host. */
+async function outsideWorld(): Promise<World | undefined> {
+  const holder: ChildProcess = spawn('unshare', ['-n', 'sh', '-c', 'echo; exec sleep 600'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  await once(holder.stdout!, 'data');
+  const link = `world${process.pid % 100_000}`;
+  const net = `--net=/proc/${holder.pid}/ns/net`;
+  const made = spawnSync(
+    'sh',
+    [
+      '-ec',
+      `ip link add ${link} type veth peer name eth0 netns ${holder.pid}
+ip addr add 203.0.115.1/30 dev ${link}; ip link set ${link} up
+echo 1 > /proc/sys/net/ipv4/conf/${link}/forwarding
+nsenter ${net} sh -ec 'ip addr add 203.0.115.2/30 dev eth0; ip link set eth0 up; ip link set lo up; ip route add default via 203.0.115.1'`,
+    ],
+    { env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' } },
+  );
+  if (made.status !== 0) {
+    holder.kill();
+    return undefined;
+  }
+  const listener = spawn(
+    'nsenter',
+    [
+      net,
+      'perl',
+      '-MIO::Socket::INET',
+      '-e',
+      '$| = 1; my $l = IO::Socket::INET->new(LocalAddr => "203.0.115.2", Listen => 5) or die; print $l->sockport, "\n"; while (my $c = $l->accept) { print $c "hello from outside\n"; close $c }',
+    ],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  const [data] = (await once(listener.stdout, 'data')) as [Buffer];
+  return {
+    address: '203.0.115.2',
+    port: Number(data.toString().trim()),
+    reaches(address, port) {
+      const probe = `exit(IO::Socket::INET->new(PeerAddr => "${address}", PeerPort => ${port}, Timeout => 2) ? 0 : 1)`;
+      return spawnSync('nsenter', [net, 'perl', '-MIO::Socket::INET', '-e', probe]).status === 0;
+    },
+    close() {
+      listener.kill('SIGKILL');
+      holder.kill('SIGKILL');
+      spawnSync('ip', ['link', 'del', link], { env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' } });
+    },
+  };
+}
