@@ -2,28 +2,30 @@
 # Gets what isolated sandboxes need onto a Debian host: packages, and a private CRIU for memory snapshots.
 # Says what it is about to install, installs only what is missing, and may be run again at any time. Needs root.
 #
-# usage: scripts/prepare-host.sh [--linux] [--criu] [--tests] [--all] [--check]
+# usage: scripts/prepare-host.sh [--linux] [--criu] [--examples] [--tests] [--all] [--check]
 #   --linux   packages of the linux driver (default, with --criu)
 #   --criu    private CRIU in $SVC_CRIU_DIR (default /var/lib/svc/criu); host packages stay as they are
+#   --examples what the examples run in their sandboxes (python3)
 #   --tests   what only the test suites use
 #   --all     everything above
 #   --check   only say what is missing; exit code 1 when something is
 set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
-linux= criu= tests= check=
+linux= criu= examples= tests= check=
 [ $# -gt 0 ] || { linux=1 criu=1; }
 for flag in "$@"; do
   case $flag in
     --linux) linux=1 ;;
     --criu) criu=1 ;;
+    --examples) examples=1 ;;
     --tests) tests=1 ;;
-    --all) linux=1 criu=1 tests=1 ;;
+    --all) linux=1 criu=1 examples=1 tests=1 ;;
     --check) check=1 ;;
     *) echo "prepare-host: unknown option $flag" >&2; exit 2 ;;
   esac
 done
-[ -n "$linux$criu$tests" ] || { linux=1 criu=1; }
+[ -n "$linux$criu$examples$tests" ] || { linux=1 criu=1; }
 PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
 
 packages=
@@ -48,9 +50,11 @@ fi
 if [ -n "$criu" ]; then
   need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
 fi
+if [ -n "$examples" ]; then
+  need python3 /usr/bin/python3
+fi
 if [ -n "$tests" ]; then
   need crun crun
-  need python3 /usr/bin/python3
   need curl curl
   need git git
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi
