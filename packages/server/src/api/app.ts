@@ -1,4 +1,4 @@
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
@@ -38,7 +38,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 
   const app = fastify({
     loggerInstance: context.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: context.config.bodyLimitBytes,
     keepAliveTimeout: 620_000,

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Server, type ServerOptions, startServer } from '../../src/index.js';
-import { dropSchema, testStorage } from './storage.js';
+import { dropSchema, testStorage } from './server-storage.js';
 
 export interface TestServer extends AsyncDisposable {
   server: Server;

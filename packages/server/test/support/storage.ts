@@ -1,19 +1,44 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import pg from 'pg';
-import type { StorageOptions } from '../../src/index.js';
+import { openStorage, type Storage, type StorageOptions } from '../../src/storage/open.js';
 
-/** SQLite in the data directory, or a PostgreSQL schema of its own when `SVC_TEST_POSTGRES_URL` is set. */
-export async function testStorage(): Promise<{ storage: StorageOptions; schema: string | undefined }> {
-  const url = process.env.SVC_TEST_POSTGRES_URL;
-  if (url === undefined || url === '') return { storage: { kind: 'sqlite' }, schema: undefined };
-  const schema = `test_${randomBytes(8).toString('hex')}`;
-  return { storage: { kind: 'postgres', url, schema, poolSize: 4 }, schema };
+export type Dialect = 'sqlite' | 'postgres';
+
+/** PostgreSQL runs where SVC_TEST_POSTGRES_URL names one; the gate starts one. */
+export const postgresUrl = process.env.SVC_TEST_POSTGRES_URL;
+
+export const dialects: Dialect[] = postgresUrl === undefined ? ['sqlite'] : ['sqlite', 'postgres'];
+if (postgresUrl === undefined)
+  console.warn('PostgreSQL: skipped, SVC_TEST_POSTGRES_URL is not set (scripts/postgres.sh start)');
+
+export interface TestStorage {
+  options: StorageOptions;
+  dataDir: string;
+  open(now?: () => number): Promise<Storage>;
+  /** Removes the data directory and the schema. */
+  remove(): Promise<void>;
 }
 
-export async function dropSchema(schema: string | undefined): Promise<void> {
-  if (schema === undefined) return;
-  const client = new pg.Client({ connectionString: process.env.SVC_TEST_POSTGRES_URL });
-  await client.connect();
-  await client.query(`drop schema if exists ${schema} cascade`);
-  await client.end();
+/** A store of its own: a temporary directory, or a schema in PostgreSQL. */
+export async function createTestStorage(dialect: Dialect): Promise<TestStorage> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-storage-'));
+  const schema = `test_${randomBytes(6).toString('hex')}`;
+  const options: StorageOptions =
+    dialect === 'sqlite' ? { kind: 'sqlite' } : { kind: 'postgres', url: postgresUrl!, schema, poolSize: 8 };
+  return {
+    options,
+    dataDir,
+    open: (now = Date.now) => openStorage(options, dataDir, now),
+    async remove() {
+      await rm(dataDir, { recursive: true, force: true });
+      if (dialect === 'sqlite') return;
+      const client = new pg.Client({ connectionString: postgresUrl });
+      await client.connect();
+      await client.query(`drop schema if exists ${schema} cascade`);
+      await client.end();
+    },
+  };
 }

@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { loadConfig } from './config/load.js';
+import type { ServerOptions } from './config/options.js';
+import { startServer } from './start/start-server.js';
+
+const HELP = `Usage: svc-server [options]
+
+  --config FILE         YAML or JSON file of options (SVC_CONFIG)
+  --data-dir DIR        directory of the server (SVC_DATA_DIR)
+  --host HOST           address to listen on (SVC_HOST), default 127.0.0.1
+  --api-port PORT       platform API (SVC_API_PORT), default 3000
+  --sandbox-port PORT   gateway (SVC_SANDBOX_PORT), default 3002
+  --operator-port PORT  /metrics and /status, or "off" (SVC_OPERATOR_PORT), default 3003
+  --domain DOMAIN       host names of sandboxes (SVC_SERVER_DOMAIN)
+  --driver NAME         linux or process; process gives NO ISOLATION (SVC_DRIVER)
+  --postgres-url URL    PostgreSQL instead of SQLite (SVC_POSTGRES_URL)
+  --log-level LEVEL     silent, error, warn, info, debug (SVC_LOG_LEVEL)
+  --help
+
+Flags win over the environment, the environment over the file.
+`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      config: { type: 'string' },
+      'data-dir': { type: 'string' },
+      host: { type: 'string' },
+      'api-port': { type: 'string' },
+      'sandbox-port': { type: 'string' },
+      'operator-port': { type: 'string' },
+      domain: { type: 'string' },
+      driver: { type: 'string' },
+      'postgres-url': { type: 'string' },
+      'log-level': { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return;
+  }
+  // Flags are read by the rules of the variables of the same meaning, so both accept the same values.
+  const asEnv = await loadConfig({
+    ...(values.config === undefined ? {} : { file: values.config }),
+    env: {
+      ...process.env,
+      ...flagged('SVC_DATA_DIR', values['data-dir']),
+      ...flagged('SVC_HOST', values.host),
+      ...flagged('SVC_API_PORT', values['api-port']),
+      ...flagged('SVC_SANDBOX_PORT', values['sandbox-port']),
+      ...flagged('SVC_OPERATOR_PORT', values['operator-port']),
+      ...flagged('SVC_SERVER_DOMAIN', values.domain),
+      ...flagged('SVC_DRIVER', values.driver),
+      ...flagged('SVC_POSTGRES_URL', values['postgres-url']),
+      ...flagged('SVC_LOG_LEVEL', values['log-level']),
+    },
+  });
+  await serve(asEnv);
+}
+
+function flagged(name: string, value: string | undefined): Record<string, string> {
+  return value === undefined ? {} : { [name]: value };
+}
+
+async function serve(options: ServerOptions): Promise<void> {
+  const server = await startServer(options);
+  const lines = [
+    `platform API  ${server.apiUrl}`,
+    `sandboxes     ${server.sandboxUrl}`,
+    ...(server.operatorUrl === undefined ? [] : [`operator      ${server.operatorUrl}`]),
+    `driver        ${server.driver.summary}`,
+    ...(server.firstStart
+      ? [`API key       ${server.apiKey} (shown once; also in credentials.json of the data directory)`]
+      : []),
+  ];
+  process.stdout.write(`${lines.join('\n')}\nready\n`);
+  let stopping = false;
+  const stop = () => {
+    // A second signal does not wait.
+    if (stopping) process.exit(130);
+    stopping = true;
+    void server.stop().then(() => process.exit(0));
+  };
+  process.once('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

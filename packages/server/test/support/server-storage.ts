@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import type { StorageOptions } from '../../src/index.js';
+
+/** SQLite in the data directory, or a PostgreSQL schema of its own when `SVC_TEST_POSTGRES_URL` is set. */
+export async function testStorage(): Promise<{ storage: StorageOptions; schema: string | undefined }> {
+  const url = process.env.SVC_TEST_POSTGRES_URL;
+  if (url === undefined || url === '') return { storage: { kind: 'sqlite' }, schema: undefined };
+  const schema = `test_${randomBytes(8).toString('hex')}`;
+  return { storage: { kind: 'postgres', url, schema, poolSize: 4 }, schema };
+}
+
+export async function dropSchema(schema: string | undefined): Promise<void> {
+  if (schema === undefined) return;
+  const client = new pg.Client({ connectionString: process.env.SVC_TEST_POSTGRES_URL });
+  await client.connect();
+  await client.query(`drop schema if exists ${schema} cascade`);
+  await client.end();
+}
