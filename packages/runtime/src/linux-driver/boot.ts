@@ -68,8 +68,16 @@ function eagerDial(address: string): Dial {
   let patienceMs = 25;
   return async (signal) => {
     const limit = AbortSignal.timeout(patienceMs);
-    patienceMs = Math.min(patienceMs * 2, 1_000);
-    return dialTcp(address, DAEMON_PORT, signal === undefined ? limit : AbortSignal.any([signal, limit]));
+    try {
+      return await dialTcp(
+        address,
+        DAEMON_PORT,
+        signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      );
+    } catch (error) {
+      if (limit.aborted) patienceMs = Math.min(patienceMs * 2, 200);
+      throw error;
+    }
   };
 }
 

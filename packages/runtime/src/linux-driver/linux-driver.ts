@@ -4,12 +4,13 @@ import type { CreateOptions, Driver, Layers, PoolRequest, RestoreOptions } from 
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import { type DataDirLock, lockDataDir } from '../shared/data-dir-lock.js';
+import { dialTcp } from '../shared/dial.js';
 import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
-import { boot, type Origin, setHostname } from './boot.js';
+import { boot, DAEMON_PORT, type Origin, setHostname } from './boot.js';
 import { readCheckpoint } from './checkpoint.js';
 import { disposeInstance } from './dispose.js';
 import { Host } from './host.js';
@@ -17,9 +18,10 @@ import { linuxLayers } from './layers.js';
 import { LinuxInstance } from './linux-instance.js';
 import type { LinuxDriverOptions } from './options.js';
 import { probeTools, type Tools } from './probe.js';
-import { reapLeftovers } from './reap.js';
+import { endOrphanedScripts, reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
 import { run } from './run.js';
+import { warmUp } from './warm-up.js';
 
 /** More starts at once only make each slower. */
 const STARTS_AT_ONCE = 4;
@@ -35,6 +37,7 @@ export async function createLinuxDriver(options: LinuxDriverOptions): Promise<Dr
   const lock = await lockDataDir(options.dataDir);
   try {
     const host = new Host(options, tools);
+    endOrphanedScripts(host.paths);
     await host.up();
     return new LinuxDriver(host, tools, lock);
   } catch (error) {
@@ -157,7 +160,7 @@ class LinuxDriver implements Driver {
       removed.push(`checkpoint ${id}`);
     }
     const busy = new Set([...this.#instances.keys(), ...this.#host.records.all().map((entry) => entry.name)]);
-    removed.push(...(await reapLeftovers(this.#host, busy)));
+    removed.push(...(await reapLeftovers(this.#host, busy, await this.#agentsInUse())));
     return removed;
   }
 
@@ -296,7 +299,11 @@ class LinuxDriver implements Driver {
         signal?.throwIfAborted();
         return boot(host, holder, entry, id ?? entry.name, origin, signal);
       });
-      if (id === undefined) await host.cgroups.freeze(entry.name);
+      if (id === undefined) {
+        const address = host.network.addressOf(slot);
+        await warmUp((each) => dialTcp(address, DAEMON_PORT, each)).catch(() => undefined);
+        await host.cgroups.freeze(entry.name);
+      }
       entry.state = id === undefined ? 'pooled' : 'live';
       host.records.write(entry);
       return instance;
@@ -334,6 +341,15 @@ class LinuxDriver implements Driver {
       .catch((error: unknown) => this.#host.log('warn', 'clean-up failed', { error: String(error) }))
       .finally(() => this.#background.delete(guarded));
     this.#background.add(guarded);
+  }
+
+  async #agentsInUse(): Promise<Set<string>> {
+    const holder = await this.#host.up();
+    const stored = this.#host.store
+      .list(holder, 'c')
+      .map((id) => readCheckpoint(this.#host, holder, id)?.agent);
+    const live = this.#host.records.all().map((entry) => entry.agent);
+    return new Set([...live, ...stored, this.#host.agent?.name].filter((name) => name !== undefined));
   }
 
   async #layerInUse(id: string): Promise<boolean> {

@@ -1,9 +1,16 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readProcStat } from '../shared/process-identity.js';
 import { disposeInstance } from './dispose.js';
 import type { Host } from './host.js';
+import type { Paths } from './paths.js';
+import { quote } from './run.js';
 
 /** Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed. */
-export async function reapLeftovers(host: Host, known: ReadonlySet<string>): Promise<string[]> {
+export async function reapLeftovers(
+  host: Host,
+  known: ReadonlySet<string>,
+  agentsInUse: ReadonlySet<string>,
+): Promise<string[]> {
   const holder = await host.up();
   const names = new Set([
     ...host.cgroups.names(),
@@ -33,5 +40,28 @@ export async function reapLeftovers(host: Host, known: ReadonlySet<string>): Pro
       removed.push(`draft ${folder}/${name.slice(1)}`);
     }
   }
+  for (const name of host.store.list(holder, 'agents')) {
+    if (agentsInUse.has(name)) continue;
+    await host.inStore(holder, `rm -rf --one-file-system agents/${name}`, 'create_failed', 120_000);
+    removed.push(`agent ${name}`);
+  }
   return removed;
+}
+
+/**
+ * Ends scripts that a killed server left running on its data directory; they would go on making things. Only the
+ * driver's own scripts name the store on their command line: programs in instances never do.
+ */
+export function endOrphanedScripts(paths: Paths): void {
+  for (const pid of readdirSync('/proc')) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      if (/^(nsenter|sh|timeout)\0/.test(command) && command.includes(`cd ${quote(paths.store)} ||`)) {
+        process.kill(-readProcStat(Number(pid))!.pgid, 'SIGKILL');
+      }
+    } catch {
+      // Gone meanwhile.
+    }
+  }
 }
