@@ -102,3 +102,29 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     }
   });
 }
+
+/** Whether a promise settles within a time, ms. Its rejection counts as settling and is not thrown. */
+export async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, limitMs, false);
+  });
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  try {
+    return await Promise.race([settled, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Calls back when a signal fires, at once when it has. Returns what stops listening. */
+export function onAbort(signal: AbortSignal | undefined, listener: (reason: unknown) => void): () => void {
+  if (!signal) return () => {};
+  const fire = () => listener(signal.reason);
+  if (signal.aborted) fire();
+  else signal.addEventListener('abort', fire, { once: true });
+  return () => signal.removeEventListener('abort', fire);
+}

@@ -21,4 +21,6 @@ export interface CallContext {
   /** Whether making the call twice is the same as making it once. Default: by method and `Idempotency-Key`. */
   idempotent?: boolean | undefined;
   options?: RequestOptions | undefined;
+  /** Told the number of each attempt, from 1, before it is made. */
+  onAttempt?: ((attempt: number) => void) | undefined;
 }

@@ -121,6 +121,7 @@ export class Pipeline {
     const retries = context.options?.maxRetries ?? maxRetries;
     for (let attempt = 1; ; attempt++) {
       run.attempts++;
+      context.onAttempt?.(attempt);
       // A body can be sent once, and middleware may change what it gets: what may be sent again is sent as a copy.
       const copied = attempt <= retries && (original.body !== null || middleware.length > 0);
       const request = copied ? original.clone() : original;

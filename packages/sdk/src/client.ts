@@ -1,0 +1,68 @@
+import { createPlatformClient, type PlatformClient } from '@svc/platform';
+import { runtime } from '#runtime';
+import type { ClientOptions } from './config/options.js';
+import { resolveConfig } from './config/resolve-config.js';
+import type { ClientCore } from './core/client-core.js';
+import { createLogger } from './core/logger.js';
+import type { RequestOptions } from './core/pipeline/call-context.js';
+import { Pipeline } from './core/pipeline/pipeline.js';
+import { PlatformCaller } from './core/platform-call.js';
+import { Sandboxes } from './sandbox/sandboxes.js';
+import { getTeam } from './team/get-team.js';
+import type { Team } from './team/team.js';
+
+/**
+ * The entrance to the service. Settings come from the options, then from the environment (`SVC_API_KEY`,
+ * `SVC_API_URL`, `SVC_SANDBOX_URL`, `SVC_DOMAIN`, `SVC_DEBUG`, `SVC_LOG`), then from the defaults. Nothing is sent
+ * before the first call, and nothing keeps the process alive after the last.
+ */
+export class Client {
+  /** Create, find and end sandboxes. */
+  readonly sandboxes: Sandboxes;
+  readonly #core: ClientCore;
+  readonly #platform: PlatformClient;
+
+  /** @throws InvalidRequestError for settings that make no sense, such as an address that is no URL */
+  constructor(options: ClientOptions = {}) {
+    const { kind, userAgent } = runtime;
+    const config = resolveConfig(options, { kind, userAgent, environment: runtime.environment() });
+    const logger = createLogger(config.logger, config.logLevel);
+    const pipeline = new Pipeline({ ...config, logger });
+    const { apiKey, apiUrl } = config;
+    this.#platform = createPlatformClient({
+      baseUrl: apiUrl,
+      apiKey,
+      fetch: pipeline.fetchFor({ service: 'platform' }),
+    });
+    const platform = new PlatformCaller({ pipeline, client: this.#platform, apiKey });
+    this.#core = { config, logger, pipeline, platform, streams: new Set() };
+    this.sandboxes = new Sandboxes(this.#core);
+  }
+
+  /**
+   * The generated client of the platform API. Its requests pass through this client's pipeline (retries, time limits,
+   * logging); failed answers are returned, not thrown.
+   */
+  get platform(): PlatformClient {
+    return this.#platform;
+  }
+
+  /**
+   * Reads the team that the API key belongs to, with its limits.
+   * @throws AuthenticationError
+   * @wire getTeam
+   */
+  team(options: RequestOptions = {}): Promise<Team> {
+    return getTeam(this.#core, options);
+  }
+
+  /** Ends every open stream of this client: commands, terminals, watches. What runs in sandboxes goes on. */
+  close(): void {
+    for (const end of [...this.#core.streams]) end();
+  }
+
+  /** As `close`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}

@@ -1,0 +1,164 @@
+import { raceAbort } from '../core/deadline.js';
+import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { CommandExitError } from '../core/errors/command-errors.js';
+import { CommandTimeoutError } from '../core/errors/connection-errors.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { ProcessTimeUp } from '../process/process-events.js';
+import type { ProcessHandle } from '../process/process-handle.js';
+import { ProcessInput } from '../process/process-input.js';
+import { type SignalName, sendSignal } from '../process/signals.js';
+import { eventsOf, resultOf, streamOf, textOf } from './command-output.js';
+import type { CommandEvent, CommandResult } from './options.js';
+
+/** @internal What a command is made of. */
+export interface CommandParts {
+  handle: ProcessHandle;
+  /** The command line, for messages. */
+  line: string;
+  timeoutMs: number;
+  /** Whether the process was started here, so that its time limit killed it. */
+  owned: boolean;
+  /** False when the program certainly has no stdin. */
+  hasStdin: boolean;
+  /** What has to happen after the last output. */
+  flush?: (() => Promise<void>) | undefined;
+}
+
+/**
+ * A command that runs. Read its output as events (`for await (const event of command)`), as the streams `stdout` and
+ * `stderr`, or through callbacks; wait for its end with `wait()`. `await using` kills it at the end of the block.
+ *
+ * A reader that is slow slows the program down. One that stops reading does not keep `wait()` from settling.
+ */
+export class Command implements AsyncIterable<CommandEvent> {
+  /** Process id inside the sandbox. */
+  readonly pid: number;
+  readonly #parts: CommandParts;
+  readonly #input: ProcessInput;
+  #stdout: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #stderr: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #stdin: WritableStream<Uint8Array | string> | undefined;
+
+  /** @internal Commands come from `commands.start` and `commands.connect`. */
+  constructor(parts: CommandParts) {
+    const { handle } = parts;
+    this.#parts = parts;
+    this.pid = handle.pid;
+    this.#input = new ProcessInput(handle.connection, handle.pid, 'stdin');
+    handle.ended.finally(() => this.#input.stop()).catch(() => {});
+  }
+
+  /** How often the connection broke and was made again. Above 0, output may be missing. */
+  get reattached(): number {
+    return this.#parts.handle.reattached;
+  }
+
+  /** Standard output as bytes: what is kept of it, then what follows. One reader. */
+  get stdout(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    this.#stdout ??= streamOf(this.#parts.handle.output, 'stdout');
+    return this.#stdout;
+  }
+
+  /** Standard error as bytes: what is kept of it, then what follows. One reader. */
+  get stderr(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    this.#stderr ??= streamOf(this.#parts.handle.output, 'stderr');
+    return this.#stderr;
+  }
+
+  /**
+   * Standard input. Writes keep their order and wait until the connection has taken them; closing it closes the
+   * program's stdin.
+   * @throws InvalidRequestError when the command was started without `stdin: true`
+   * @wire process.Process/StreamInput, process.Process/CloseStdin
+   */
+  get stdin(): WritableStream<Uint8Array | string> {
+    if (!this.#parts.hasStdin) {
+      throw new InvalidRequestError('The command has no standard input: start it with { stdin: true }.');
+    }
+    this.#stdin ??= new WritableStream({
+      write: (chunk) => this.#input.write(chunk),
+      close: () => this.#input.finish(),
+      abort: (reason) => this.#input.stop(reason),
+    });
+    return this.#stdin;
+  }
+
+  /** The command's events from the oldest that is kept. Each iteration reads for itself; leaving it stops nothing. */
+  [Symbol.asyncIterator](): AsyncGenerator<CommandEvent, void, undefined> {
+    return eventsOf(this.#parts.handle.output);
+  }
+
+  /**
+   * Waits for the end of the program.
+   * @param options `check: false` returns an exit status other than 0 instead of throwing; `signal` ends the waiting only.
+   * @throws CommandExitError, CommandTimeoutError, SandboxGoneError
+   */
+  async wait(
+    options: { check?: boolean | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<CommandResult> {
+    const { handle, line, flush } = this.#parts;
+    handle.output.expectEnd();
+    const end = await (options.signal ? raceAbort(handle.ended, options.signal) : handle.ended).catch(
+      (error) => {
+        throw error instanceof ProcessTimeUp ? this.#timeUp(error) : error;
+      },
+    );
+    await flush?.();
+    const result = resultOf(handle.output, end, handle.reattached);
+    if (result.exitCode !== 0 && options.check !== false) {
+      throw new CommandExitError(line, result, { operation: 'commands.run' });
+    }
+    return result;
+  }
+
+  /**
+   * Kills the program (SIGKILL). False when it had ended.
+   * @wire process.Process/SendSignal
+   */
+  kill(options: RequestOptions = {}): Promise<boolean> {
+    return this.signal('SIGKILL', options);
+  }
+
+  /**
+   * Sends the program a signal. False when it had ended.
+   * @wire process.Process/SendSignal
+   */
+  signal(signal: SignalName, options: RequestOptions = {}): Promise<boolean> {
+    return sendSignal(this.#parts.handle.connection, { pid: this.pid }, signal, options);
+  }
+
+  /**
+   * Closes the program's standard input, after everything written so far. Repeating it is fine.
+   * @wire process.Process/CloseStdin
+   */
+  async closeStdin(options: RequestOptions = {}): Promise<void> {
+    await this.#input.finish(options);
+  }
+
+  /** Stops following the command: no more callbacks, readers and `wait` fail. The program goes on. */
+  disconnect(): void {
+    this.#parts.handle.disconnect('command');
+  }
+
+  /** Kills the command at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill().catch(() => false);
+    this.disconnect();
+  }
+
+  #timeUp(cause: unknown): CommandTimeoutError {
+    const { handle, line, timeoutMs, owned } = this.#parts;
+    const fate = owned ? 'It was killed.' : 'It goes on; only following it ended.';
+    const text = `Command ran longer than ${timeoutMs} ms: ${line}. ${fate} Raise timeoutMs, or set it to 0 for no limit.`;
+    const stdout = textOf(handle.output, 'stdout');
+    const stderr = textOf(handle.output, 'stderr');
+    return new CommandTimeoutError(text, {
+      option: 'timeoutMs',
+      limitMs: timeoutMs,
+      cause,
+      stdout,
+      stderr,
+      operation: 'commands.run',
+    });
+  }
+}

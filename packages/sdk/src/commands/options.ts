@@ -1,0 +1,96 @@
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+
+/** What a program is fed: text, bytes, or a source of either, which is closed at its end. */
+export type StdinSource =
+  | string
+  | Uint8Array
+  | ReadableStream<Uint8Array | string>
+  | AsyncIterable<Uint8Array | string>
+  | Iterable<Uint8Array | string>;
+
+/** Options that all ways of following a command share. */
+export interface FollowCommandOptions extends RequestOptions {
+  /** Whether a signal that fires kills the process. False: it goes on. Default true. */
+  killOnAbort?: boolean | undefined;
+  /** Called with each piece of standard output, as text; waited for, so that a slow one slows the program. */
+  onStdout?: ((text: string) => Promise<void> | void) | undefined;
+  /** Called with each piece of standard error, as text; waited for. */
+  onStderr?: ((text: string) => Promise<void> | void) | undefined;
+  /**
+   * Bytes of output, both streams together, that are kept for the result and for readers that come late. Older output
+   * is let go, and the result says `truncated`. Default: all of it for `run`, 1 MiB for `start` and `connect`.
+   */
+  keepOutputBytes?: number | undefined;
+}
+
+/** Options of a program to be started. */
+export interface StartCommandOptions extends FollowCommandOptions {
+  /** Working directory; `~` and relative paths start at the user's home. Default: the sandbox's, else the home. */
+  cwd?: string | undefined;
+  /** Variables of this process alone; they win over the sandbox's. */
+  envs?: Record<string, string> | undefined;
+  /** User inside the sandbox. Default: the sandbox's default user. */
+  user?: string | undefined;
+  /** Name to find the process by: `commands.connect({ tag })`. */
+  tag?: string | undefined;
+  /** Whether the program gets a standard input: `command.stdin`. Default false: it reads end of file at once. */
+  stdin?: boolean | undefined;
+  /** Longest life of the process, ms; then it is killed. 0: unlimited. Default 0. */
+  timeoutMs?: number | undefined;
+}
+
+/** Options of `commands.run`. */
+export interface RunCommandOptions extends Omit<StartCommandOptions, 'stdin'> {
+  /** Whether an exit status other than 0 throws CommandExitError. False: it is returned. Default true. */
+  check?: boolean | undefined;
+  /** What the program reads from its standard input. Default: nothing. */
+  stdin?: StdinSource | undefined;
+  /** Longest life of the process, ms; then it is killed. 0: unlimited. Default 60 000. */
+  timeoutMs?: number | undefined;
+}
+
+/** Options of following a command that runs already. */
+export interface ConnectCommandOptions extends FollowCommandOptions {
+  /** Longest time to follow it, ms; the process goes on after it. 0: unlimited. Default 0. */
+  timeoutMs?: number | undefined;
+}
+
+/** How a command ended, and what it wrote. */
+export interface CommandResult {
+  /** Exit status; -1 when a signal ended the program. */
+  exitCode: number;
+  /** Standard output as UTF-8. */
+  stdout: string;
+  /** Standard error as UTF-8. */
+  stderr: string;
+  /** `exit status 3`, `signal: killed`. Absent for exit status 0. */
+  error?: string;
+  /** Present when the connection broke and was made again: output of the time between may be missing. */
+  reattached?: number;
+  /** Present when older output was let go (`keepOutputBytes`). */
+  truncated?: true;
+}
+
+/** Something that happened to a running command. */
+export type CommandEvent =
+  | {
+      /** Which stream was written to. */
+      readonly type: 'stdout' | 'stderr';
+      /** The bytes as they were written. */
+      readonly data: Uint8Array;
+      /** The same as text; characters that are cut by the end of a piece come with the next. */
+      readonly text: string;
+    }
+  /** The connection broke and was made again: output of the time between is missing. */
+  | { readonly type: 'reattached' };
+
+/** A running process of the sandbox. */
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly tag: string | undefined;
+  /** Program, as it was started. `commands.run` starts `/bin/bash` with `-l -c <line>`. */
+  readonly command: string;
+  readonly args: string[];
+  readonly envs: Record<string, string>;
+  readonly cwd: string | undefined;
+}

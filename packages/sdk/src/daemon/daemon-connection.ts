@@ -1,0 +1,227 @@
+import type { DaemonClient } from '@svc/daemon';
+import { directUrl, routedUrl } from '../config/addresses.js';
+import type { ClientCore } from '../core/client-core.js';
+import { Deadline, sleep } from '../core/deadline.js';
+import { publish } from '../core/diagnostics.js';
+import type { ConnectionError } from '../core/errors/connection-errors.js';
+import { SvcError } from '../core/errors/svc-error.js';
+import type { CallContext, RequestOptions } from '../core/pipeline/call-context.js';
+import { type Fetch, type OpenCall, requestTimeout } from '../core/pipeline/pipeline.js';
+import { decideRetry } from '../core/retry.js';
+import { explainRpcFailure } from './explain-failure.js';
+import { probeHealth } from './probe-health.js';
+import type { DaemonTarget } from './target.js';
+
+/** Port of the daemon in every sandbox. */
+export const daemonPort = 49983;
+
+/** A call into a sandbox. */
+export type DaemonCallContext = Omit<CallContext, 'service'> & {
+  /** User inside the sandbox. Default: the sandbox's default user. */
+  user?: string | undefined;
+};
+
+/** What the options of a typed RPC take. */
+export interface RpcOptions {
+  signal: AbortSignal;
+}
+
+/** The way to one sandbox's daemon. Nothing is loaded or sent before the first call. */
+export class DaemonConnection {
+  readonly target: DaemonTarget;
+  readonly core: ClientCore;
+  readonly #clients = new Map<string | undefined, Promise<DaemonClient>>();
+
+  constructor(core: ClientCore, target: DaemonTarget) {
+    this.core = core;
+    this.target = target;
+  }
+
+  /** Address of the daemon, to be used with `headers`. */
+  get baseUrl(): string {
+    return routedUrl(this.core.config, this.target, daemonPort);
+  }
+
+  /** Address of the daemon that needs no routing headers, for URLs that are given away. */
+  get directUrl(): string {
+    return directUrl(this.core.config, this.target, daemonPort);
+  }
+
+  /** Headers that choose the sandbox and open its daemon. */
+  headers(user?: string): Record<string, string> {
+    const { sandboxId, accessToken } = this.target;
+    return {
+      'Svc-Sandbox-Id': sandboxId,
+      'Svc-Sandbox-Port': String(daemonPort),
+      ...(accessToken === undefined ? {} : { 'X-Access-Token': accessToken }),
+      ...(user === undefined ? {} : { Authorization: `Basic ${encodeBase64(`${user}:`)}` }),
+    };
+  }
+
+  /** The generated clients, as one user. Their errors are those of the Connect library. */
+  client(user?: string): Promise<DaemonClient> {
+    let client = this.#clients.get(user);
+    if (!client) {
+      client = this.#makeClient(user);
+      this.#clients.set(user, client);
+      client.catch(() => this.#clients.delete(user));
+    }
+    return client;
+  }
+
+  /**
+   * Makes one unary RPC under the call's time limit; it is repeated when the context calls it idempotent and the
+   * connection broke. Failures are those of the tables.
+   */
+  async call<T>(
+    context: DaemonCallContext,
+    send: (client: DaemonClient, options: RpcOptions) => Promise<T>,
+  ): Promise<T> {
+    const { operation, options, idempotent = false } = context;
+    const { config } = this.core;
+    const maxRetries = options?.maxRetries ?? config.maxRetries;
+    const deadline = this.deadline(context);
+    const timing = startTiming(operation);
+    try {
+      return await deadline
+        .run(async (signal) => {
+          const client = await this.client(context.user);
+          for (let attempts = 1; ; attempts++) {
+            timing.attempts = attempts;
+            try {
+              return await send(client, { signal });
+            } catch (thrown) {
+              signal.throwIfAborted();
+              const error = await this.explain(thrown, context, signal);
+              const outcome = {
+                kind: 'connection',
+                unsent: (error as Partial<ConnectionError>).unsent === true,
+              } as const;
+              const isConnection = SvcError.is(error) && error.code === 'connection';
+              const decision =
+                isConnection &&
+                decideRetry({ outcome, attempts, maxRetries, idempotent, random: Math.random() });
+              if (!decision || !decision.retry) throw error;
+              publish('retry', () => ({
+                ...timing.record,
+                attempt: attempts,
+                delayMs: decision.delayMs,
+                error,
+              }));
+              await sleep(decision.delayMs, signal);
+            }
+          }
+        })
+        .then((value) => {
+          publish('end', timing.event);
+          return value;
+        });
+    } catch (error) {
+      publish('error', () => ({ ...timing.event(), error }));
+      this.core.logger.info(`${operation} failed`, {
+        operation,
+        error: error instanceof Error ? error.message : String(error),
+      });
+      throw error;
+    } finally {
+      deadline.release();
+    }
+  }
+
+  /** Sends plain HTTP to the daemon, through the pipeline. The answer may be of any status. */
+  async http<T>(context: DaemonCallContext, work: (fetch: Fetch, baseUrl: string) => Promise<T>): Promise<T> {
+    return this.core.pipeline.call(this.#httpContext(context), (fetch) =>
+      work(this.#withHeaders(fetch, context.user), this.baseUrl),
+    );
+  }
+
+  /** As `http`, for answers that go on streaming: release the deadline at their end. */
+  async openHttp<T>(
+    context: DaemonCallContext,
+    work: (fetch: Fetch, baseUrl: string) => Promise<T>,
+  ): Promise<OpenCall<T>> {
+    return this.core.pipeline.open(this.#httpContext(context), (fetch) =>
+      work(this.#withHeaders(fetch, context.user), this.baseUrl),
+    );
+  }
+
+  /** The time limit of one call, and the caller's signal. */
+  deadline(context: { operation: string; options?: RequestOptions | undefined }): Deadline {
+    const { operation, options } = context;
+    return new Deadline({
+      signal: options?.signal,
+      timeoutMs: options?.requestTimeoutMs ?? this.core.config.requestTimeoutMs,
+      onTimeout: (limitMs) => requestTimeout(operation, limitMs),
+    });
+  }
+
+  /** What an RPC's failure means; asks the gateway whether the sandbox still runs where the error alone cannot tell. */
+  async explain(error: unknown, context: DaemonCallContext, signal?: AbortSignal): Promise<unknown> {
+    return explainRpcFailure(error, context, {
+      url: this.baseUrl,
+      sandboxId: this.target.sandboxId,
+      probe: () => this.probe({ signal }),
+    });
+  }
+
+  /** Whether the sandbox answers: `running`, `gone` (the gateway's 502), or `unknown`. */
+  probe(options: RequestOptions = {}): Promise<'running' | 'gone' | 'unknown'> {
+    return probeHealth(this, options);
+  }
+
+  #httpContext(context: DaemonCallContext): CallContext {
+    return { ...context, service: 'sandbox' };
+  }
+
+  #withHeaders(fetch: Fetch, user: string | undefined): Fetch {
+    return (request, init) => {
+      for (const [name, value] of Object.entries(this.headers(user))) request.headers.set(name, value);
+      return fetch(request, init);
+    };
+  }
+
+  async #makeClient(user: string | undefined): Promise<DaemonClient> {
+    const { createDaemonClient } = await import('@svc/daemon');
+    const { config } = this.core;
+    const { sandboxId, accessToken, envdVersion } = this.target;
+    const { baseUrl } = this;
+    return createDaemonClient({
+      baseUrl,
+      sandboxId,
+      port: daemonPort,
+      accessToken,
+      user,
+      envdVersion,
+      fetch: config.fetch,
+      transport: config.transport?.({ sandboxId, baseUrl }),
+      headers: { 'User-Agent': config.userAgent },
+    });
+  }
+}
+
+function encodeBase64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}
+
+let lastRpcId = 0;
+
+/** Events of one RPC, as those of HTTP calls; they are numbered apart from those, below zero. */
+function startTiming(operation: string) {
+  const record = { callId: --lastRpcId, operation, service: 'sandbox' as const };
+  const startedAt = performance.now();
+  publish('start', () => record);
+  const timing = {
+    record,
+    attempts: 0,
+    event: () => ({
+      ...record,
+      attempts: timing.attempts,
+      totalMs: performance.now() - startedAt,
+      waitedMs: 0,
+      headersMs: undefined,
+      bodyMs: undefined,
+      status: undefined,
+    }),
+  };
+  return timing;
+}

@@ -1,0 +1,12 @@
+/** One sandbox, as far as reaching its daemon goes. */
+export interface DaemonTarget {
+  readonly sandboxId: string;
+  /** Version of the daemon, for what it can do. */
+  readonly envdVersion: string;
+  /** The sandbox's own token. */
+  readonly accessToken?: string | undefined;
+  /** Opens ports that are not public. */
+  readonly trafficToken?: string | undefined;
+  /** Domain that the sandbox reported. */
+  readonly domain?: string | undefined;
+}

@@ -1,0 +1,162 @@
+import { Deadline, onAbort } from '../core/deadline.js';
+import { SvcError } from '../core/errors/svc-error.js';
+import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
+import { type OutputEvent, OutputHub } from './output-hub.js';
+import { type FollowOptions, followProcess, type ProcessUpdate } from './process-events.js';
+import { sendSignal } from './signals.js';
+
+/** How a process ended. */
+export interface ProcessEnd {
+  exitCode: number;
+  error: string | undefined;
+}
+
+export interface LaunchOptions {
+  connection: DaemonConnection;
+  context: DaemonCallContext;
+  open: FollowOptions['open'];
+  timeoutMs: number;
+  /** Bytes of output that are kept for the result and for late readers. */
+  keepBytes: number;
+  /** Whether an abort of the caller's signal kills the process. */
+  killOnAbort: boolean;
+  /** Sees each event before the readers do; waited for. What it throws ends the following. */
+  onOutput?: ((event: OutputEvent) => Promise<void> | void) | undefined;
+}
+
+const nothing = new Uint8Array(0);
+
+/** A process that is being followed: the common part of commands and terminals. */
+export class ProcessHandle {
+  readonly pid: number;
+  readonly connection: DaemonConnection;
+  readonly output: OutputHub;
+  /** Settles when the process ended, or when it is not followed any more. Never unhandled. */
+  readonly ended: Promise<ProcessEnd>;
+  reattached = 0;
+  readonly #abort: (reason: unknown) => void;
+
+  private constructor(
+    pid: number,
+    parts: Pick<ProcessHandle, 'connection' | 'output'>,
+    abort: (reason: unknown) => void,
+    follow: (handle: ProcessHandle) => Promise<ProcessEnd>,
+  ) {
+    this.pid = pid;
+    this.connection = parts.connection;
+    this.output = parts.output;
+    this.#abort = abort;
+    this.ended = follow(this);
+    this.ended.catch(() => {});
+  }
+
+  /** Starts a process or attaches to one; settles with its first event. */
+  static async launch(options: LaunchOptions): Promise<ProcessHandle> {
+    const { connection, context, open, timeoutMs, keepBytes } = options;
+    const { streams } = connection.core;
+    const caller = context.options?.signal;
+    caller?.throwIfAborted();
+    const stop = new Deadline({});
+    const updates = followProcess({ connection, context, open, timeoutMs, signal: stop.signal });
+    const first = updates.next();
+    const pid = await firstEvent(first, caller, () => {
+      // The request may be under way: only its answer tells the pid of what has to be killed.
+      void killWhenStarted(first, options, () => stop.abort(undefined));
+    });
+    const output = new OutputHub(keepBytes);
+    const disconnect = () => stop.abort(disconnected(context.operation));
+    streams.add(disconnect);
+    const stopListening = onAbort(caller, (reason) => {
+      if (options.killOnAbort) void sendSignal(connection, { pid }, 'SIGKILL').catch(() => {});
+      stop.abort(reason);
+    });
+    return new ProcessHandle(
+      pid,
+      { connection, output },
+      (reason) => stop.abort(reason),
+      async (handle) => {
+        try {
+          const end = await pump(updates, handle, options.onOutput);
+          output.end();
+          return end;
+        } catch (error) {
+          output.end({ error });
+          throw error;
+        } finally {
+          stopListening();
+          streams.delete(disconnect);
+          // Also ends the request when a callback threw in the middle of the stream.
+          stop.abort(undefined);
+        }
+      },
+    );
+  }
+
+  /** Stops following; the process goes on. */
+  disconnect(operation: string): void {
+    this.#abort(disconnected(operation));
+  }
+}
+
+async function pump(
+  updates: AsyncGenerator<ProcessUpdate, void, undefined>,
+  handle: ProcessHandle,
+  onOutput: LaunchOptions['onOutput'],
+): Promise<ProcessEnd> {
+  for await (const update of updates) {
+    if (update.type === 'end') return update;
+    if (update.type === 'start') continue;
+    if (update.type === 'reattached') handle.reattached++;
+    const event = update.type === 'reattached' ? { type: update.type, data: nothing } : update;
+    await onOutput?.(event);
+    await handle.output.publish(event);
+  }
+  throw new SvcError('The process was followed to no end.', 'internal');
+}
+
+type FirstUpdate = Promise<IteratorResult<ProcessUpdate, void>>;
+
+/** The pid, or what the caller aborted with meanwhile. */
+async function firstEvent(
+  first: FirstUpdate,
+  caller: AbortSignal | undefined,
+  whenAborted: () => void,
+): Promise<number> {
+  let stopListening = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stopListening = onAbort(caller, (reason) => {
+      whenAborted();
+      reject(reason);
+    });
+  });
+  aborted.catch(() => {});
+  try {
+    const { value } = await Promise.race([first, aborted]);
+    if (value?.type === 'start') return value.pid;
+    throw new SvcError('The daemon sent no start event.', 'internal');
+  } finally {
+    stopListening();
+  }
+}
+
+async function killWhenStarted(first: FirstUpdate, options: LaunchOptions, stop: () => void): Promise<void> {
+  try {
+    const { value } = await first;
+    if (options.killOnAbort && value?.type === 'start')
+      await sendSignal(options.connection, { pid: value.pid }, 'SIGKILL');
+  } catch {
+    // It never started, or is gone: what the caller wanted.
+  } finally {
+    stop();
+  }
+}
+
+function disconnected(operation: string): SvcError {
+  return new SvcError(
+    `${operation}: disconnected. The process goes on; connect by its pid to follow it again.`,
+    'disconnected',
+    {
+      operation,
+    },
+  );
+}

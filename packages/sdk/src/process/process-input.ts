@@ -1,0 +1,152 @@
+import type { DaemonClient } from '@svc/daemon';
+import { Deadline, settlesWithin } from '../core/deadline.js';
+import { SvcError } from '../core/errors/svc-error.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { keepaliveSeconds, selectorOf } from './process-events.js';
+
+type InputMessage =
+  Parameters<DaemonClient['process']['streamInput']>[0] extends AsyncIterable<infer Message>
+    ? Message
+    : never;
+
+/** Bytes of one message; larger chunks are cut. */
+const pieceBytes = 128 * 1024;
+
+/** Where the input goes: the stdin of a program with pipes, or its terminal. */
+export type InputKind = 'stdin' | 'pty';
+
+/**
+ * Input of one process, as one StreamInput call that opens with the first write. Writes keep their order, and each
+ * waits until the connection has taken its bytes. A broken call is not made again: what arrived is unknown.
+ */
+export class ProcessInput {
+  readonly #connection: DaemonConnection;
+  readonly #pid: number;
+  readonly #kind: InputKind;
+  readonly #queue = new HandOff<Uint8Array>();
+  #call: { result: Promise<unknown>; deadline: Deadline } | undefined;
+  #finished: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(connection: DaemonConnection, pid: number, kind: InputKind) {
+    this.#connection = connection;
+    this.#pid = pid;
+    this.#kind = kind;
+  }
+
+  /** Sends bytes; waits until the connection has taken them. */
+  async write(data: Uint8Array | string): Promise<void> {
+    if (this.#stopped || this.#finished) throw closedError(this.#kind);
+    const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+    this.#call ??= this.#open();
+    const { result } = this.#call;
+    for (let start = 0; start < bytes.byteLength; start += pieceBytes) {
+      const taken = this.#queue.put(bytes.subarray(start, start + pieceBytes));
+      await Promise.race([taken, result.then(() => Promise.reject(closedError(this.#kind)))]);
+    }
+  }
+
+  /** Ends the input: waits until all of it is written, then closes the program's stdin. Repeating it is fine. */
+  finish(options: RequestOptions = {}): Promise<void> {
+    this.#finished ??= this.#finish(options);
+    return this.#finished;
+  }
+
+  /** Drops what was not sent. The program's stdin stays as it is. */
+  stop(reason?: unknown): void {
+    this.#stopped = true;
+    this.#queue.end();
+    this.#call?.deadline.abort(reason ?? closedError(this.#kind));
+  }
+
+  async #finish(options: RequestOptions): Promise<void> {
+    this.#queue.end();
+    await this.#call?.result;
+    if (this.#kind === 'pty') return;
+    const process = { selector: selectorOf({ pid: this.#pid }) };
+    const context = {
+      operation: 'command.closeStdin',
+      resource: 'process',
+      idempotent: true,
+      options,
+    } as const;
+    await this.#connection.call(context, (client, call) => client.process.closeStdin({ process }, call));
+  }
+
+  #open(): { result: Promise<unknown>; deadline: Deadline } {
+    const deadline = new Deadline({});
+    const context = {
+      operation: this.#kind === 'pty' ? 'pty.write' : 'command.stdin',
+      resource: 'process',
+    } as const;
+    const send = async () => {
+      const client = await this.#connection.client();
+      try {
+        await client.process.streamInput(this.#messages(), { signal: deadline.signal });
+      } catch (error) {
+        if (deadline.signal.aborted) throw deadline.signal.reason;
+        throw await this.#connection.explain(error, context);
+      } finally {
+        deadline.release();
+      }
+    };
+    const result = send();
+    result.catch(() => {});
+    return { result, deadline };
+  }
+
+  async *#messages(): AsyncGenerator<InputMessage, void, undefined> {
+    yield { event: { case: 'start', value: { process: { selector: selectorOf({ pid: this.#pid }) } } } };
+    for (;;) {
+      const next = this.#queue.take();
+      while (!(await settlesWithin(next, keepaliveSeconds * 1000))) {
+        yield { event: { case: 'keepalive', value: {} } };
+      }
+      const data = await next;
+      if (data === undefined) return;
+      const input = { input: { case: this.#kind, value: data } };
+      yield { event: { case: 'data', value: { input } } };
+    }
+  }
+}
+
+function closedError(kind: InputKind): SvcError {
+  return new SvcError(
+    `The ${kind === 'pty' ? 'terminal' : 'stdin'} of the process is closed.`,
+    'input_closed',
+  );
+}
+
+/** Hands values from one side to the other in order: `put` waits until its value is taken. */
+class HandOff<Value> {
+  readonly #waiting: { value: Value; taken: () => void }[] = [];
+  #ended = false;
+  #wake: (() => void) | undefined;
+
+  put(value: Value): Promise<void> {
+    return new Promise<void>((taken) => {
+      this.#waiting.push({ value, taken });
+      this.#wake?.();
+    });
+  }
+
+  async take(): Promise<Value | undefined> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next) {
+        next.taken();
+        return next.value;
+      }
+      if (this.#ended) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+}

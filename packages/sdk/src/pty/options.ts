@@ -1,0 +1,43 @@
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+
+/** Size of a terminal in character cells. */
+export interface PtySize {
+  cols: number;
+  rows: number;
+}
+
+/** How a terminal is followed. */
+export interface ConnectPtyOptions extends RequestOptions {
+  /** Called with what the terminal shows; waited for. */
+  onData?: ((data: Uint8Array) => Promise<void> | void) | undefined;
+  /** Longest time to follow it, ms; 0: unlimited. Default 0. */
+  timeoutMs?: number | undefined;
+  /** Whether a signal that fires kills what runs in the terminal. Default true for `create`, false for `connect`. */
+  killOnAbort?: boolean | undefined;
+}
+
+/** A terminal to be opened. */
+export interface CreatePtyOptions extends ConnectPtyOptions {
+  /** Width in character cells. Default 80. */
+  cols?: number | undefined;
+  /** Height in character cells. Default 24. */
+  rows?: number | undefined;
+  /** What runs in it. Default: an interactive login shell, `/bin/bash -i -l`. */
+  command?: readonly [program: string, ...args: string[]] | undefined;
+  /** Working directory. Default: the sandbox's, else the user's home. */
+  cwd?: string | undefined;
+  /** Variables; they win over `TERM=xterm-256color`, `LANG=C.UTF-8` and `LC_ALL=C.UTF-8`. */
+  envs?: Record<string, string> | undefined;
+  /** User inside the sandbox. Default: the sandbox's default user. */
+  user?: string | undefined;
+  /** Name to find it by. */
+  tag?: string | undefined;
+}
+
+/** How what ran in a terminal ended. */
+export interface PtyResult {
+  /** Exit status; -1 when a signal ended it. */
+  exitCode: number;
+  /** `exit status 3`, `signal: killed`. Absent for exit status 0. */
+  error?: string;
+}

@@ -1,0 +1,102 @@
+import { streamOf } from '../commands/command-output.js';
+import { raceAbort } from '../core/deadline.js';
+import { TimeoutError } from '../core/errors/connection-errors.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { ProcessTimeUp, selectorOf } from '../process/process-events.js';
+import type { ProcessHandle } from '../process/process-handle.js';
+import { ProcessInput } from '../process/process-input.js';
+import { sendSignal } from '../process/signals.js';
+import type { PtyResult, PtySize } from './options.js';
+
+/** A terminal in the sandbox. `await using` kills what runs in it at the end of the block. */
+export class PtySession {
+  /** Process id inside the sandbox. */
+  readonly pid: number;
+  readonly #handle: ProcessHandle;
+  readonly #input: ProcessInput;
+  #output: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+
+  /** @internal Terminals come from `pty.create` and `pty.connect`. */
+  constructor(handle: ProcessHandle) {
+    this.#handle = handle;
+    this.pid = handle.pid;
+    this.#input = new ProcessInput(handle.connection, handle.pid, 'pty');
+    handle.ended.finally(() => this.#input.stop()).catch(() => {});
+  }
+
+  /** How often the connection broke and was made again. Above 0, output may be missing. */
+  get reattached(): number {
+    return this.#handle.reattached;
+  }
+
+  /** What the terminal shows, as bytes: what is kept of it (1 MiB), then what follows. One reader. */
+  get output(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    this.#output ??= streamOf(this.#handle.output, 'pty');
+    return this.#output;
+  }
+
+  /**
+   * Types into the terminal. Writes keep their order; `\r` is the return key, `\x03` Ctrl+C, `\x04` Ctrl+D.
+   * @wire process.Process/StreamInput
+   */
+  write(data: Uint8Array | string): Promise<void> {
+    return this.#input.write(data);
+  }
+
+  /**
+   * Changes the size of the terminal.
+   * @throws ProcessNotFoundError when it has ended
+   * @wire process.Process/Update
+   */
+  async resize(size: PtySize, options: RequestOptions = {}): Promise<void> {
+    const { cols, rows } = size;
+    const context = { operation: 'pty.resize', resource: 'process', idempotent: true, options } as const;
+    const process = { selector: selectorOf({ pid: this.pid }) };
+    await this.#handle.connection.call(context, (client, call) =>
+      client.process.update({ process, pty: { size: { cols, rows } } }, call),
+    );
+  }
+
+  /**
+   * Kills what runs in the terminal (SIGKILL). False when it had ended.
+   * @wire process.Process/SendSignal
+   */
+  kill(options: RequestOptions = {}): Promise<boolean> {
+    return sendSignal(this.#handle.connection, { pid: this.pid }, 'SIGKILL', options);
+  }
+
+  /**
+   * Waits for the end; an exit status other than 0 is returned, not thrown.
+   * @throws TimeoutError after `timeoutMs`
+   * @throws SandboxGoneError
+   */
+  async wait(options: { signal?: AbortSignal | undefined } = {}): Promise<PtyResult> {
+    this.#handle.output.expectEnd();
+    const { ended } = this.#handle;
+    const { exitCode, error } = await (options.signal ? raceAbort(ended, options.signal) : ended).catch(
+      (failure) => {
+        if (!(failure instanceof ProcessTimeUp)) throw failure;
+        throw new TimeoutError(
+          'The terminal was open longer than its timeoutMs. Raise it, or set it to 0 for no limit.',
+          {
+            option: 'timeoutMs',
+            cause: failure,
+            operation: 'pty.wait',
+          },
+        );
+      },
+    );
+    return { exitCode, ...(error === undefined ? {} : { error }) };
+  }
+
+  /** Stops following the terminal: `output` and `wait` fail. What runs in it goes on. */
+  disconnect(): void {
+    this.#handle.disconnect('pty');
+  }
+
+  /** Kills what runs in the terminal at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill().catch(() => false);
+    this.disconnect();
+  }
+}

@@ -1,0 +1,56 @@
+import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import type { FollowOptions } from '../process/process-events.js';
+import { ProcessHandle } from '../process/process-handle.js';
+import type { ConnectPtyOptions, CreatePtyOptions } from './options.js';
+import { PtySession } from './pty-session.js';
+import { toPtyRequest } from './wire.js';
+
+/** Output that is kept for readers that come late, bytes. */
+const keepBytes = 1024 * 1024;
+
+/** Terminals in one sandbox. */
+export class Pty {
+  readonly #connection: DaemonConnection;
+
+  /** @internal */
+  constructor(connection: DaemonConnection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Opens a terminal with an interactive shell, or another program, in it.
+   * @throws InvalidRequestError when the working directory does not exist
+   * @throws SandboxGoneError
+   * @wire process.Process/Start, process.Process/Connect
+   */
+  create(options: CreatePtyOptions = {}): Promise<PtySession> {
+    return this.#open('pty.create', { start: toPtyRequest(options) }, { killOnAbort: true, ...options });
+  }
+
+  /**
+   * Follows an open terminal: what it shows from now on.
+   * @throws ProcessNotFoundError
+   * @wire process.Process/Connect
+   */
+  connect(pid: number, options: ConnectPtyOptions = {}): Promise<PtySession> {
+    return this.#open('pty.connect', { attach: { pid } }, { killOnAbort: false, ...options });
+  }
+
+  async #open(
+    operation: string,
+    open: FollowOptions['open'],
+    options: ConnectPtyOptions & { user?: string | undefined },
+  ): Promise<PtySession> {
+    const { onData, timeoutMs = 0, killOnAbort = true, user } = options;
+    const handle = await ProcessHandle.launch({
+      connection: this.#connection,
+      context: { operation, user, options, ...('attach' in open ? { resource: 'process' as const } : {}) },
+      open,
+      timeoutMs,
+      keepBytes,
+      killOnAbort,
+      onOutput: onData && ((event) => (event.type === 'pty' ? onData(event.data) : undefined)),
+    });
+    return new PtySession(handle);
+  }
+}

@@ -1,0 +1,64 @@
+import type { NetworkOptions, SandboxState } from './options.js';
+
+/** A sandbox as lists show it. */
+export interface SandboxInfo {
+  readonly sandboxId: string;
+  /** Id of the template that it was created from. */
+  readonly templateId: string;
+  /** First name of the template, if it has one. */
+  readonly alias: string | undefined;
+  readonly state: SandboxState;
+  /** When the current run, of a paused sandbox the last one, became ready. */
+  readonly startedAt: Date;
+  /** When the time to live ends; of a paused sandbox, when it was paused. */
+  readonly endAt: Date;
+  readonly cpuCount: number;
+  readonly memoryMiB: number;
+  readonly diskMiB: number;
+  /** Version of the daemon inside. */
+  readonly envdVersion: string;
+  /** Empty when there is none. */
+  readonly metadata: Record<string, string>;
+  /** Names of mounted volumes by path. */
+  readonly volumeMounts: Record<string, string>;
+}
+
+/** Everything that can be read about one sandbox. */
+export interface SandboxDetail extends SandboxInfo {
+  readonly lifecycle: { readonly onTimeout: 'pause' | 'kill'; readonly autoResume: boolean };
+  /** As it was created; undefined when it was not set. */
+  readonly allowInternetAccess: boolean | undefined;
+  /** Without the password of a proxy. */
+  readonly network: NetworkOptions | undefined;
+  /** Domain of its own, if any. */
+  readonly domain: string | undefined;
+}
+
+/** One sample of what a sandbox uses. Taken about every 5 s and kept for 7 days. */
+export interface SandboxMetrics {
+  readonly timestamp: Date;
+  readonly cpuCount: number;
+  /** Share of all cores in use, percent, 0 to 100. */
+  readonly cpuUsedPercent: number;
+  readonly memoryUsedBytes: number;
+  readonly memoryTotalBytes: number;
+  readonly memoryCacheBytes: number;
+  readonly diskUsedBytes: number;
+  readonly diskTotalBytes: number;
+}
+
+/** A stored state of a sandbox, from which sandboxes are created like from a template. */
+export interface SnapshotInfo {
+  /** What `sandboxes.create({ template })` takes. */
+  readonly snapshotId: string;
+  /** `namespace/name:tag`; empty when it has no name. */
+  readonly names: string[];
+}
+
+/** Something that a program in a sandbox printed, or the service has to say about it. */
+export interface LogEntry {
+  readonly timestamp: Date;
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Record<string, string>;
+}

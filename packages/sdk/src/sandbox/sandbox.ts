@@ -1,0 +1,291 @@
+import type { DaemonClient } from '@svc/daemon';
+import { Commands } from '../commands/commands.js';
+import { type Shell, shellFor } from '../commands/shell.js';
+import type { ClientCore } from '../core/client-core.js';
+import { ServerError } from '../core/errors/answer-errors.js';
+import type { PageList } from '../core/page.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { DaemonConnection } from '../daemon/daemon-connection.js';
+import { sandboxGone } from '../daemon/explain-failure.js';
+import { defaultClient } from '../default-client.js';
+import { Pty } from '../pty/pty.js';
+import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';
+import type { SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
+import { type SandboxLogs, sandboxLogs } from './logs.js';
+import type {
+  ConnectSandboxOptions,
+  CreateSandboxOptions,
+  EgressOptions,
+  ListSandboxesOptions,
+} from './options.js';
+import { fetchPort, type PortRequestInit, portHost, portUrl } from './ports.js';
+import {
+  connectSandbox,
+  createSandboxSnapshot,
+  getSandbox,
+  getSandboxMetrics,
+  killSandbox,
+  pauseSandbox,
+  refreshSandbox,
+  type SandboxTarget,
+  setSandboxTimeout,
+  updateSandboxNetwork,
+} from './sandbox-api.js';
+
+/**
+ * A handle of one sandbox. `await using sandbox = await Sandbox.create()` kills it at the end of the block. The static
+ * methods use a client made from the environment; `client.sandboxes` has the same for a client of your own.
+ */
+export class Sandbox {
+  /** Identifier of the sandbox. */
+  readonly sandboxId: string;
+  /** Identifier of the template it was created from. */
+  readonly templateId: string;
+  /** Version of the daemon inside. */
+  readonly envdVersion: string;
+  /** Programs: run them, start them, feed them. */
+  readonly commands: Commands;
+  /** Terminals. */
+  readonly pty: Pty;
+  /** What the sandbox's programs printed: `await sandbox.logs(query)`, `sandbox.logs.follow()`. */
+  readonly logs: SandboxLogs;
+  /**
+   * Runs a command line with every interpolated value quoted as one word: `` await sandbox.$`grep ${pattern} ${file}` ``.
+   * Lists become several words. `` sandbox.$({ cwd, envs })`...` `` takes the options of `commands.run`.
+   * @wire process.Process/Start
+   */
+  readonly $: Shell;
+  readonly #core: ClientCore;
+  readonly #target: SandboxTarget;
+  readonly #connection: DaemonConnection;
+
+  /** @internal Handles come from `create`, `connect`, `get` and `fork`. */
+  constructor(core: ClientCore, target: SandboxTarget) {
+    this.#core = core;
+    this.#target = target;
+    this.sandboxId = target.sandboxId;
+    this.templateId = target.templateId;
+    this.envdVersion = target.envdVersion;
+    this.#connection = new DaemonConnection(core, target);
+    this.commands = new Commands(this.#connection);
+    this.pty = new Pty(this.#connection);
+    this.logs = sandboxLogs(core, target.sandboxId);
+    this.$ = shellFor(this.commands);
+  }
+
+  /** Short for `sandboxId`. */
+  get id(): string {
+    return this.sandboxId;
+  }
+
+  /** The generated clients of the sandbox's daemon, as its default user: no policy, errors of the Connect library. */
+  get daemon(): Promise<DaemonClient> {
+    return this.#connection.client();
+  }
+
+  /**
+   * Creates a sandbox and waits until it is ready.
+   * @throws TemplateNotFoundError, RateLimitError, CapacityError, AuthenticationError
+   * @wire createSandboxV2
+   */
+  static create(options: CreateSandboxOptions): Promise<Sandbox>;
+  static create(template?: string, options?: Omit<CreateSandboxOptions, 'template'>): Promise<Sandbox>;
+  static create(first?: string | CreateSandboxOptions, options?: CreateSandboxOptions): Promise<Sandbox> {
+    return defaultClient().sandboxes.create(first as string, options);
+  }
+
+  /**
+   * Gives a handle of a running sandbox, or resumes a paused one.
+   * @throws SandboxNotFoundError
+   * @wire connectSandboxV2
+   */
+  static connect(sandboxId: string, options: ConnectSandboxOptions = {}): Promise<Sandbox> {
+    return defaultClient().sandboxes.connect(sandboxId, options);
+  }
+
+  /**
+   * Gives a handle of a sandbox as it is: a paused one stays paused.
+   * @throws SandboxNotFoundError
+   * @wire getSandbox
+   */
+  static get(sandboxId: string, options: RequestOptions = {}): Promise<Sandbox> {
+    return defaultClient().sandboxes.get(sandboxId, options);
+  }
+
+  /**
+   * Lists sandboxes: await a page, or iterate over all.
+   * @wire listSandboxesV2
+   */
+  static list(options: ListSandboxesOptions = {}): PageList<SandboxInfo> {
+    return defaultClient().sandboxes.list(options);
+  }
+
+  /**
+   * Kills a sandbox, running or paused. False when there was none.
+   * @wire killSandbox
+   */
+  static kill(sandboxId: string, options: RequestOptions = {}): Promise<boolean> {
+    return defaultClient().sandboxes.kill(sandboxId, options);
+  }
+
+  /**
+   * Kills the sandbox, running or paused. False when it was gone already.
+   * @wire killSandbox
+   */
+  kill(options: RequestOptions = {}): Promise<boolean> {
+    return killSandbox(this.#core, this.sandboxId, options);
+  }
+
+  /**
+   * Stores the sandbox and stops it. False when it was paused already.
+   * @param options `memory: false` keeps its files only. Default: the service's, files and memory.
+   * @throws ConflictError while something else is done to the sandbox
+   * @wire pauseSandbox
+   */
+  pause(options: RequestOptions & { memory?: boolean | undefined } = {}): Promise<boolean> {
+    return pauseSandbox(this.#core, this.sandboxId, options);
+  }
+
+  /**
+   * Resumes the sandbox when it is paused. When it runs, its time to live is made at least as long as `timeoutMs`.
+   * @throws SandboxNotFoundError
+   * @wire connectSandboxV2
+   */
+  async resume(options: ConnectSandboxOptions = {}): Promise<void> {
+    await connectSandbox(this.#core, this.sandboxId, options);
+  }
+
+  /**
+   * Makes the sandbox live at least this long from now; never shortens its time to live.
+   * @param durationMs rounded up to whole seconds, at most an hour; below 15 s means 15 s. Default: 15 s.
+   * @throws SandboxNotFoundError also when it is paused
+   * @wire refreshSandbox
+   */
+  refresh(durationMs?: number, options: RequestOptions = {}): Promise<void> {
+    return refreshSandbox(this.#core, this.sandboxId, durationMs, options);
+  }
+
+  /**
+   * Sets the time to live, counted from now; may shorten it.
+   * @param timeoutMs rounded up to whole seconds; 0 ends it now.
+   * @throws SandboxNotFoundError also when it is paused
+   * @wire setSandboxTimeout
+   */
+  setTimeout(timeoutMs: number, options: RequestOptions = {}): Promise<void> {
+    return setSandboxTimeout(this.#core, this.sandboxId, timeoutMs, options);
+  }
+
+  /**
+   * Reads everything about the sandbox.
+   * @throws SandboxNotFoundError
+   * @wire getSandbox
+   */
+  async info(options: RequestOptions = {}): Promise<SandboxDetail> {
+    return (await getSandbox(this.#core, this.sandboxId, options, 'sandbox.info')).detail;
+  }
+
+  /**
+   * Reads samples of what the sandbox uses, oldest first. Empty right after its start.
+   * @wire getSandboxMetrics
+   */
+  metrics(
+    options: RequestOptions & { start?: Date | undefined; end?: Date | undefined } = {},
+  ): Promise<SandboxMetrics[]> {
+    return getSandboxMetrics(this.#core, this.sandboxId, options);
+  }
+
+  /**
+   * Stores the state of the running sandbox, which goes on. New sandboxes are created from it like from a template.
+   * @wire createSnapshot
+   */
+  createSnapshot(
+    options: RequestOptions & { name?: string | undefined; memory?: boolean | undefined } = {},
+  ): Promise<SnapshotInfo> {
+    return createSandboxSnapshot(this.#core, this.sandboxId, options);
+  }
+
+  /**
+   * Makes running copies of the sandbox, memory included. One that fails is an entry with its error; nothing is thrown
+   * for it. The source is paused for a moment and goes on.
+   * @throws SandboxNotFoundError, ConflictError when the source cannot be forked at all
+   * @wire forkSandbox
+   */
+  async fork(options: ForkOptions = {}): Promise<ForkResult<Sandbox>[]> {
+    const forks = await forkSandbox(this.#core, this.sandboxId, options);
+    return forks.map((fork) =>
+      fork.ok ? { ok: true, sandbox: new Sandbox(this.#core, fork.sandbox) } : fork,
+    );
+  }
+
+  /**
+   * Forks the sandbox, runs a function on each fork, and kills every fork when its run is over, whatever its outcome.
+   * @param options `concurrency`: runs at once, default all; `timeoutMs`: time to live of the forks, default 5 minutes.
+   * @returns one entry a fork: the function's value, or what it threw, or why there was no fork.
+   * @wire forkSandbox, killSandbox
+   */
+  async withForks<Value>(
+    count: number,
+    run: (fork: Sandbox, index: number) => Promise<Value> | Value,
+    options: Omit<ForkOptions, 'count'> & { concurrency?: number | undefined } = {},
+  ): Promise<ForkRun<Value>[]> {
+    const { concurrency, timeoutMs = 300_000, ...rest } = options;
+    return runOnForks(await this.fork({ ...rest, count, timeoutMs }), run, {
+      concurrency,
+      signal: rest.signal,
+    });
+  }
+
+  /**
+   * Replaces what the running sandbox may reach. What is left out is cleared.
+   * @wire updateSandboxNetwork
+   */
+  updateNetwork(
+    network: EgressOptions & { allowInternetAccess?: boolean | undefined },
+    options: RequestOptions = {},
+  ): Promise<void> {
+    return updateSandboxNetwork(this.#core, this.sandboxId, network, options);
+  }
+
+  /**
+   * Whether the sandbox runs: its daemon answers. False when the gateway knows no such running sandbox.
+   * @throws ServerError when neither can be told
+   * @wire GET /health
+   */
+  async isRunning(options: RequestOptions = {}): Promise<boolean> {
+    const health = await this.#connection.probe(options);
+    if (health !== 'unknown') return health === 'running';
+    throw new ServerError(
+      'sandbox.isRunning: the gateway gave no usable answer. Check sandboxUrl (SVC_SANDBOX_URL).',
+      {
+        operation: 'sandbox.isRunning',
+        retryable: true,
+      },
+    );
+  }
+
+  /** Address under which a port of the sandbox is reached without any header. Nothing is sent. */
+  url(port: number): string {
+    return portUrl(this.#core, this.#target, port);
+  }
+
+  /** Host of a port of the sandbox: `<port>-<sandboxId>.<domain>`. Nothing is sent. */
+  host(port: number): string {
+    return portHost(this.#core, this.#target, port);
+  }
+
+  /**
+   * Sends a request to a service inside the sandbox. Works where its host name cannot be resolved, and for sandboxes
+   * whose ports are private. The answer is given as it is, whatever its status; redirects are not followed.
+   * @param init as for `fetch`; `requestTimeoutMs` limits the time until the answer's headers.
+   * @throws SandboxGoneError is not thrown: the gateway's 502 is an answer too
+   * @wire gateway
+   */
+  fetch(port: number, path = '/', init: PortRequestInit = {}): Promise<Response> {
+    return fetchPort(this.#core, this.#target, port, path, init);
+  }
+
+  /** Kills the sandbox at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}

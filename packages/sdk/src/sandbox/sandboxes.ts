@@ -1,0 +1,113 @@
+import type { ClientCore } from '../core/client-core.js';
+import { PageList } from '../core/page.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { SandboxInfo, SandboxMetrics } from './info.js';
+import type { ConnectSandboxOptions, CreateSandboxOptions, ListSandboxesOptions } from './options.js';
+import { Sandbox } from './sandbox.js';
+import { connectSandbox, createSandbox, getSandbox, killSandbox, pauseSandbox } from './sandbox-api.js';
+import { fromListed, fromMetric, toListQuery } from './wire.js';
+
+/** Most ids that one metrics request may name. */
+const metricsBatch = 100;
+
+/** The sandboxes of the team. */
+export class Sandboxes {
+  readonly #core: ClientCore;
+
+  /** @internal */
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Creates a sandbox and waits until it is ready. Nothing is sent but what the options say.
+   * @throws TemplateNotFoundError, RateLimitError, CapacityError, AuthenticationError
+   * @wire createSandboxV2
+   */
+  create(options: CreateSandboxOptions): Promise<Sandbox>;
+  create(template?: string, options?: Omit<CreateSandboxOptions, 'template'>): Promise<Sandbox>;
+  async create(first?: string | CreateSandboxOptions, rest: CreateSandboxOptions = {}): Promise<Sandbox> {
+    const options = typeof first === 'string' ? { ...rest, template: first } : (first ?? rest);
+    return new Sandbox(this.#core, await createSandbox(this.#core, options));
+  }
+
+  /**
+   * Gives a handle of a running sandbox, or resumes a paused one.
+   * @throws SandboxNotFoundError
+   * @wire connectSandboxV2
+   */
+  async connect(sandboxId: string, options: ConnectSandboxOptions = {}): Promise<Sandbox> {
+    return new Sandbox(this.#core, await connectSandbox(this.#core, sandboxId, options));
+  }
+
+  /**
+   * Gives a handle of a sandbox as it is: a paused one stays paused, and no time to live changes.
+   * @throws SandboxNotFoundError
+   * @wire getSandbox
+   */
+  async get(sandboxId: string, options: RequestOptions = {}): Promise<Sandbox> {
+    return new Sandbox(this.#core, (await getSandbox(this.#core, sandboxId, options)).target);
+  }
+
+  /**
+   * Lists sandboxes: `await` a page, iterate over all with `for await`, or over `pages()`. A page's `total` is the
+   * number of all running matches.
+   * @wire listSandboxesV2
+   */
+  list(options: ListSandboxesOptions = {}): PageList<SandboxInfo> {
+    return new PageList(async (token) => {
+      const context = { operation: 'sandboxes.list', options };
+      const { data, response } = await this.#core.platform.call(context, (platform, fetch) =>
+        platform.GET('/v2/sandboxes', { params: { query: toListQuery(options, token) }, fetch }),
+      );
+      const total = response.headers.get('x-total-running');
+      return {
+        items: data.map(fromListed),
+        nextToken: response.headers.get('x-next-token') || undefined,
+        total: total === null ? undefined : Number(total),
+      };
+    }, options.nextToken);
+  }
+
+  /**
+   * Kills a sandbox, running or paused. False when there was none.
+   * @wire killSandbox
+   */
+  kill(sandboxId: string, options: RequestOptions = {}): Promise<boolean> {
+    return killSandbox(this.#core, sandboxId, options);
+  }
+
+  /**
+   * Stores a sandbox and stops it. False when it was paused already.
+   * @throws SandboxNotFoundError, ConflictError while something else is done to the sandbox
+   * @wire pauseSandbox
+   */
+  pause(
+    sandboxId: string,
+    options: RequestOptions & { memory?: boolean | undefined } = {},
+  ): Promise<boolean> {
+    return pauseSandbox(this.#core, sandboxId, options);
+  }
+
+  /**
+   * Reads the latest sample of each sandbox, by id. Unknown ones, and those without a sample yet, are absent. Any
+   * number of ids; they are asked for in batches of 100.
+   * @wire listSandboxesMetrics
+   */
+  async metrics(
+    sandboxIds: readonly string[],
+    options: RequestOptions = {},
+  ): Promise<Record<string, SandboxMetrics>> {
+    const ids = [...new Set(sandboxIds)];
+    const found: Record<string, SandboxMetrics> = {};
+    for (let start = 0; start < ids.length; start += metricsBatch) {
+      const query = { sandbox_ids: ids.slice(start, start + metricsBatch) };
+      const context = { operation: 'sandboxes.metrics', resource: 'sandbox', options } as const;
+      const { data } = await this.#core.platform.call(context, (platform, fetch) =>
+        platform.GET('/sandboxes/metrics', { params: { query }, fetch }),
+      );
+      for (const [id, metric] of Object.entries(data.sandboxes)) found[id] = fromMetric(metric);
+    }
+    return found;
+  }
+}

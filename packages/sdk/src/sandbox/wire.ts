@@ -1,0 +1,206 @@
+import type {
+  ConnectRequestV2,
+  ListedSandbox,
+  NewSandboxV2,
+  SandboxLogEntry,
+  SandboxMetric,
+  SandboxNetworkConfig,
+  SandboxNetworkUpdate,
+  SandboxDetail as WireDetail,
+  Sandbox as WireSandbox,
+  SnapshotInfo as WireSnapshot,
+} from '@svc/platform';
+import { encodeMetadataFilter } from '@svc/platform';
+import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import type { DaemonTarget } from '../daemon/target.js';
+import type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
+import type {
+  ConnectSandboxOptions,
+  CreateSandboxOptions,
+  EgressOptions,
+  ListSandboxesOptions,
+  NetworkOptions,
+} from './options.js';
+
+/** Milliseconds as the wire's whole seconds, rounded up. */
+export function toSeconds(ms: number, option: string): number {
+  if (Number.isFinite(ms) && ms >= 0) return Math.ceil(ms / 1000);
+  throw new InvalidRequestError(`${option} must be a number of milliseconds of at least 0, got ${ms}.`);
+}
+
+/** Drops members that are undefined: absent means absent on the wire. */
+export function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never;
+}
+
+/** The body of a create request. Nothing is in it that the caller did not say, the template excepted. */
+export function toCreateBody(options: CreateSandboxOptions): NewSandboxV2 {
+  const {
+    template = 'base',
+    timeoutMs,
+    envs,
+    metadata,
+    iam,
+    network,
+    allowInternetAccess,
+    volumeMounts,
+  } = options;
+  return defined({
+    templateID: template,
+    timeout: timeoutMs === undefined ? undefined : toSeconds(timeoutMs, 'timeoutMs'),
+    ...toLifecycle(options),
+    allow_internet_access: allowInternetAccess,
+    network: network && toNetwork(network),
+    metadata,
+    envVars: envs,
+    iam: iam && defined(iam),
+    volumeMounts:
+      volumeMounts &&
+      Object.entries(volumeMounts).map(([path, volume]) => ({
+        path,
+        name: typeof volume === 'string' ? volume : volume.name,
+      })),
+  }) as NewSandboxV2;
+}
+
+function toLifecycle({ autoPause, lifecycle }: CreateSandboxOptions) {
+  const onTimeout = lifecycle?.onTimeout;
+  const pause = onTimeout === undefined ? autoPause : onTimeout === 'pause';
+  if (autoPause !== undefined && pause !== autoPause) {
+    throw new InvalidRequestError(
+      `autoPause: ${autoPause} contradicts lifecycle.onTimeout: '${onTimeout}'. Leave one out.`,
+    );
+  }
+  const { keepMemory, autoResume } = lifecycle ?? {};
+  if (keepMemory === false && pause !== true) {
+    throw new InvalidRequestError("lifecycle.keepMemory: false needs lifecycle.onTimeout: 'pause'.");
+  }
+  if (autoResume && (pause !== true || keepMemory === false)) {
+    throw new InvalidRequestError(
+      "lifecycle.autoResume needs lifecycle.onTimeout: 'pause' and the memory kept.",
+    );
+  }
+  return {
+    autoPause: pause,
+    autoPauseMemory: keepMemory,
+    autoResume: autoResume === undefined ? undefined : { enabled: autoResume },
+  };
+}
+
+/** Network settings of a new sandbox. */
+export function toNetwork(network: NetworkOptions): SandboxNetworkConfig {
+  return defined({
+    ...network,
+    egressProxy: network.egressProxy && defined(network.egressProxy),
+  }) as SandboxNetworkConfig;
+}
+
+/** The body of a network update: replaces all of it, so what is absent is cleared. */
+export function toNetworkUpdate(
+  options: EgressOptions & { allowInternetAccess?: boolean | undefined },
+): SandboxNetworkUpdate {
+  const { allowInternetAccess, allowOut, denyOut, egressProxy, rules } = options;
+  return defined({
+    allow_internet_access: allowInternetAccess,
+    allowOut,
+    denyOut,
+    egressProxy: egressProxy && defined(egressProxy),
+    rules,
+  }) as SandboxNetworkUpdate;
+}
+
+/** The body of a connect request; undefined when nothing was said. */
+export function toConnectBody(options: ConnectSandboxOptions): ConnectRequestV2 | undefined {
+  const { timeoutMs, memory } = options;
+  if (timeoutMs === undefined && memory === undefined) return undefined;
+  return defined({
+    timeout: timeoutMs === undefined ? undefined : toSeconds(timeoutMs, 'timeoutMs'),
+    memory,
+  }) as ConnectRequestV2;
+}
+
+/** The query of a list. */
+export function toListQuery(options: ListSandboxesOptions, token: string | undefined) {
+  const { state, metadata, template, startedAfter, order, limit } = options;
+  return defined({
+    state: state === undefined ? undefined : typeof state === 'string' ? [state] : [...state],
+    metadata: metadata && encodeMetadataFilter(metadata),
+    template,
+    startedAfter: startedAfter?.toISOString(),
+    order,
+    limit,
+    nextToken: token,
+  });
+}
+
+/** What is needed to reach a sandbox. */
+export function fromSandbox(sandbox: WireSandbox | WireDetail): DaemonTarget & { templateId: string } {
+  const traffic = 'trafficAccessToken' in sandbox ? (sandbox.trafficAccessToken ?? undefined) : undefined;
+  return {
+    sandboxId: sandbox.sandboxID,
+    templateId: sandbox.templateID,
+    envdVersion: sandbox.envdVersion,
+    accessToken: sandbox.envdAccessToken,
+    trafficToken: traffic,
+    domain: sandbox.domain || undefined,
+  };
+}
+
+/** One item of a list. */
+export function fromListed(sandbox: ListedSandbox): SandboxInfo {
+  return {
+    sandboxId: sandbox.sandboxID,
+    templateId: sandbox.templateID,
+    alias: sandbox.alias,
+    state: sandbox.state,
+    startedAt: new Date(sandbox.startedAt),
+    endAt: new Date(sandbox.endAt),
+    cpuCount: sandbox.cpuCount,
+    memoryMiB: sandbox.memoryMB,
+    diskMiB: sandbox.diskSizeMB,
+    envdVersion: sandbox.envdVersion,
+    metadata: sandbox.metadata ?? {},
+    volumeMounts: Object.fromEntries((sandbox.volumeMounts ?? []).map(({ path, name }) => [path, name])),
+  };
+}
+
+/** Everything about one sandbox. */
+export function fromDetail(sandbox: WireDetail): SandboxDetail {
+  const { autoResume, onTimeout } = sandbox.lifecycle;
+  return {
+    ...fromListed(sandbox),
+    lifecycle: { autoResume, onTimeout },
+    allowInternetAccess: sandbox.allowInternetAccess ?? undefined,
+    network: sandbox.network as NetworkOptions | undefined,
+    domain: sandbox.domain || undefined,
+  };
+}
+
+/** One sample. */
+export function fromMetric(metric: SandboxMetric): SandboxMetrics {
+  return {
+    timestamp: new Date(metric.timestampUnix * 1000),
+    cpuCount: metric.cpuCount,
+    cpuUsedPercent: metric.cpuUsedPct,
+    memoryUsedBytes: metric.memUsed,
+    memoryTotalBytes: metric.memTotal,
+    memoryCacheBytes: metric.memCache,
+    diskUsedBytes: metric.diskUsed,
+    diskTotalBytes: metric.diskTotal,
+  };
+}
+
+/** One log entry. */
+export function fromLogEntry(entry: SandboxLogEntry): LogEntry {
+  return {
+    timestamp: new Date(entry.timestamp),
+    level: entry.level,
+    message: entry.message,
+    fields: entry.fields,
+  };
+}
+
+/** One snapshot. */
+export function fromSnapshot(snapshot: WireSnapshot): SnapshotInfo {
+  return { snapshotId: snapshot.snapshotID, names: snapshot.names };
+}

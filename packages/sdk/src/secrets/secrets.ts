@@ -1,0 +1,105 @@
+import type { ClientCore } from '../core/client-core.js';
+import { deleteOnce } from '../core/delete-once.js';
+import { nextTokenOf } from '../core/next-token.js';
+import { PageList } from '../core/page.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { defined } from '../sandbox/wire.js';
+import type { NewSecret, Secret } from './secret.js';
+import { fromSecret } from './wire.js';
+
+const resource = 'secret' as const;
+
+/** The secrets of the team. Values go in and never come out. */
+export class Secrets {
+  readonly #core: ClientCore;
+
+  /** @internal */
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Stores a secret as its version 1.
+   * @throws ConflictError when the name is taken, or (errorCode `secret_limit_reached`) the team has too many
+   * @wire createSecret
+   */
+  async create(secret: NewSecret, options: RequestOptions = {}): Promise<Secret> {
+    const body = defined({
+      name: secret.name,
+      value: secret.value,
+      metadata: secret.metadata,
+    }) as NewSecret & {
+      metadata: Record<string, string>;
+    };
+    const { data } = await this.#core.platform.call(
+      { operation: 'secrets.create', resource, options },
+      (platform, fetch) => platform.POST('/secrets', { body, fetch }),
+    );
+    return fromSecret(data);
+  }
+
+  /**
+   * Reads what is known about a secret.
+   * @param idOrName its `sec_` identifier, or its name
+   * @throws SecretNotFoundError
+   * @wire getSecret
+   */
+  async get(idOrName: string, options: RequestOptions = {}): Promise<Secret> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'secrets.get', resource, options },
+      (platform, fetch) =>
+        platform.GET('/secrets/{secretID}', { params: { path: { secretID: idOrName } }, fetch }),
+    );
+    return fromSecret(data);
+  }
+
+  /**
+   * Lists secrets, newest first: await a page, or iterate over all.
+   * @wire listSecrets
+   */
+  list(
+    options: RequestOptions & { limit?: number | undefined; nextToken?: string | undefined } = {},
+  ): PageList<Secret> {
+    return new PageList(async (token) => {
+      const query = defined({ limit: options.limit, nextToken: token });
+      const { data, response } = await this.#core.platform.call(
+        { operation: 'secrets.list', options },
+        (platform, fetch) => platform.GET('/secrets', { params: { query }, fetch }),
+      );
+      return { items: data.map(fromSecret), nextToken: nextTokenOf(response), total: undefined };
+    }, options.nextToken);
+  }
+
+  /**
+   * Stores a new version, which is served from then on.
+   * @param change `metadata` replaces all pairs; left out, they are kept
+   * @throws SecretNotFoundError
+   * @wire updateSecret
+   */
+  async update(
+    idOrName: string,
+    change: { value: string; metadata?: Record<string, string> | undefined },
+    options: RequestOptions = {},
+  ): Promise<Secret> {
+    const { value, metadata } = change;
+    const body = metadata === undefined ? { value } : { value, metadata };
+    const { data } = await this.#core.platform.call(
+      { operation: 'secrets.update', resource, options },
+      (platform, fetch) =>
+        platform.POST('/secrets/{secretID}', { params: { path: { secretID: idOrName } }, body, fetch }),
+    );
+    return fromSecret(data);
+  }
+
+  /**
+   * Revokes all versions and frees the name. False when there was none.
+   * @wire deleteSecret
+   */
+  delete(idOrName: string, options: RequestOptions = {}): Promise<boolean> {
+    return deleteOnce({ operation: 'secrets.delete', resource, options }, (context) =>
+      this.#core.platform.call(context, (platform, fetch) =>
+        platform.DELETE('/secrets/{secretID}', { params: { path: { secretID: idOrName } }, fetch }),
+      ),
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import type { ClientCore } from '../core/client-core.js';
+import { deleteOnce } from '../core/delete-once.js';
+import { nextTokenOf } from '../core/next-token.js';
+import { PageList } from '../core/page.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { SnapshotInfo } from '../sandbox/info.js';
+import { defined, fromSnapshot } from '../sandbox/wire.js';
+
+/** Which snapshots to list. */
+export interface ListSnapshotsOptions extends RequestOptions {
+  /** Only those taken of this sandbox. */
+  sandboxId?: string | undefined;
+  /** Only those of this name, `[namespace/]name[:tag]`. */
+  name?: string | undefined;
+  /** Items on a page, 1 to 100. Default: the service's, 100. */
+  limit?: number | undefined;
+  /** `nextToken` of an earlier page, to go on from there. */
+  nextToken?: string | undefined;
+}
+
+/** Stored states of sandboxes. They are made by `sandbox.createSnapshot()`. */
+export class Snapshots {
+  readonly #core: ClientCore;
+
+  /** @internal */
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Lists snapshots: await a page, or iterate over all.
+   * @wire listSnapshots
+   */
+  list(options: ListSnapshotsOptions = {}): PageList<SnapshotInfo> {
+    const { sandboxId, name, limit } = options;
+    return new PageList(async (token) => {
+      const query = defined({ sandboxID: sandboxId, name, limit, nextToken: token });
+      const { data, response } = await this.#core.platform.call(
+        { operation: 'snapshots.list', options },
+        (platform, fetch) => platform.GET('/snapshots', { params: { query }, fetch }),
+      );
+      return { items: data.map(fromSnapshot), nextToken: nextTokenOf(response), total: undefined };
+    }, options.nextToken);
+  }
+
+  /**
+   * Deletes a snapshot, whatever its tag, with all its states. False when there was none.
+   * @param snapshotId as `list` and `createSnapshot` give it
+   * @throws InvalidRequestError while sandboxes stand on it
+   * @wire deleteTemplate
+   */
+  delete(snapshotId: string, options: RequestOptions = {}): Promise<boolean> {
+    // The wire deletes templates by identifier or name; the tag is no part of either.
+    const templateID = snapshotId.replace(/:[^:/]*$/, '');
+    return deleteOnce({ operation: 'snapshots.delete', resource: 'snapshot', options }, (context) =>
+      this.#core.platform.call(context, (platform, fetch) =>
+        platform.DELETE('/templates/{templateID}', { params: { path: { templateID } }, fetch }),
+      ),
+    );
+  }
+}

@@ -1,0 +1,22 @@
+/** The team that an API key belongs to. */
+export interface Team {
+  readonly teamId: string;
+  readonly name: string;
+  /** Namespace of the team's templates. */
+  readonly slug: string;
+  readonly createdAt: Date;
+  readonly limits: {
+    /** Longest run of one sandbox, ms. */
+    readonly maxTimeoutMs: number;
+    readonly maxConcurrentSandboxes: number;
+    readonly maxConcurrentBuilds: number;
+    readonly maxCpuCount: number;
+    readonly maxMemoryMiB: number;
+    readonly maxSecrets: number;
+    readonly maxWebhooks: number;
+  };
+  readonly features: {
+    /** Whether `network.egressProxy` may be used. */
+    readonly egressProxy: boolean;
+  };
+}

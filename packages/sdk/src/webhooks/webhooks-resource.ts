@@ -1,0 +1,146 @@
+import type { ClientCore } from '../core/client-core.js';
+import { deleteOnce } from '../core/delete-once.js';
+import { PageList } from '../core/page.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { defined } from '../sandbox/wire.js';
+import type { Delivery, DeliveryQuery, NewWebhook, Webhook, WebhookChange, WebhookStats } from './webhook.js';
+import { fromDelivery, fromStats, fromWebhook, toChange, toNewWebhook } from './wire.js';
+
+const resource = 'webhook' as const;
+
+/** The webhooks of the team. What a webhook sends is checked with the exported `webhooks`. */
+export class Webhooks {
+  readonly #core: ClientCore;
+
+  /** @internal */
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Registers an address that events are sent to.
+   * @throws InvalidRequestError, RateLimitError when the team has as many as it may
+   * @wire createWebhook
+   */
+  async create(webhook: NewWebhook, options: RequestOptions = {}): Promise<Webhook> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'webhooks.create', resource, options },
+      (platform, fetch) => platform.POST('/events/webhooks', { body: toNewWebhook(webhook), fetch }),
+    );
+    return fromWebhook(data);
+  }
+
+  /**
+   * Lists all webhooks.
+   * @wire listWebhooks
+   */
+  async list(options: RequestOptions = {}): Promise<Webhook[]> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'webhooks.list', options },
+      (platform, fetch) => platform.GET('/events/webhooks', { fetch }),
+    );
+    return data.map(fromWebhook);
+  }
+
+  /**
+   * Reads a webhook.
+   * @throws WebhookNotFoundError
+   * @wire getWebhook
+   */
+  async get(webhookId: string, options: RequestOptions = {}): Promise<Webhook> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'webhooks.get', resource, options },
+      (platform, fetch) =>
+        platform.GET('/events/webhooks/{webhookID}', { params: { path: { webhookID: webhookId } }, fetch }),
+    );
+    return fromWebhook(data);
+  }
+
+  /**
+   * Changes what is given and keeps the rest. A new secret signs from the next attempt on.
+   * @throws WebhookNotFoundError, InvalidRequestError
+   * @wire updateWebhook
+   */
+  async update(webhookId: string, change: WebhookChange, options: RequestOptions = {}): Promise<Webhook> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'webhooks.update', resource, idempotent: true, options },
+      (platform, fetch) =>
+        platform.PATCH('/events/webhooks/{webhookID}', {
+          params: { path: { webhookID: webhookId } },
+          body: toChange(change),
+          fetch,
+        }),
+    );
+    return fromWebhook(data);
+  }
+
+  /**
+   * Deletes a webhook. False when there was none.
+   * @wire deleteWebhook
+   */
+  delete(webhookId: string, options: RequestOptions = {}): Promise<boolean> {
+    return deleteOnce({ operation: 'webhooks.delete', resource, options }, (context) =>
+      this.#core.platform.call(context, (platform, fetch) =>
+        platform.DELETE('/events/webhooks/{webhookID}', {
+          params: { path: { webhookID: webhookId } },
+          fetch,
+        }),
+      ),
+    );
+  }
+
+  /**
+   * Lists what was sent, with every attempt: await a page, or iterate over all.
+   * @throws WebhookNotFoundError
+   * @wire listWebhookDeliveries
+   */
+  deliveries(webhookId: string, options: DeliveryQuery & RequestOptions = {}): PageList<Delivery> {
+    const { status, eventType, start, end, order, limit } = options;
+    return new PageList(async (cursor) => {
+      const query = defined({
+        cursor,
+        limit,
+        orderAsc: order === undefined ? undefined : order === 'asc',
+        start: start?.toISOString(),
+        end: end?.toISOString(),
+        deliveryStatus: status,
+        eventType,
+      });
+      const { data } = await this.#core.platform.call(
+        { operation: 'webhooks.deliveries', resource, options },
+        (platform, fetch) =>
+          platform.GET('/events/webhooks/{webhookID}/deliveries', {
+            params: { path: { webhookID: webhookId }, query },
+            fetch,
+          }),
+      );
+      return {
+        items: data.data.map(fromDelivery),
+        nextToken: data.nextCursor ?? undefined,
+        total: undefined,
+      };
+    }, options.nextToken);
+  }
+
+  /**
+   * Counts deliveries and their outcomes over a time span.
+   * @param options `start`: default 24 hours ago; `end`: default now
+   * @throws WebhookNotFoundError
+   * @wire getWebhookStats
+   */
+  async stats(
+    webhookId: string,
+    options: RequestOptions & { start?: Date | undefined; end?: Date | undefined } = {},
+  ): Promise<WebhookStats> {
+    const query = defined({ start: options.start?.toISOString(), end: options.end?.toISOString() });
+    const { data } = await this.#core.platform.call(
+      { operation: 'webhooks.stats', resource, options },
+      (platform, fetch) =>
+        platform.GET('/events/webhooks/{webhookID}/stats', {
+          params: { path: { webhookID: webhookId }, query },
+          fetch,
+        }),
+    );
+    return fromStats(data);
+  }
+}
