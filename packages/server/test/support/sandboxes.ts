@@ -1,0 +1,67 @@
+import { onTestFinished } from 'vitest';
+import type { TestServer } from './server.js';
+
+/** Creates a sandbox that ends with the test. */
+export async function createSandbox(
+  test: TestServer,
+  body: Record<string, unknown> = {},
+): Promise<{ id: string; token: string }> {
+  const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base', ...body });
+  if (made.status !== 201) throw new Error(`create answered ${made.status}: ${JSON.stringify(made.body)}`);
+  const id = made.body.sandboxID as string;
+  onTestFinished(async () => {
+    await test.api('DELETE', `/sandboxes/${id}`);
+  });
+  return { id, token: made.body.envdAccessToken as string };
+}
+
+/** Runs a shell command through the gateway and gives what it printed. */
+export async function run(test: TestServer, sandbox: { id: string; token: string }, command: string): Promise<string> {
+  const message = Buffer.from(JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', command] } }));
+  const frame = Buffer.alloc(5 + message.length);
+  frame.writeUInt32BE(message.length, 1);
+  message.copy(frame, 5);
+  const response = await fetch(`${test.server.sandboxUrl}/process.Process/Start`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/connect+json',
+      'Connect-Protocol-Version': '1',
+      'Svc-Sandbox-Id': sandbox.id,
+      'Svc-Sandbox-Port': '49983',
+      'X-Access-Token': sandbox.token,
+    },
+    body: frame,
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  if (response.status !== 200) throw new Error(`Start answered ${response.status}: ${bytes.toString('utf8')}`);
+  let output = '';
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes.readUInt32BE(at + 1);
+    const text = bytes.subarray(at + 5, at + 5 + length).toString('utf8');
+    const event = JSON.parse(text) as { event?: { data?: { stdout?: string } }; error?: unknown };
+    if (event.error !== undefined) throw new Error(`Start ended with ${text}`);
+    output += Buffer.from(event.event?.data?.stdout ?? '', 'base64').toString('utf8');
+    at += 5 + length;
+  }
+  return output;
+}
+
+/** Waits for something to be true. */
+export async function until(what: string, check: () => Promise<boolean> | boolean, timeoutMs = 30_000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error(`never came: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Types of the events of a sandbox, oldest first. */
+export async function eventTypes(test: TestServer, sandboxId: string): Promise<string[]> {
+  const rows = await test.server.context.db
+    .selectFrom('events')
+    .select('type')
+    .where('sandbox_id', '=', sandboxId)
+    .orderBy('seq')
+    .execute();
+  return rows.map((row) => row.type.replace('sandbox.lifecycle.', ''));
+}
