@@ -1,6 +1,7 @@
 import type { Driver } from '@svc/runtime';
 import type { FastifyBaseLogger } from 'fastify';
 import type { TeamStore } from './auth/team-store.js';
+import type { BuildQueue } from './builds/queue.js';
 import type { ServerConfig } from './config/config.js';
 import type { EventSink } from './events/sink.js';
 import type { Ids } from './ids/ids.js';
@@ -32,6 +33,8 @@ export interface ServerContext {
   /** What this process knows of its running sandboxes. */
   readonly sandboxes: LiveSandboxes;
   readonly volumes: VolumeStore;
+  /** Template builds of this process. */
+  readonly builds: BuildQueue;
   /** Ends what clients have open to a sandbox that is about to stop. */
   sandboxClosed(sandboxId: string): void;
   /** Whether the server is on its way to stop and takes no new work. */

@@ -52,4 +52,16 @@ export interface ServerConfig {
   minAutoResumeSeconds: number;
   /** Template builds of this server that run at once. */
   maxConcurrentBuilds: number;
+  builds: {
+    /** How long one build may take, ms. */
+    timeoutMs: number;
+    /** Between two tries of a ready command, ms. */
+    readyIntervalMs: number;
+    /** How long a ready command is tried, ms. */
+    readyTimeoutMs: number;
+    /** How long a start command without a ready command is waited for, ms. */
+    startWaitMs: number;
+    /** Directories, absolute, from which builds may take images that lie on this machine. */
+    imageDirectories: string[];
+  };
 }

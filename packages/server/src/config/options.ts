@@ -74,4 +74,12 @@ export interface Tuning {
   idempotency?: { retentionMs?: number };
   minAutoResumeSeconds?: number;
   maxConcurrentBuilds?: number;
+  /** Template builds. Defaults: 1 hour for one build; ready commands tried every 2 s for 10 minutes; 20 s for a start command without one; images from `images` in the data directory. */
+  builds?: {
+    timeoutMs?: number;
+    readyIntervalMs?: number;
+    readyTimeoutMs?: number;
+    startWaitMs?: number;
+    imageDirectories?: string[];
+  };
 }

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { defaultTeamLimits } from '../teams/team.js';
 import type { ServerConfig } from './config.js';
 import type { ServerOptions } from './options.js';
@@ -43,5 +44,13 @@ export function resolveConfig(
     idempotency: { retentionMs: 86_400_000, ...tuning.idempotency },
     minAutoResumeSeconds: tuning.minAutoResumeSeconds ?? 300,
     maxConcurrentBuilds: tuning.maxConcurrentBuilds ?? 2,
+    builds: {
+      timeoutMs: 3_600_000,
+      readyIntervalMs: 2_000,
+      readyTimeoutMs: 600_000,
+      startWaitMs: 20_000,
+      imageDirectories: [path.join(options.dataDir, 'images')],
+      ...tuning.builds,
+    },
   };
 }

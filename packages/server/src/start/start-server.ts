@@ -3,6 +3,8 @@ import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import { notYet } from '../api/not-yet.js';
 import { TeamStore } from '../auth/team-store.js';
+import { BuildQueue } from '../builds/queue.js';
+import { recoverBuilds } from '../builds/recover.js';
 import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
 import type { ServerContext } from '../context.js';
@@ -97,6 +99,7 @@ async function start(
     processId: ids.uuid(),
     sandboxes: new LiveSandboxes(),
     volumes: createVolumeStore(config.dataDir),
+    builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId) => void gateway?.close(sandboxId),
     draining: () => draining,
     signal: stopping.signal,
@@ -106,6 +109,8 @@ async function start(
     await Promise.allSettled([...context.sandboxes.values()].map((live) => live.transition?.result));
   });
 
+  unwind.add('builds', () => context.builds.close());
+
   // 2. What runs.
   const base = {
     cpuCount: options.base?.cpuCount ?? 2,
@@ -114,6 +119,7 @@ async function start(
   };
   const { credentials, fresh } = await seed(context, base);
   const recovery = await recover(context);
+  await recoverBuilds(context);
   await context.volumes.emptyTrash();
 
   // 3. The doors.

@@ -1,0 +1,18 @@
+import path from 'node:path';
+import type { ServerConfig } from '../config/config.js';
+
+type Config = Pick<ServerConfig, 'dataDir'>;
+
+/** Where uploaded files of COPY steps stand. */
+export function filesDirectory(config: Config, templateId: string): string {
+  return path.join(config.dataDir, 'builds', 'files', templateId);
+}
+
+export function filesArchive(config: Config, templateId: string, hash: string): string {
+  return path.join(filesDirectory(config, templateId), `${hash}.tar.gz`);
+}
+
+/** What is being received or unpacked; emptied at every start. */
+export function draftsDirectory(config: Config): string {
+  return path.join(config.dataDir, 'builds', 'drafts');
+}

@@ -1,0 +1,90 @@
+type Work = (signal: AbortSignal) => Promise<void>;
+
+interface Job {
+  buildId: string;
+  start(): void;
+  abort: AbortController;
+  started: boolean;
+  done: Promise<void>;
+}
+
+/** Runs builds of this process, at most so many at once, the oldest first. A job must not throw. */
+export class BuildQueue {
+  readonly #limit: number;
+  readonly #jobs = new Map<string, Job & { start(): void }>();
+  #running = 0;
+  /** Work that needs that no build runs. */
+  #exclusive: Promise<unknown> | undefined;
+  #closed = false;
+
+  /** @param limit >= 1 */
+  constructor(limit: number) {
+    this.#limit = Math.max(1, limit);
+  }
+
+  /** Adds a build. Its signal aborts when it is cancelled or the queue closes. */
+  add(buildId: string, work: Work): void {
+    const abort = new AbortController();
+    let start = () => {};
+    const done = new Promise<void>((resolve) => {
+      start = () => {
+        work(abort.signal).then(resolve, () => resolve());
+      };
+    });
+    this.#jobs.set(buildId, { buildId, start, abort, started: false, done });
+    if (this.#closed) abort.abort(new Error('the server stops'));
+    this.#next();
+  }
+
+  /** Ends a build of this process; one that it does not know is no error. Settles when it has ended. */
+  async cancel(buildId: string, reason: Error): Promise<void> {
+    const job = this.#jobs.get(buildId);
+    if (job === undefined) return;
+    job.abort.abort(reason);
+    this.#next();
+    await job.done;
+  }
+
+  /** How many builds run or wait here. */
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  /** Does something while no build runs; builds that come meanwhile wait. Does nothing while one is there. */
+  async whenIdle(task: () => Promise<void>): Promise<boolean> {
+    if (this.#jobs.size > 0 || this.#exclusive !== undefined || this.#closed) return false;
+    this.#exclusive = task();
+    try {
+      await this.#exclusive;
+      return true;
+    } finally {
+      this.#exclusive = undefined;
+      this.#next();
+    }
+  }
+
+  /** Cancels everything and waits for its end. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const job of this.#jobs.values()) job.abort.abort(new Error('the server stops'));
+    await this.#exclusive?.catch(() => {});
+    this.#next();
+    while (this.#jobs.size > 0) await Promise.all([...this.#jobs.values()].map((job) => job.done));
+  }
+
+  #next(): void {
+    if (this.#exclusive !== undefined) return;
+    for (const job of this.#jobs.values()) {
+      // A cancelled job runs at once: it has only to say that it ended.
+      if (job.started || (this.#running >= this.#limit && !job.abort.signal.aborted)) continue;
+      job.started = true;
+      this.#running += 1;
+      void job.done.then(() => {
+        this.#running -= 1;
+        this.#jobs.delete(job.buildId);
+        this.#next();
+      });
+      job.start();
+    }
+  }
+}

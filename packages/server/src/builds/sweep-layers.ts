@@ -1,0 +1,44 @@
+import { DriverError } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import type { SandboxConfig } from '../sandboxes/config.js';
+
+/**
+ * Removes layers of this node that no build and no sandbox stands on. Does nothing while builds run: theirs are not
+ * written down before they end. A failure is told and made good by the next sweep.
+ */
+export async function sweepLayers(context: ServerContext): Promise<void> {
+  await context.builds.whenIdle(async () => {
+    try {
+      await sweep(context);
+    } catch (error) {
+      context.log.warn({ err: error }, 'unused layers could not be removed');
+    }
+  });
+}
+
+async function sweep(context: ServerContext): Promise<void> {
+  const present = await context.driver.layers.list();
+  if (present.length === 0) return;
+  const wanted = new Set<string>();
+  for (const { layers } of await context.db.selectFrom('template_builds').select('layers').execute())
+    for (const id of JSON.parse(layers) as string[]) wanted.add(id);
+  const sandboxes = await context.db
+    .selectFrom('sandboxes')
+    .select('config')
+    .where('node_id', '=', context.config.nodeId)
+    .execute();
+  for (const { config } of sandboxes)
+    for (const id of (JSON.parse(config) as SandboxConfig).layers) wanted.add(id);
+  for (const { id } of present) {
+    if (wanted.has(id)) continue;
+    await context.db
+      .deleteFrom('layers')
+      .where('node_id', '=', context.config.nodeId)
+      .where('layer_id', '=', id)
+      .execute();
+    await context.driver.layers.delete(id).catch((error: unknown) => {
+      // A checkpoint stands on it.
+      if (!DriverError.is(error) || error.code !== 'busy') throw error;
+    });
+  }
+}
