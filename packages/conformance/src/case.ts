@@ -1,0 +1,42 @@
+import type { Target } from './targets/target.js';
+
+/**
+ * What a target must offer for a case to make sense.
+ * `teams`: teams can be made and changed. `servers`: further servers with settings of their own can be started.
+ * `templates`: the template operations answer. `memory`: memory snapshots. `isolation`: the sandbox is a machine of its
+ * own. `users`: several users inside. `mounts`: volumes can be mounted. `receiver`: webhooks reach this machine.
+ */
+export type Capability =
+  | 'teams'
+  | 'servers'
+  | 'templates'
+  | 'memory'
+  | 'isolation'
+  | 'users'
+  | 'mounts'
+  | 'receiver';
+
+/** One thing that the service must do, whatever it runs on. */
+export interface Case {
+  /** Unique; starts with the area. */
+  id: string;
+  area: string;
+  /** `operationId`, RPC as `process.Process/Start`, or `gateway`. */
+  operation: string;
+  /** `success`, an HTTP status with what tells it apart, or a Connect code. */
+  expects: string;
+  needs?: readonly Capability[];
+  /** Longest that it may take, ms. Default 60 000. */
+  timeoutMs?: number;
+  /** Runs while nothing else does. */
+  alone?: boolean;
+  run(target: Target): Promise<unknown>;
+}
+
+/** A case before its area gave it an id. */
+export type Draft = Omit<Case, 'id' | 'area'> & { name: string };
+
+/** Cases of one area; the ids follow from the names. */
+export function casesOf(area: string, drafts: readonly Draft[]): Case[] {
+  return drafts.map(({ name, ...draft }) => ({ id: `${area}: ${name}`, area, ...draft }));
+}

@@ -1,0 +1,31 @@
+import type { Capability } from '../../case.js';
+import { type Operation, platform } from '../../wire/documents.js';
+
+/** Every operation of the platform. */
+export const all: Operation[] = [...platform.operations.values()];
+
+const TEMPLATE_OPERATIONS = new Set([
+  'createTemplate',
+  'listTemplates',
+  'listTemplatesV2',
+  'getTemplate',
+  'updateTemplate',
+  'deleteTemplate',
+  'updateTemplateV2',
+  'getTemplateAlias',
+  'getTemplateFilesLink',
+  'uploadTemplateFiles',
+  'startTemplateBuild',
+  'getTemplateBuildStatus',
+  'getTemplateBuildLogs',
+  'assignTemplateTags',
+  'deleteTemplateTags',
+  'listTemplateTags',
+]);
+
+/** What an operation needs, with what the case needs besides. */
+export function needsOf(operation: Operation, ...more: Capability[]): Capability[] {
+  return TEMPLATE_OPERATIONS.has(operation.id) ? ['templates', ...more] : more;
+}
+
+export const takesJson = (operation: Operation) => operation.bodyTypes.includes('application/json');

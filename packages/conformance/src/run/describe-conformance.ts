@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { Case } from '../case.js';
+import { cases } from '../cases/index.js';
+import type { Target } from '../targets/target.js';
+import type { CaseResult } from '../wire/recorder.js';
+import { readKnownGaps } from './known-gaps.js';
+import { missing, runCase } from './run-case.js';
+import { keepResults, summarize } from './summary.js';
+
+/** Turns every case into a test of a target that `open` makes. `SVC_CONFORMANCE_ONLY` picks cases by a part of the id. */
+export function describeConformance(name: string, open: () => Promise<Target>): void {
+  const gaps = readKnownGaps();
+  const only = process.env.SVC_CONFORMANCE_ONLY;
+  const chosen = cases.filter(({ id }) => only === undefined || id.includes(only));
+  const results: CaseResult[] = [];
+  let target: Target;
+
+  describe(`conformance on ${name}`, () => {
+    beforeAll(async () => {
+      target = await open();
+    }, 180_000);
+
+    afterAll(async () => {
+      console.log(`\n${summarize(name, results)}\n`);
+      keepResults(name, results);
+      await target?.close();
+    }, 180_000);
+
+    const register = (one: Case) =>
+      test(
+        one.id,
+        async (context) => {
+          const lacks = missing(one, target);
+          const { result, error } = await runCase(one, target, gaps.get(one.id));
+          results.push(result);
+          if (lacks !== undefined) context.skip(`${name} lacks ${lacks}`);
+          if (result.result === 'gap') context.skip(`known gap: ${result.reason}`);
+          if (error !== undefined) throw error;
+        },
+        one.timeoutMs ?? 60_000,
+      );
+
+    describe.concurrent('side by side', () => {
+      for (const one of chosen) if (one.alone !== true) register(one);
+    });
+    describe('one at a time', () => {
+      for (const one of chosen) if (one.alone === true) register(one);
+    });
+  });
+}

@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Server, type ServerOptions, startServer } from '@svc/server';
+import type { Capability } from '../case.js';
+import { closeConnections, send } from '../wire/send.js';
+import { SandboxShelf } from './sandboxes.js';
+import { startSpecialServer } from './special-server.js';
+import type { ServerKind, SpecialServer, Target } from './target.js';
+import { createTeam } from './teams.js';
+
+/** Settings of the server under test: as an operator would have it, but in a hurry. */
+export function embeddedOptions(dataDir: string, driver: 'process' | 'linux'): ServerOptions {
+  return {
+    dataDir,
+    apiPort: 0,
+    sandboxPort: 0,
+    operatorPort: false,
+    driver,
+    logLevel: (process.env.SVC_CONFORMANCE_LOG as ServerOptions['logLevel']) ?? 'silent',
+    poolSize: driver === 'linux' ? 2 : 0,
+    base: { cpuCount: 1, memoryMiB: 256, diskMiB: 512 },
+    rateLimits: { general: { rate: 10_000, burst: 100_000 }, create: { rate: 10_000, burst: 100_000 } },
+    teamLimits: { maxConcurrentSandboxes: 500, maxSecrets: 500, maxWebhooks: 500 },
+    tuning: {
+      metrics: { sampleMs: 500 },
+      webhooks: { allowPrivateAddresses: true, retryDelaysMs: [50, 50, 50], timeoutMs: 2_000 },
+      minAutoResumeSeconds: 300,
+    },
+  };
+}
+
+/** A server in this process, on a data directory of its own. */
+export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target & { server_: Server }> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${driver}-`));
+  const server = await startServer(embeddedOptions(dataDir, driver));
+  const shelf = new SandboxShelf(server, server.sandboxUrl, 'base');
+  const special = new Map<ServerKind, Promise<SpecialServer & { close(): Promise<void> }>>();
+  const fresh: Promise<SpecialServer & { close(): Promise<void> }>[] = [];
+  return {
+    name: driver,
+    server_: server,
+    apiUrl: server.apiUrl,
+    apiKey: server.apiKey,
+    sandboxUrl: server.sandboxUrl,
+    domain: server.domain,
+    template: 'base',
+    capabilities: await capabilitiesOf(server),
+    sandbox: () => shelf.shared(),
+    newSandbox: (options, api) => shelf.create(options, api),
+    team: (options) => createTeam(server, options),
+    server(kind, options = {}) {
+      if (options.fresh === true) {
+        const started = startSpecialServer(kind);
+        fresh.push(started);
+        return started;
+      }
+      let started = special.get(kind);
+      if (started === undefined) {
+        started = startSpecialServer(kind);
+        special.set(kind, started);
+      }
+      return started;
+    },
+    async close() {
+      for (const started of [...special.values(), ...fresh]) await (await started).close();
+      await server.stop({ destroySandboxes: true });
+      closeConnections();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function capabilitiesOf(server: Server): Promise<Set<Capability>> {
+  const found = new Set<Capability>(['teams', 'servers', 'receiver']);
+  const { capabilities } = server.driver;
+  if (capabilities.memorySnapshot) found.add('memory');
+  if (capabilities.isolation !== 'none') found.add('isolation');
+  if (capabilities.users) found.add('users');
+  if (capabilities.mounts) found.add('mounts');
+  if (await hasTemplates(server)) found.add('templates');
+  return found;
+}
+
+/** Whether the template operations are routed. */
+export async function hasTemplates(api: { apiUrl: string; apiKey: string }): Promise<boolean> {
+  const answer = await send(`${api.apiUrl}/v2/templates`, { headers: { 'X-API-Key': api.apiKey } });
+  return answer.status === 200;
+}

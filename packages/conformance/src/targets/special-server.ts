@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { daemonProgram } from '@svc/envd';
+import { createProcessDriver } from '@svc/runtime';
+import { type Server, type ServerOptions, startServer } from '@svc/server';
+import { createFaultyDriver } from './faulty-driver.js';
+import type { ServerKind, SpecialServer } from './target.js';
+import { createTeam } from './teams.js';
+
+const SETTINGS: Record<ServerKind, Partial<ServerOptions>> = {
+  // The first request of a team is counted, the second is too many.
+  'rate-limited': { rateLimits: { general: { rate: 0.001, burst: 1 }, create: { rate: 0.001, burst: 1 } } },
+  small: { maxSandboxes: 1, tuning: { bodyLimitBytes: 2_048 } },
+  faulty: { tuning: { placementTimeoutMs: 1_000 } },
+  'broken-storage': {},
+  'broken-volumes': {},
+};
+
+/** What needs no table: a lost store must not end it. */
+const KEPT = new Set(['teams', 'api_keys']);
+
+/** A server of its own whose settings bring about errors. Its sandboxes are plain processes: the errors are not theirs. */
+export async function startSpecialServer(
+  kind: ServerKind,
+): Promise<SpecialServer & { close(): Promise<void> }> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${kind}-`));
+  const driver = createFaultyDriver(
+    await createProcessDriver({ dataDir: path.join(dataDir, 'runtime'), daemon: daemonProgram }),
+  );
+  const server = await startServer({
+    dataDir: path.join(dataDir, 'server'),
+    apiPort: 0,
+    sandboxPort: 0,
+    operatorPort: false,
+    driver,
+    logLevel: 'silent',
+    rateLimits: { general: { rate: 0, burst: 1 }, create: { rate: 0, burst: 1 } },
+    ...SETTINGS[kind],
+  });
+  if (kind === 'broken-storage') await hideTables(server, (name) => !KEPT.has(name));
+  if (kind === 'broken-volumes') await hideTables(server, (name) => name === 'volumes');
+  return {
+    apiUrl: server.apiUrl,
+    apiKey: server.apiKey,
+    sandboxUrl: server.sandboxUrl,
+    team: (options) => createTeam(server, options),
+    setFault: (fault) => driver.setFault(fault),
+    beginStop: () => server.stop({ destroySandboxes: true }),
+    async close() {
+      driver.setFault('none');
+      await server.stop({ destroySandboxes: true });
+      await driver.close({ destroyInstances: true });
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Takes tables away, as a store that fails would. */
+async function hideTables(server: Server, hidden: (name: string) => boolean): Promise<void> {
+  const { db } = server.context;
+  const tables = (await db.introspection.getTables()).filter((table) => hidden(table.name));
+  for (const { name } of tables) await db.schema.alterTable(name).renameTo(`lost_${name}`).execute();
+}

@@ -1,0 +1,63 @@
+import type { Capability } from '../case.js';
+import type { Api } from '../wire/call.js';
+import type { Daemon } from '../wire/rpc.js';
+
+/** A sandbox that runs, and how to reach its daemon. */
+export interface TestSandbox extends Daemon {
+  templateId: string;
+}
+
+export interface TeamOptions {
+  limits?: Record<string, number>;
+  egressProxy?: boolean;
+}
+
+/** A team of its own, with a key. */
+export interface TestTeam extends Api {
+  teamId: string;
+  slug: string;
+  ban(): Promise<void>;
+  /** @param reason null: none was given. */
+  block(reason: string | null): Promise<void>;
+}
+
+/** Settings under which an error can be produced that an ordinary server does not give. */
+export type ServerKind = 'rate-limited' | 'small' | 'faulty' | 'broken-storage' | 'broken-volumes';
+
+export interface SpecialServer extends Api {
+  sandboxUrl: string;
+  team(options?: TeamOptions): Promise<TestTeam>;
+  /** What the driver does from now on. */
+  setFault(fault: Fault): void;
+  /** Lets the server stop in the background. */
+  beginStop(): Promise<void>;
+}
+
+export type Fault =
+  | 'none'
+  | 'hang'
+  | 'create_failed'
+  | 'no_capacity'
+  | 'unsupported'
+  | 'unknown'
+  | 'busy'
+  | 'hold';
+
+/** A service under test. */
+export interface Target extends Api {
+  name: string;
+  sandboxUrl: string;
+  /** Domain of the host names of ports, when it is known. */
+  domain: string | undefined;
+  capabilities: ReadonlySet<Capability>;
+  /** Name of a template that everybody may use. */
+  template: string;
+  /** Shared by the cases that only look or work inside; nobody may end it. */
+  sandbox(): Promise<TestSandbox>;
+  /** A running sandbox of the case's own. It is killed at the end of the run if it still lives. */
+  newSandbox(options?: Record<string, unknown>, api?: Api): Promise<TestSandbox>;
+  team(options?: TeamOptions): Promise<TestTeam>;
+  /** Started at the first call, shared by the cases that name it, unless `fresh`. */
+  server(kind: ServerKind, options?: { fresh?: boolean }): Promise<SpecialServer>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,39 @@
+import type { Capability } from '../case.js';
+import { hasTemplates } from './embedded.js';
+import { SandboxShelf } from './sandboxes.js';
+import type { Target } from './target.js';
+
+/**
+ * A service that runs somewhere: `SVC_CONFORMANCE_API_URL`, `SVC_CONFORMANCE_SANDBOX_URL`, `SVC_CONFORMANCE_API_KEY`.
+ * What it can do beyond the ordinary is told by `SVC_CONFORMANCE_CAPABILITIES` (comma list), its template by
+ * `SVC_CONFORMANCE_TEMPLATE` (default `base`), the domain of its ports by `SVC_CONFORMANCE_DOMAIN`.
+ * Undefined when no URL is given.
+ */
+export async function openUrlTarget(env: NodeJS.ProcessEnv): Promise<Target | undefined> {
+  const apiUrl = env.SVC_CONFORMANCE_API_URL;
+  const sandboxUrl = env.SVC_CONFORMANCE_SANDBOX_URL;
+  const apiKey = env.SVC_CONFORMANCE_API_KEY;
+  if (apiUrl === undefined || sandboxUrl === undefined || apiKey === undefined) return undefined;
+  const told = (env.SVC_CONFORMANCE_CAPABILITIES ?? '')
+    .split(',')
+    .filter((one) => one !== '') as Capability[];
+  const template = env.SVC_CONFORMANCE_TEMPLATE ?? 'base';
+  const api = { apiUrl: apiUrl.replace(/\/$/, ''), apiKey };
+  const shelf = new SandboxShelf(api, sandboxUrl.replace(/\/$/, ''), template);
+  const capabilities = new Set(told);
+  if (await hasTemplates(api)) capabilities.add('templates');
+  const lacks = (what: string) => () => Promise.reject(new Error(`this target has no ${what}`));
+  return {
+    name: 'url',
+    ...api,
+    sandboxUrl: sandboxUrl.replace(/\/$/, ''),
+    domain: env.SVC_CONFORMANCE_DOMAIN,
+    template,
+    capabilities,
+    sandbox: () => shelf.shared(),
+    newSandbox: (options, from) => shelf.create(options, from),
+    team: lacks('teams to make'),
+    server: lacks('servers to start'),
+    close: () => shelf.clear(),
+  };
+}
