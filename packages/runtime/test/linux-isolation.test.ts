@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { createLinuxDriver, missingForLinux } from '../src/linux-driver/index.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';
@@ -79,6 +79,42 @@ describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
 
   it('gives root inside no power over the host', async () => {
     const { client } = await bench.create();
+    await expectNoPower(client);
+  });
+
+  it.skipIf(missingForLinux({ ociRuntime: 'crun' }).length > 0)('does so with crun as well', async () => {
+    const other = new Workbench(({ dataDir }) =>
+      createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 1024, ociRuntime: 'crun' }),
+    );
+    await other.open();
+    try {
+      await expectNoPower((await other.create()).client);
+    } finally {
+      await other.close();
+      await other.remove();
+    }
+  });
+
+  it('works on plain directories, without disk limits and saying so', async () => {
+    const other = new Workbench(({ dataDir }) =>
+      createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 0 }),
+    );
+    await other.open();
+    try {
+      expect(other.driver.capabilities.diskLimit).toBe(false);
+      expect(other.driver.capabilities.reasons.join()).toMatch(/disk limits/);
+      const { instance, client } = await other.create();
+      await client.output('echo kept > /home/user/file; echo kept > /tmp/file');
+      await instance.checkpoint({ checkpointId: 'plain', memory: false, then: 'destroy' });
+      const copy = await other.restore('plain', false);
+      expect(await copy.client.output('cat /home/user/file /tmp/file')).toBe('kept\nkept');
+    } finally {
+      await other.close();
+      await other.remove();
+    }
+  });
+
+  async function expectNoPower(client: DaemonClient): Promise<void> {
     const refused = [
       'mount -t tmpfs none /mnt',
       'mount -o remount,rw /dev',
@@ -108,7 +144,7 @@ describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
     expect(
       await client.output('grep -E "^(CapBnd|NoNewPrivs|Seccomp):" /proc/self/status | tr -d "\\t"'),
     ).toMatch(/NoNewPrivs:1[\s\S]*Seccomp:2/);
-  });
+  }
 
   it('has no setuid way from user to root', async () => {
     const { client } = await bench.create();

@@ -126,11 +126,11 @@ function bootScript(
       ? store.makeEmpty(`${here}/sv`, disk)
       : `${store.copy(`c/${origin.checkpointId}/sv`, `${here}/sv`, disk)}
 rm -rf ${here}/sv/w ${here}/sv/uw; mkdir ${here}/sv/w ${here}/sv/uw`;
-  const runtime = `${quote(host.runtime)} --root ${quote(paths.oci)} --log ${here}/wk/oci.log`;
+  const runtime = `${quote(host.runtime)} --root ${quote(paths.oci)} --log ${quote(join(paths.store, here, 'wk/oci.log'))}`;
   const bundle = `${quote(join(paths.store, here))}`;
   const runtimeCall = restoring
-    ? `restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(paths.store, here, 'wk'))} --bundle ${bundle} --pid-file ${here}/pid --detach`
-    : `run --bundle ${bundle} --pid-file ${here}/pid --detach`;
+    ? `restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(paths.store, here, 'wk'))} --bundle ${bundle} --pid-file ${quote(join(paths.store, here, 'pid'))} --detach`
+    : `run --bundle ${bundle} --pid-file ${quote(join(paths.store, here, 'pid'))} --detach`;
   return `
 fail() { echo "$1"; cat ${here}/wk/oci.log 2>/dev/null | tail -n 5; grep -h Error ${here}/wk/restore.log 2>/dev/null | tail -n 5; exit 1; }
 ${host.runtimePath}

@@ -138,7 +138,7 @@ async function capture(
   const result = await holder.script(
     `cd ${quote(paths.store)} || exit 9
 ${host.runtimePath}
-timeout -s KILL ${DUMP_TIMEOUT_S} ${quote(host.runtime)} --root ${quote(paths.oci)} --log ${draft}/wk/oci.log checkpoint --leave-running --image-path ${quote(join(paths.store, draft, 'img'))} --work-path ${quote(join(paths.store, draft, 'wk'))} ${entry.name} </dev/null >/dev/null 2>&1 || exit 7
+timeout -s KILL ${DUMP_TIMEOUT_S} ${quote(host.runtime)} --root ${quote(paths.oci)} --log ${quote(join(paths.store, draft, 'wk/oci.log'))} checkpoint --leave-running --image-path ${quote(join(paths.store, draft, 'img'))} --work-path ${quote(join(paths.store, draft, 'wk'))} ${entry.name} </dev/null >/dev/null 2>&1 || exit 7
 set -e
 ${copy}`,
     { timeoutMs: (DUMP_TIMEOUT_S + 60) * 1000 },

@@ -15,7 +15,10 @@ set -e
 if ! mount --make-rprivate / 2>/dev/null; then
   awk '{ print $5 }' /proc/self/mountinfo | while read -r point; do mount --make-private "$point" 2>/dev/null || true; done
   if [ "$1" != again ]; then
-    mkdir -p "$2/root"; mount --rbind / "$2/root"; exec chroot "$2/root" sh -c "$0" "$0" again "$2"
+    # Joining the namespace again drops the chroot, and from there the bound tree can become the real root: the kernel
+    # gives no user namespaces to a process in a chroot.
+    mkdir -p "$2/root"; mount --rbind / "$2/root"; cd "$2/root"
+    exec nsenter --target $$ --mount --wd ./bin/sh -c 'PATH=./usr/sbin:./sbin:./usr/bin:./bin; pivot_root . run; cd /; PATH=/usr/sbin:/sbin:/usr/bin:/bin; umount -l /run; exec sh -c "$1" "$1" again "$2"' sh "$0" "$2"
   fi
 fi
 mount -t tmpfs -o mode=755 tmpfs /run

@@ -4,7 +4,7 @@ import type { NetworkOptions } from './network.js';
 export interface LinuxDriverOptions extends DriverOptions {
   /** OCI runtime: a known name or an absolute path. Default `runc`, the one whose checkpoints are reliable. */
   ociRuntime?: 'runc' | 'crun' | 'runsc' | 'kata' | (string & {});
-  /** Size of the store's image in MiB when it is first made. Default 60 % of the free disk, at most 40 GiB; sparse. */
+  /** Size of the store's image in MiB when it is first made. Default 60 % of the free disk, at most 40 GiB; sparse. 0: plain directories. */
   storeSizeMiB?: number;
   network?: NetworkOptions;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */

@@ -44,6 +44,7 @@ kind=
 if mountpoint -q "$store"; then kind=btrfs
 elif [ -e "$store/.plain" ]; then kind=plain
 elif [ "$(stat -f -c %T "$store")" = btrfs ]; then kind=own
+elif [ ${size} = 0 ]; then echo 'problem disk limits need the btrfs store, which is turned off'
 elif ! command -v mkfs.btrfs >/dev/null; then echo 'problem mkfs.btrfs is missing (apt-get install btrfs-progs)'
 else
   modprobe -q btrfs 2>/dev/null; modprobe -q loop 2>/dev/null
