@@ -14,14 +14,14 @@ const sandbox = await Sandbox.create();
 try {
   await sandbox.files.write('worker.py', WORKER);
   const worker = await sandbox.commands.start('python3 -u worker.py', { stdin: true, tag: 'worker' });
-  for await (const event of worker) if (event.text.includes('ready')) break;
+  for await (const event of worker) if (event.text?.includes('ready')) break;
 
   const results = await sandbox.withForks(4, async (fork, index) => {
     // The same process, with the table in its memory, goes on in each fork.
     const copy = await fork.commands.connect({ tag: 'worker' });
     const input = copy.stdin.getWriter();
     await input.write(`${(index + 1) * 111}\n`);
-    for await (const event of copy) return event.text.trim();
+    for await (const event of copy) if (event.text) return event.text.trim();
   });
 
   for (const [index, result] of results.entries()) {

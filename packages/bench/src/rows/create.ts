@@ -1,0 +1,128 @@
+import { Client } from '@svc/sdk';
+import { atLeast, type BenchContext, below, type Figure, type Row, runs } from '../row.js';
+import { summarize } from '../statistics.js';
+import { driverFloor } from '../support/driver-floor.js';
+import { startServerChild } from '../support/server-child.js';
+import { timed } from '../support/time.js';
+
+/** Time to interactive: from the create call until a first command has ended. */
+async function createAndRun(client: Client): Promise<{ ms: number; end: () => Promise<unknown> }> {
+  const { ms, value: sandbox } = await timed(async () => {
+    const made = await client.sandboxes.create();
+    await made.commands.run('true');
+    return made;
+  });
+  return { ms, end: () => sandbox.kill() };
+}
+
+async function sequential(context: BenchContext, poolSize: number, count: number): Promise<number[]> {
+  await using server = await startServerChild({ driver: context.driver, poolSize });
+  const client = new Client(server);
+  const series: number[] = [];
+  for (let round = -2; round < count; round++) {
+    if (poolSize > 0) await server.poolReady();
+    const { ms, end } = await createAndRun(client);
+    await end();
+    if (round >= 0) series.push(ms);
+  }
+  return series;
+}
+
+async function atOnce(
+  context: BenchContext,
+  count: number,
+  delayMs: number,
+): Promise<{ series: number[]; failed: number }> {
+  await using server = await startServerChild({ driver: context.driver, poolSize: 0 });
+  const client = new Client({ ...server, requestTimeoutMs: 60_000 });
+  await (await createAndRun(client)).end();
+  const results = await Promise.allSettled(
+    Array.from({ length: count }, async (_, index) => {
+      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, index * delayMs));
+      return createAndRun(client);
+    }),
+  );
+  const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  for (const one of made) await one.end();
+  return { series: made.map((one) => one.ms), failed: count - made.length };
+}
+
+export const create: Row = {
+  id: 'create',
+  about: 'create + first command: from the pool, cold, staggered, and 100 at once',
+  async run(context) {
+    const few = runs(context, 30, 2);
+    const many = runs(context, 100, 3);
+    context.progress('from the pool, one after another');
+    const pooled = summarize(await sequential(context, 4, few));
+    context.progress('cold, one after another');
+    const cold = summarize(await sequential(context, 0, few));
+    context.progress('the driver alone');
+    const floor = await driverFloor(context, few);
+    context.progress('staggered by 200 ms');
+    const staggered = await atOnce(context, runs(context, 30, 2), 200);
+    context.progress(`${many} at once`);
+    const burst = await atOnce(context, many, 0);
+    const burstSummary = summarize(burst.series);
+    const success = ((many - burst.failed) / many) * 100;
+    const staggeredSummary = summarize(staggered.series);
+    const how = `${few} runs, ${context.driver} driver`;
+    const driver = (name: string, value: number | undefined): Figure['beside'] =>
+      value === undefined ? [] : [{ name, value, unit: 'ms' }];
+    return [
+      {
+        id: 'create.pool.p50',
+        what: 'create + first command, from the pool, p50',
+        value: pooled.p50,
+        unit: 'ms',
+        beside: driver('the driver alone', floor?.pooled),
+        target: below(pooled.p50, 15, '<= 15 ms'),
+        how,
+      },
+      {
+        id: 'create.pool.p95',
+        what: '… p95',
+        value: pooled.p95,
+        unit: 'ms',
+        beside: [],
+        target: below(pooled.p95, 40, '<= 40 ms'),
+        how,
+      },
+      {
+        id: 'create.cold.p50',
+        what: 'create + first command, cold, p50',
+        value: cold.p50,
+        unit: 'ms',
+        beside: driver('the driver alone', floor?.cold),
+        target: below(cold.p50, 100, '<= 100 ms'),
+        how,
+      },
+      {
+        id: 'create.staggered',
+        what: '… one every 200 ms, cold, p50',
+        value: staggeredSummary.p50,
+        unit: 'ms',
+        beside: [{ name: 'p95', value: staggeredSummary.p95, unit: 'ms' }],
+        how: `${staggered.series.length} runs`,
+      },
+      {
+        id: 'create.burst.p95',
+        what: `${many} at once, p95`,
+        value: burstSummary.p95,
+        unit: 'ms',
+        beside: [{ name: 'median', value: burstSummary.p50, unit: 'ms' }],
+        target: below(burstSummary.p95, 2_500, '<= 2.5 s'),
+        how: `cold, ${context.driver} driver`,
+      },
+      {
+        id: 'create.burst.success',
+        what: `${many} at once, success`,
+        value: success,
+        unit: '%',
+        beside: [],
+        target: atLeast(success, 100, '100 %'),
+        how: '',
+      },
+    ];
+  },
+};

@@ -1,0 +1,25 @@
+import type { Row } from '../row.js';
+import { browserBundle } from './browser-bundle.js';
+import { coldScript } from './cold-script.js';
+import { create } from './create.js';
+import { fork } from './fork.js';
+import { idleMemory } from './idle-memory.js';
+import { importTime } from './import-time.js';
+import { runTrue } from './run-true.js';
+import { stdio } from './stdio.js';
+import { transfer } from './transfer.js';
+import { unaryOverhead } from './unary-overhead.js';
+
+/** Every benchmark, in the order of the table. */
+export const rows: readonly Row[] = [
+  importTime,
+  coldScript,
+  unaryOverhead,
+  browserBundle,
+  create,
+  runTrue,
+  fork,
+  transfer,
+  stdio,
+  idleMemory,
+];
