@@ -45,13 +45,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     );
     return;
   }
-  if (request.method === 'POST' && url.endsWith('/sandboxes')) return json(response, 201, SANDBOX);
-  if (request.method === 'DELETE') {
-    response.writeHead(204).end();
-    return;
-  }
-  if (url.includes('/sandboxes')) return json(response, 200, []);
-  json(response, 200, {});
+  if (request.method === 'POST' && url.endsWith('/sandboxes')) json(response, 201, SANDBOX);
+  else if (request.method === 'DELETE') response.writeHead(204).end();
+  else json(response, 200, url.includes('/sandboxes') ? [] : {});
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {
