@@ -223,11 +223,15 @@ export class ProcessInstance implements Instance {
       await task();
       return performance.now() - startMs;
     }
+    // Put down first: whoever adopts the instance after a crash in between must find it frozen, and can let it go on.
+    await this.#save({ ...this.#record, frozen: true, stoodBefore: [] });
     const stoodBefore = stopTree(this.#root);
     try {
+      if (stoodBefore.length > 0) await this.#save({ ...this.#record, stoodBefore });
       await task();
     } finally {
       continueTree(this.#root, stoodBefore);
+      await this.#save({ ...this.#record, frozen: false, stoodBefore: [] });
     }
     return performance.now() - startMs;
   }

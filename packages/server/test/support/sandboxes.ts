@@ -16,7 +16,11 @@ export async function createSandbox(
 }
 
 /** Runs a shell command through the gateway and gives what it printed. */
-export async function run(test: TestServer, sandbox: { id: string; token: string }, command: string): Promise<string> {
+export async function run(
+  test: TestServer,
+  sandbox: { id: string; token: string },
+  command: string,
+): Promise<string> {
   const message = Buffer.from(JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', command] } }));
   const frame = Buffer.alloc(5 + message.length);
   frame.writeUInt32BE(message.length, 1);
@@ -33,7 +37,8 @@ export async function run(test: TestServer, sandbox: { id: string; token: string
     body: frame,
   });
   const bytes = Buffer.from(await response.arrayBuffer());
-  if (response.status !== 200) throw new Error(`Start answered ${response.status}: ${bytes.toString('utf8')}`);
+  if (response.status !== 200)
+    throw new Error(`Start answered ${response.status}: ${bytes.toString('utf8')}`);
   let output = '';
   for (let at = 0; at < bytes.length; ) {
     const length = bytes.readUInt32BE(at + 1);
@@ -47,7 +52,11 @@ export async function run(test: TestServer, sandbox: { id: string; token: string
 }
 
 /** Waits for something to be true. */
-export async function until(what: string, check: () => Promise<boolean> | boolean, timeoutMs = 30_000): Promise<void> {
+export async function until(
+  what: string,
+  check: () => Promise<boolean> | boolean,
+  timeoutMs = 30_000,
+): Promise<void> {
   const end = Date.now() + timeoutMs;
   while (!(await check())) {
     if (Date.now() > end) throw new Error(`never came: ${what}`);

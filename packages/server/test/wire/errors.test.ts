@@ -28,7 +28,10 @@ describe('credentials', () => {
   });
   it('of a banned team give 403 everywhere, of a blocked one 403 with the reason except on reads', async () => {
     await setTeam({ banned: 1, blocked: 1, blocked_reason: 'unpaid' });
-    expect(await test.api('GET', '/v2/sandboxes')).toMatchObject({ status: 403, body: { message: 'team is banned' } });
+    expect(await test.api('GET', '/v2/sandboxes')).toMatchObject({
+      status: 403,
+      body: { message: 'team is banned' },
+    });
     await setTeam({ banned: 0 });
     expect((await test.api('GET', '/v2/sandboxes')).status).toBe(200);
     expect((await test.api('DELETE', '/sandboxes/iunknown')).status).not.toBe(200);
@@ -99,20 +102,45 @@ describe('a create request', () => {
       400,
       { autoPause: true, autoPauseMemory: false, autoResume: { enabled: true } },
     ],
-    ['with an egress proxy', 403, { network: { egressProxy: { address: 'nonsense' } } }, 'network.egressProxy'],
+    [
+      'with an egress proxy',
+      403,
+      { network: { egressProxy: { address: 'nonsense' } } },
+      'network.egressProxy',
+    ],
     ['with a domain in denyOut', 400, { network: { denyOut: ['example.com'] } }],
     ['with a domain in allowOut and no deny-all', 400, { network: { allowOut: ['example.com'] } }],
     ['with 0.0.0.0 in allowOut', 400, { network: { allowOut: ['0.0.0.0'] } }],
     ['with the daemon port in httpsPorts', 400, { network: { httpsPorts: [49_983] } }],
     ['with a port twice in httpsPorts', 400, { network: { httpsPorts: [80, 80] } }],
     ['with a bad maskRequestHost', 400, { network: { maskRequestHost: 'a b' } }],
-    ['with rules that are not enforced', 400, { network: { rules: { 'a.test': [{ transform: { headers: { x: '1' } } }] } } }, 'network.rules'],
-    ['with a forbidden header', 400, { network: { rules: { 'a.test': [{ transform: { headers: { Host: 'x' } } }] } } }, 'host'],
-    ['with a broken placeholder', 400, { network: { rules: { 'a.test': [{ transform: { headers: { x: '${svc.secrets.' } } }] } } }, 'placeholder'],
+    [
+      'with rules that are not enforced',
+      400,
+      { network: { rules: { 'a.test': [{ transform: { headers: { x: '1' } } }] } } },
+      'network.rules',
+    ],
+    [
+      'with a forbidden header',
+      400,
+      { network: { rules: { 'a.test': [{ transform: { headers: { Host: 'x' } } }] } } },
+      'host',
+    ],
+    [
+      'with a broken placeholder',
+      400,
+      { network: { rules: { 'a.test': [{ transform: { headers: { x: '${svc.secrets.' } } }] } } },
+      'placeholder',
+    ],
     ['with a partial deny list', 400, { network: { denyOut: ['8.8.8.8/32'] } }, 'network.denyOut'],
     ['with no internet on a driver without networks', 400, { allow_internet_access: false }, 'driver'],
     ['with a token of another type', 400, { iam: { tokens: { a: { audience: 'x', tokenType: 'JWT' } } } }],
-    ['with volumes that the driver cannot mount', 400, { volumeMounts: [{ name: 'a', path: '/a' }] }, 'volumeMounts'],
+    [
+      'with volumes that the driver cannot mount',
+      400,
+      { volumeMounts: [{ name: 'a', path: '/a' }] },
+      'volumeMounts',
+    ],
     ['with metadata that is no text', 400, { metadata: { a: 1 } }],
   ];
   it.each(cases)('%s gives %i', async (_name, status, body, text) => {
@@ -128,7 +156,10 @@ describe('a create request', () => {
     await createSandbox(test);
     expect(await test.api('POST', '/v2/sandboxes', { templateID: 'base' })).toMatchObject({
       status: 503,
-      body: { error_code: 'sandbox_capacity_unavailable', message: expect.stringMatching(/^Failed to place sandbox: /) },
+      body: {
+        error_code: 'sandbox_capacity_unavailable',
+        message: expect.stringMatching(/^Failed to place sandbox: /),
+      },
     });
     test.server.context.config.maxSandboxes = 10;
     await createSandbox(test);
@@ -172,7 +203,8 @@ describe('a create request with a failing driver', () => {
 
 describe('an idempotency key', () => {
   it('repeats the answer, and refuses another request', async () => {
-    const ask = (body: object, key = 'k1') => test.api('POST', '/v2/sandboxes', body, { 'Idempotency-Key': key });
+    const ask = (body: object, key = 'k1') =>
+      test.api('POST', '/v2/sandboxes', body, { 'Idempotency-Key': key });
     const first = await ask({ templateID: 'base' });
     const again = await ask({ templateID: 'base' });
     expect(first.status).toBe(201);

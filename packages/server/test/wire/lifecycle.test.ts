@@ -44,7 +44,9 @@ describe('resumeSandbox', () => {
     const resumed = await test.api('POST', `/sandboxes/${sandbox.id}/resume`, { timeout: 60 });
     expect(resumed).toMatchObject({ status: 201, body: { envdAccessToken: sandbox.token } });
     expect(resumed.headers.get('Deprecation')).toBe('true');
-    expect(resumed.headers.get('Link')).toBe(`</v2/sandboxes/${sandbox.id}/connect>; rel="successor-version"`);
+    expect(resumed.headers.get('Link')).toBe(
+      `</v2/sandboxes/${sandbox.id}/connect>; rel="successor-version"`,
+    );
     const read = await test.api('GET', `/sandboxes/${sandbox.id}`);
     expect(Date.parse(read.body.endAt) - Date.parse(read.body.startedAt)).toBe(60_000);
     expect(await run(test, sandbox, 'echo back')).toBe('back\n');
@@ -66,7 +68,9 @@ describe('connectSandbox', () => {
     expect((await test.api('POST', `/v2/sandboxes/${id}/connect`, { timeout: 10 })).status).toBe(200);
     expect((await test.api('GET', `/sandboxes/${id}`)).body.endAt).toBe(before);
     expect((await test.api('POST', `/sandboxes/${id}/connect`, { timeout: 900 })).status).toBe(200);
-    expect(Date.parse((await test.api('GET', `/sandboxes/${id}`)).body.endAt)).toBeGreaterThan(Date.parse(before));
+    expect(Date.parse((await test.api('GET', `/sandboxes/${id}`)).body.endAt)).toBeGreaterThan(
+      Date.parse(before),
+    );
   });
   it('answers 201 when it woke the sandbox, to everybody who asked meanwhile', async () => {
     const { id } = await createSandbox(test);
@@ -155,7 +159,11 @@ describe('the end of the time to live', () => {
     });
   });
   it('pauses with autoPause, and a request wakes it with autoResume', async () => {
-    const sandbox = await createSandbox(test, { timeout: 30, autoPause: true, autoResume: { enabled: true } });
+    const sandbox = await createSandbox(test, {
+      timeout: 30,
+      autoPause: true,
+      autoResume: { enabled: true },
+    });
     const read = await test.api('GET', `/sandboxes/${sandbox.id}`);
     expect(read.body.lifecycle).toEqual({ autoResume: true, onTimeout: 'pause' });
     test.advance(31_000);
@@ -180,8 +188,14 @@ describe('forkSandbox and createSnapshot without memory snapshots', () => {
   it('snapshots files, from which others start', async () => {
     const sandbox = await createSandbox(test, { envVars: { COLOR: 'red' } });
     await run(test, sandbox, 'echo one > note.txt');
-    const snapshot = await test.api('POST', `/sandboxes/${sandbox.id}/snapshots`, { name: 'mine:v1', memory: false });
-    expect(snapshot).toMatchObject({ status: 201, body: { snapshotID: 'default/mine:v1', names: ['default/mine:v1'] } });
+    const snapshot = await test.api('POST', `/sandboxes/${sandbox.id}/snapshots`, {
+      name: 'mine:v1',
+      memory: false,
+    });
+    expect(snapshot).toMatchObject({
+      status: 201,
+      body: { snapshotID: 'default/mine:v1', names: ['default/mine:v1'] },
+    });
     const other = await createSandbox(test, { templateID: 'mine:v1' });
     expect(await run(test, other, 'cat note.txt; echo $COLOR')).toBe('one\nred\n');
     const list = await test.api('GET', '/snapshots?name=mine');
@@ -211,7 +225,9 @@ describe('getSandboxLogsV2', () => {
       return answer.body.logs.map((entry: { message: string }) => entry.message);
     };
     await until('the lines are there', async () => (await messages('')).length === 3);
-    expect(await messages('?direction=forward&search=s')).toEqual(expect.arrayContaining(['first', 'second', 'oops']));
+    expect(await messages('?direction=forward&search=s')).toEqual(
+      expect.arrayContaining(['first', 'second', 'oops']),
+    );
     expect(await messages('?level=error')).toEqual(['oops']);
     expect(await messages('?search=SECOND')).toEqual([]);
     expect(await messages('?search=second')).toEqual(['second']);
@@ -224,7 +240,14 @@ describe('getSandboxLogsV2', () => {
   });
   it('gives an empty list for an unknown sandbox, and 400 for values out of range', async () => {
     expect((await test.api('GET', '/v2/sandboxes/iunknown/logs')).body).toEqual({ logs: [] });
-    for (const query of ['limit=1001', 'limit=x', 'direction=up', 'level=loud', `search=${'x'.repeat(257)}`, 'cursor=-1'])
+    for (const query of [
+      'limit=1001',
+      'limit=x',
+      'direction=up',
+      'level=loud',
+      `search=${'x'.repeat(257)}`,
+      'cursor=-1',
+    ])
       expect((await test.api('GET', `/v2/sandboxes/iunknown/logs?${query}`)).status).toBe(400);
     expect((await test.api('GET', '/v2/sandboxes/a-b-c/logs')).status).toBe(400);
   });

@@ -20,7 +20,10 @@ describe('listSandboxesV2', () => {
       const seen: string[] = [];
       let token = '';
       do {
-        const page = await test.api('GET', `/v2/sandboxes?limit=2&order=${order}&nextToken=${encodeURIComponent(token)}`);
+        const page = await test.api(
+          'GET',
+          `/v2/sandboxes?limit=2&order=${order}&nextToken=${encodeURIComponent(token)}`,
+        );
         expect(page.status).toBe(200);
         expect(page.headers.get('X-Total-Running')).toBe('4');
         seen.push(...ids(page));

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const packageDir = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Bundles the server's program from its sources, so that it can be killed without a build of the repository. */
+export async function bundleServer(): Promise<string> {
+  const directory = path.join(packageDir, 'node_modules/.cache');
+  await mkdir(directory, { recursive: true });
+  const outfile = path.join(directory, `server-under-test-${process.pid}.mjs`);
+  await build({
+    entryPoints: [path.join(packageDir, 'src/main.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    outfile,
+    conditions: ['@svc/source'],
+    logLevel: 'error',
+    plugins: [
+      {
+        name: 'only-own-sources',
+        setup(plugin) {
+          plugin.onResolve({ filter: /^[^./]/ }, ({ path: name }) =>
+            /^@svc\/(platform|daemon|runtime)/.test(name) ? undefined : { path: name, external: true },
+          );
+        },
+      },
+    ],
+  });
+  return outfile;
+}
+
+export interface ChildServer {
+  apiUrl: string;
+  sandboxUrl: string;
+  child: ChildProcess;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  /** Ends it as an operator would. */
+  stop(): Promise<void>;
+}
+
+export async function startChildServer(program: string, env: Record<string, string>): Promise<ChildServer> {
+  const child = spawn(process.execPath, [program], {
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let complaints = '';
+  child.stderr!.on('data', (chunk: Buffer) => {
+    complaints += chunk.toString();
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout!.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes('ready\n')) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${complaints}`)));
+  });
+  const url = (name: string) => new RegExp(`^${name}\\s+(\\S+)$`, 'm').exec(output)?.[1] ?? '';
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await ended;
+  };
+  return {
+    apiUrl: url('platform API'),
+    sandboxUrl: url('sandboxes'),
+    child,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  };
+}
