@@ -1,0 +1,240 @@
+import { describe, expect, it } from 'vitest';
+import { hashApiKey, maskApiKey } from '../../src/auth/api-key.js';
+import { parseSandboxId } from '../../src/ids/parse.js';
+import { createKeyRing } from '../../src/keys/key-ring.js';
+import { takeToken } from '../../src/limits/rate-limit.js';
+import { parseTemplateReference } from '../../src/names/template-reference.js';
+import { decideRecovery } from '../../src/recovery/decide.js';
+import { parseMetadataFilter } from '../../src/sandboxes/metadata-filter.js';
+import { type Action, decide, mayFollow, viewOf } from '../../src/sandboxes/state.js';
+import { checkNetwork, egressOf } from '../../src/sandboxes/validate-network.js';
+import { readPlaceholders } from '../../src/sandboxes/validate-rules.js';
+import type { SandboxRowState } from '../../src/storage/schema.js';
+import { sampleOf } from '../../src/telemetry/metrics.js';
+import { decodeNextToken, encodeNextToken } from '../../src/wire/next-token.js';
+
+const STATES: SandboxRowState[] = [
+  'creating',
+  'running',
+  'pausing',
+  'snapshotting',
+  'killing',
+  'paused',
+  'resuming',
+];
+
+describe('the state table', () => {
+  it.each<[Action, Partial<Record<SandboxRowState, string>>]>([
+    [
+      'pause',
+      {
+        running: 'proceed',
+        pausing: 'join',
+        paused: 'conflict',
+        snapshotting: 'conflict',
+        killing: 'not-found',
+      },
+    ],
+    [
+      'resume',
+      { running: 'conflict', pausing: 'wait', paused: 'proceed', resuming: 'join', killing: 'not-found' },
+    ],
+    [
+      'connect',
+      { running: 'extend', pausing: 'wait', snapshotting: 'wait', paused: 'proceed', killing: 'conflict' },
+    ],
+    ['kill', { running: 'proceed', paused: 'proceed', killing: 'join', snapshotting: 'wait' }],
+    ['update', { running: 'proceed', paused: 'not-found', pausing: 'conflict', killing: 'not-found' }],
+    ['fork', { running: 'proceed', paused: 'conflict', snapshotting: 'conflict', killing: 'not-found' }],
+    ['snapshot', { running: 'proceed', paused: 'not-found', pausing: 'conflict' }],
+  ])('decides %s', (action, expected) => {
+    for (const [state, decision] of Object.entries(expected))
+      expect([state, decide(state as SandboxRowState, action)]).toEqual([state, decision]);
+  });
+  it('never lets a killed sandbox come back, and shows transitions as the state around them', () => {
+    for (const state of STATES) expect(mayFollow('killing', state)).toBe(false);
+    expect(STATES.map(viewOf)).toEqual([
+      'hidden',
+      'running',
+      'paused',
+      'running',
+      'hidden',
+      'paused',
+      'paused',
+    ]);
+  });
+});
+
+describe('recovery', () => {
+  it.each<[SandboxRowState, boolean, boolean, string]>([
+    ['creating', true, false, 'forget'],
+    ['running', true, false, 'run'],
+    ['running', false, false, 'orphaned'],
+    ['snapshotting', true, false, 'run'],
+    ['pausing', true, true, 'run'],
+    ['pausing', false, true, 'keep-stored'],
+    ['pausing', false, false, 'orphaned'],
+    ['paused', true, false, 'keep-frozen'],
+    ['paused', false, true, 'keep-stored'],
+    ['resuming', true, true, 'keep-stored'],
+    ['killing', true, true, 'finish-kill'],
+  ])('of %s (instance %s, checkpoint %s) decides %s', (state, instance, checkpoint, decision) => {
+    expect(decideRecovery({ state, instance, checkpoint })).toBe(decision);
+  });
+});
+
+describe('the rate limit', () => {
+  it('lets a burst through, refuses the next, and fills up again', () => {
+    const limit = { rate: 5, burst: 3 };
+    let arrival: number | undefined;
+    const take = (now: number) => {
+      const taken = takeToken(limit, arrival, now);
+      arrival = taken.arrivalMs;
+      return taken.verdict;
+    };
+    expect([take(0), take(0), take(0)].map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+      [true, 2],
+      [true, 1],
+      [true, 0],
+    ]);
+    expect(take(0)).toMatchObject({
+      allowed: false,
+      remaining: 0,
+      limit: 3,
+      resetSeconds: 1,
+      retryAfterSeconds: 1,
+    });
+    expect(take(200)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(take(10_000)).toMatchObject({ allowed: true, remaining: 2 });
+  });
+});
+
+describe('identifiers and names', () => {
+  it('take the older form of a sandbox id and nothing else', () => {
+    expect(parseSandboxId('iabc-svc00000')).toBe('iabc');
+    for (const bad of ['', 'a-b-c', 'A', 'a/b', '-x', 'ä'])
+      expect(() => parseSandboxId(bad)).toThrow('Invalid sandbox ID');
+  });
+  it('take template references apart', () => {
+    expect(parseTemplateReference(' Team/My-App:V1.0 ')).toEqual({
+      namespace: 'team',
+      alias: 'my-app',
+      tag: 'v1.0',
+    });
+    expect(parseTemplateReference('base:default')).toEqual({ alias: 'base' });
+    for (const bad of [
+      '',
+      'a b',
+      'a/b/c',
+      'a:',
+      'a:b:c',
+      '/a',
+      `a:${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`,
+    ])
+      expect(() => parseTemplateReference(bad)).toThrow();
+  });
+  it('hash keys over their decoded bytes', () => {
+    const key = `svc_${'ab'.repeat(20)}`;
+    expect(hashApiKey(key.replace('abab', 'ABAB'))).toBe(hashApiKey(key));
+    for (const bad of ['', 'svc_', 'svc_abc', 'svc_zz', 'key_abab']) expect(hashApiKey(bad)).toBeUndefined();
+    expect(maskApiKey(key)).toEqual({
+      prefix: 'svc_',
+      valueLength: 40,
+      maskedValuePrefix: 'ab',
+      maskedValueSuffix: 'abab',
+    });
+  });
+});
+
+describe('the metadata filter', () => {
+  it('decodes twice, and lets the last of a repeated key win', () => {
+    expect([...parseMetadataFilter('a%253Db=1%252B1&a=x+y&a=z')]).toEqual([
+      ['a=b', '1+1'],
+      ['a', 'z'],
+    ]);
+    for (const bad of ['', 'a', 'a=b=c', 'a=%zz', 'a=b&', 'a=%25zz'])
+      expect(() => parseMetadataFilter(bad)).toThrow(/^Error parsing metadata/);
+  });
+});
+
+describe('cursors', () => {
+  it('come back as they were, in their own order only', () => {
+    const key = { atMs: 1_700_000_000_123, id: 'iabc' };
+    expect(decodeNextToken(encodeNextToken(key))).toEqual(key);
+    expect(decodeNextToken(encodeNextToken(key, 'asc'), 'asc')).toEqual(key);
+    expect(decodeNextToken('')).toBeUndefined();
+    for (const [token, order] of [
+      [encodeNextToken(key), 'asc'],
+      [encodeNextToken(key, 'asc'), 'desc'],
+      ['!', 'desc'],
+      ['YWJj', 'desc'],
+    ] as const)
+      expect(() => decodeNextToken(token, order)).toThrow('Invalid next token');
+  });
+});
+
+describe('sealed texts', () => {
+  it('open for their purpose only, and tell when they were changed', () => {
+    const ring = createKeyRing(Buffer.alloc(32, 1));
+    const sealed = ring.seal('a', 'hello');
+    expect(ring.open('a', sealed)).toBe('hello');
+    expect(sealed).not.toContain('hello');
+    expect(() => ring.open('b', sealed)).toThrow();
+    expect(() => ring.open('a', `${sealed.slice(0, -2)}xx`)).toThrow();
+    expect(() => createKeyRing(Buffer.alloc(32, 2)).open('a', sealed)).toThrow();
+  });
+});
+
+describe('network settings', () => {
+  const none = { networkIsolation: true } as never;
+  it('reduce to what the driver can do, or are refused by name', () => {
+    expect(egressOf(undefined, null, none)).toBe('internet');
+    expect(egressOf({ allowOut: ['1.1.1.1'] }, null, none)).toBe('internet');
+    expect(egressOf({}, false, none)).toBe('none');
+    expect(egressOf({ denyOut: ['0.0.0.0/0'] }, null, none)).toBe('none');
+    expect(() => egressOf({ denyOut: ['8.8.8.8'] }, null, none)).toThrow('network.denyOut');
+    expect(() => egressOf({ denyOut: ['0.0.0.0/0'], allowOut: ['a.test'] }, null, none)).toThrow(
+      'network.allowOut',
+    );
+    expect(() => egressOf({}, false, { networkIsolation: false } as never)).toThrow('driver');
+  });
+  it('ask for the flag before looking at the proxy', () => {
+    const network = { egressProxy: { address: 'bad' } };
+    expect(() => checkNetwork(network, { egressProxy: false })).toThrow('network.egressProxy');
+    expect(() => checkNetwork(network, { egressProxy: true })).toThrow('host:port');
+  });
+  it('find placeholders and refuse broken ones', () => {
+    expect(readPlaceholders('a ${svc.secrets. My_Key } ${svc.identity.tokens.Aws} ${svc.other}')).toEqual([
+      { kind: 'secret', name: 'my_key' },
+      { kind: 'identity', name: 'Aws' },
+    ]);
+    for (const bad of [
+      '${svc.secrets.',
+      '${svc.secrets.}',
+      '${svc.secrets.sec_a}',
+      '${svc.secrets.${svc.secrets.a}}',
+    ])
+      expect(() => readPlaceholders(bad)).toThrow('placeholder');
+  });
+});
+
+describe('samples', () => {
+  it('give the CPU share of all cores between two readings', () => {
+    const sandbox = { id: 'ia', team_id: 't', cpu_count: 2, memory_mb: 512, disk_mb: 1 };
+    const stats = {
+      cpuUsageUs: 6_000_000,
+      cpuCount: 2,
+      memoryBytes: 1,
+      memoryLimitBytes: 0,
+      memoryCacheBytes: 0,
+      diskUsedBytes: 0,
+      diskLimitBytes: 0,
+      pids: 1,
+    };
+    expect(sampleOf(sandbox, 5_000, stats, { cpuUsageUs: 1_000_000, at: 0 })).toMatchObject({
+      cpu_used_pct: 50,
+      mem_total: 512 * 1_048_576,
+    });
+    expect(sampleOf(sandbox, 5_000, stats, undefined).cpu_used_pct).toBe(0);
+  });
+});
