@@ -18,9 +18,15 @@ export function assertServerCapacity(context: ServerContext): void {
 /**
  * Refuses when the team runs as many sandboxes as it may. Part of the transaction that adds one, so that several at
  * once cannot all slip through.
+ * @param except the sandbox that is about to run, when its row says so already: it does not stand in its own way.
  * @throws {ApiError} 429
  */
-export async function assertTeamConcurrency(context: ServerContext, tx: Tx, team: Team): Promise<void> {
+export async function assertTeamConcurrency(
+  context: ServerContext,
+  tx: Tx,
+  team: Team,
+  except = '',
+): Promise<void> {
   if (context.dialect === 'postgres')
     await sql`select pg_advisory_xact_lock(hashtext(${team.id}))`.execute(tx);
   const { count } = await tx
@@ -28,6 +34,7 @@ export async function assertTeamConcurrency(context: ServerContext, tx: Tx, team
     .select((build) => build.fn.countAll<number>().as('count'))
     .where('team_id', '=', team.id)
     .where('state', 'in', [...ACTIVE])
+    .where('id', '!=', except)
     .executeTakeFirstOrThrow();
   if (Number(count) >= team.limits.maxConcurrentSandboxes)
     throw errors.tooManySandboxes(team.limits.maxConcurrentSandboxes);

@@ -53,7 +53,7 @@ export function resumeHeld(
       context,
       live,
       () => ({ state: 'resuming' }),
-      (tx) => assertTeamConcurrency(context, tx, options.team),
+      (tx, row) => assertTeamConcurrency(context, tx, options.team, row.id),
     );
     const before = live.row;
     const executionId = context.ids.uuid();
