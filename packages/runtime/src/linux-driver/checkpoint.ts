@@ -61,6 +61,7 @@ export async function checkpointInstance(
     for (let attempt = 1; ; attempt += 1) {
       try {
         const since = performance.now();
+        if (!wasFrozen) host.records.write({ ...entry, held: true });
         await host.cgroups.freeze(entry.name);
         await capture(host, holder, entry, options.memory, draft);
         // What is about to end must not run on past its checkpoint.
@@ -110,6 +111,8 @@ export async function checkpointInstance(
     if (!wasFrozen) host.cgroups.thaw(entry.name);
     await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000).catch(() => undefined);
     throw error;
+  } finally {
+    host.records.write(entry);
   }
 }
 

@@ -18,7 +18,7 @@ import { linuxLayers } from './layers.js';
 import { LinuxInstance } from './linux-instance.js';
 import type { LinuxDriverOptions } from './options.js';
 import { probeTools, type Tools } from './probe.js';
-import { endOrphanedScripts, reapLeftovers } from './reap.js';
+import { outwaitOrphanedScripts, reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
 import { run } from './run.js';
 import { warmUp } from './warm-up.js';
@@ -37,7 +37,7 @@ export async function createLinuxDriver(options: LinuxDriverOptions): Promise<Dr
   const lock = await lockDataDir(options.dataDir);
   try {
     const host = new Host(options, tools);
-    endOrphanedScripts(host.paths);
+    await outwaitOrphanedScripts(host.paths);
     await host.up();
     return new LinuxDriver(host, tools, lock);
   } catch (error) {
@@ -218,6 +218,11 @@ class LinuxDriver implements Driver {
     for (const entry of this.#host.records.all()) {
       this.#host.network.reserve(entry.slot);
       const instance = this.#track(entry);
+      if (entry.held === true && instance.running) {
+        this.#host.cgroups.thaw(entry.name);
+        delete entry.held;
+        this.#host.records.write(entry);
+      }
       if (entry.state === 'live') instance.check();
       else this.#inBackground(instance.destroy());
     }

@@ -4,6 +4,7 @@ import type { InstanceNetwork } from '../contract/instance.js';
 import type { Holder } from './holder.js';
 import { GATEWAY_END, gatewayRules, hostRules } from './nft-rules.js';
 import type { Paths } from './paths.js';
+import { quote } from './run.js';
 
 export interface NetworkOptions {
   /** Private range that the driver takes a /20 block out of (1023 sandboxes). Default `10.200.0.0/13`. */
@@ -25,6 +26,8 @@ export class Network {
   readonly #used = new Set<number>();
   #next = 1;
   #base = 0;
+  /** Interface of the default route, when forwarding was off there before us. */
+  #turnedOn: string | undefined;
   /** Whether packets can leave for the internet at all, and if not why. */
   egressProblem: string | undefined;
 
@@ -33,6 +36,7 @@ export class Network {
     this.#options = options;
     const stored = readJson(paths.networkFile);
     if (typeof stored?.base === 'number') this.#base = stored.base;
+    if (typeof stored?.turnedOn === 'string') this.#turnedOn = stored.turnedOn;
   }
 
   get #link(): string {
@@ -45,6 +49,10 @@ export class Network {
 
   /** Makes host link, gateway rules and host rules. @param fresh the gateway namespace is new and empty. */
   async prepare(holder: Holder, fresh: boolean): Promise<void> {
+    this.egressProblem =
+      defaultInterface(routes()) === undefined
+        ? 'The host has no default route: sandboxes reach no internet.'
+        : undefined;
     if (!fresh && this.#base !== 0) return;
     await holder.script(
       `ip link del ${this.#link} 2>/dev/null; nft delete table inet ${this.#table} 2>/dev/null; true`,
@@ -57,7 +65,9 @@ export class Network {
     for (const base of candidates) {
       if (await this.#tryBlock(holder, base)) {
         this.#base = base;
-        writeFileSync(this.#paths.networkFile, JSON.stringify({ base }), { mode: 0o600 });
+        writeFileSync(this.#paths.networkFile, JSON.stringify({ base, turnedOn: this.#turnedOn }), {
+          mode: 0o600,
+        });
         return;
       }
     }
@@ -68,8 +78,7 @@ export class Network {
   }
 
   async #tryBlock(holder: Holder, base: number): Promise<boolean> {
-    const routes = readFileSync('/proc/net/route', 'utf8').split('\n').slice(1);
-    for (const line of routes) {
+    for (const line of routes()) {
       const fields = line.split('\t');
       if (fields.length < 8) continue;
       const destination = littleEndian(fields[1]!);
@@ -83,6 +92,9 @@ export class Network {
     const link = this.#link;
     const [host, gateway] = [address(base + 1), address(base + 2)];
     const block = `${address(base)}/${BLOCK_BITS}`;
+    const outward = defaultInterface(routes());
+    if (outward !== undefined && readFileSync(forwardingFile(outward), 'utf8').trim() === '0')
+      this.#turnedOn = outward;
     const result = await holder.script(
       `set -e
 sysctl() { [ -w "/proc/sys/net/$1" ] && echo "$2" > "/proc/sys/net/$1"; }
@@ -99,11 +111,10 @@ ip addr add ${host}/30 dev ${link}; ip link set ${link} up
 printf '%s\\n' 'link set lo up' 'addr add ${gateway}/30 dev uplink' 'link set uplink up' 'route add default via ${host}' | ip -n gw -batch -
 ip route add ${block} via ${gateway}
 nft -f - <<'RULES'
-${hostRules(this.#table, link, block)}
+${hostRules(this.#table, link, block, this.#turnedOn)}
 RULES
 sysctl ipv4/conf/${link}/forwarding 1
-outward=$(ip -4 route show default | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p' | head -n 1)
-if [ -n "$outward" ]; then sysctl "ipv4/conf/$outward/forwarding" 1; else echo no-default-route; fi
+${outward === undefined ? '' : `sysctl ipv4/conf/${quote(outward)}/forwarding 1`}
 `,
       { timeoutMs: 30_000 },
     );
@@ -113,9 +124,6 @@ if [ -n "$outward" ]; then sysctl "ipv4/conf/$outward/forwarding" 1; else echo n
         detail: result.stderr.trim(),
       });
     }
-    this.egressProblem = result.stdout.includes('no-default-route')
-      ? 'The host has no default route: sandboxes reach no internet.'
-      : undefined;
     return true;
   }
 
@@ -160,14 +168,17 @@ printf '%s\\n' 'link set lo up' 'addr add ${inside}/30 dev eth0' 'link set eth0 
     return `ip -n gw link del i${slot} 2>/dev/null || ip -n gw link del n${slot} 2>/dev/null || true`;
   }
 
-  /** Removes what stands on the host. */
+  /** Removes what stands on the host. Forwarding goes off again with the last driver that needs it. */
   async remove(holder: Holder): Promise<void> {
+    const off =
+      this.#turnedOn === undefined
+        ? ''
+        : `nft list tables | grep -q ' svc_' || echo 0 > ${quote(forwardingFile(this.#turnedOn))}`;
     await holder.script(
-      `ip link del ${this.#link} 2>/dev/null; nft delete table inet ${this.#table} 2>/dev/null; true`,
-      {
-        timeoutMs: 20_000,
-      },
+      `ip link del ${this.#link} 2>/dev/null; nft delete table inet ${this.#table} 2>/dev/null\n${off}\ntrue`,
+      { timeoutMs: 20_000 },
     );
+    this.#turnedOn = undefined;
   }
 
   nameServers(): string[] {
@@ -182,6 +193,22 @@ printf '%s\\n' 'link set lo up' 'addr add ${inside}/30 dev eth0' 'link set eth0 
     );
     return reachable.length > 0 ? reachable : ['1.1.1.1', '8.8.8.8'];
   }
+}
+
+/** The host's IPv4 routes as the kernel prints them. */
+function routes(): string[] {
+  return readFileSync('/proc/net/route', 'utf8').split('\n').slice(1);
+}
+
+/** Interface of the IPv4 default route, from the lines of `/proc/net/route`. */
+function defaultInterface(lines: string[]): string | undefined {
+  return lines
+    .map((line) => line.split('\t'))
+    .find((fields) => fields[1] === '00000000' && fields[7] === '00000000')?.[0];
+}
+
+function forwardingFile(name: string): string {
+  return `/proc/sys/net/ipv4/conf/${name}/forwarding`;
 }
 
 function blockMask(): number {

@@ -57,7 +57,9 @@ table inet sandboxes {
 }
 
 /** The only rules on the host: its own table, about one interface and nobody else's traffic. */
-export function hostRules(table: string, link: string, block: string): string {
+export function hostRules(table: string, link: string, block: string, outward: string | undefined): string {
+  // Forwarding had to be turned on for the way out; nobody but sandboxes gains by it.
+  const others = outward === undefined ? '' : `iifname "${outward}" oifname != "svc*" drop`;
   return `
 table inet ${table} {
   set refused { type ipv4_addr; flags interval; elements = { ${REFUSED_RANGES.join(', ')} } }
@@ -72,6 +74,7 @@ table inet ${table} {
     iifname "${link}" meta nfproto ipv6 drop
     oifname "${link}" ct state established,related accept
     oifname "${link}" drop
+    ${others}
   }
   chain outward {
     type nat hook postrouting priority srcnat; policy accept;

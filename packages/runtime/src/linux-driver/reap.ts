@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcStat } from '../shared/process-identity.js';
 import { disposeInstance } from './dispose.js';
 import type { Host } from './host.js';
@@ -43,25 +44,44 @@ export async function reapLeftovers(
   for (const name of host.store.list(holder, 'agents')) {
     if (agentsInUse.has(name)) continue;
     await host.inStore(holder, `rm -rf --one-file-system agents/${name}`, 'create_failed', 120_000);
-    removed.push(`agent ${name}`);
+    // A cache of an earlier version of the daemon, nobody's leftover.
+    host.log('debug', 'an agent of an earlier version was removed', { agent: name });
   }
   return removed;
 }
 
+/** Longest that a script of a killed server may still need; a dump is the slowest. */
+const ORPHANS_TIMEOUT_MS = 90_000;
+
 /**
- * Ends scripts that a killed server left running on its data directory; they would go on making things. Only the
- * driver's own scripts name the store on their command line: programs in instances never do.
+ * Waits until scripts that a killed server left running on its data directory are through: they would go on making
+ * things, and a dump that is killed half-way damages the programs it was looking at. Only the driver's own scripts name
+ * the store on their command line: programs in instances never do.
  */
-export function endOrphanedScripts(paths: Paths): void {
-  for (const pid of readdirSync('/proc')) {
-    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+export async function outwaitOrphanedScripts(paths: Paths): Promise<void> {
+  const deadline = Date.now() + ORPHANS_TIMEOUT_MS;
+  for (;;) {
+    const orphans = orphanedScripts(paths);
+    if (orphans.length === 0) return;
+    if (Date.now() > deadline) {
+      for (const pgid of orphans) process.kill(-pgid, 'SIGKILL');
+      return;
+    }
+    await sleep(10);
+  }
+}
+
+/** Process groups of the scripts. */
+function orphanedScripts(paths: Paths): number[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      if (/^(nsenter|sh|timeout)\0/.test(command) && command.includes(`cd ${quote(paths.store)} ||`)) {
-        process.kill(-readProcStat(Number(pid))!.pgid, 'SIGKILL');
-      }
+      if (!/^(nsenter|sh)\0/.test(command) || !command.includes(`cd ${quote(paths.store)} ||`)) return [];
+      const pgid = readProcStat(Number(pid))?.pgid;
+      return pgid === undefined ? [] : [pgid];
     } catch {
-      // Gone meanwhile.
+      return [];
     }
-  }
+  });
 }

@@ -17,6 +17,8 @@ export interface InstanceEntry {
   pid?: number;
   start?: string;
   createdAtMs: number;
+  /** A checkpoint holds it frozen; a driver that finds this after a crash lets it go on. */
+  held?: boolean;
   /** Agent directory it runs from. */
   agent: string;
   /** What its file system stands on. */

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import { Cgroups } from '../src/linux-driver/cgroups.js';
+import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { pathsOf } from '../src/linux-driver/paths.js';
+import { DaemonClient } from '../src/testing/daemon-client.js';
+import { findRemains } from '../src/testing/remains.js';
+import { envdBundle } from './envd-bundle.js';
+import { linuxSkipReason } from './linux-host.js';
+
+const skip = linuxSkipReason();
+/** When the driver is killed after it is ready, ms: within a create, a checkpoint, a restore, a destroy. */
+const MOMENTS_MS = [20, 300, 700, 1100];
+
+describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
+  it('leaves nothing half-made, and what lived can be adopted', async () => {
+    const parent = await mkdtemp(join(tmpdir(), 'crash-'));
+    const dataDir = join(parent, 'data');
+    const program = join(parent, 'busy-driver.mjs');
+    await build({
+      entryPoints: [fileURLToPath(new URL('./fixtures/busy-driver.ts', import.meta.url))],
+      outfile: program,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'silent',
+    });
+    const paths = pathsOf(dataDir);
+    try {
+      for (const moment of MOMENTS_MS) {
+        const child = spawn(process.execPath, [program, dataDir, dirname(envdBundle.entry)], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        await once(child.stdout, 'data');
+        await sleep(moment);
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+
+        const driver = await createLinuxDriver({ dataDir, daemon: envdBundle });
+        const alive: string[] = [];
+        for (const { id } of await driver.list()) {
+          const instance = await driver.adopt(id);
+          if (instance === undefined) continue;
+          expect(await new DaemonClient(instance).output('echo alive')).toBe('alive');
+          alive.push(id);
+        }
+        await driver.reap({ instanceIds: alive, checkpointIds: [] });
+        expect((await driver.list()).map(({ id }) => id).sort()).toEqual(alive.sort());
+        expect(await driver.listCheckpoints()).toEqual([]);
+        await driver.close({ destroyInstances: moment === MOMENTS_MS.at(-1) });
+      }
+      expect(readdirSync(paths.instances)).toEqual([]);
+      expect(readdirSync(paths.oci)).toEqual([]);
+      expect(new Cgroups(paths.tag).names()).toEqual([]);
+      expect(readdirSync('/sys/class/net').filter((name) => name.includes(paths.tag))).toEqual([]);
+      expect(findRemains(dataDir)).toEqual([]);
+    } finally {
+      const driver = await createLinuxDriver({ dataDir, daemon: envdBundle });
+      await driver.reap({ instanceIds: [], checkpointIds: [] });
+      await driver.close({ destroyInstances: true });
+      await rm(parent, { recursive: true, force: true });
+    }
+  }, 240_000);
+});
