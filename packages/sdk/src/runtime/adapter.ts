@@ -1,3 +1,5 @@
+import type { LocalFiles } from './local-files.js';
+
 /** A named place where programs can listen to what the SDK does. */
 export interface DiagnosticsChannel {
   readonly hasSubscribers: boolean;
@@ -14,4 +16,11 @@ export interface Runtime {
   environment(): Record<string, string | undefined>;
   /** The channel of that name; one that nobody hears where there are none. */
   channel(name: string): DiagnosticsChannel;
+  /**
+   * Files of the machine that the program runs on.
+   * @throws InvalidRequestError where there are none
+   */
+  localFiles(): Promise<LocalFiles>;
+  /** The text of a file of this machine. @throws InvalidRequestError where there are none. */
+  readLocalText(path: string): string;
 }

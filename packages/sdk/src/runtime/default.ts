@@ -1,3 +1,4 @@
+import { InvalidRequestError } from '../core/errors/answer-errors.js';
 import type { Runtime } from './adapter.js';
 
 const silent = { hasSubscribers: false, publish: () => {} };
@@ -11,4 +12,10 @@ export const runtime: Runtime = {
     return process?.env ?? {};
   },
   channel: () => silent,
+  localFiles: async () => refuse(),
+  readLocalText: refuse,
 };
+
+function refuse(): never {
+  throw new InvalidRequestError('This needs files of the machine that the program runs on, and there are none here. Run it in Node.');
+}

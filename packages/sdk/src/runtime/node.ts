@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
 import type { Runtime } from './adapter.js';
 
 /** Node, and runtimes that speak its modules. */
@@ -7,4 +8,6 @@ export const runtime: Runtime = {
   userAgent: `node/${process.versions.node}`,
   environment: () => process.env,
   channel,
+  localFiles: async () => (await import('./node-files/index.js')).localFiles,
+  readLocalText: (path) => readFileSync(path, 'utf8'),
 };

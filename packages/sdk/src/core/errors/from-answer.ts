@@ -129,7 +129,8 @@ const longestText = 500;
 function readRecord(body: unknown): { message?: string; errorCode?: string } {
   if (typeof body === 'string' && body.trim() !== '') return { message: body.trim().slice(0, longestText) };
   if (typeof body !== 'object' || body === null) return {};
-  const { message, error_code: errorCode } = body as { message?: unknown; error_code?: unknown };
+  // Volumes call it `code`, which elsewhere repeats the status as a number.
+  const { message, code, error_code: errorCode = code } = body as Record<string, unknown>;
   return {
     ...(typeof message === 'string' && message !== '' ? { message: message.trim() } : {}),
     ...(typeof errorCode === 'string' && errorCode !== '' ? { errorCode } : {}),

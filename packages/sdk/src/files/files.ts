@@ -1,0 +1,216 @@
+import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { ConflictError } from '../core/errors/answer-errors.js';
+import { NotFoundError } from '../core/errors/not-found-errors.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import type { FileContent } from './content.js';
+import { downloadDirectory } from './directory/download-dir.js';
+import type { TransferOptions, TransferResult } from './directory/options.js';
+import { uploadDirectory } from './directory/upload-dir.js';
+import type { FileEntry, WrittenFile } from './entry.js';
+import { type ReadFormat, type ReadOptions, type ReadResults, readFile } from './read.js';
+import { type SignedUrlOptions, signedUrl } from './signed-url.js';
+import { type DirectoryWatch, type WatchOptions, watchDirectory } from './watch.js';
+import { fromEntry } from './wire.js';
+import { type FileToWrite, type WriteOptions, writeFile, writeFiles } from './write.js';
+
+/** Options of a call about files. */
+export interface FileOptions extends RequestOptions {
+  /** User in whose home relative paths start and to whom new files belong. Default: the sandbox's default user. */
+  user?: string | undefined;
+}
+
+const resource = 'file' as const;
+
+/**
+ * Files of a sandbox. Absolute paths are used as they are; relative ones and `~` start at the user's home; an empty path
+ * is the default working directory.
+ */
+export class Files {
+  readonly #connection: DaemonConnection;
+
+  /** @internal */
+  constructor(connection: DaemonConnection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Reads a file: as text (UTF-8, the default), `bytes`, `blob`, or as a `stream` that holds no more in memory than its
+   * reader is behind. A stream's time limit applies to each wait for more bytes.
+   * @throws FileNotFoundError, InvalidRequestError for a directory, SandboxGoneError
+   * @wire readFile
+   */
+  read<Format extends ReadFormat = 'text'>(
+    path: string,
+    options: ReadOptions & { format?: Format | undefined } = {},
+  ): Promise<ReadResults[Format]> {
+    return readFile(this.#connection, path, options) as Promise<ReadResults[Format]>;
+  }
+
+  /**
+   * Writes a file and the directories above it; what was there is replaced. A stream is sent as fast as the sandbox
+   * takes it, without time limit and without a second try.
+   * @throws StorageFullError, InvalidRequestError where a directory is in the way or metadata are not allowed
+   * @wire writeFiles
+   */
+  write(path: string, data: FileContent, options: WriteOptions = {}): Promise<WrittenFile> {
+    return writeFile(this.#connection, path, data, options);
+  }
+
+  /**
+   * Writes files, many small ones in one request. An empty list sends nothing. Not all or nothing: a failure leaves
+   * those that were written before it.
+   * @returns one entry a file, in the order given
+   * @throws StorageFullError, InvalidRequestError
+   * @wire writeFiles
+   */
+  writeMany(files: readonly FileToWrite[], options: FileOptions = {}): Promise<WrittenFile[]> {
+    return writeFiles(this.#connection, files, options);
+  }
+
+  /**
+   * Lists a directory in lexical order, depth first. Links to nothing, sockets and devices are left out.
+   * @param options `depth`: levels below the directory, from 1. Default 1.
+   * @throws FileNotFoundError, InvalidRequestError when it is no directory
+   * @wire filesystem.Filesystem/ListDir
+   */
+  async list(path: string, options: FileOptions & { depth?: number | undefined } = {}): Promise<FileEntry[]> {
+    const { depth = 1, user } = options;
+    if (!Number.isInteger(depth) || depth < 1) {
+      throw new InvalidRequestError(`files.list: depth must be a whole number of at least 1, got ${depth}.`);
+    }
+    const context = { operation: 'files.list', resource, user, idempotent: true, options };
+    const { entries } = await this.#connection.call(context, ({ filesystem }, call) =>
+      filesystem.listDir({ path, depth }, call),
+    );
+    return entries.map(fromEntry).filter(({ type }) => type !== 'unknown');
+  }
+
+  /**
+   * Describes an entry. A link is described as its target, with `symlinkTarget`.
+   * @throws FileNotFoundError
+   * @wire filesystem.Filesystem/Stat
+   */
+  async stat(path: string, options: FileOptions = {}): Promise<FileEntry> {
+    const context = { operation: 'files.stat', resource, user: options.user, idempotent: true, options };
+    const { entry } = await this.#connection.call(context, ({ filesystem }, call) => filesystem.stat({ path }, call));
+    return fromEntry(entry as NonNullable<typeof entry>);
+  }
+
+  /**
+   * Whether there is anything at a path, a link to nothing included.
+   * @wire filesystem.Filesystem/Stat
+   */
+  async exists(path: string, options: FileOptions = {}): Promise<boolean> {
+    try {
+      await this.stat(path, options);
+      return true;
+    } catch (error) {
+      if (NotFoundError.is(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a directory and those above it. False when it is there already.
+   * @throws InvalidRequestError when something else is there
+   * @wire filesystem.Filesystem/MakeDir
+   */
+  async makeDir(path: string, options: FileOptions = {}): Promise<boolean> {
+    const context = { operation: 'files.makeDir', resource, user: options.user, idempotent: true, options };
+    try {
+      await this.#connection.call(context, ({ filesystem }, call) => filesystem.makeDir({ path }, call));
+      return true;
+    } catch (error) {
+      if (ConflictError.is(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Moves or renames; an existing file at the destination is replaced, and missing directories above it are made.
+   * @returns the entry at its new place
+   * @throws FileNotFoundError
+   * @wire filesystem.Filesystem/Move
+   */
+  async move(source: string, destination: string, options: FileOptions = {}): Promise<FileEntry> {
+    const context = { operation: 'files.move', resource, user: options.user, options };
+    const { entry } = await this.#connection.call(context, ({ filesystem }, call) =>
+      filesystem.move({ source, destination }, call),
+    );
+    return fromEntry(entry as NonNullable<typeof entry>);
+  }
+
+  /**
+   * Removes a file, a link itself, or a directory with all that is in it. A path where nothing is succeeds.
+   * @wire filesystem.Filesystem/Remove
+   */
+  async remove(path: string, options: FileOptions = {}): Promise<void> {
+    const context = { operation: 'files.remove', resource, user: options.user, idempotent: true, options };
+    await this.#connection.call(context, ({ filesystem }, call) => filesystem.remove({ path }, call));
+  }
+
+  /**
+   * Watches a directory from the moment the promise resolves: iterate over the watch, or give `onEvent`. No time limit;
+   * leave the loop or call `close` to end it. Its end is an error unless it was closed, for changes may have been missed.
+   * @throws FileNotFoundError, InvalidRequestError when it is no directory
+   * @wire filesystem.Filesystem/WatchDir
+   */
+  watch(path: string, options: WatchOptions = {}): Promise<DirectoryWatch> {
+    return watchDirectory(this.#connection, path, options);
+  }
+
+  /**
+   * A URL that reads a file without any header: to be given away. Nothing is sent. It leads to the sandbox's own host
+   * name, which must be resolvable where it is used.
+   * @wire readFile
+   */
+  downloadUrl(path: string, options: SignedUrlOptions = {}): Promise<string> {
+    return signedUrl(this.#connection, 'read', path, options);
+  }
+
+  /**
+   * A URL that files are uploaded to without any header, by POST: multipart with parts named `file`, or
+   * `application/octet-stream` when a path was given. Nothing is sent.
+   * @param path of the file. Default: each part's own file name.
+   * @wire writeFiles
+   */
+  uploadUrl(path?: string, options: SignedUrlOptions = {}): Promise<string> {
+    return signedUrl(this.#connection, 'write', path, options);
+  }
+
+  /**
+   * Copies the content of a directory of this machine into one of the sandbox, which is made, as one stream through
+   * `tar`. Modes, times, empty directories and links are kept; files belong to the user. What is there and not in the
+   * source stays. Node only.
+   * @throws InvalidRequestError when there is no such directory here, or no tar there; StorageFullError
+   * @wire process.Process/Start, process.Process/StreamInput, filesystem.Filesystem/MakeDir
+   */
+  uploadDir(local: string, remote: string, options: TransferOptions = {}): Promise<TransferResult> {
+    const { user, signal, requestTimeoutMs } = options;
+    const call = { user, signal, requestTimeoutMs };
+    return uploadDirectory(
+      this.#connection,
+      local,
+      async () => {
+        await this.makeDir(remote, call);
+        return (await this.stat(remote, call)).path;
+      },
+      options,
+    );
+  }
+
+  /**
+   * Copies the content of a directory of the sandbox into one of this machine, which is made, as one stream through
+   * `tar`. Modes, times, empty directories and links are kept. What `ignore` leaves out is sent, but not written.
+   * Nothing is written outside the local directory, whatever the sandbox sends. Node only.
+   * @throws FileNotFoundError, InvalidRequestError when it is no directory, or there is no tar
+   * @wire process.Process/Start, filesystem.Filesystem/Stat
+   */
+  async downloadDir(remote: string, local: string, options: TransferOptions = {}): Promise<TransferResult> {
+    const { user, signal, requestTimeoutMs } = options;
+    const { path, type } = await this.stat(remote, { user, signal, requestTimeoutMs });
+    if (type !== 'directory') throw new InvalidRequestError(`files.downloadDir: ${path} is no directory.`);
+    return downloadDirectory(this.#connection, path, local, options);
+  }
+}

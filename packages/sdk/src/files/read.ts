@@ -1,0 +1,54 @@
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { throwUnlessOk } from './failure.js';
+import { watchedStream } from './watched-stream.js';
+
+/** What `files.read` gives. */
+export type ReadFormat = 'text' | 'bytes' | 'blob' | 'stream';
+
+/** Content in each format. */
+export interface ReadResults {
+  text: string;
+  bytes: Uint8Array;
+  blob: Blob;
+  stream: ReadableStream<Uint8Array>;
+}
+
+/** How to read. */
+export interface ReadOptions extends RequestOptions {
+  /** Default `text`: UTF-8. */
+  format?: ReadFormat | undefined;
+  /** User in whose home relative paths start. Default: the sandbox's default user. */
+  user?: string | undefined;
+}
+
+export async function readFile(
+  connection: DaemonConnection,
+  path: string,
+  options: ReadOptions,
+): Promise<ReadResults[ReadFormat]> {
+  const operation = 'files.read';
+  const { format = 'text', user } = options;
+  const context = { operation, resource: 'file', user, options } as const;
+  if (format !== 'stream') {
+    return connection.http(context, async (fetch, baseUrl) => {
+      const response = await fetch(request(baseUrl, path));
+      await throwUnlessOk(response, operation);
+      if (format === 'blob') return response.blob();
+      if (format === 'bytes') return new Uint8Array(await response.arrayBuffer());
+      // Not response.text(), which drops a byte order mark: what was written comes back.
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer());
+    });
+  }
+  const { value, deadline } = await connection.openHttp(context, async (fetch, baseUrl) => {
+    const response = await fetch(request(baseUrl, path));
+    await throwUnlessOk(response, operation);
+    return response;
+  });
+  const idleMs = options.requestTimeoutMs ?? connection.core.config.requestTimeoutMs;
+  return watchedStream(value.body, deadline, { idleMs, operation, url: connection.baseUrl });
+}
+
+function request(baseUrl: string, path: string): Request {
+  return new Request(`${baseUrl}/files?path=${encodeURIComponent(path)}`);
+}

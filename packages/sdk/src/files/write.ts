@@ -1,0 +1,120 @@
+import { ServerError } from '../core/errors/answer-errors.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { type FileContent, normalizeContent, type SteadyContent } from './content.js';
+import type { WrittenFile } from './entry.js';
+import { throwUnlessOk } from './failure.js';
+import { fromWritten, metadataHeaders } from './wire.js';
+
+/** How to write. */
+export interface WriteOptions extends RequestOptions {
+  /** User to whom the file will belong, and in whose home relative paths start. Default: the sandbox's default user. */
+  user?: string | undefined;
+  /**
+   * Pairs stored with the file; they replace what is there, so nothing given clears it. Keys of up to 246 header
+   * characters, stored in lower case; values of printable ASCII; 4096 bytes together.
+   */
+  metadata?: Record<string, string> | undefined;
+}
+
+/** One file of `files.writeMany`. */
+export interface FileToWrite {
+  path: string;
+  data: FileContent;
+  metadata?: Record<string, string> | undefined;
+}
+
+/** Most files in one request. */
+const batchSize = 200;
+
+export async function writeFile(
+  connection: DaemonConnection,
+  path: string,
+  data: FileContent,
+  options: WriteOptions,
+): Promise<WrittenFile> {
+  const content = normalizeContent(data);
+  const headers = { 'Content-Type': 'application/octet-stream', ...metadataHeaders(options.metadata) };
+  const url = `/files?path=${encodeURIComponent(path)}`;
+  if ('steady' in content) {
+    const [written] = await post(connection, url, { headers, body: content.steady }, options, true);
+    return requireOne(written);
+  }
+  // A stream can be sent once, and takes as long as its source does: no retries, no time limit unless one is given.
+  const once = { ...options, maxRetries: 0, requestTimeoutMs: options.requestTimeoutMs ?? 0 };
+  const init = { headers, body: content.flowing, duplex: 'half' } as RequestInit;
+  const [written] = await post(connection, url, init, once, false);
+  return requireOne(written);
+}
+
+export async function writeFiles(
+  connection: DaemonConnection,
+  files: readonly FileToWrite[],
+  options: RequestOptions & { user?: string | undefined },
+): Promise<WrittenFile[]> {
+  const written: WrittenFile[] = new Array(files.length);
+  const batched: { index: number; path: string; content: SteadyContent }[] = [];
+  for (const [index, { path, data, metadata }] of files.entries()) {
+    const content = normalizeContent(data);
+    if ('steady' in content && metadata === undefined && isPlainName(path)) {
+      batched.push({ index, path, content: content.steady });
+    } else {
+      const flowing = 'flowing' in content ? content.flowing : content.steady;
+      written[index] = await writeFile(connection, path, flowing, { ...options, metadata });
+    }
+  }
+  // A target may be named once in a request: the order of writes to one path is kept by putting them in separate ones.
+  for (const batch of splitBatches(batched)) {
+    const form = new FormData();
+    for (const { path, content } of batch) {
+      form.append('file', content instanceof Blob ? content : new Blob([content]), path);
+    }
+    const answers = await post(connection, '/files', { body: form }, options, true);
+    for (const [position, { index }] of batch.entries()) written[index] = requireOne(answers[position]);
+  }
+  return written;
+}
+
+function splitBatches<Item extends { path: string }>(items: readonly Item[]): Item[][] {
+  const batches: Item[][] = [];
+  let names = new Set<string>();
+  for (const item of items) {
+    const current = batches.at(-1);
+    if (current && current.length < batchSize && !names.has(item.path)) current.push(item);
+    else {
+      batches.push([item]);
+      names = new Set();
+    }
+    names.add(item.path);
+  }
+  return batches;
+}
+
+/** Whether a name survives the quoting rules of multipart bodies, which differ from client to client. */
+function isPlainName(path: string): boolean {
+  return /^[\x20-\x7e]+$/.test(path) && !/["\\%]/.test(path);
+}
+
+async function post(
+  connection: DaemonConnection,
+  url: string,
+  init: RequestInit,
+  options: WriteOptions,
+  repeatable: boolean,
+): Promise<WrittenFile[]> {
+  const operation = 'files.write';
+  const context = { operation, resource: 'file', user: options.user, idempotent: repeatable, options } as const;
+  return connection.http(context, async (fetch, baseUrl) => {
+    // Node keeps a copy of all it sends in case of a redirect, unless there can be none and no window is to blame.
+    const rules = { redirect: 'error', window: null } as const;
+    const request = new Request(`${baseUrl}${url}`, { ...init, ...rules, method: 'POST' });
+    const response = await fetch(request, rules);
+    await throwUnlessOk(response, operation);
+    return fromWritten(await response.json());
+  });
+}
+
+function requireOne(written: WrittenFile | undefined): WrittenFile {
+  if (written) return written;
+  throw new ServerError('files.write: the sandbox answered without saying what it wrote.', { operation: 'files.write' });
+}

@@ -1,0 +1,47 @@
+/** A file, directory or link of this machine. */
+export interface LocalEntry {
+  /** Relative to the root, with `/` between the parts. */
+  readonly path: string;
+  readonly type: 'file' | 'directory' | 'symlink';
+  /** Of files; 0 for others. */
+  readonly sizeBytes: number;
+  /** The file's whole mode as the system has it. */
+  readonly mode: number;
+  readonly modifiedAt: Date;
+  /** Of a link, what it says. */
+  readonly target: string | undefined;
+}
+
+/** Says what to leave out, by relative path; a directory that is left out is not entered. */
+export type Excludes = (path: string, type: LocalEntry['type']) => boolean;
+
+/** What an extraction may say of its course. */
+export interface ExtractOptions {
+  excludes: Excludes;
+  /** Told each entry once it is there, and the bytes of files as they are written. */
+  onEntry?: ((path: string, writtenBytes: number) => void) | undefined;
+}
+
+/** Files of the machine that the program runs on. Only where there are any. */
+export interface LocalFiles {
+  /** An absolute path; relative ones start at the working directory, or at `base`. */
+  resolve(path: string, base?: string): string;
+  /** The facts of one path, links not followed; undefined when there is nothing. */
+  find(path: string): Promise<LocalEntry | undefined>;
+  /** Whether there is a directory, links followed. */
+  isDirectory(path: string): Promise<boolean>;
+  /** Everything below a directory, sorted by path, each directory before what is in it. Sockets and devices are left out. */
+  walk(root: string, excludes: Excludes): AsyncIterable<LocalEntry>;
+  /** The bytes of a file. */
+  read(path: string): AsyncIterable<Uint8Array>;
+  /** A tar archive of entries of a root; `onBytes` is told what was read of each file. */
+  pack(
+    root: string,
+    entries: Iterable<LocalEntry>,
+    onBytes?: (path: string, bytes: number) => void,
+  ): AsyncIterable<Uint8Array>;
+  /** Compresses with gzip into something of known size that can be sent again. Dispose it. */
+  gzip(source: AsyncIterable<Uint8Array>): Promise<{ blob: Blob; dispose(): Promise<void> }>;
+  /** Writes a tar archive below a directory, which is made. Nothing is written outside it, whatever the archive says. */
+  extract(root: string, archive: AsyncIterable<Uint8Array>, options: ExtractOptions): Promise<void>;
+}

@@ -1,0 +1,46 @@
+import type { Stats } from 'node:fs';
+import { lstat, readdir, readlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Excludes, LocalEntry } from '../local-files.js';
+
+export async function find(path: string): Promise<LocalEntry | undefined> {
+  try {
+    return await describe(path, basename(path));
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+export async function* walk(root: string, excludes: Excludes, below = ''): AsyncGenerator<LocalEntry, void, undefined> {
+  const names = await readdir(join(root, below));
+  for (const name of names.sort()) {
+    const path = below === '' ? name : `${below}/${name}`;
+    // What vanishes during the walk was never there.
+    const entry = await describe(join(root, path), path).catch(() => undefined);
+    if (!entry || excludes(path, entry.type)) continue;
+    yield entry;
+    if (entry.type === 'directory') yield* walk(root, excludes, path);
+  }
+}
+
+async function describe(absolute: string, path: string): Promise<LocalEntry | undefined> {
+  const stats = await lstat(absolute);
+  const type = typeOf(stats);
+  if (!type) return undefined;
+  return {
+    path,
+    type,
+    sizeBytes: type === 'file' ? stats.size : 0,
+    mode: stats.mode,
+    modifiedAt: stats.mtime,
+    target: type === 'symlink' ? await readlink(absolute) : undefined,
+  };
+}
+
+function typeOf(stats: Stats): LocalEntry['type'] | undefined {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isSymbolicLink() ? 'symlink' : undefined;
+}

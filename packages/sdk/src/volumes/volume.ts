@@ -1,0 +1,201 @@
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { type FileContent, normalizeContent } from '../files/content.js';
+import type { ReadFormat, ReadResults } from '../files/read.js';
+import { watchedStream } from '../files/watched-stream.js';
+import { NotFoundError } from '../core/errors/not-found-errors.js';
+import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { defined } from '../sandbox/wire.js';
+import type { VolumeAccess } from './volume-access.js';
+import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
+import { fromVolumeEntry, toOwnership } from './wire.js';
+
+/** How to make an entry of a volume. */
+export interface CreateEntryOptions extends VolumeOwnership, RequestOptions {
+  /** Make missing directories above it, and accept or replace what is there. Default: the service's, false. */
+  force?: boolean | undefined;
+}
+
+/**
+ * A handle of one volume, and of what is in it: no sandbox is needed to read and write. Paths are those inside the
+ * volume; `/` is its root. Mount it by `sandboxes.create({ volumeMounts: { '/data': volume } })`.
+ */
+export class Volume implements VolumeInfo {
+  readonly volumeId: string;
+  readonly name: string;
+  readonly #access: VolumeAccess;
+
+  /** @internal Handles come from `client.volumes`. */
+  constructor(info: VolumeInfo, access: VolumeAccess) {
+    this.volumeId = info.volumeId;
+    this.name = info.name;
+    this.#access = access;
+  }
+
+  /** Short for `volumeId`. */
+  get id(): string {
+    return this.volumeId;
+  }
+
+  /**
+   * Reads a file: as text (UTF-8, the default), `bytes`, `blob`, or as a `stream`.
+   * @throws VolumeNotFoundError when there is no such file, InvalidRequestError for a directory
+   * @wire readVolumeFile
+   */
+  async read<Format extends ReadFormat = 'text'>(
+    path: string,
+    options: RequestOptions & { format?: Format | undefined } = {},
+  ): Promise<ReadResults[Format]> {
+    const operation = 'volume.read';
+    const { value, deadline } = await this.#access.open({ operation, options }, (volumes, fetch, params) =>
+      volumes.GET('/volumecontent/{volumeID}/file', {
+        params: { path: params, query: { path } },
+        parseAs: 'stream',
+        fetch,
+      }),
+    );
+    const { config } = this.#access.core;
+    const idleMs = options.requestTimeoutMs ?? config.requestTimeoutMs;
+    // A body of no bytes may come as no body.
+    const body = value instanceof ReadableStream ? value : null;
+    const stream = watchedStream(body, deadline, { idleMs, operation, url: config.apiUrl });
+    return (await collect(stream, options.format ?? 'text')) as ReadResults[Format];
+  }
+
+  /**
+   * Writes a new file. Streams are sent as they come, without time limit.
+   * @param options without `force`, an existing file and a missing directory are errors
+   * @throws ConflictError when it exists, VolumeNotFoundError when its directory does not
+   * @wire writeVolumeFile
+   */
+  async write(path: string, data: FileContent, options: CreateEntryOptions = {}): Promise<VolumeEntry> {
+    const { force } = options;
+    const content = normalizeContent(data);
+    const flowing = 'flowing' in content;
+    const limits = flowing ? { ...options, maxRetries: 0, requestTimeoutMs: options.requestTimeoutMs ?? 0 } : options;
+    const context = { operation: 'volume.write', idempotent: !flowing && force === true, options: limits };
+    const query = defined({ path, ...toOwnership(options), force });
+    const text = flowing ? content.flowing : content.steady;
+    const body = typeof text === 'string' ? new TextEncoder().encode(text) : text;
+    const { value, deadline } = await this.#access.open(
+      context,
+      (volumes, fetch, params) =>
+        volumes.PUT('/volumecontent/{volumeID}/file', {
+          params: { path: params, query },
+          body: body as never,
+          fetch,
+        }),
+      flowing,
+    );
+    deadline.release();
+    return fromVolumeEntry(value);
+  }
+
+  /**
+   * Lists a directory, each directory before what is in it. Links are not followed.
+   * @param options `depth`: levels below the directory, 1 to 10. Default: the service's, 1.
+   * @throws VolumeNotFoundError, InvalidRequestError when it is no directory
+   * @wire listVolumeDir
+   */
+  async list(path = '/', options: RequestOptions & { depth?: number | undefined } = {}): Promise<VolumeEntry[]> {
+    const { depth } = options;
+    if (depth !== undefined && !(Number.isInteger(depth) && depth >= 1)) {
+      throw new InvalidRequestError(`volume.list: depth must be a whole number from 1 to 10, got ${depth}.`);
+    }
+    const query = defined({ path, depth });
+    const entries = await this.#access.call({ operation: 'volume.list', options }, (volumes, fetch, params) =>
+      volumes.GET('/volumecontent/{volumeID}/dir', { params: { path: params, query }, fetch }),
+    );
+    return entries.map(fromVolumeEntry);
+  }
+
+  /**
+   * Makes a directory.
+   * @param options without `force`, an existing entry and a missing parent are errors
+   * @throws ConflictError, VolumeNotFoundError when its parent is missing
+   * @wire createVolumeDir
+   */
+  async makeDir(path: string, options: CreateEntryOptions = {}): Promise<VolumeEntry> {
+    const { force } = options;
+    const query = defined({ path, ...toOwnership(options), force });
+    const context = { operation: 'volume.makeDir', idempotent: force === true, options };
+    const entry = await this.#access.call(context, (volumes, fetch, params) =>
+      volumes.POST('/volumecontent/{volumeID}/dir', { params: { path: params, query }, fetch }),
+    );
+    return fromVolumeEntry(entry);
+  }
+
+  /**
+   * Describes an entry; a link itself, not its target.
+   * @throws VolumeNotFoundError
+   * @wire getVolumePath
+   */
+  async stat(path: string, options: RequestOptions = {}): Promise<VolumeEntry> {
+    const entry = await this.#access.call({ operation: 'volume.stat', options }, (volumes, fetch, params) =>
+      volumes.GET('/volumecontent/{volumeID}/path', { params: { path: params, query: { path } }, fetch }),
+    );
+    return fromVolumeEntry(entry);
+  }
+
+  /**
+   * Whether there is anything at a path.
+   * @wire getVolumePath
+   */
+  async exists(path: string, options: RequestOptions = {}): Promise<boolean> {
+    try {
+      await this.stat(path, options);
+      return true;
+    } catch (error) {
+      if (NotFoundError.is(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Changes owner or mode of an entry; what is left out stays.
+   * @throws VolumeNotFoundError, ServerError (errorCode `not_supported`) where owners cannot be changed
+   * @wire updateVolumePath
+   */
+  async update(path: string, change: VolumeOwnership, options: RequestOptions = {}): Promise<VolumeEntry> {
+    const context = { operation: 'volume.update', idempotent: true, options };
+    const entry = await this.#access.call(context, (volumes, fetch, params) =>
+      volumes.PATCH('/volumecontent/{volumeID}/path', {
+        params: { path: params, query: { path } },
+        body: toOwnership(change),
+        fetch,
+      }),
+    );
+    return fromVolumeEntry(entry);
+  }
+
+  /**
+   * Removes a file, a link, or a directory with all that is in it. False when there was nothing.
+   * @throws InvalidRequestError for the root
+   * @wire deleteVolumePath
+   */
+  async remove(path: string, options: RequestOptions = {}): Promise<boolean> {
+    let attempts = 0;
+    const onAttempt = (attempt: number): void => {
+      attempts = attempt;
+    };
+    try {
+      await this.#access.call({ operation: 'volume.remove', options, onAttempt }, (volumes, fetch, params) =>
+        volumes.DELETE('/volumecontent/{volumeID}/path', { params: { path: params, query: { path } }, fetch }),
+      );
+      return true;
+    } catch (error) {
+      if (NotFoundError.is(error)) return attempts > 1;
+      throw error;
+    }
+  }
+}
+
+async function collect(
+  stream: ReadableStream<Uint8Array>,
+  format: ReadFormat,
+): Promise<ReadResults[ReadFormat]> {
+  if (format === 'stream') return stream;
+  const response = new Response(stream);
+  if (format === 'blob') return response.blob();
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return format === 'bytes' ? bytes : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}

@@ -1,0 +1,80 @@
+import type { ClientCore } from '../core/client-core.js';
+import { deleteOnce } from '../core/delete-once.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { Volume } from './volume.js';
+import { VolumeAccess, type VolumeGrant } from './volume-access.js';
+import type { VolumeInfo } from './volume-info.js';
+import { fromVolume } from './wire.js';
+
+const resource = 'volume' as const;
+
+/** The volumes of the team: directories that outlive sandboxes and can be mounted into many. */
+export class Volumes {
+  readonly #core: ClientCore;
+
+  /** @internal */
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Creates an empty volume.
+   * @param name letters, digits, `_` and `-`; unique within the team
+   * @throws InvalidRequestError also when the name is taken
+   * @wire createVolume
+   */
+  async create(name: string, options: RequestOptions = {}): Promise<Volume> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'volumes.create', resource, options },
+      (platform, fetch) => platform.POST('/volumes', { body: { name }, fetch }),
+    );
+    return this.#handle(data, { ...fromVolume(data), token: data.token, domain: data.domain ?? undefined });
+  }
+
+  /**
+   * Lists all volumes, as handles.
+   * @wire listVolumes
+   */
+  async list(options: RequestOptions = {}): Promise<Volume[]> {
+    const { data } = await this.#core.platform.call({ operation: 'volumes.list', options }, (platform, fetch) =>
+      platform.GET('/volumes', { fetch }),
+    );
+    return data.map((volume) => this.#handle(volume));
+  }
+
+  /**
+   * Gives a handle of a volume.
+   * @throws VolumeNotFoundError, InvalidRequestError for what is no identifier
+   * @wire getVolume
+   */
+  async get(volumeId: string, options: RequestOptions = {}): Promise<Volume> {
+    const grant = await this.#grant(volumeId, options);
+    return this.#handle({ volumeID: grant.volumeId, name: grant.name }, grant);
+  }
+
+  /**
+   * Deletes a volume with all that is in it. Sandboxes that have it mounted keep it until they end. False when there was none.
+   * @wire deleteVolume
+   */
+  delete(volumeId: string, options: RequestOptions = {}): Promise<boolean> {
+    return deleteOnce({ operation: 'volumes.delete', resource, options }, (context) =>
+      this.#core.platform.call(context, (platform, fetch) =>
+        platform.DELETE('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),
+      ),
+    );
+  }
+
+  async #grant(volumeId: string, options: RequestOptions): Promise<VolumeGrant> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'volumes.get', resource, options },
+      (platform, fetch) => platform.GET('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),
+    );
+    return { ...fromVolume(data), token: data.token, domain: data.domain ?? undefined };
+  }
+
+  #handle(volume: { volumeID: string; name: string }, grant?: VolumeGrant): Volume {
+    const info: VolumeInfo = fromVolume(volume);
+    const renew = (options: RequestOptions) => this.#grant(info.volumeId, options);
+    return new Volume(info, new VolumeAccess(this.#core, info, renew, grant));
+  }
+}

@@ -1,0 +1,30 @@
+import type { Volume as WireVolume, VolumeEntryStat } from '@svc/platform';
+import { defined } from '../sandbox/wire.js';
+import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
+
+/** One volume. */
+export function fromVolume(volume: WireVolume): VolumeInfo {
+  return { volumeId: volume.volumeID, name: volume.name };
+}
+
+/** One entry of a volume. */
+export function fromVolumeEntry(entry: VolumeEntryStat): VolumeEntry {
+  return {
+    name: entry.name,
+    type: entry.type,
+    path: entry.path,
+    sizeBytes: entry.size,
+    mode: entry.mode,
+    uid: entry.uid,
+    gid: entry.gid,
+    accessedAt: new Date(entry.atime),
+    modifiedAt: new Date(entry.mtime),
+    changedAt: new Date(entry.ctime),
+    target: entry.target,
+  };
+}
+
+/** What to set of owner and mode. */
+export function toOwnership({ uid, gid, mode }: VolumeOwnership) {
+  return defined({ uid, gid, mode });
+}
