@@ -1,5 +1,7 @@
-// Bundles the daemon into one file and puts the native terminal add-ons beside it.
-import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+// Bundles the daemon: a loader, the two parts of the program, V8's code cache for this Node, and the native add-ons, in one folder.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,9 +31,34 @@ const xattrBesideBundle = {
   },
 };
 
-const result = await build({
-  entryPoints: [join(here, 'src/main.ts')],
-  outfile: join(dist, 'envd.cjs'),
+// What no start needs loads with its first use. Imports become properties of a module whose getters load it.
+const LATE = [
+  'node:child_process',
+  'node:crypto',
+  'node:fs/promises',
+  'node:os',
+  'node:stream/promises',
+  'node:timers/promises',
+  'node:tty',
+  'node:zlib',
+];
+const builtinsOnFirstUse = {
+  name: 'builtins-on-first-use',
+  setup(bundle) {
+    bundle.onResolve({ filter: /^node:/ }, ({ path, namespace }) =>
+      LATE.includes(path) && namespace !== 'late' ? { path, namespace: 'late' } : { path, external: true },
+    );
+    bundle.onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
+      contents: `let loaded;
+        const load = () => (loaded ??= require('${path}'));
+        for (const name of ${JSON.stringify(Object.keys(require(path)))})
+          Object.defineProperty(exports, name, { enumerable: true, get: () => load()[name] });`,
+      loader: 'js',
+    }));
+  },
+};
+
+const shared = {
   bundle: true,
   platform: 'node',
   format: 'cjs',
@@ -40,15 +67,45 @@ const result = await build({
   mainFields: ['module', 'main'],
   minify: true,
   legalComments: 'none',
-  metafile: true,
-  plugins: [xattrBesideBundle],
   logLevel: 'warning',
+};
+
+// The loader compiles the parts as scripts, which cannot import, and reads them as Latin-1.
+const part = {
+  ...shared,
+  charset: 'ascii',
+  supported: { 'dynamic-import': false },
+  banner: { js: '(function(exports,require,module,__filename,__dirname){' },
+  footer: { js: '})' },
+  metafile: true,
+  plugins: [xattrBesideBundle, builtinsOnFirstUse],
+};
+const parts = { core: join(dist, 'core.cjs'), services: join(dist, 'services.cjs') };
+const built = [
+  await build({ ...part, entryPoints: [join(here, 'src/main.ts')], outfile: parts.core }),
+  await build({
+    ...part,
+    entryPoints: [join(here, 'src/server/services.ts')],
+    outfile: parts.services,
+    inject: [join(here, 'src/server/headers.ts')],
+  }),
+];
+await build({
+  ...shared,
+  entryPoints: [join(here, 'src/loader/loader.ts')],
+  outfile: join(dist, 'envd.cjs'),
+  define: { DIGESTS: JSON.stringify({ core: digest(parts.core), services: digest(parts.services) }) },
 });
+execFileSync(process.execPath, [join(dist, 'envd.cjs'), '--write-code-cache'], { stdio: 'inherit' });
 
 if (process.argv.includes('--explain')) {
-  const inputs = Object.entries(Object.values(result.metafile.outputs)[0].inputs);
+  const inputs = built.flatMap(({ metafile }) => Object.entries(Object.values(metafile.outputs)[0].inputs));
   inputs.sort((a, b) => b[1].bytesInOutput - a[1].bytesInOutput);
   for (const [path, { bytesInOutput }] of inputs.slice(0, 40)) console.log(bytesInOutput, path);
+}
+
+function digest(path) {
+  return createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
 }
 
 function copyAddons(name, specifier) {

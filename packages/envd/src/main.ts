@@ -1,8 +1,12 @@
 import { closeSync, writeSync } from 'node:fs';
+import type { ServicesPart } from './server/app.js';
 import { startDaemon } from './server/daemon.js';
 import { type DaemonOptions, parseOptions } from './server/options.js';
 
-function main(): void {
+export { exercise } from './warm-up/exercise.js';
+
+/** Runs the daemon as the command line says. */
+export function main(loadServices: () => ServicesPart): void {
   let options: DaemonOptions;
   try {
     options = parseOptions(process.argv.slice(2));
@@ -11,7 +15,7 @@ function main(): void {
     return;
   }
   const { readyFd } = options;
-  startDaemon(options, {
+  startDaemon(options, loadServices, {
     ready(port) {
       if (readyFd === undefined) return;
       writeSync(readyFd, `${JSON.stringify({ port })}\n`);
@@ -25,5 +29,3 @@ function fail(message: string): void {
   process.stderr.write(`envd: ${message}\n`);
   process.exitCode = 1;
 }
-
-main();

@@ -13,7 +13,7 @@ const RELEASE_LIMIT_MS = 1000;
 
 /** Reads what a program prints, up to the end of every stream or until it is cut off after the program's end. */
 export class OutputReader {
-  readonly #streams: { stream: Readable; kind: OutputKind }[] = [];
+  #streams: { stream: Readable; kind: OutputKind }[] = [];
   readonly #events: ProgramEvents;
   readonly #onEnd: () => void;
   #open = 0;
@@ -86,6 +86,7 @@ export class OutputReader {
     if (!this.#exited || this.#open > 0) return;
     clearTimeout(this.#quiet);
     clearTimeout(this.#limit);
+    this.#streams = [];
     this.#onEnd();
   }
 }

@@ -65,7 +65,8 @@ export class RunningProcess {
       this.#end = status;
       this.#publish({ kind: 'end', status });
       this.#onEnd(status);
-      for (const listener of this.#whenEnded) listener();
+      // An ended process is kept for a while: it must not hold on to the call that started it.
+      for (const listener of this.#whenEnded.splice(0)) listener();
     },
   };
 

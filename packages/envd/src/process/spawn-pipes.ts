@@ -34,10 +34,13 @@ export function spawnWithPipes(
     pipes.close();
     throw error;
   }
-  const { input, stdout, stderr } = pipes.open(options.input);
+  const { stdout, stderr, ...opened } = pipes.open(options.input);
+  let input = opened.input;
   let end = exitStatus(null, null);
   const reader = new OutputReader(events, () => {
     input?.destroy();
+    // Whoever still knows the program must not keep its streams in memory.
+    input = undefined;
     events.end(end);
   });
   reader.read(stdout, 'stdout');
@@ -54,7 +57,8 @@ export function spawnWithPipes(
     resume: () => reader.resume(),
     releaseOutput: () => reader.release(),
     write(bytes) {
-      if (!input) return Promise.reject(new Error('stdin is not enabled for this process'));
+      if (!options.input) return Promise.reject(new Error('stdin is not enabled for this process'));
+      if (!input) return Promise.reject(new Error('stdin of this process is closed'));
       return writeBytes(input, bytes, 'stdin');
     },
     closeInput: () => input?.end(),

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ConnectRouter } from '@connectrpc/connect';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect';
+import type { UniversalHandler } from '@connectrpc/connect/protocol';
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { discardInput } from './discard-input.js';
 import { gzipCompression } from './gzip.js';
 import { sendError } from './rest.js';
 import { effectiveTimeout } from './timeout-header.js';
@@ -20,14 +22,7 @@ export interface ConnectRoutes {
 
 /** Serves RPC services over HTTP/1.1. */
 export function createConnectRoutes(register: (router: ConnectRouter) => void): ConnectRoutes {
-  const streaming = new Map<string, boolean>();
-  const handler = connectNodeAdapter({
-    routes(router) {
-      register(router);
-      for (const { requestPath, method } of router.handlers) {
-        streaming.set(requestPath, method.methodKind !== 'unary');
-      }
-    },
+  const router = createConnectRouter({
     grpc: false,
     grpcWeb: false,
     requireConnectProtocolHeader: true,
@@ -37,16 +32,18 @@ export function createConnectRoutes(register: (router: ConnectRouter) => void): 
     acceptCompression: [gzipCompression],
     compressMinBytes: 0xffffffff,
   });
+  register(router);
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return {
     handle(request, response, path) {
-      const stream = streaming.get(path);
-      if (stream === undefined) return false;
+      const handler = handlers.get(path);
+      if (!handler) return false;
       if (request.method !== 'POST') {
         sendError(response, 405, `method ${request.method} not allowed`, { Allow: 'POST' });
         return true;
       }
       const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
-      const accepted = stream ? JSON_AND_PROTO.stream : JSON_AND_PROTO.unary;
+      const accepted = handler.method.methodKind === 'unary' ? JSON_AND_PROTO.unary : JSON_AND_PROTO.stream;
       if (!accepted.split(', ').includes(type)) {
         sendError(response, 415, `content type ${JSON.stringify(type)} not supported`, {
           'Accept-Post': accepted,
@@ -55,10 +52,22 @@ export function createConnectRoutes(register: (router: ConnectRouter) => void): 
       }
       const timeout = effectiveTimeout(header(request, 'connect-timeout-ms'));
       if (timeout === undefined) delete request.headers['connect-timeout-ms'];
-      handler(request, response);
+      // Whatever is rejected here is a caller that left: a handler's own failures are part of its answer.
+      serve(handler, request, response).catch(() => response.destroy());
       return true;
     },
   };
+}
+
+async function serve(
+  handler: UniversalHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
+  await universalResponseToNodeResponse(answer, response);
+  // A call may end before its input does.
+  discardInput(request);
 }
 
 function header(request: IncomingMessage, name: string): string | undefined {

@@ -1,28 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EnvdContext } from '../context.js';
-import type { FileRoutes } from '../files/routes.js';
 import { createInitRoute } from '../init/init-route.js';
 import type { LogRing } from '../log-ring/log-ring.js';
 import { sendMetrics } from '../system/metrics-route.js';
 import { mayPass } from './access.js';
-import type { ConnectRoutes } from './connect-routes.js';
 import { handleCors } from './cors.js';
 import { sendError, sendJson } from './rest.js';
+import type { Services } from './services.js';
 
 export interface RequestDeps {
   context: EnvdContext;
   logs: LogRing;
-  rpc: ConnectRoutes;
-  files: FileRoutes;
+  services(): Services;
+  /** Settles once the first calls will be as fast as later ones. */
+  warm(): Promise<void>;
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>;
 
 /** CORS, then the access token, then whoever owns the path. */
 export function createRequestHandler(deps: RequestDeps) {
-  const { context, logs, rpc } = deps;
+  const { context, logs } = deps;
   const routes: Record<string, Record<string, Route>> = {
-    '/health': { GET: (_, response) => void response.writeHead(204, NO_STORE).end() },
+    '/health': {
+      async GET(_, response, url) {
+        if (url.searchParams.has('warm')) await deps.warm();
+        response.writeHead(204, NO_STORE).end();
+      },
+    },
     '/init': { POST: createInitRoute(context) },
     '/envs': { GET: (_, response) => sendJson(response, 200, context.envVars, NO_STORE) },
     '/metrics': { GET: (_, response) => sendMetrics(response, context) },
@@ -45,8 +50,7 @@ export function createRequestHandler(deps: RequestDeps) {
       sendError(response, 401, 'the access token is missing or wrong');
       return;
     }
-    if (rpc.handle(request, response, url.pathname)) return;
-    if (deps.files.handle(request, response, url.pathname)) return;
+    if (OF_SERVICES.test(url.pathname) && deps.services().handle(request, response, url.pathname)) return;
     serve(request, response, url).catch((error: Error) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 500, error.message);
@@ -65,6 +69,7 @@ export function createRequestHandler(deps: RequestDeps) {
   }
 }
 
+const OF_SERVICES = /^\/(?:files|process\.Process|filesystem\.Filesystem)(?:\/|$)/;
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 function parseUrl(target: string | undefined): URL | undefined {

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import type { ServicesPart } from '../server/app.js';
+import { loadScript } from './load-script.js';
+
+/** Digests of the parts' texts, set by the build: a cache of another build has another name. */
+declare const DIGESTS: Readonly<Record<'core' | 'services', string>>;
+
+/** What the core lets its loader call. */
+interface Core {
+  /** Runs as the command line says. */
+  main(loadServices: () => ServicesPart): void;
+  /** Does once what the daemon is there for, so that all of it is compiled. */
+  exercise(loadServices: () => ServicesPart): Promise<void>;
+}
+
+// Compiled code stays: it is small, and a daemon that rested must answer as fast as one that did not.
+setFlagsFromString('--no-flush-bytecode');
+// Every sandbox pays for the daemon's memory, which would grow to 32 MiB of room for garbage.
+setFlagsFromString('--semi-space-growth-factor=1');
+
+const load = (part: keyof typeof DIGESTS) =>
+  loadScript({
+    program: join(__dirname, `${part}.cjs`),
+    cache: join(__dirname, `${part}-${DIGESTS[part]}-${process.version}-${process.arch}.cache`),
+    require,
+  });
+
+const core = load('core');
+let services: ReturnType<typeof load> | undefined;
+const { main, exercise } = core.exports as Core;
+const loadServices = (): ServicesPart => {
+  services ??= load('services');
+  return services.exports as ServicesPart;
+};
+
+if (process.argv[2] === '--write-code-cache') void writeCaches();
+else main(loadServices);
+
+async function writeCaches(): Promise<void> {
+  try {
+    await exercise(loadServices);
+    core.writeCache();
+    services?.writeCache();
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`envd: cannot write the code cache: ${(error as Error).message}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EnvdContext } from '../context.js';
+import { createLogRing } from '../log-ring/log-ring.js';
+import type { OpenTerminals } from '../process/open-terminals.js';
+import type { PipeSource } from '../process/pipes.js';
+import { createTokenStore } from '../token/token-store.js';
+import { createUsers } from '../users/index.js';
+import type { DaemonOptions } from './options.js';
+import { createRequestHandler } from './request-handler.js';
+import type { Services, ServicesDeps } from './services.js';
+
+/** The part of the program that is loaded with the first call. */
+export interface ServicesPart {
+  createServices(deps: ServicesDeps): Services;
+}
+
+/** What there is once in a process, however many apps. */
+export interface AppResources {
+  pipes: PipeSource;
+  terminals: OpenTerminals;
+  loadServices(): ServicesPart;
+}
+
+export interface AppOptions extends Pick<DaemonOptions, 'singleUser'> {
+  /** Settles once first calls are as fast as later ones. Default: at once. */
+  warm?: () => Promise<void>;
+}
+
+/** Everything that answers requests, with state of its own. */
+export interface App {
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Loads what the first call would load. */
+  load(): void;
+  /** Ends every running process at once. */
+  killAll(): void;
+}
+
+export function createApp(options: AppOptions, resources: AppResources): App {
+  const { singleUser, warm = async () => {} } = options;
+  const { pipes, terminals } = resources;
+  const context: EnvdContext = {
+    users: createUsers(singleUser ? { singleUser } : {}),
+    defaults: { user: singleUser ? 'user' : 'root', workdir: undefined },
+    token: createTokenStore(),
+    envVars: {},
+    ...(singleUser ? { singleUser } : {}),
+    now: Date.now,
+  };
+  const logs = createLogRing(context.now);
+  let loaded: Services | undefined;
+  const services = (): Services => {
+    loaded ??= resources.loadServices().createServices({ context, logs, pipes, terminals });
+    return loaded;
+  };
+  return {
+    handle: createRequestHandler({ context, logs, services, warm }),
+    load: () => void services(),
+    killAll: () => loaded?.killAll(),
+  };
+}

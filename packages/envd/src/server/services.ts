@@ -1,0 +1,52 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Process } from '@svc/daemon/gen';
+import type { EnvdContext } from '../context.js';
+import { createFileRoutes } from '../files/index.js';
+import { registerFilesystem } from '../filesystem/index.js';
+import type { LogRing } from '../log-ring/log-ring.js';
+import type { OpenTerminals } from '../process/open-terminals.js';
+import type { PipeSource } from '../process/pipes.js';
+import { ProcessTable } from '../process/process-table.js';
+import { createProcessService } from '../process/service.js';
+import { createConnectRoutes } from './connect-routes.js';
+
+export interface ServicesDeps {
+  context: EnvdContext;
+  logs: LogRing;
+  pipes: PipeSource;
+  terminals: OpenTerminals;
+}
+
+/** The RPC services and the file routes: most of the program, and loaded with the first call. */
+export interface Services {
+  /** True when the path is one of theirs; then the request is answered. */
+  handle(request: IncomingMessage, response: ServerResponse, path: string): boolean;
+  /** Ends every running process at once. */
+  killAll(): void;
+}
+
+export function createServices(deps: ServicesDeps): Services {
+  const { context } = deps;
+  const table = new ProcessTable();
+  const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
+  const rpc = createConnectRoutes((router) => {
+    registerFilesystem(router, context);
+    router.service(Process, createProcessService({ ...deps, table, daemonPath: process.env.PATH, kill }));
+  });
+  const files = createFileRoutes(context);
+  return {
+    handle: (request, response, path) =>
+      rpc.handle(request, response, path) || files.handle(request, response, path),
+    killAll() {
+      for (const { pid } of table.running()) tryKill(pid);
+    },
+  };
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone already.
+  }
+}
