@@ -40,14 +40,12 @@ export class SandboxShelf {
   /** Ends whatever still lives. */
   async clear(): Promise<void> {
     await Promise.all(
-      this.#made
-        .splice(0)
-        .map(({ id, apiKey }) =>
-          send(`${this.#api.apiUrl}/sandboxes/${id}`, {
-            method: 'DELETE',
-            headers: { 'X-API-Key': apiKey },
-          }).catch(() => {}),
-        ),
+      this.#made.splice(0).map(({ id, apiKey }) =>
+        send(`${this.#api.apiUrl}/sandboxes/${id}`, {
+          method: 'DELETE',
+          headers: { 'X-API-Key': apiKey },
+        }).catch(() => {}),
+      ),
     );
   }
 }
