@@ -68,7 +68,7 @@ export async function createSandbox(context: ServerContext, options: CreateOptio
     metadata: request.metadata,
     timeoutSeconds,
   });
-  const source = sourceOf(resolved);
+  const source = sourceOf(resolved, mounts.length > 0);
   return startNew(context, {
     team,
     row,
@@ -170,8 +170,10 @@ function templateEnvVars(context: ServerContext, build: ResolvedTemplate['build'
   };
 }
 
-function sourceOf({ build }: ResolvedTemplate): BootSource {
-  if (build.checkpoint_id === null) return { kind: 'fresh' };
+function sourceOf({ build }: ResolvedTemplate, mounted: boolean): BootSource {
+  // The stored program of a built template knows no volumes; its layers are whole without it.
+  const dispensable = build.definition !== null && mounted;
+  if (build.checkpoint_id === null || dispensable) return { kind: 'fresh' };
   return {
     kind: 'checkpoint',
     checkpointId: build.checkpoint_id,

@@ -35,7 +35,9 @@ export async function listSnapshots(
       'template_aliases.alias as alias',
     ])
     .where('template_builds.team_id', '=', options.team.id)
-    .where('template_builds.source_sandbox_id', 'is not', null);
+    .where('template_builds.source_sandbox_id', 'is not', null)
+    // Built templates may hold the memory of their start command: they are no snapshots.
+    .where('template_builds.definition', 'is', null);
   if (options.sandboxId !== undefined)
     query = query.where('template_builds.source_sandbox_id', '=', options.sandboxId);
   if (reference !== undefined) {

@@ -5,6 +5,7 @@ import { sandboxHandlers } from './sandboxes.js';
 import { secretHandlers } from './secrets.js';
 import { snapshotHandlers } from './snapshots.js';
 import { teamHandlers } from './team.js';
+import { templateHandlers } from './templates.js';
 import { volumeHandlers } from './volumes.js';
 import { webhookHandlers } from './webhooks.js';
 
@@ -16,6 +17,7 @@ export const handlers: PartialHandlers = {
   ...snapshotHandlers,
   ...secretHandlers,
   ...teamHandlers,
+  ...templateHandlers,
   ...volumeHandlers,
   ...webhookHandlers,
 };

@@ -1,0 +1,83 @@
+import type { ServerContext } from '../context.js';
+import { BuildError } from './build-error.js';
+import type { BuildJob } from './build-job.js';
+import type { BuildLog } from './build-log.js';
+import { type BuildState, DEFAULT_USER } from './build-state.js';
+import { baseFromImage } from './images/base-from-image.js';
+import type { LayerCache } from './layer-cache.js';
+import { BuildMachine } from './machine.js';
+import { buildSpec } from './spec.js';
+
+export interface BaseTools {
+  context: ServerContext;
+  job: BuildJob;
+  cache: LayerCache;
+  log: BuildLog;
+  signal: AbortSignal;
+  /** Told of the layers after each step: they stay known when a later one fails. */
+  onLayers(layers: string[]): void;
+}
+
+/** The first phase: what the build starts from. @throws {BuildError} */
+export async function prepareBase(tools: BaseTools): Promise<BuildState> {
+  const { job } = tools;
+  const reuse = job.request.force !== true;
+  if (job.parent !== undefined) return baseFromTemplate(tools, job.parent, reuse);
+  const { layers, key, env } = await baseFromImage(tools, reuse);
+  return {
+    layers,
+    key,
+    reuse,
+    env,
+    sealedEnv: null,
+    args: {},
+    user: DEFAULT_USER,
+    workdir: null,
+    startCommand: null,
+    readyCommand: null,
+  };
+}
+
+async function baseFromTemplate(
+  tools: BaseTools,
+  parent: NonNullable<BuildJob['parent']>,
+  reuse: boolean,
+): Promise<BuildState> {
+  const { context, log } = tools;
+  log.add('info', `starting from template ${tools.job.request.fromTemplate}`);
+  if (parent.node_id !== null && parent.node_id !== context.config.nodeId)
+    throw new BuildError('the template to start from was built by another server, whose files are not here');
+  const key = `template:${parent.id}`;
+  // A snapshot is a stored state; what it adds to its layers has to become one first.
+  const snapshot = parent.definition === null && parent.checkpoint_id !== null;
+  const layers = JSON.parse(parent.layers) as string[];
+  if (snapshot) layers.push(await layerOfSnapshot(tools, parent, key));
+  return {
+    layers,
+    key,
+    reuse,
+    env: JSON.parse(parent.env_vars) as Record<string, string>,
+    sealedEnv: parent.sealed_env_vars,
+    args: {},
+    user: parent.default_user ?? DEFAULT_USER,
+    workdir: parent.default_workdir,
+    startCommand: parent.start_command,
+    readyCommand: parent.ready_command,
+  };
+}
+
+async function layerOfSnapshot(
+  { context, job, cache, signal }: BaseTools,
+  parent: NonNullable<BuildJob['parent']>,
+  key: string,
+): Promise<string> {
+  const known = await cache.find(key);
+  if (known !== undefined && known !== null) return known;
+  const spec = buildSpec(job.build, []);
+  await using machine = await BuildMachine.boot(context, spec, {}, signal, (id) =>
+    context.driver.restore({ id, spec, checkpointId: parent.checkpoint_id!, memory: false, signal }),
+  );
+  const layer = await machine.instance.commitLayer();
+  await cache.put(key, layer);
+  return layer.id;
+}

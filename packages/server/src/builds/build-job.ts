@@ -1,0 +1,14 @@
+import type { components } from '@svc/platform';
+import type { BuildRow } from '../templates/wire.js';
+
+type StartRequest = components['schemas']['TemplateBuildStartV2'];
+
+/** One build that was asked for. */
+export interface BuildJob {
+  build: BuildRow;
+  request: StartRequest;
+  /** Credentials of the image's registry: in memory only, for the length of the build. */
+  registry: components['schemas']['FromImageRegistry'] | undefined;
+  /** What `fromTemplate` means. */
+  parent: BuildRow | undefined;
+}

@@ -1,0 +1,28 @@
+/** What a build has come to: handed from step to step. */
+export interface BuildState {
+  /** Layers from the lowest up. */
+  layers: string[];
+  /** Cache key of everything so far. */
+  key: string;
+  /** Whether cached layers may be used: not after the first one that was made anew. */
+  reuse: boolean;
+  /** Variables of sandboxes. */
+  env: Record<string, string>;
+  /** Sealed variables that were taken over from a snapshot. */
+  sealedEnv: string | null;
+  /** Variables of the build alone. */
+  args: Record<string, string>;
+  user: string;
+  /** Null: the home of the user. */
+  workdir: string | null;
+  startCommand: string | null;
+  readyCommand: string | null;
+}
+
+export const DEFAULT_USER = 'user';
+export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Where users live that are made by a build, and those of the base. */
+export function homeOf(user: string): string {
+  return user === 'root' ? '/root' : `/home/${user}`;
+}

@@ -1,0 +1,84 @@
+import { BuildError } from '../build-error.js';
+import { entryPath, parentsOf } from './entry-path.js';
+
+export interface ListedEntry {
+  /** Canonical, not empty. */
+  path: string;
+  directory: boolean;
+}
+
+/** Which entries of an archive a COPY takes, and where they go below its target. */
+export interface CopyPlan {
+  /** `file`: one file, which may get another name. `tree`: what goes into a directory. */
+  kind: 'file' | 'tree';
+  /** Of the one file. */
+  name: string;
+  /** Where an entry goes, relative to the target; undefined: it is not taken. */
+  targetOf(path: string): string | undefined;
+}
+
+/**
+ * Works out a COPY: a directory gives its contents, a file itself, `*`, `?`, `[...]` and `**` choose several.
+ * @param source as in the step, relative to the directory that was packed
+ * @throws {BuildError} when nothing fits
+ */
+export function planCopy(source: string, entries: readonly ListedEntry[]): CopyPlan {
+  const wanted = entryPath(source.replace(/^\/+/, ''));
+  if (wanted === undefined) throw new BuildError(`COPY: '${source}' leads out of the uploaded files`);
+  if (wanted === '') return { kind: 'tree', name: '', targetOf: (path) => path || undefined };
+  const roots = rootsOf(wanted, entries);
+  if (roots.size === 0) throw new BuildError(`COPY: none of the uploaded files fits '${source}'`);
+  const [first] = roots;
+  const kind = roots.size === 1 && first![1] === 'file' ? 'file' : 'tree';
+  return {
+    kind,
+    name: baseName(first![0]),
+    targetOf: (path) => {
+      const root = [...parentsOf(path), path].find((each) => roots.has(each));
+      if (root === undefined) return undefined;
+      if (roots.get(root) === 'file') return root === path ? baseName(root) : undefined;
+      return path === root ? undefined : path.slice(root.length + 1);
+    },
+  };
+}
+
+/** The topmost paths that fit, and whether they are directories. */
+function rootsOf(wanted: string, entries: readonly ListedEntry[]): Map<string, 'file' | 'directory'> {
+  const pattern = /[*?[]/.test(wanted) ? globPattern(wanted) : undefined;
+  const fits = (path: string) => (pattern === undefined ? path === wanted : pattern.test(path));
+  const roots = new Map<string, 'file' | 'directory'>();
+  for (const entry of entries) {
+    const parent = parentsOf(entry.path).find(fits);
+    if (parent !== undefined) roots.set(parent, 'directory');
+    else if (fits(entry.path) && roots.get(entry.path) !== 'directory')
+      roots.set(entry.path, entry.directory ? 'directory' : 'file');
+  }
+  return roots;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** `*` and `?` within one part of a path, `**` across parts, `[a-z]` and `[!a-z]`. */
+function globPattern(glob: string): RegExp {
+  let text = '';
+  for (let i = 0; i < glob.length; i++) {
+    const char = glob[i]!;
+    if (glob.startsWith('**/', i)) {
+      text += '(?:[^/]+/)*';
+      i += 2;
+    } else if (glob.startsWith('**', i)) {
+      text += '.+';
+      i += 1;
+    } else if (char === '*') text += '[^/]*';
+    else if (char === '?') text += '[^/]';
+    else if (char === '[' && glob.indexOf(']', i + 2) > 0) {
+      const end = glob.indexOf(']', i + 2);
+      const set = glob.slice(i + 1, end).replace(/[\\\]^]/g, '\\$&');
+      text += set.startsWith('!') ? `[^/${set.slice(1)}]` : `[${set}]`;
+      i = end;
+    } else text += char.replace(/[.+^${}()|\\\]]/g, '\\$&').replace('[', '\\[');
+  }
+  return new RegExp(`^${text}$`);
+}

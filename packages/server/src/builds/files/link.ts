@@ -1,0 +1,44 @@
+import { access } from 'node:fs/promises';
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../../context.js';
+import { errors } from '../../errors/catalog.js';
+import { findTemplate } from '../../names/find-template.js';
+import { parseTemplateReference } from '../../names/template-reference.js';
+import type { Team } from '../../teams/team.js';
+import { refuseSystem } from '../../templates/find-own.js';
+import { filesArchive } from '../paths.js';
+import { signUpload } from './upload-token.js';
+
+const LINK_LIFE_MS = 3_600_000;
+
+/**
+ * Whether files are stored, and where to upload them when they are not.
+ * @throws {ApiError} 400 bad hash; 404, for the template of another team as well
+ */
+export async function filesLink(
+  context: ServerContext,
+  team: Team,
+  templateText: string,
+  hash: string,
+): Promise<components['schemas']['TemplateFilesLink']> {
+  if (!/^[0-9a-f]{64}$/.test(hash))
+    throw errors.badRequest('the hash must be 64 lower-case hexadecimal digits');
+  const template = await findTemplate(context, team, parseTemplateReference(templateText));
+  if (template === undefined || template.team_id !== team.id) throw errors.templateNotFound(templateText);
+  await refuseSystem(context.db, template.id);
+  if (await hasFiles(context, template.id, hash)) return { present: true };
+  const token = signUpload(context.keys, {
+    templateId: template.id,
+    hash,
+    expiresAtMs: context.now() + LINK_LIFE_MS,
+  });
+  return { present: false, url: `${context.config.apiUrl}/templates/uploads/${token}` };
+}
+
+/** Whether this node has the files. */
+export async function hasFiles(context: ServerContext, templateId: string, hash: string): Promise<boolean> {
+  return access(filesArchive(context.config, templateId, hash)).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream';
+import { extract, type Header, type Pack, pack } from 'tar-stream';
+
+export type TarHeader = Header;
+/** A header to write: what is missing gets the format's defaults. */
+export type NewTarHeader = Partial<Header> & Pick<Header, 'name'>;
+
+export interface TarEntry {
+  header: TarHeader;
+  /** Its bytes; must be read to the end or skipped before the next entry comes. */
+  content: AsyncIterable<Buffer>;
+  skip(): void;
+}
+
+/** The entries of a plain tar stream, one after another. The source ends with the iteration. */
+export async function* readTar(source: Readable): AsyncGenerator<TarEntry> {
+  const entries = extract();
+  const feed = async () => {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      if (!entries.write(chunk)) await new Promise<void>((resolve) => entries.once('drain', () => resolve()));
+    }
+    entries.end(undefined);
+  };
+  feed().catch((error: Error) => entries.destroy(error));
+  try {
+    for await (const entry of entries)
+      yield {
+        header: entry.header,
+        content: entry as unknown as AsyncIterable<Buffer>,
+        skip: () => void entry.resume(),
+      };
+  } finally {
+    source.destroy();
+  }
+}
+
+/** Writes a tar stream by entries. A failure of `write` destroys the stream with its error. */
+export function writeTar(write: (packed: Pack) => Promise<void>): Readable {
+  const packed = pack();
+  write(packed).then(
+    () => packed.finalize(),
+    (error: Error) => packed.destroy(error),
+  );
+  return Readable.from(packed as unknown as AsyncIterable<Buffer>, { objectMode: false });
+}
+
+/** Adds a file with its content. */
+export async function addFile(
+  packed: Pack,
+  header: NewTarHeader,
+  content: AsyncIterable<Buffer>,
+): Promise<void> {
+  const sink = packed.entry(header);
+  for await (const chunk of content) {
+    if (!sink.write(chunk)) await new Promise<void>((resolve) => sink.once('drain', () => resolve()));
+  }
+  sink.end(undefined);
+}

@@ -1,0 +1,50 @@
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import type { ServerContext } from '../../context.js';
+import { errors } from '../../errors/catalog.js';
+import { draftsDirectory, filesArchive } from '../paths.js';
+import { receiveArchive } from './receive-archive.js';
+import { verifyUpload } from './upload-token.js';
+
+/**
+ * Stores the files that a link was made for. Repeating it is fine.
+ * @throws {ApiError} 400 bad archive; 403 bad link; 404 the template is gone; 413
+ */
+export async function uploadFiles(
+  context: ServerContext,
+  token: string,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<void> {
+  const grant = verifyUpload(context.keys, token, context.now());
+  if (!(await exists(context, grant.templateId))) throw errors.templateNotFound(grant.templateId);
+  if (!(body instanceof Readable)) throw errors.archiveRefused('it is empty');
+  const sizeBytes = await receiveArchive({
+    body,
+    target: filesArchive(context.config, grant.templateId, grant.hash),
+    draft: path.join(draftsDirectory(context.config), context.ids.uuid()),
+    limitBytes: context.config.uploadLimitBytes,
+    signal,
+  });
+  await context.db
+    .insertInto('build_files')
+    .values({
+      template_id: grant.templateId,
+      hash: grant.hash,
+      size_bytes: sizeBytes,
+      created_at: context.now(),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['template_id', 'hash']).doUpdateSet({ size_bytes: sizeBytes }),
+    )
+    .execute();
+}
+
+async function exists(context: ServerContext, templateId: string): Promise<boolean> {
+  const row = await context.db
+    .selectFrom('templates')
+    .select('id')
+    .where('id', '=', templateId)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,25 @@
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { isUuid } from '../ids/parse.js';
+import type { Team } from '../teams/team.js';
+import { findOwnTemplate } from '../templates/find-own.js';
+import type { BuildRow } from '../templates/wire.js';
+
+/** A build of a template of the team. @throws {ApiError} 400 no UUID; 404; 403 of another team */
+export async function findBuild(
+  context: ServerContext,
+  team: Team,
+  templateText: string,
+  buildId: string,
+): Promise<BuildRow> {
+  if (!isUuid(buildId)) throw errors.invalidBuildId();
+  const template = await findOwnTemplate(context, team, templateText);
+  const build = await context.db
+    .selectFrom('template_builds')
+    .selectAll()
+    .where('id', '=', buildId.toLowerCase())
+    .where('template_id', '=', template.id)
+    .executeTakeFirst();
+  if (build === undefined) throw errors.buildNotFound(buildId);
+  return build;
+}

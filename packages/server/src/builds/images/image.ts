@@ -1,0 +1,11 @@
+import type { Readable } from 'node:stream';
+
+/** An image whose files lie on this machine. */
+export interface LocalImage {
+  /** Names the content: equal images have equal ones. */
+  digest: string;
+  /** `NAME=value` of the image's configuration. */
+  env: string[];
+  /** Layers from the lowest up; each call reads one anew, as a plain tar stream, checked against its digest. */
+  layers: (() => Readable)[];
+}

@@ -1,0 +1,179 @@
+import type { Readable } from 'node:stream';
+import { basicAuthorization, Code, ConnectError, createDaemonClient, type DaemonClient } from '@svc/daemon';
+import type { Instance, InstanceSpec } from '@svc/runtime';
+import { Agent, request } from 'undici';
+import type { ServerContext } from '../context.js';
+import { accessToken } from '../keys/sandbox-tokens.js';
+import { DAEMON_PORT, initDaemon } from '../sandboxes/daemon-control.js';
+import { BuildError } from './build-error.js';
+import { fetchThrough } from './fetch-through.js';
+import { LineSplitter } from './line-splitter.js';
+
+export interface ProgramOptions {
+  /** For `/bin/sh -c`. */
+  script: string;
+  /** `$1` and so on. */
+  args?: string[];
+  user: string;
+  /** Default: the home of the user. */
+  cwd?: string | undefined;
+  env?: Record<string, string>;
+  tag?: string;
+  /** One line of output. */
+  onLine?(stream: 'stdout' | 'stderr', line: string): void;
+  signal?: AbortSignal;
+}
+
+/** An instance in which a build works. */
+export class BuildMachine implements AsyncDisposable {
+  readonly instance: Instance;
+  readonly #agent: Agent;
+  readonly #client: DaemonClient;
+  readonly #token: string;
+  readonly #signal: AbortSignal;
+
+  private constructor(instance: Instance, token: string, signal: AbortSignal) {
+    this.instance = instance;
+    this.#token = token;
+    const over = new AbortController();
+    // A connection into an instance that is gone may never say so by itself.
+    void instance.ended.then((end) => {
+      over.abort(new BuildError(end.reason === 'oom' ? 'out of memory' : 'the build instance ended'));
+    });
+    this.#signal = AbortSignal.any([signal, over.signal]);
+    this.#agent = new Agent({
+      connect: (_options, callback) => {
+        instance.dial(DAEMON_PORT).then(
+          (socket) => callback(null, socket as never),
+          (error: Error) => callback(error, null),
+        );
+      },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 1_000,
+    });
+    this.#client = createDaemonClient({
+      baseUrl: 'http://sandbox',
+      sandboxId: instance.id,
+      accessToken: token,
+      fetch: fetchThrough(this.#agent),
+    });
+  }
+
+  /** Boots an instance for a build, by default from its layers. */
+  static async boot(
+    context: ServerContext,
+    spec: InstanceSpec,
+    settings: { env?: Record<string, string>; user?: string; workdir?: string | null },
+    signal: AbortSignal,
+    make?: (id: string) => Promise<Instance>,
+  ): Promise<BuildMachine> {
+    const id = `b${context.ids.hex(10)}`;
+    const instance = await (make?.(id) ?? context.driver.create({ id, spec, signal }));
+    const token = accessToken(context.keys, id);
+    try {
+      await initDaemon(
+        instance,
+        {
+          accessToken: token,
+          envVars: settings.env ?? {},
+          ...(settings.user === undefined ? {} : { defaultUser: settings.user }),
+          ...(settings.workdir === undefined || settings.workdir === null
+            ? {}
+            : { defaultWorkdir: settings.workdir }),
+          timestamp: new Date(context.now()).toISOString(),
+        },
+        { signal },
+      );
+    } catch (error) {
+      await instance.destroy();
+      throw error;
+    }
+    return new BuildMachine(instance, token, signal);
+  }
+
+  /** Runs a program to its end. @returns its exit status; -1 when a signal ended it */
+  async run(options: ProgramOptions): Promise<number> {
+    const signal =
+      options.signal === undefined ? this.#signal : AbortSignal.any([this.#signal, options.signal]);
+    const lines = {
+      stdout: new LineSplitter((line) => options.onLine?.('stdout', line)),
+      stderr: new LineSplitter((line) => options.onLine?.('stderr', line)),
+    };
+    try {
+      const events = this.#client.process.start(
+        {
+          process: {
+            cmd: '/bin/sh',
+            args: ['-c', options.script, 'sh', ...(options.args ?? [])],
+            envs: options.env ?? {},
+            ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+          },
+          ...(options.tag === undefined ? {} : { tag: options.tag }),
+          stdin: false,
+        },
+        { headers: { Authorization: basicAuthorization(options.user) }, signal },
+      );
+      for await (const { event } of events) {
+        const kind = event?.event;
+        if (kind?.case === 'data') {
+          const { output } = kind.value;
+          if (output.case === 'stdout' || output.case === 'stderr') lines[output.case].push(output.value);
+        } else if (kind?.case === 'end') {
+          lines.stdout.end();
+          lines.stderr.end();
+          return kind.value.exited ? kind.value.exitCode : -1;
+        }
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw explained(error);
+    }
+    throw new BuildError('the build instance ended in the middle of a command');
+  }
+
+  /** Runs a script as root that must succeed. @returns what it printed, trimmed @throws {BuildError} with its last words */
+  async script(what: string, script: string, args: string[] = []): Promise<string> {
+    const out: string[] = [];
+    const complaints: string[] = [];
+    const code = await this.run({
+      script,
+      args,
+      user: 'root',
+      onLine: (stream, line) => (stream === 'stdout' ? out : complaints).push(line),
+    });
+    if (code === 0) return out.join('\n').trim();
+    throw new BuildError(`${what} failed: ${complaints.slice(-3).join('; ') || `exit status ${code}`}`);
+  }
+
+  /** Writes a file; a relative path starts at the home of root. */
+  async upload(path: string, content: Readable): Promise<void> {
+    const query = new URLSearchParams({ path, username: 'root' });
+    const response = await request(`http://sandbox/files?${query}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/octet-stream', 'X-Access-Token': this.#token },
+      body: content,
+      dispatcher: this.#agent,
+      signal: this.#signal,
+    });
+    const text = await response.body.text();
+    if (response.statusCode !== 200)
+      throw new BuildError(
+        response.statusCode === 507
+          ? 'the disk of the build is full'
+          : `files could not be written: ${text.slice(0, 300)}`,
+      );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy().catch(() => {});
+    await this.instance.destroy();
+  }
+}
+
+function explained(error: unknown): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  if (error.code === Code.InvalidArgument || error.code === Code.Unauthenticated)
+    return new BuildError(error.rawMessage);
+  return error;
+}

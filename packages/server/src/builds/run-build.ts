@@ -1,0 +1,140 @@
+import { DriverError } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import { prepareBase } from './base.js';
+import { BuildError } from './build-error.js';
+import type { BuildJob } from './build-job.js';
+import { BuildLog } from './build-log.js';
+import type { BuildState } from './build-state.js';
+import { type FinishedBuild, finalize } from './finalize.js';
+import { LayerCache } from './layer-cache.js';
+import { runSteps } from './run-steps.js';
+import type { BuildReason } from './status.js';
+
+/** Runs one build from its base to its end and writes down what came of it. Never throws. */
+export async function runBuild(context: ServerContext, job: BuildJob, cancelled: AbortSignal): Promise<void> {
+  const log = new BuildLog(context, job.build.id);
+  const limit = AbortSignal.timeout(context.config.builds.timeoutMs);
+  const signal = AbortSignal.any([cancelled, limit]);
+  let layers: string[] = [];
+  try {
+    const tools = {
+      context,
+      job,
+      cache: new LayerCache(context, job.build.team_id),
+      log,
+      signal,
+      onLayers: (reached: string[]) => {
+        layers = reached;
+      },
+    };
+    signal.throwIfAborted();
+    const base = await prepareBase(tools);
+    layers = base.layers;
+    const state = await runSteps(tools, base);
+    log.step = 'finalize';
+    const finished = await finalize(tools, withCommands(state, job));
+    signal.throwIfAborted();
+    log.add('info', 'the build is ready');
+    await log.flush();
+    await markReady(context, job, finished);
+  } catch (error) {
+    const message = limit.aborted
+      ? `the build took longer than ${context.config.builds.timeoutMs / 1000} s`
+      : cancelled.aborted
+        ? messageOfCancel(cancelled.reason)
+        : explain(context, job, error);
+    log.add('error', message);
+    await log.flush();
+    await markFailed(context, job, { message, step: log.step }, layers).catch((failure: unknown) => {
+      context.log.error({ err: failure, buildId: job.build.id }, 'the end of a build could not be written');
+    });
+  }
+}
+
+function withCommands(state: BuildState, { request }: BuildJob): BuildState {
+  const given = (text: string | undefined) => (text === undefined || text.trim() === '' ? undefined : text);
+  return {
+    ...state,
+    startCommand: given(request.startCmd) ?? state.startCommand,
+    readyCommand:
+      given(request.readyCmd) ?? (given(request.startCmd) === undefined ? state.readyCommand : null),
+  };
+}
+
+function messageOfCancel(reason: unknown): string {
+  const message = reason instanceof Error ? reason.message : 'cancelled';
+  return message === 'the server stops' ? 'interrupted: start the build again' : message;
+}
+
+function explain(context: ServerContext, job: BuildJob, error: unknown): string {
+  if (error instanceof BuildError) return error.message;
+  context.log.warn(
+    { err: error, buildId: job.build.id, detail: (error as { detail?: unknown }).detail },
+    'a build failed',
+  );
+  return DriverError.is(error) ? error.message : 'internal error of the builder';
+}
+
+async function markReady(
+  context: ServerContext,
+  job: BuildJob,
+  { state, checkpoint }: FinishedBuild,
+): Promise<void> {
+  const now = context.now();
+  const result = await context.db
+    .updateTable('template_builds')
+    .set((build) => ({
+      status: 'ready',
+      version: build('version', '+', 1),
+      envd_version: context.config.envdVersion,
+      layers: JSON.stringify(state.layers),
+      checkpoint_id: checkpoint?.id ?? null,
+      checkpoint_memory: checkpoint === undefined ? 0 : 1,
+      source_sandbox_id: checkpoint?.instanceId ?? null,
+      env_vars: JSON.stringify(state.env),
+      sealed_env_vars: state.sealedEnv,
+      default_user: state.user,
+      default_workdir: state.workdir,
+      start_command: state.startCommand,
+      ready_command: state.readyCommand,
+      updated_at: now,
+      finished_at: now,
+    }))
+    .where('id', '=', job.build.id)
+    .where('status', '=', 'building')
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 1n) {
+    await context.db
+      .updateTable('templates')
+      .set({ updated_at: now })
+      .where('id', '=', job.build.template_id)
+      .execute();
+    return;
+  }
+  // Superseded or deleted in the last moment.
+  if (checkpoint !== undefined) await dropCheckpoint(context, checkpoint.id);
+}
+
+/** Layers that were made stay known, so that the next try finds them. */
+async function markFailed(
+  context: ServerContext,
+  job: BuildJob,
+  reason: BuildReason,
+  layers: string[],
+): Promise<void> {
+  const now = context.now();
+  await context.db
+    .updateTable('template_builds')
+    .set((build) => ({
+      status: 'error',
+      version: build('version', '+', 1),
+      reason: JSON.stringify(reason),
+      layers: JSON.stringify(layers),
+      updated_at: now,
+      finished_at: now,
+    }))
+    .where('id', '=', job.build.id)
+    .where('status', '=', 'building')
+    .execute();
+}

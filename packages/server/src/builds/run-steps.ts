@@ -1,0 +1,84 @@
+import type { BaseTools } from './base.js';
+import { BuildError } from './build-error.js';
+import type { BuildState } from './build-state.js';
+import { stepKey } from './layer-cache.js';
+import { BuildMachine } from './machine.js';
+import { buildSpec } from './spec.js';
+import { readStep } from './steps/read-step.js';
+import type { Step, StepResult } from './steps/step.js';
+
+/** Runs the instructions in order, each in an instance of its own, and keeps what each changed as a layer. */
+export async function runSteps(tools: BaseTools, base: BuildState): Promise<BuildState> {
+  const { job, log, context } = tools;
+  const limits = { rootfs: context.driver.capabilities.layers === 'rootfs' };
+  // All are read before any runs: a typing error in the last one is found at once.
+  const steps = (job.request.steps ?? []).map((wire, index) => {
+    log.step = String(index + 1);
+    return { wire, step: readStep(wire, limits) };
+  });
+  let state = base;
+  for (const [index, { wire, step }] of steps.entries()) {
+    tools.signal.throwIfAborted();
+    log.step = String(index + 1);
+    log.add('info', `[${index + 1}/${steps.length}] ${step.title}`);
+    state = { ...state, key: stepKey(state.key, wire), reuse: state.reuse && wire.force !== true };
+    if (step.work !== undefined) state = await withLayer(tools, state, step, step.work);
+    state = { ...state, ...step.after?.(state) };
+    tools.onLayers(state.layers);
+    await log.flush();
+  }
+  return state;
+}
+
+async function withLayer(
+  tools: BaseTools,
+  state: BuildState,
+  step: Step,
+  work: NonNullable<Step['work']>,
+): Promise<BuildState> {
+  const { cache, log } = tools;
+  const known = state.reuse ? await cache.find(state.key) : undefined;
+  if (known !== undefined) {
+    log.add('info', 'taken from the cache');
+    return { ...state, layers: known === null ? state.layers : [...state.layers, known] };
+  }
+  const layer = await makeLayer(tools, state, (machine) =>
+    work.call(step, state, {
+      context: tools.context,
+      templateId: tools.job.build.template_id,
+      machine,
+      log,
+      signal: tools.signal,
+    }),
+  );
+  await cache.put(state.key, layer);
+  // Layers further on were made on top of another one: they are not ours.
+  return { ...state, reuse: false, layers: layer === null ? state.layers : [...state.layers, layer.id] };
+}
+
+/** Works in a fresh instance and stores what was written. Null: nothing was. */
+export async function makeLayer(
+  tools: BaseTools,
+  state: BuildState,
+  work: (machine: BuildMachine) => Promise<StepResult>,
+): Promise<{ id: string; sizeBytes: number } | null> {
+  const { context, job, signal } = tools;
+  await using machine = await BuildMachine.boot(
+    context,
+    buildSpec(job.build, state.layers),
+    { env: { ...openSealedEnv(tools, state), ...state.env } },
+    signal,
+  );
+  const result = await work(machine);
+  return result === 'unchanged' ? null : await machine.instance.commitLayer();
+}
+
+/** Variables that came sealed from a snapshot. */
+export function openSealedEnv(tools: Pick<BaseTools, 'context'>, state: BuildState): Record<string, string> {
+  if (state.sealedEnv === null) return {};
+  try {
+    return JSON.parse(tools.context.keys.open('build', state.sealedEnv)) as Record<string, string>;
+  } catch {
+    throw new BuildError('the variables of the snapshot cannot be read with the key of this server');
+  }
+}

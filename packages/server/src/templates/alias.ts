@@ -1,0 +1,20 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { parseTemplateReference } from '../names/template-reference.js';
+import type { Team } from '../teams/team.js';
+import { requireOwn } from './find-own.js';
+import { buildOfTag } from './tag-rows.js';
+
+/** The template behind a name. @throws {ApiError} 400; 404 free, or no such tag; 403 of another team */
+export async function getAlias(
+  context: ServerContext,
+  team: Team,
+  text: string,
+): Promise<components['schemas']['TemplateAlias']> {
+  const reference = parseTemplateReference(text);
+  const template = await requireOwn(context, team, reference, text);
+  if (reference.tag !== undefined && (await buildOfTag(context.db, template.id, reference.tag)) === undefined)
+    throw errors.templateTagNotFound(reference.tag, text);
+  return { templateID: template.id, public: template.public === 1 };
+}

@@ -1,0 +1,166 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import type { TemplateRow } from '../names/find-template.js';
+import type { Tx } from '../storage/schema.js';
+import { isUniqueViolation } from '../storage/unique-violation.js';
+import type { Team } from '../teams/team.js';
+import { refuseSystem } from './find-own.js';
+import { namesOfOne } from './names.js';
+import { parseOwnReference, tagsOfBuild } from './own-reference.js';
+import { type BuildSize, checkBuildSize } from './size.js';
+import { buildsWithTags, markSuperseded } from './supersede.js';
+import { putTags } from './tag-rows.js';
+
+/** Builds that were never started count against the limit for this long. */
+const WAITING_COUNTS_MS = 86_400_000;
+
+/**
+ * Registers a build that waits to be started, of a new template or of the one that has the name.
+ * @throws {ApiError} 400, 403, 409, 429
+ */
+export async function createTemplate(
+  context: ServerContext,
+  team: Team,
+  request: components['schemas']['TemplateBuildRequestV3'],
+): Promise<components['schemas']['CreatedTemplate']> {
+  const name = [request.name, request.alias].find((text) => text !== undefined && text.trim() !== '');
+  if (name === undefined) throw errors.badRequest('a name is needed');
+  const reference = parseOwnReference(name, team.slug);
+  const tags = tagsOfBuild(reference, name.includes(':'), request.tags ?? []);
+  const size = checkBuildSize(request, team.limits);
+  try {
+    return await context.db.transaction().execute(async (tx) => {
+      const existing = await findByAlias(tx, team, reference.alias);
+      const templateId = existing?.id ?? (await insertTemplate(context, tx, team, reference.alias));
+      if (existing !== undefined) await countBuild(context, tx, existing);
+      await markSuperseded(context, tx, await buildsWithTags(tx, templateId, tags, 'waiting'));
+      await assertBuildLimit(context, tx, team);
+      const buildId = context.ids.uuid();
+      await insertBuild(context, tx, { team, templateId, buildId, size });
+      await putTags(tx, templateId, buildId, tags, context.now());
+      const { names, aliases } = await namesOfOne(tx, templateId);
+      return {
+        templateID: templateId,
+        buildID: buildId,
+        public: existing?.public === 1,
+        names,
+        tags,
+        aliases,
+      };
+    });
+  } catch (error) {
+    // Another request took the name meanwhile.
+    if (isUniqueViolation(error)) throw errors.templateNameTaken(reference.alias);
+    throw error;
+  }
+}
+
+async function findByAlias(tx: Tx, team: Team, alias: string): Promise<TemplateRow | undefined> {
+  const template = await tx
+    .selectFrom('template_aliases')
+    .innerJoin('templates', 'templates.id', 'template_aliases.template_id')
+    .selectAll('templates')
+    .where('template_aliases.namespace', '=', team.slug)
+    .where('template_aliases.alias', '=', alias)
+    .executeTakeFirst();
+  if (template === undefined) {
+    const byId = await tx.selectFrom('templates').select('id').where('id', '=', alias).executeTakeFirst();
+    if (byId !== undefined) throw errors.templateNameIsId(alias);
+    return undefined;
+  }
+  if (template.team_id !== team.id) throw errors.templateAliasForeign(alias);
+  if (template.kind === 'snapshot') throw errors.templateNameTaken(alias);
+  await refuseSystem(tx, template.id);
+  return template;
+}
+
+async function insertTemplate(context: ServerContext, tx: Tx, team: Team, alias: string): Promise<string> {
+  const id = context.ids.templateId();
+  const now = context.now();
+  await tx
+    .insertInto('templates')
+    .values({
+      id,
+      team_id: team.id,
+      kind: 'template',
+      public: 0,
+      source_sandbox_id: null,
+      created_at: now,
+      updated_at: now,
+      last_spawned_at: null,
+      spawn_count: 0,
+      build_count: 1,
+    })
+    .execute();
+  await tx
+    .insertInto('template_aliases')
+    .values({ namespace: team.slug, alias, template_id: id, created_at: now })
+    .execute();
+  return id;
+}
+
+async function countBuild(context: ServerContext, tx: Tx, template: TemplateRow): Promise<void> {
+  await tx
+    .updateTable('templates')
+    .set((build) => ({ build_count: build('build_count', '+', 1), updated_at: context.now() }))
+    .where('id', '=', template.id)
+    .execute();
+}
+
+async function assertBuildLimit(context: ServerContext, tx: Tx, team: Team): Promise<void> {
+  const { count } = await tx
+    .selectFrom('template_builds')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('team_id', '=', team.id)
+    .where((where) =>
+      where.or([
+        where('status', '=', 'building'),
+        where.and([
+          where('status', '=', 'waiting'),
+          where('created_at', '>', context.now() - WAITING_COUNTS_MS),
+        ]),
+      ]),
+    )
+    .executeTakeFirstOrThrow();
+  const limit = team.limits.maxConcurrentBuilds;
+  if (Number(count) >= limit) throw errors.tooManyBuilds(limit);
+}
+
+async function insertBuild(
+  context: ServerContext,
+  tx: Tx,
+  given: { team: Team; templateId: string; buildId: string; size: BuildSize },
+): Promise<void> {
+  const now = context.now();
+  await tx
+    .insertInto('template_builds')
+    .values({
+      id: given.buildId,
+      template_id: given.templateId,
+      team_id: given.team.id,
+      status: 'waiting',
+      version: 1,
+      cpu_count: given.size.cpuCount,
+      memory_mb: given.size.memoryMiB,
+      disk_mb: given.size.diskMiB,
+      envd_version: null,
+      layers: '[]',
+      checkpoint_id: null,
+      checkpoint_memory: 0,
+      source_sandbox_id: null,
+      node_id: null,
+      env_vars: '{}',
+      sealed_env_vars: null,
+      default_user: null,
+      default_workdir: null,
+      start_command: null,
+      ready_command: null,
+      definition: null,
+      reason: null,
+      created_at: now,
+      updated_at: now,
+      finished_at: null,
+    })
+    .execute();
+}

@@ -1,0 +1,57 @@
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { findTemplate, type TemplateRow } from '../names/find-template.js';
+import { parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
+import type { Database, Tx } from '../storage/schema.js';
+import type { Team } from '../teams/team.js';
+
+/** The template that exists from the first start. It belongs to the service: no team changes it. */
+const SYSTEM_ALIAS = 'base';
+
+/**
+ * Finds a template of the team by id or name.
+ * @param text as in a path; a tag is allowed and means nothing here.
+ * @throws {ApiError} 400 bad syntax; 404 unknown; 403 of another team
+ */
+export async function findOwnTemplate(
+  context: Pick<ServerContext, 'db'>,
+  team: Team,
+  text: string,
+): Promise<TemplateRow> {
+  return requireOwn(context, team, parseTemplateReference(text), text);
+}
+
+/** As `findOwnTemplate`, with the name taken apart already. */
+export async function requireOwn(
+  context: Pick<ServerContext, 'db'>,
+  team: Team,
+  reference: TemplateReference,
+  text: string,
+): Promise<TemplateRow> {
+  const template = await findTemplate(context, team, reference);
+  if (template === undefined) throw errors.templateNotFound(text);
+  if (template.team_id !== team.id) throw errors.templateForbidden();
+  return template;
+}
+
+/** As `findOwnTemplate`, for changes. @throws {ApiError} 403 for the service's own too */
+export async function findOwnForChange(
+  context: Pick<ServerContext, 'db'>,
+  team: Team,
+  text: string,
+): Promise<TemplateRow> {
+  const template = await findOwnTemplate(context, team, text);
+  await refuseSystem(context.db, template.id);
+  return template;
+}
+
+/** @throws {ApiError} 403 when the template is the service's own */
+export async function refuseSystem(db: Database | Tx, templateId: string): Promise<void> {
+  const alias = await db
+    .selectFrom('template_aliases')
+    .select('template_id')
+    .where('namespace', '=', '')
+    .where('alias', '=', SYSTEM_ALIAS)
+    .executeTakeFirst();
+  if (alias?.template_id === templateId) throw errors.templateSystem();
+}

@@ -1,0 +1,38 @@
+import type { components } from '@svc/platform';
+import type { ServerContext } from '../context.js';
+import type { Team } from '../teams/team.js';
+import { cutPage, decodePageToken } from '../wire/page-token.js';
+import { findOwnTemplate } from './find-own.js';
+import { namesOfOne } from './names.js';
+import { templateWithBuildsToWire } from './wire.js';
+
+/** A template with one page of its builds, newest first. @throws {ApiError} 400, 403, 404 */
+export async function getTemplate(
+  context: ServerContext,
+  team: Team,
+  text: string,
+  page: { limit?: number | undefined; nextToken?: string | undefined },
+): Promise<{ headers: Record<string, string>; body: components['schemas']['TemplateWithBuilds'] }> {
+  const after =
+    page.nextToken === undefined || page.nextToken === '' ? undefined : decodePageToken(page.nextToken);
+  const template = await findOwnTemplate(context, team, text);
+  const limit = page.limit ?? 100;
+  let query = context.db.selectFrom('template_builds').selectAll().where('template_id', '=', template.id);
+  if (after !== undefined)
+    query = query.where((where) =>
+      where.or([
+        where('created_at', '<', after.atMs),
+        where.and([where('created_at', '=', after.atMs), where('id', '>', after.id)]),
+      ]),
+    );
+  const rows = await query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'asc')
+    .limit(limit + 1)
+    .execute();
+  const { rows: builds, headers } = cutPage(rows, limit, (row) => ({ atMs: row.created_at, id: row.id }));
+  return {
+    headers,
+    body: templateWithBuildsToWire(template, builds, await namesOfOne(context.db, template.id)),
+  };
+}

@@ -1,0 +1,50 @@
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { isUniqueViolation } from '../storage/unique-violation.js';
+import type { Team } from '../teams/team.js';
+import { findOwnForChange } from './find-own.js';
+import { namesOfOne } from './names.js';
+
+/**
+ * Changes who may use a template; an empty change changes nothing. Taking it back from the public also gives up names
+ * that were promoted.
+ * @param promote whether publishing also claims the bare aliases for every team
+ * @returns the names of the template
+ * @throws {ApiError} 400, 403, 404; 409 when a name to promote is taken
+ */
+export async function updateTemplate(
+  context: ServerContext,
+  team: Team,
+  text: string,
+  change: { public?: boolean | undefined },
+  promote: boolean,
+): Promise<string[]> {
+  const template = await findOwnForChange(context, team, text);
+  const now = context.now();
+  if (change.public !== undefined) {
+    const open = change.public;
+    await context.db.transaction().execute(async (tx) => {
+      await tx
+        .updateTable('templates')
+        .set({ public: open ? 1 : 0, updated_at: now })
+        .where('id', '=', template.id)
+        .execute();
+      const promoted = tx
+        .deleteFrom('template_aliases')
+        .where('namespace', '=', '')
+        .where('template_id', '=', template.id);
+      if (!open) await promoted.execute();
+      if (!open || !promote) return;
+      await promoted.execute();
+      for (const alias of (await namesOfOne(tx, template.id)).aliases)
+        await tx
+          .insertInto('template_aliases')
+          .values({ namespace: '', alias, template_id: template.id, created_at: now })
+          .execute()
+          .catch((error: unknown) => {
+            throw isUniqueViolation(error) ? errors.templateNameTaken(alias) : error;
+          });
+    });
+  }
+  return (await namesOfOne(context.db, template.id)).names;
+}
