@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../support/server.js';
+import { build, createTemplate, ended, runIn, start, status, upload } from '../support/templates.js';
+
+let test: TestServer;
+beforeAll(async () => {
+  test = await startTestServer({ tuning: { builds: { readyIntervalMs: 50, startWaitMs: 50 } } });
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+describe('builds on the process driver', () => {
+  it('runs commands, keeps what they wrote, and starts sandboxes from it', async () => {
+    const made = await build(test, 'plain', {
+      steps: [
+        { type: 'run', args: ['echo hello > greeting; echo printed; echo complained >&2'] },
+        { type: 'ENV', args: ['GREETING', 'hi', 'LOUD', '$GREETING!'] },
+        { type: 'RUN', args: ['echo "$LOUD" > loud'] },
+      ],
+    });
+    expect(made.log).toEqual(expect.arrayContaining(['printed', 'complained', 'the build is ready']));
+    expect(await runIn(test, 'plain', 'cat greeting loud; echo $LOUD')).toBe('hello\nhi!\nhi!');
+  });
+
+  it('keeps ARG out of sandboxes', async () => {
+    await build(test, 'args', {
+      steps: [
+        { type: 'ARG', args: ['VERSION', '7'] },
+        { type: 'ENV', args: ['APP', 'app-${VERSION}'] },
+        { type: 'RUN', args: ['echo $VERSION > version'] },
+      ],
+    });
+    expect(await runIn(test, 'args', 'cat version; echo "$APP,$VERSION"')).toBe('7\napp-7,');
+  });
+
+  it('copies files: one, a directory, by pattern, with a new name', async () => {
+    const created = await createTemplate(test, { name: 'copies' });
+    const filesHash = await upload(test, created.templateID, [
+      { name: 'app', type: 'directory' },
+      { name: 'app/main.js', content: 'main' },
+      { name: 'app/lib/a.js', content: 'a' },
+      { name: 'app/lib/link', type: 'symlink', linkname: 'a.js' },
+      { name: 'notes.txt', content: 'notes' },
+    ]);
+    await start(test, created, {
+      fromTemplate: 'base',
+      steps: [
+        { type: 'COPY', args: ['app', 'code/'], filesHash },
+        { type: 'COPY', args: ['notes.txt', 'renamed'], filesHash },
+        { type: 'COPY', args: ['./notes.txt', 'code/', '', '0600'], filesHash },
+        { type: 'COPY', args: ['app/**/*.js', 'flat'], filesHash },
+        { type: 'WORKDIR', args: ['code/lib'] },
+        { type: 'ADD', args: ['notes.txt', '.'], filesHash },
+      ],
+    });
+    expect(await ended(test, created)).toMatchObject({ status: 'ready' });
+    expect(
+      await runIn(
+        test,
+        'copies',
+        'cd; cat code/main.js code/lib/link renamed code/lib/notes.txt; stat -c %a code/notes.txt; ls flat; ls -a | grep build; readlink code/lib/link',
+      ),
+    ).toBe('mainanotesnotes600\na.js\nmain.js\na.js');
+  });
+
+  it('takes steps from the cache until one is forced', async () => {
+    const steps = [
+      { type: 'RUN', args: ['date +%s%N > one'] },
+      { type: 'RUN', args: ['date +%s%N > two'] },
+    ];
+    await build(test, 'cached', { steps });
+    const first = await runIn(test, 'cached', 'cat one two');
+    const again = await build(test, 'cached', { steps });
+    expect(again.log.filter((line) => line === 'taken from the cache')).toHaveLength(2);
+    expect(await runIn(test, 'cached', 'cat one two')).toBe(first);
+    await build(test, 'cached', { steps: [steps[0], { ...steps[1], force: true }] });
+    const [one, two] = (await runIn(test, 'cached', 'cat one two')).split('\n');
+    expect(one).toBe(first.split('\n')[0]);
+    expect(two).not.toBe(first.split('\n')[1]);
+    await build(test, 'cached', { steps, force: true });
+    expect(await runIn(test, 'cached', 'cat one')).not.toBe(one);
+  });
+
+  it('fails at the step whose command fails, with what it complained about', async () => {
+    const created = await createTemplate(test, { name: 'failing' });
+    await start(test, created, {
+      fromTemplate: 'base',
+      steps: [
+        { type: 'RUN', args: ['true'] },
+        { type: 'RUN', args: ['echo broken >&2; exit 3'] },
+      ],
+    });
+    const end = await ended(test, created);
+    expect(end).toMatchObject({
+      status: 'error',
+      reason: { step: '2', message: 'the command ended with exit status 3: echo broken >&2; exit 3' },
+    });
+    expect(end.reason.logEntries.map((entry: { message: string }) => entry.message)).toContain('broken');
+    expect((await test.api('POST', '/v2/sandboxes', { templateID: 'failing' })).status).toBe(404);
+  });
+
+  it.each([
+    ['an unknown instruction', { type: 'FROBNICATE' }, /'FROBNICATE' is no instruction/],
+    ['ENV with an odd number of arguments', { type: 'ENV', args: ['A'] }, /pairs/],
+    ['COPY without files', { type: 'COPY', args: ['a', 'b'] }, /filesHash/],
+    [
+      'COPY of files that nobody uploaded',
+      { type: 'COPY', args: ['a', 'b'], filesHash: 'a'.repeat(64) },
+      /uploaded/,
+    ],
+    ['a user that plain processes cannot be', { type: 'USER', args: ['deploy'] }, /plain processes/],
+    ['a working directory outside the home', { type: 'WORKDIR', args: ['/opt/app'] }, /linux driver/],
+    ['a command of an unknown user', { type: 'RUN', args: ['true', 'nobody-here'] }, /unknown user/],
+  ])('fails clearly on %s', async (_what, step, message) => {
+    const created = await createTemplate(test, { name: 'unclear' });
+    await start(test, created, { fromTemplate: 'base', steps: [step] });
+    const end = await ended(test, created);
+    expect(end).toMatchObject({
+      status: 'error',
+      reason: { step: '1', message: expect.stringMatching(message) },
+    });
+  });
+
+  it('says that images need the other driver', async () => {
+    const created = await createTemplate(test, { name: 'image' });
+    await start(test, created, { fromImage: 'debian:12' });
+    expect(await ended(test, created)).toMatchObject({
+      status: 'error',
+      reason: { step: 'base', message: expect.stringContaining('linux driver') },
+    });
+  });
+
+  it('builds on another template and takes over its variables, directory and commands', async () => {
+    await build(test, 'parent:stable', {
+      steps: [
+        { type: 'RUN', args: ['echo p > parent'] },
+        { type: 'ENV', args: ['FROM_PARENT', 'yes'] },
+        { type: 'WORKDIR', args: ['/home/user/work'] },
+      ],
+    });
+    await build(test, 'child', {
+      fromTemplate: 'parent:stable',
+      steps: [{ type: 'RUN', args: ['echo c > child'] }],
+    });
+    expect(await runIn(test, 'child', 'basename $PWD; cat ../parent child; echo $FROM_PARENT')).toBe(
+      'work\np\nc\nyes',
+    );
+  });
+
+  it('waits for the ready command and starts the start command in every sandbox', async () => {
+    const made = await build(test, 'started', {
+      startCmd: 'echo up > up; sleep 1000',
+      readyCmd: 'test -f up',
+    });
+    expect(made.log).toContain('ready');
+    expect(
+      await runIn(test, 'started', 'for i in $(seq 100); do [ -f up ] && break; sleep 0.1; done; cat up'),
+    ).toBe('up');
+  });
+
+  it('fails when the start command does', async () => {
+    const created = await createTemplate(test, { name: 'not-started' });
+    await start(test, created, { fromTemplate: 'base', startCmd: 'exit 5', readyCmd: 'false' });
+    expect(await ended(test, created)).toMatchObject({
+      status: 'error',
+      reason: { step: 'finalize', message: 'the start command ended with exit status 5' },
+    });
+  });
+
+  it('ends a build that a newer one of the same tag supersedes', async () => {
+    const old = await createTemplate(test, { name: 'race' });
+    await start(test, old, { fromTemplate: 'base', steps: [{ type: 'RUN', args: ['sleep 1000'] }] });
+    const newer = await createTemplate(test, { name: 'race' });
+    expect((await status(test, old)).body.status).toBe('building');
+    await start(test, newer, { fromTemplate: 'base' });
+    expect(await ended(test, old)).toMatchObject({
+      status: 'error',
+      reason: { message: expect.stringContaining('superseded') },
+    });
+    expect(await ended(test, newer)).toMatchObject({ status: 'ready' });
+  });
+
+  it('marks a build as interrupted when the server stops under it', async () => {
+    const created = await createTemplate(test, { name: 'interrupted' });
+    await start(test, created, { fromTemplate: 'base', steps: [{ type: 'RUN', args: ['sleep 1000'] }] });
+    await test.restart();
+    expect((await status(test, created)).body).toMatchObject({
+      status: 'error',
+      reason: { message: 'interrupted: start the build again' },
+    });
+  });
+});
