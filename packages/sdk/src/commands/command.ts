@@ -148,17 +148,30 @@ export class Command implements AsyncIterable<CommandEvent> {
 
   #timeUp(cause: unknown): CommandTimeoutError {
     const { handle, line, timeoutMs, owned } = this.#parts;
-    const fate = owned ? 'It was killed.' : 'It goes on; only following it ended.';
-    const text = `Command ran longer than ${timeoutMs} ms: ${line}. ${fate} Raise timeoutMs, or set it to 0 for no limit.`;
     const stdout = textOf(handle.output, 'stdout');
     const stderr = textOf(handle.output, 'stderr');
-    return new CommandTimeoutError(text, {
-      option: 'timeoutMs',
-      limitMs: timeoutMs,
-      cause,
-      stdout,
-      stderr,
-      operation: 'commands.run',
-    });
+    return commandTimeUp({ line, timeoutMs, owned, cause, stdout, stderr });
   }
+}
+
+/** @internal The error of a command whose time limit fired. */
+export function commandTimeUp(
+  facts: Pick<CommandParts, 'line' | 'timeoutMs' | 'owned'> & {
+    cause: unknown;
+    stdout?: string;
+    stderr?: string;
+  },
+): CommandTimeoutError {
+  const { line, timeoutMs, owned, cause, stdout = '', stderr = '' } = facts;
+  const fate = owned ? 'It was killed.' : 'It goes on; only following it ended.';
+  const text = `Command ran longer than ${timeoutMs} ms: ${line}. ${fate} Raise timeoutMs, or set it to 0 for no limit.`;
+  const operation = 'commands.run';
+  return new CommandTimeoutError(text, {
+    option: 'timeoutMs',
+    limitMs: timeoutMs,
+    cause,
+    stdout,
+    stderr,
+    operation,
+  });
 }

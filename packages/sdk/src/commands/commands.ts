@@ -1,9 +1,9 @@
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
-import type { ProcessChoice } from '../process/process-events.js';
+import { type ProcessChoice, ProcessTimeUp } from '../process/process-events.js';
 import { ProcessHandle } from '../process/process-handle.js';
 import { type SignalName, sendSignal } from '../process/signals.js';
-import { Command } from './command.js';
+import { Command, commandTimeUp } from './command.js';
 import { callbacksOf } from './command-output.js';
 import { feed } from './feed.js';
 import type {
@@ -83,7 +83,7 @@ export class Commands {
       keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
       killOnAbort: options.killOnAbort ?? true,
       onOutput: callbacks?.onOutput,
-    });
+    }).catch(asTimeUp('tag' in choice ? choice.tag : `pid ${choice.pid}`, timeoutMs, false));
     const line = 'tag' in choice ? choice.tag : `pid ${choice.pid}`;
     return new Command({ handle, line, timeoutMs, owned: false, hasStdin: true, flush: callbacks?.flush });
   }
@@ -122,11 +122,18 @@ export class Commands {
       keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
       killOnAbort: options.killOnAbort ?? true,
       onOutput: callbacks?.onOutput,
-    });
+    }).catch(asTimeUp(line, timeoutMs, true));
     return new Command({ handle, line, timeoutMs, owned: true, hasStdin: stdin, flush: callbacks?.flush });
   }
 }
 
 function choiceOf(process: number | { tag: string }): ProcessChoice {
   return typeof process === 'number' ? { pid: process } : { tag: process.tag };
+}
+
+/** For a time limit that fires before the command has started. */
+function asTimeUp(line: string, timeoutMs: number, owned: boolean) {
+  return (error: unknown): never => {
+    throw error instanceof ProcessTimeUp ? commandTimeUp({ line, timeoutMs, owned, cause: error }) : error;
+  };
 }

@@ -31,9 +31,15 @@ export function directUrl(config: AddressConfig, place: SandboxPlace, port: numb
   return `${scheme}://${directHost(config, place, port)}`;
 }
 
-/** The sandbox's domain; without any the host of the gateway, so that `*.localhost` serves one machine. */
+/** Domain that a server on this machine uses unless told otherwise. */
+const localDomain = 'svc.localhost';
+
+/** The sandbox's domain, with the port of a gateway that has its own. */
 function domainOf(config: AddressConfig, place: SandboxPlace): string {
+  const gateway = config.sandboxUrl === undefined ? undefined : new URL(config.sandboxUrl);
   const known = place.domain ?? config.domain;
-  if (known !== undefined) return known;
-  return new URL(config.sandboxUrl ?? config.apiUrl).host;
+  if (known !== undefined) return gateway?.port && !known.includes(':') ? `${known}:${gateway.port}` : known;
+  if (gateway === undefined) return localDomain;
+  const isLocal = gateway.hostname === 'localhost' || /^(127\.|\[)/.test(gateway.hostname);
+  return isLocal ? `${localDomain}${gateway.port ? `:${gateway.port}` : ''}` : gateway.host;
 }

@@ -9,9 +9,12 @@ export interface ClientOptions {
   apiKey?: string | undefined;
   /** Address of the platform API; `SVC_API_URL`. Default: `https://api.<domain>`, without a domain `http://localhost:3000`. */
   apiUrl?: string | undefined;
-  /** Address through which sandboxes are reached; `SVC_SANDBOX_URL`. Default: from the domain, without one the `apiUrl`. */
+  /**
+   * Address through which sandboxes are reached; `SVC_SANDBOX_URL`. Default: from the domain; without one
+   * `http://localhost:3002` for the local API, else the origin of `apiUrl`.
+   */
   sandboxUrl?: string | undefined;
-  /** Domain of the service; `SVC_DOMAIN`. A sandbox that reports a domain of its own is reached there. */
+  /** Domain of the service; `SVC_DOMAIN`. Default: that of an `apiUrl` such as `https://api.<domain>`. A sandbox that reports a domain of its own is reached there. */
   domain?: string | undefined;
   /** Talk to a daemon on this machine: `http://localhost:<port>`, no gateway between; `SVC_DEBUG=true`. Default false. */
   debug?: boolean | undefined;

@@ -22,7 +22,8 @@ export interface Config
 type Surroundings = Pick<Runtime, 'kind' | 'userAgent'> & { environment: Record<string, string | undefined> };
 
 /** Where a server started on this machine listens. */
-export const localApiUrl = 'http://localhost:3000';
+const localApiUrl = 'http://localhost:3000';
+const localSandboxUrl = 'http://localhost:3002';
 
 /**
  * Settings in the order: option, environment, default. Pure.
@@ -31,13 +32,12 @@ export const localApiUrl = 'http://localhost:3000';
 export function resolveConfig(options: ClientOptions, surroundings: Surroundings): Config {
   const variable = (name: string) => surroundings.environment[name]?.trim() || undefined;
   const debug = options.debug ?? /^(1|true)$/i.test(variable('SVC_DEBUG') ?? '');
-  const domain = options.domain ?? variable('SVC_DOMAIN');
   const givenApiUrl = options.apiUrl ?? variable('SVC_API_URL');
+  const domain = options.domain ?? variable('SVC_DOMAIN') ?? domainOf(givenApiUrl);
   const remoteApiUrl = domain === undefined || debug ? localApiUrl : `https://api.${domain}`;
   const apiUrl = readUrl('apiUrl', givenApiUrl ?? remoteApiUrl);
   const givenSandboxUrl = options.sandboxUrl ?? variable('SVC_SANDBOX_URL');
-  // One machine serves both on one port, so without a domain the gateway is where the API is.
-  const sandboxUrl = givenSandboxUrl ?? (domain === undefined && !debug ? apiUrl : undefined);
+  const sandboxUrl = givenSandboxUrl ?? (domain === undefined && !debug ? besides(apiUrl) : undefined);
   const level = variable('SVC_LOG')?.toLowerCase();
   return {
     apiKey: options.apiKey ?? variable('SVC_API_KEY'),
@@ -56,6 +56,21 @@ export function resolveConfig(options: ClientOptions, surroundings: Surroundings
     userAgent: formatUserAgent(options.userAgent, surroundings.userAgent),
     runtimeKind: surroundings.kind,
   };
+}
+
+/** The domain of an address such as https://api.example.com. */
+function domainOf(apiUrl: string | undefined): string | undefined {
+  const url = apiUrl !== undefined && URL.canParse(apiUrl) ? new URL(apiUrl) : undefined;
+  return url?.protocol === 'https:' && url.host.startsWith('api.')
+    ? url.host.slice('api.'.length)
+    : undefined;
+}
+
+/** Where the gateway is when only the API's address is known: the local one's port, else the same origin. */
+function besides(apiUrl: string): string {
+  const { hostname, port } = new URL(apiUrl);
+  const local = port === '3000' && (hostname === 'localhost' || hostname === '127.0.0.1');
+  return local ? localSandboxUrl : apiUrl;
 }
 
 function formatUserAgent(tag: string | undefined, runtime: string | undefined): string | undefined {

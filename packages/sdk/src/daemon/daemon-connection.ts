@@ -3,8 +3,7 @@ import { directUrl, routedUrl } from '../config/addresses.js';
 import type { ClientCore } from '../core/client-core.js';
 import { Deadline, sleep } from '../core/deadline.js';
 import { publish } from '../core/diagnostics.js';
-import type { ConnectionError } from '../core/errors/connection-errors.js';
-import { SvcError } from '../core/errors/svc-error.js';
+import { ConnectionError } from '../core/errors/connection-errors.js';
 import type { CallContext, RequestOptions } from '../core/pipeline/call-context.js';
 import { type Fetch, type OpenCall, requestTimeout } from '../core/pipeline/pipeline.js';
 import { decideRetry } from '../core/retry.js';
@@ -93,15 +92,11 @@ export class DaemonConnection {
             } catch (thrown) {
               signal.throwIfAborted();
               const error = await this.explain(thrown, context, signal);
-              const outcome = {
-                kind: 'connection',
-                unsent: (error as Partial<ConnectionError>).unsent === true,
-              } as const;
-              const isConnection = SvcError.is(error) && error.code === 'connection';
-              const decision =
-                isConnection &&
-                decideRetry({ outcome, attempts, maxRetries, idempotent, random: Math.random() });
-              if (!decision || !decision.retry) throw error;
+              if (!ConnectionError.is(error)) throw error;
+              const outcome = { kind: 'connection', unsent: error.unsent } as const;
+              const random = Math.random();
+              const decision = decideRetry({ outcome, attempts, maxRetries, idempotent, random });
+              if (!decision.retry) throw error;
               publish('retry', () => ({
                 ...timing.record,
                 attempt: attempts,

@@ -6,7 +6,6 @@ import { ServerError } from '../core/errors/answer-errors.js';
 import type { PageList } from '../core/page.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import { DaemonConnection } from '../daemon/daemon-connection.js';
-import { sandboxGone } from '../daemon/explain-failure.js';
 import { defaultClient } from '../default-client.js';
 import { Pty } from '../pty/pty.js';
 import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';

@@ -19,7 +19,7 @@ describe('resolveConfig', () => {
     expect(resolve()).toMatchObject({
       apiKey: undefined,
       apiUrl: 'http://localhost:3000',
-      sandboxUrl: 'http://localhost:3000',
+      sandboxUrl: 'http://localhost:3002',
       maxRetries: 2,
       requestTimeoutMs: 60_000,
       logLevel: 'warn',
@@ -42,6 +42,14 @@ describe('resolveConfig', () => {
     expect(resolve({ domain: 'svc.test' })).toMatchObject({
       apiUrl: 'https://api.svc.test',
       sandboxUrl: undefined,
+    });
+  });
+
+  it('finds the domain in the address of the API', () => {
+    expect(resolve({ apiUrl: 'https://api.svc.test' }).domain).toBe('svc.test');
+    expect(resolve({ apiUrl: 'http://10.0.0.1:3000' })).toMatchObject({
+      domain: undefined,
+      sandboxUrl: 'http://10.0.0.1:3000',
     });
   });
 
@@ -77,7 +85,20 @@ describe('addresses of sandboxes', () => {
       'https://80-iabc.svc.test',
     ],
     ['debug', { debug: true }, 'http://localhost:80', 'localhost:80', 'http://localhost:80'],
-    ['nothing', {}, 'http://localhost:3000', '80-iabc.localhost:3000', 'http://80-iabc.localhost:3000'],
+    [
+      'nothing',
+      {},
+      'http://localhost:3002',
+      '80-iabc.svc.localhost:3002',
+      'http://80-iabc.svc.localhost:3002',
+    ],
+    [
+      'a domain and a gateway with a port',
+      { domain: 'svc.test', sandboxUrl: 'http://127.0.0.1:8' },
+      'http://127.0.0.1:8',
+      '80-iabc.svc.test:8',
+      'http://80-iabc.svc.test:8',
+    ],
   ] as const)('follow %s', (_, options, routed, host, url) => {
     const config = resolve(options);
     expect(routedUrl(config, place, 80)).toBe(routed);

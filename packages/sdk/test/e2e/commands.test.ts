@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  CommandExitError,
+  CommandTimeoutError,
+  InvalidRequestError,
+  ProcessNotFoundError,
+  type Sandbox,
+} from '../../src/index.js';
+import { describeOnServer, eventually } from '../support/server.js';
+
+describeOnServer('commands', (stage) => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+  });
+  afterAll(async () => {
+    await sandbox?.kill();
+  });
+
+  it('runs a command line and gives what it wrote', async () => {
+    const result = await sandbox.commands.run('echo out; echo err >&2');
+    expect(result).toEqual({ exitCode: 0, stdout: 'out\n', stderr: 'err\n' });
+  });
+
+  it('throws for an exit status other than 0, with everything in the error', async () => {
+    const failure = sandbox.commands.run('echo some; echo why >&2; exit 3');
+    await expect(failure).rejects.toMatchObject({
+      name: 'CommandExitError',
+      exitCode: 3,
+      stdout: 'some\n',
+      stderr: 'why\n',
+      error: 'exit status 3',
+    });
+    await expect(failure).rejects.toSatisfy((error) => CommandExitError.is(error));
+  });
+
+  it('returns the exit status when told not to check', async () => {
+    expect(await sandbox.commands.run('exit 4', { check: false })).toMatchObject({ exitCode: 4 });
+  });
+
+  it('runs in a directory, with variables', async () => {
+    const result = await sandbox.commands.run('pwd; echo "$WHO"', { cwd: '/', envs: { WHO: 'me you' } });
+    expect(result.stdout).toBe('/\nme you\n');
+  });
+
+  it('refuses a working directory that does not exist', async () => {
+    const failure = sandbox.commands.run('true', { cwd: '/not/there' });
+    await expect(failure).rejects.toSatisfy((error) => InvalidRequestError.is(error));
+    await expect(failure).rejects.toThrow('/not/there');
+  });
+
+  it('gives characters that are split over pieces whole', async () => {
+    const pieces: string[] = [];
+    const line =
+      "printf '\\xe2\\x82'; sleep 0.2; printf '\\xac\\xf0\\x9f'; sleep 0.2; printf '\\x98\\x80\\xff'";
+    const result = await sandbox.commands.run(line, { onStdout: (text) => void pieces.push(text) });
+    expect(result.stdout).toBe('€😀\ufffd');
+    expect(pieces.join('')).toBe('€😀\ufffd');
+  });
+
+  it('feeds text, bytes and streams to stdin', async () => {
+    expect((await sandbox.commands.run('cat', { stdin: 'text' })).stdout).toBe('text');
+    expect((await sandbox.commands.run('cat', { stdin: '' })).stdout).toBe('');
+    expect(
+      (await sandbox.commands.run('xxd -p', { stdin: new Uint8Array([0, 255]), check: false })).stdout,
+    ).toMatch(/00ff|^$/);
+    const stream = new ReadableStream<string>({
+      start(controller) {
+        for (const part of ['a', 'b', 'c']) controller.enqueue(part);
+        controller.close();
+      },
+    });
+    expect((await sandbox.commands.run('cat', { stdin: stream })).stdout).toBe('abc');
+  });
+
+  it('ends well when the program does not read all of its stdin', async () => {
+    const result = await sandbox.commands.run('head -c 3', { stdin: 'x'.repeat(3_000_000) });
+    expect(result.stdout).toBe('xxx');
+  });
+
+  it('kills a command that runs longer than its time limit and says which option moves it', async () => {
+    const failure = sandbox.commands.run('echo early; sleep 600', { timeoutMs: 700 });
+    await expect(failure).rejects.toSatisfy((error) => CommandTimeoutError.is(error));
+    await expect(failure).rejects.toMatchObject({ option: 'timeoutMs', limitMs: 700, stdout: 'early\n' });
+    await eventually('the process to be gone', async () => {
+      const all = await sandbox.commands.list();
+      return all.every(({ args }) => !args.some((arg) => arg.includes('echo early')));
+    });
+  });
+
+  it("kills the command when the caller aborts, and rethrows the caller's reason", async () => {
+    const controller = new AbortController();
+    const line = 'echo aborted-run; sleep 601';
+    const run = sandbox.commands.run(line, {
+      signal: controller.signal,
+      onStdout: () => controller.abort('not needed any more'),
+    });
+    await expect(run).rejects.toBe('not needed any more');
+    await eventually('the process to be gone', async () =>
+      (await sandbox.commands.list()).every(({ args }) => !args.includes(line)),
+    );
+  });
+
+  it('leaves the process alone when an abort shall not kill it', async () => {
+    const controller = new AbortController();
+    const command = await sandbox.commands.start('sleep 602', {
+      signal: controller.signal,
+      killOnAbort: false,
+    });
+    controller.abort('bye');
+    await expect(command.wait()).rejects.toBe('bye');
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(command.pid);
+    expect(await sandbox.commands.kill(command.pid)).toBe(true);
+  });
+
+  it('gives raw bytes and text when iterated over', async () => {
+    const command = await sandbox.commands.start("printf '\\x00\\xff'; printf err >&2");
+    const bytes: number[] = [];
+    let errors = '';
+    for await (const event of command) {
+      if (event.type === 'stdout') bytes.push(...event.data);
+      if (event.type === 'stderr') errors += event.text;
+    }
+    expect([bytes, errors]).toEqual([[0, 255], 'err']);
+    expect((await command.wait()).exitCode).toBe(0);
+  });
+
+  it('gives the output as streams', async () => {
+    const command = await sandbox.commands.start('echo one; echo two >&2');
+    const [stdout, stderr] = await Promise.all([
+      new Response(command.stdout).text(),
+      new Response(command.stderr).text(),
+    ]);
+    expect([stdout, stderr]).toEqual(['one\n', 'two\n']);
+  });
+
+  it('settles wait() although a reader stopped reading without leaving', async () => {
+    const command = await sandbox.commands.start('head -c 3000000 /dev/zero');
+    await command.stdout.getReader().read();
+    const iterator = command[Symbol.asyncIterator]();
+    await iterator.next();
+    expect((await command.wait()).exitCode).toBe(0);
+  });
+
+  it('slows a program down whose reader is slow, and loses nothing', async () => {
+    const command = await sandbox.commands.start('head -c 4000000 /dev/zero; echo done >&2');
+    let size = 0;
+    for await (const chunk of command.stdout) {
+      size += chunk.byteLength;
+      if (size < 1_000_000) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(size).toBe(4_000_000);
+    const result = await command.wait();
+    expect(result).toMatchObject({ exitCode: 0, stderr: 'done\n', truncated: true });
+  });
+
+  it('writes to stdin in order and closes it', async () => {
+    const command = await sandbox.commands.start('cat', { stdin: true });
+    const writer = command.stdin.getWriter();
+    for (let index = 0; index < 50; index++) await writer.write(`line ${index}\n`);
+    await writer.close();
+    const { stdout } = await command.wait();
+    expect(stdout).toBe(Array.from({ length: 50 }, (_, index) => `line ${index}\n`).join(''));
+  });
+
+  it('lets a conversation go back and forth', async () => {
+    const command = await sandbox.commands.start('while read line; do echo "got $line"; done', {
+      stdin: true,
+    });
+    const writer = command.stdin.getWriter();
+    const reader = command.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    for (const word of ['a', 'b', 'c']) {
+      await writer.write(`${word}\n`);
+      expect((await reader.read()).value).toBe(`got ${word}\n`);
+    }
+    await command.closeStdin();
+    expect((await command.wait()).exitCode).toBe(0);
+  });
+
+  it('refuses stdin of a command that was started without it', async () => {
+    const command = await sandbox.commands.start('true');
+    expect(() => command.stdin).toThrow('stdin: true');
+    await command.wait();
+  });
+
+  it('connects to a command by pid and by tag', async () => {
+    const started = await sandbox.commands.start('read line; echo "$line"; read line; exit 7', {
+      stdin: true,
+      tag: 'job-1',
+    });
+    const byPid = await sandbox.commands.connect(started.pid);
+    const byTag = await sandbox.commands.connect({ tag: 'job-1' });
+    expect(byTag.pid).toBe(started.pid);
+    const writer = byPid.stdin.getWriter();
+    await writer.write('hello\nbye\n');
+    for (const command of [started, byPid, byTag]) {
+      expect(await command.wait({ check: false })).toMatchObject({ exitCode: 7, stdout: 'hello\n' });
+    }
+    await expect(sandbox.commands.connect(4_000_000)).rejects.toSatisfy((error) =>
+      ProcessNotFoundError.is(error),
+    );
+  });
+
+  it('lists running processes with what they were started with', async () => {
+    const command = await sandbox.commands.start('sleep 603', { tag: 'listed', envs: { A: 'b' }, cwd: '/' });
+    const found = (await sandbox.commands.list()).find(({ pid }) => pid === command.pid);
+    expect(found).toEqual({
+      pid: command.pid,
+      tag: 'listed',
+      command: '/bin/bash',
+      args: ['-l', '-c', 'sleep 603'],
+      envs: { A: 'b' },
+      cwd: '/',
+    });
+    await command.kill();
+    await expect(command.wait()).rejects.toMatchObject({ exitCode: -1, error: 'signal: killed' });
+  });
+
+  it('answers false when there is nothing to kill', async () => {
+    expect(await sandbox.commands.kill(4_000_000)).toBe(false);
+    expect(await sandbox.commands.kill({ tag: 'never' })).toBe(false);
+  });
+
+  it('sends SIGTERM', async () => {
+    const command = await sandbox.commands.start(
+      "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.1; done",
+    );
+    const reader = command[Symbol.asyncIterator]();
+    await reader.next();
+    expect(await command.signal('SIGTERM')).toBe(true);
+    // The daemon stops reading the output of a process that it signals, so the exit status is what can be relied on.
+    expect(await command.wait({ check: false })).toMatchObject({ exitCode: 9 });
+  });
+
+  it('leaves the process alone on disconnect', async () => {
+    const command = await sandbox.commands.start('sleep 604');
+    command.disconnect();
+    await expect(command.wait()).rejects.toMatchObject({ code: 'disconnected' });
+    const again = await sandbox.commands.connect(command.pid);
+    await again.kill();
+    expect(await again.wait({ check: false })).toMatchObject({ exitCode: -1 });
+  });
+
+  it('surfaces what a callback throws', async () => {
+    const fault = new Error('mine');
+    const run = sandbox.commands.run('echo x; sleep 605', {
+      onStdout: () => {
+        throw fault;
+      },
+    });
+    await expect(run).rejects.toBe(fault);
+  });
+
+  it('quotes every value of a template', async () => {
+    const evil = `a'b "c" $(touch /tmp/never) \`x\` ; rm -rf * \n\\`;
+    expect((await sandbox.$`printf %s ${evil}`).stdout).toBe(evil);
+    expect((await sandbox.$`printf '%s|' ${['a b', 'c']} ${1} ${''}`).stdout).toBe('a b|c|1||');
+    expect((await sandbox.$({ cwd: '/' })`pwd`).stdout).toBe('/\n');
+  });
+
+  it('kills a command at the end of its block', async () => {
+    let pid = 0;
+    {
+      await using command = await sandbox.commands.start('sleep 606');
+      pid = command.pid;
+    }
+    await eventually('the process to be gone', async () =>
+      (await sandbox.commands.list()).every((process) => process.pid !== pid),
+    );
+  });
+
+  it('ends open streams when the client closes', async () => {
+    const client = stage.client();
+    const handle = await client.sandboxes.get(sandbox.id);
+    const command = await handle.commands.start('sleep 607');
+    client.close();
+    await expect(command.wait()).rejects.toMatchObject({ code: 'disconnected' });
+    expect(await sandbox.commands.kill(command.pid)).toBe(true);
+  });
+});
