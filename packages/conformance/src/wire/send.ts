@@ -57,7 +57,7 @@ export function open(url: string, options: SendOptions = {}): Promise<OpenAnswer
         // Taken as it stands: a URL object would tidy `..` and odd escapes away.
         path: pathOf(url),
         method,
-        headers: { host: target.host, ...given },
+        headers: { host: target.host, ...lengthOf(body), ...given },
         agent: secure ? tls : plain,
         signal,
       },
@@ -99,6 +99,12 @@ export async function send(url: string, options: SendOptions = {}): Promise<Answ
       }
     },
   };
+}
+
+/** Node frames the body of some methods only when it is told the length. */
+function lengthOf(body: SendOptions['body']): Record<string, string> {
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) return {};
+  return { 'content-length': String(Buffer.byteLength(body)) };
 }
 
 function pathOf(url: string): string {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { casesOf, type Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
+import { call } from '../../wire/call.js';
 import { eventually } from '../../wire/eventually.js';
 import { frame } from '../../wire/frames.js';
 import { sendStream, streamFails, unaryFails, unaryOk } from '../../wire/rpc.js';
@@ -706,10 +707,9 @@ export const processCases = casesOf('process', [
     operation: 'getSandboxLogsV2',
     expects: 'success',
     run: async (target) => {
-      const sandbox = await target.sandbox();
+      const sandbox = await target.newSandbox();
       const word = unique('printed');
       await run(sandbox, `echo ${word}; echo ${word} >&2`);
-      const { call } = await import('../../wire/call.js');
       await eventually('both lines in the log', async () => {
         const answer = await call(target, 'getSandboxLogsV2', {
           path: { sandboxID: sandbox.sandboxId },
