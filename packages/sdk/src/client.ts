@@ -7,9 +7,15 @@ import { createLogger } from './core/logger.js';
 import type { RequestOptions } from './core/pipeline/call-context.js';
 import { Pipeline } from './core/pipeline/pipeline.js';
 import { PlatformCaller } from './core/platform-call.js';
+import { Events } from './events/events.js';
 import { Sandboxes } from './sandbox/sandboxes.js';
+import { Secrets } from './secrets/secrets.js';
+import { Snapshots } from './snapshots/snapshots.js';
 import { getTeam } from './team/get-team.js';
 import type { Team } from './team/team.js';
+import { Templates } from './templates/templates.js';
+import { Volumes } from './volumes/volumes.js';
+import { Webhooks } from './webhooks/webhooks-resource.js';
 
 /**
  * The entrance to the service. Settings come from the options, then from the environment (`SVC_API_KEY`,
@@ -19,6 +25,18 @@ import type { Team } from './team/team.js';
 export class Client {
   /** Create, find and end sandboxes. */
   readonly sandboxes: Sandboxes;
+  /** Stored states of sandboxes. */
+  readonly snapshots: Snapshots;
+  /** What sandboxes are created from. */
+  readonly templates: Templates;
+  /** Values that reach outbound requests and never a sandbox. */
+  readonly secrets: Secrets;
+  /** Directories that outlive sandboxes. */
+  readonly volumes: Volumes;
+  /** Addresses that lifecycle events are sent to. */
+  readonly webhooks: Webhooks;
+  /** What happened to sandboxes. */
+  readonly events: Events;
   readonly #core: ClientCore;
   readonly #platform: PlatformClient;
 
@@ -37,6 +55,12 @@ export class Client {
     const platform = new PlatformCaller({ pipeline, client: this.#platform, apiKey });
     this.#core = { config, logger, pipeline, platform, streams: new Set() };
     this.sandboxes = new Sandboxes(this.#core);
+    this.snapshots = new Snapshots(this.#core);
+    this.templates = new Templates(this.#core);
+    this.secrets = new Secrets(this.#core);
+    this.volumes = new Volumes(this.#core);
+    this.webhooks = new Webhooks(this.#core);
+    this.events = new Events(this.#core);
   }
 
   /**

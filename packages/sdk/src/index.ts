@@ -56,6 +56,28 @@ export { type FetchPage, type Page, PageList } from './core/page.js';
 export type { RequestOptions } from './core/pipeline/call-context.js';
 export type { Middleware, MiddlewareCall, Next } from './core/pipeline/middleware.js';
 export type { Fetch } from './core/pipeline/pipeline.js';
+export { Events, type ListEventsOptions } from './events/events.js';
+export type {
+  EndedExecution,
+  KillReason,
+  LifecycleEvent,
+  LifecycleEventType,
+  SandboxCheckpointedEvent,
+  SandboxCreatedEvent,
+  SandboxKilledEvent,
+  SandboxPausedEvent,
+  SandboxResumedEvent,
+  SandboxUpdatedEvent,
+} from './events/lifecycle-event.js';
+export type { FileContent } from './files/content.js';
+export type { IgnoreRules } from './files/directory/ignore-rules.js';
+export type { TransferOptions, TransferProgress, TransferResult } from './files/directory/options.js';
+export type { FileEntry, WatchEvent, WrittenFile } from './files/entry.js';
+export { type FileOptions, Files } from './files/files.js';
+export type { ReadFormat, ReadOptions, ReadResults } from './files/read.js';
+export type { SignedUrlOptions } from './files/signed-url.js';
+export { DirectoryWatch, type WatchOptions } from './files/watch.js';
+export type { FileToWrite, WriteOptions } from './files/write.js';
 export type { SignalName } from './process/signals.js';
 export type { ConnectPtyOptions, CreatePtyOptions, PtyResult, PtySize } from './pty/options.js';
 export { Pty } from './pty/pty.js';
@@ -78,5 +100,43 @@ export type {
 export type { PortRequestInit } from './sandbox/ports.js';
 export { Sandbox } from './sandbox/sandbox.js';
 export { Sandboxes } from './sandbox/sandboxes.js';
+export { identityTokenPlaceholder, secretPlaceholder } from './secrets/placeholders.js';
+export type { NewSecret, Secret } from './secrets/secret.js';
+export { Secrets } from './secrets/secrets.js';
+export { type ListSnapshotsOptions, Snapshots } from './snapshots/snapshots.js';
 export type { Team } from './team/team.js';
+export type { BuildOptions } from './templates/build.js';
+export type { RegistryCredentials } from './templates/definition.js';
+export { type DockerfileOptions, Template, type TemplateContextOptions } from './templates/template.js';
+export { type TemplateAlias, TemplateAliases } from './templates/template-aliases.js';
+export { type BuildLogQuery, type FollowBuildOptions, TemplateBuild } from './templates/template-build.js';
+export type {
+  BuildInfo,
+  BuildLogEntry,
+  BuildState,
+  BuildStatus,
+  TemplateDetail,
+  TemplateInfo,
+  TemplateTag,
+} from './templates/template-info.js';
+export { TemplateTags } from './templates/template-tags.js';
+export { type PageOptions, Templates } from './templates/templates.js';
 export { sdkVersion } from './version.js';
+export { type CreateEntryOptions, Volume } from './volumes/volume.js';
+export type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volumes/volume-info.js';
+export { Volumes } from './volumes/volumes.js';
+export type { HeadersLike } from './webhooks/delivery-headers.js';
+export { webhooks } from './webhooks/index.js';
+export type { SignOptions } from './webhooks/sign.js';
+export type { RawBody, VerifyOptions } from './webhooks/verify.js';
+export type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryCounts,
+  DeliveryQuery,
+  NewWebhook,
+  Webhook,
+  WebhookChange,
+  WebhookStats,
+} from './webhooks/webhook.js';
+export { Webhooks } from './webhooks/webhooks-resource.js';

@@ -19,7 +19,8 @@ export type FlowingContent = ReadableStream<Uint8Array>;
 export function normalizeContent(
   content: FileContent,
 ): { steady: SteadyContent } | { flowing: FlowingContent } {
-  if (typeof content === 'string' || content instanceof ArrayBuffer || content instanceof Blob) return { steady: content };
+  if (typeof content === 'string' || content instanceof ArrayBuffer || content instanceof Blob)
+    return { steady: content };
   if (content instanceof Uint8Array) return { steady: content as Uint8Array<ArrayBuffer> };
   if (typeof content === 'object' && content !== null && Symbol.asyncIterator in content) {
     return { flowing: streamOf(content as AsyncIterable<Uint8Array | string>) };

@@ -1,5 +1,4 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
-import { ConflictError } from '../core/errors/answer-errors.js';
+import { ConflictError, InvalidRequestError } from '../core/errors/answer-errors.js';
 import { NotFoundError } from '../core/errors/not-found-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
@@ -49,7 +48,7 @@ export class Files {
 
   /**
    * Writes a file and the directories above it; what was there is replaced. A stream is sent as fast as the sandbox
-   * takes it, without time limit and without a second try.
+   * takes it, without time limit and without a second try; content above 8 MiB is not sent a second time either.
    * @throws StorageFullError, InvalidRequestError where a directory is in the way or metadata are not allowed
    * @wire writeFiles
    */
@@ -93,7 +92,9 @@ export class Files {
    */
   async stat(path: string, options: FileOptions = {}): Promise<FileEntry> {
     const context = { operation: 'files.stat', resource, user: options.user, idempotent: true, options };
-    const { entry } = await this.#connection.call(context, ({ filesystem }, call) => filesystem.stat({ path }, call));
+    const { entry } = await this.#connection.call(context, ({ filesystem }, call) =>
+      filesystem.stat({ path }, call),
+    );
     return fromEntry(entry as NonNullable<typeof entry>);
   }
 

@@ -37,7 +37,11 @@ export class DirectoryWatch implements AsyncIterable<WatchEvent>, AsyncDisposabl
   readonly #pumped: Promise<void>;
 
   /** @internal */
-  constructor(events: AsyncIterator<WatchEvent>, close: () => void, options: Pick<WatchOptions, 'onEvent' | 'onEnd'>) {
+  constructor(
+    events: AsyncIterator<WatchEvent>,
+    close: () => void,
+    options: Pick<WatchOptions, 'onEvent' | 'onEnd'>,
+  ) {
     this.#events = events;
     this.#close = close;
     const { onEvent, onEnd } = options;
@@ -58,7 +62,8 @@ export class DirectoryWatch implements AsyncIterable<WatchEvent>, AsyncDisposabl
   /** The events, once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<WatchEvent, void, undefined> {
     try {
-      for (let step = await this.#events.next(); !step.done; step = await this.#events.next()) yield step.value;
+      for (let step = await this.#events.next(); !step.done; step = await this.#events.next())
+        yield step.value;
     } finally {
       this.#close();
     }
@@ -89,9 +94,12 @@ export async function watchDirectory(
     timeoutMs: options.requestTimeoutMs ?? connection.core.config.requestTimeoutMs,
     onTimeout: (limitMs) =>
       started
-        ? new ConnectionError(`${operation}: no sign of life for ${limitMs / 1000} s, so changes may have been missed. Watch again.`, {
-            operation,
-          })
+        ? new ConnectionError(
+            `${operation}: no sign of life for ${limitMs / 1000} s, so changes may have been missed. Watch again.`,
+            {
+              operation,
+            },
+          )
         : requestTimeout(operation, limitMs),
   });
   const { streams } = connection.core;
@@ -131,8 +139,10 @@ export async function watchDirectory(
         deadline.restart(silenceLimitMs);
         const { value, done } = await deadline.run(() => source.next());
         deadline.restart(0);
-        if (done) throw new ConnectionError(`${operation}: the connection ended. Watch again.`, { operation });
-        const event = value.event.case === 'filesystem' ? fromWatchEvent(value.event.value as never) : undefined;
+        if (done)
+          throw new ConnectionError(`${operation}: the connection ended. Watch again.`, { operation });
+        const event =
+          value.event.case === 'filesystem' ? fromWatchEvent(value.event.value as never) : undefined;
         if (event) yield event;
       }
     } catch (thrown) {

@@ -26,7 +26,9 @@ export function watchedStream(
           const { aborted, reason } = deadline.signal;
           deadline.release();
           await reader?.cancel(error).catch(() => {});
-          controller.error(aborted ? reason : errorFromNetwork(error, { operation, url, service: 'sandbox' }));
+          controller.error(
+            aborted ? reason : errorFromNetwork(error, { operation, url, service: 'sandbox' }),
+          );
         }
       },
       async cancel(reason) {

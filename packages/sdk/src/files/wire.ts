@@ -37,7 +37,9 @@ export function fromWatchEvent(event: FilesystemEvent): WatchEvent | undefined {
 
 /** The answer to an upload. */
 export function fromWritten(answer: unknown): WrittenFile[] {
-  const list = Array.isArray(answer) ? (answer as { name: string; path: string; metadata?: Record<string, string> }[]) : [];
+  const list = Array.isArray(answer)
+    ? (answer as { name: string; path: string; metadata?: Record<string, string> }[])
+    : [];
   return list.map(({ name, path, metadata }) => ({ name, path, type: 'file', metadata: metadata ?? {} }));
 }
 

@@ -26,6 +26,8 @@ export interface FileToWrite {
 
 /** Most files in one request. */
 const batchSize = 200;
+/** Most content that is sent a second time when the connection breaks, bytes. */
+const largestRepeated = 8 * 1024 * 1024;
 
 export async function writeFile(
   connection: DaemonConnection,
@@ -37,7 +39,9 @@ export async function writeFile(
   const headers = { 'Content-Type': 'application/octet-stream', ...metadataHeaders(options.metadata) };
   const url = `/files?path=${encodeURIComponent(path)}`;
   if ('steady' in content) {
-    const [written] = await post(connection, url, { headers, body: content.steady }, options, true);
+    // What may be sent again is kept as a copy while it is sent: too dear for much.
+    const limits = sizeOf(content.steady) > largestRepeated ? { ...options, maxRetries: 0 } : options;
+    const [written] = await post(connection, url, { headers, body: content.steady }, limits, true);
     return requireOne(written);
   }
   // A stream can be sent once, and takes as long as its source does: no retries, no time limit unless one is given.
@@ -75,6 +79,11 @@ export async function writeFiles(
   return written;
 }
 
+function sizeOf(content: SteadyContent): number {
+  if (typeof content === 'string') return content.length;
+  return content instanceof Blob ? content.size : content.byteLength;
+}
+
 function splitBatches<Item extends { path: string }>(items: readonly Item[]): Item[][] {
   const batches: Item[][] = [];
   let names = new Set<string>();
@@ -103,7 +112,13 @@ async function post(
   repeatable: boolean,
 ): Promise<WrittenFile[]> {
   const operation = 'files.write';
-  const context = { operation, resource: 'file', user: options.user, idempotent: repeatable, options } as const;
+  const context = {
+    operation,
+    resource: 'file',
+    user: options.user,
+    idempotent: repeatable,
+    options,
+  } as const;
   return connection.http(context, async (fetch, baseUrl) => {
     // Node keeps a copy of all it sends in case of a redirect, unless there can be none and no window is to blame.
     const rules = { redirect: 'error', window: null } as const;
@@ -116,5 +131,7 @@ async function post(
 
 function requireOne(written: WrittenFile | undefined): WrittenFile {
   if (written) return written;
-  throw new ServerError('files.write: the sandbox answered without saying what it wrote.', { operation: 'files.write' });
+  throw new ServerError('files.write: the sandbox answered without saying what it wrote.', {
+    operation: 'files.write',
+  });
 }

@@ -17,5 +17,7 @@ export const runtime: Runtime = {
 };
 
 function refuse(): never {
-  throw new InvalidRequestError('This needs files of the machine that the program runs on, and there are none here. Run it in Node.');
+  throw new InvalidRequestError(
+    'This needs files of the machine that the program runs on, and there are none here. Run it in Node.',
+  );
 }

@@ -34,6 +34,8 @@ export interface LocalFiles {
   walk(root: string, excludes: Excludes): AsyncIterable<LocalEntry>;
   /** The bytes of a file. */
   read(path: string): AsyncIterable<Uint8Array>;
+  /** SHA-256 of everything, as 64 hexadecimal digits. */
+  sha256(source: AsyncIterable<Uint8Array | string>): Promise<string>;
   /** A tar archive of entries of a root; `onBytes` is told what was read of each file. */
   pack(
     root: string,

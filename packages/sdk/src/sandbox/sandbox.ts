@@ -7,6 +7,7 @@ import type { PageList } from '../core/page.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import { DaemonConnection } from '../daemon/daemon-connection.js';
 import { defaultClient } from '../default-client.js';
+import { Files } from '../files/files.js';
 import { Pty } from '../pty/pty.js';
 import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';
 import type { SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
@@ -44,6 +45,8 @@ export class Sandbox {
   readonly envdVersion: string;
   /** Programs: run them, start them, feed them. */
   readonly commands: Commands;
+  /** Files and directories. */
+  readonly files: Files;
   /** Terminals. */
   readonly pty: Pty;
   /** What the sandbox's programs printed: `await sandbox.logs(query)`, `sandbox.logs.follow()`. */
@@ -67,6 +70,7 @@ export class Sandbox {
     this.envdVersion = target.envdVersion;
     this.#connection = new DaemonConnection(core, target);
     this.commands = new Commands(this.#connection);
+    this.files = new Files(this.#connection);
     this.pty = new Pty(this.#connection);
     this.logs = sandboxLogs(core, target.sandboxId);
     this.$ = shellFor(this.commands);

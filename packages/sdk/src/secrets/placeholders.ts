@@ -18,7 +18,6 @@ export function identityTokenPlaceholder(name: string): string {
 }
 
 function placeholder(path: string, name: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
   if (name === '' || /[{}\x00-\x1f\x7f]/.test(name)) {
     throw new InvalidRequestError('A placeholder needs a name without braces and control characters.');
   }

@@ -1,6 +1,6 @@
 import { createVolumesClient, type VolumesClient } from '@svc/platform';
 import type { ClientCore } from '../core/client-core.js';
-import { Deadline } from '../core/deadline.js';
+import type { Deadline } from '../core/deadline.js';
 import { AuthenticationError } from '../core/errors/answer-errors.js';
 import { errorFromAnswer } from '../core/errors/from-answer.js';
 import type { CallContext, RequestOptions } from '../core/pipeline/call-context.js';

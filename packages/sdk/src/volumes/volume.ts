@@ -1,9 +1,9 @@
+import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { NotFoundError } from '../core/errors/not-found-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import { type FileContent, normalizeContent } from '../files/content.js';
 import type { ReadFormat, ReadResults } from '../files/read.js';
 import { watchedStream } from '../files/watched-stream.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
 import { defined } from '../sandbox/wire.js';
 import type { VolumeAccess } from './volume-access.js';
 import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
@@ -71,7 +71,9 @@ export class Volume implements VolumeInfo {
     const { force } = options;
     const content = normalizeContent(data);
     const flowing = 'flowing' in content;
-    const limits = flowing ? { ...options, maxRetries: 0, requestTimeoutMs: options.requestTimeoutMs ?? 0 } : options;
+    const limits = flowing
+      ? { ...options, maxRetries: 0, requestTimeoutMs: options.requestTimeoutMs ?? 0 }
+      : options;
     const context = { operation: 'volume.write', idempotent: !flowing && force === true, options: limits };
     const query = defined({ path, ...toOwnership(options), force });
     const text = flowing ? content.flowing : content.steady;
@@ -96,7 +98,10 @@ export class Volume implements VolumeInfo {
    * @throws VolumeNotFoundError, InvalidRequestError when it is no directory
    * @wire listVolumeDir
    */
-  async list(path = '/', options: RequestOptions & { depth?: number | undefined } = {}): Promise<VolumeEntry[]> {
+  async list(
+    path = '/',
+    options: RequestOptions & { depth?: number | undefined } = {},
+  ): Promise<VolumeEntry[]> {
     const { depth } = options;
     if (depth !== undefined && !(Number.isInteger(depth) && depth >= 1)) {
       throw new InvalidRequestError(`volume.list: depth must be a whole number from 1 to 10, got ${depth}.`);
@@ -179,7 +184,10 @@ export class Volume implements VolumeInfo {
     };
     try {
       await this.#access.call({ operation: 'volume.remove', options, onAttempt }, (volumes, fetch, params) =>
-        volumes.DELETE('/volumecontent/{volumeID}/path', { params: { path: params, query: { path } }, fetch }),
+        volumes.DELETE('/volumecontent/{volumeID}/path', {
+          params: { path: params, query: { path } },
+          fetch,
+        }),
       );
       return true;
     } catch (error) {

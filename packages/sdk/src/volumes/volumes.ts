@@ -36,8 +36,9 @@ export class Volumes {
    * @wire listVolumes
    */
   async list(options: RequestOptions = {}): Promise<Volume[]> {
-    const { data } = await this.#core.platform.call({ operation: 'volumes.list', options }, (platform, fetch) =>
-      platform.GET('/volumes', { fetch }),
+    const { data } = await this.#core.platform.call(
+      { operation: 'volumes.list', options },
+      (platform, fetch) => platform.GET('/volumes', { fetch }),
     );
     return data.map((volume) => this.#handle(volume));
   }
@@ -67,7 +68,8 @@ export class Volumes {
   async #grant(volumeId: string, options: RequestOptions): Promise<VolumeGrant> {
     const { data } = await this.#core.platform.call(
       { operation: 'volumes.get', resource, options },
-      (platform, fetch) => platform.GET('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),
+      (platform, fetch) =>
+        platform.GET('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),
     );
     return { ...fromVolume(data), token: data.token, domain: data.domain ?? undefined };
   }

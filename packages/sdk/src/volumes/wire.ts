@@ -1,4 +1,4 @@
-import type { Volume as WireVolume, VolumeEntryStat } from '@svc/platform';
+import type { VolumeEntryStat, Volume as WireVolume } from '@svc/platform';
 import { defined } from '../sandbox/wire.js';
 import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
 

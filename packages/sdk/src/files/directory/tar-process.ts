@@ -27,7 +27,10 @@ const longestMessage = 2_000;
  * Leaving the loop kills it.
  * @throws StorageFullError, ServerError with what tar said, InvalidRequestError where there is no tar
  */
-export async function* runTar(connection: DaemonConnection, run: TarRun): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* runTar(
+  connection: DaemonConnection,
+  run: TarRun,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const { operation, args, input, options } = run;
   const { user, signal } = options;
   const context = { operation, resource: 'file', user } as const;
@@ -37,7 +40,10 @@ export async function* runTar(connection: DaemonConnection, run: TarRun): AsyncG
     timeoutMs: options.requestTimeoutMs ?? connection.core.config.requestTimeoutMs,
     onTimeout: (limitMs) =>
       started
-        ? new ConnectionError(`${operation}: no sign of life for ${limitMs / 1000} s. Start the transfer again.`, { operation })
+        ? new ConnectionError(
+            `${operation}: no sign of life for ${limitMs / 1000} s. Start the transfer again.`,
+            { operation },
+          )
         : requestTimeout(operation, limitMs),
   });
   const end = (): void => deadline.abort(new Error(`${operation}: the client was closed.`));
@@ -51,12 +57,15 @@ export async function* runTar(connection: DaemonConnection, run: TarRun): AsyncG
     client = await deadline.run(() => connection.client(user));
     const request = { process: { cmd: 'tar', args, envs: { LC_ALL: 'C' } }, stdin: input !== undefined };
     const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds) };
-    const events = client.process.start(request, { signal: deadline.signal, headers })[Symbol.asyncIterator]();
+    const events = client.process
+      .start(request, { signal: deadline.signal, headers })
+      [Symbol.asyncIterator]();
     const decoder = new TextDecoder();
     let feedFailure: unknown;
     for (;;) {
       const { value, done } = await deadline.run(() => events.next());
-      if (done) throw new ConnectionError(`${operation}: the connection ended before tar did.`, { operation });
+      if (done)
+        throw new ConnectionError(`${operation}: the connection ended before tar did.`, { operation });
       const event = value.event?.event;
       if (event?.case === 'start') {
         pid = event.value.pid;
@@ -109,12 +118,22 @@ export async function* runTar(connection: DaemonConnection, run: TarRun): AsyncG
   }
 }
 
-async function feed(client: DaemonClient, pid: number, input: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+async function feed(
+  client: DaemonClient,
+  pid: number,
+  input: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> {
   const process = { selector: { case: 'pid', value: pid } } as const;
   async function* messages() {
     yield { event: { case: 'start', value: { process } } } as const;
     for await (const stdin of input) {
-      yield { event: { case: 'data', value: { input: { input: { case: 'stdin', value: stdin as Uint8Array<ArrayBuffer> } } } } } as const;
+      yield {
+        event: {
+          case: 'data',
+          value: { input: { input: { case: 'stdin', value: stdin as Uint8Array<ArrayBuffer> } } },
+        },
+      } as const;
     }
   }
   await raceAbort(client.process.streamInput(messages(), { signal }), signal);
@@ -142,5 +161,8 @@ function isRpcFailure(error: unknown): boolean {
 }
 
 function isMissingTar(error: unknown): boolean {
-  return isRpcFailure(error) && /tar.*(not found|no such file)|(not found|no such file).*tar|ENOENT/i.test((error as Error).message);
+  return (
+    isRpcFailure(error) &&
+    /tar.*(not found|no such file)|(not found|no such file).*tar|ENOENT/i.test((error as Error).message)
+  );
 }

@@ -49,7 +49,8 @@ export async function extract(
   async function place(header: Header, content: AsyncIterable<Uint8Array>): Promise<void> {
     const type = header.type === 'contiguous-file' ? 'file' : header.type;
     const path = safeName(header.name);
-    if (path === '' || (type !== 'file' && type !== 'directory' && type !== 'symlink' && type !== 'link')) return;
+    if (path === '' || (type !== 'file' && type !== 'directory' && type !== 'symlink' && type !== 'link'))
+      return;
     if (isExcluded(path, type === 'link' ? 'file' : type)) return;
     const absolute = join(root, path);
     await makeParents(path);
@@ -62,7 +63,8 @@ export async function extract(
     } else if (type === 'link') {
       const source = safeName(header.linkname ?? '');
       // Its other name was left out, so there is nothing to link to here.
-      if (!written.has(source)) throw new Error(`${path} is a hard link to ${source}, which is not part of the download`);
+      if (!written.has(source))
+        throw new Error(`${path} is a hard link to ${source}, which is not part of the download`);
       await makeRoom(absolute);
       await link(join(root, source), absolute);
       written.add(path);
@@ -110,7 +112,9 @@ export async function extract(
   function isExcluded(path: string, type: LocalEntry['type']): boolean {
     const parts = path.split('/');
     const above = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/'));
-    return above.some((directory) => options.excludes(directory, 'directory')) || options.excludes(path, type);
+    return (
+      above.some((directory) => options.excludes(directory, 'directory')) || options.excludes(path, type)
+    );
   }
 }
 
@@ -141,4 +145,3 @@ function safeName(name: string): string {
 function isPremature(error: unknown): boolean {
   return (error as { code?: string } | undefined)?.code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
-

@@ -7,7 +7,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 
 /** Compresses into a temporary file, so that memory stays flat and the size is known before it is sent. */
-export async function gzip(source: AsyncIterable<Uint8Array>): Promise<{ blob: Blob; dispose(): Promise<void> }> {
+export async function gzip(
+  source: AsyncIterable<Uint8Array>,
+): Promise<{ blob: Blob; dispose(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'svc-archive-'));
   const dispose = () => rm(directory, { recursive: true, force: true });
   try {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -14,6 +15,11 @@ export const localFiles: LocalFiles = {
   isDirectory: async (path) => (await stat(path).catch(() => undefined))?.isDirectory() ?? false,
   walk,
   read: (path) => createReadStream(path),
+  sha256: async (source) => {
+    const hash = createHash('sha256');
+    for await (const chunk of source) hash.update(chunk);
+    return hash.digest('hex');
+  },
   pack,
   gzip,
   extract,

@@ -65,7 +65,10 @@ export async function* pack(
     let read = 0;
     if (sizeBytes > 0) {
       // The archive has promised that many bytes: what is appended meanwhile stays out.
-      for await (const chunk of createReadStream(join(root, path), { end: sizeBytes - 1, highWaterMark: pieceBytes })) {
+      for await (const chunk of createReadStream(join(root, path), {
+        end: sizeBytes - 1,
+        highWaterMark: pieceBytes,
+      })) {
         read += chunk.length;
         if (!sink.write(chunk)) {
           await Promise.race([new Promise<void>((resolve) => sink.once('drain', () => resolve())), finished]);
@@ -74,7 +77,8 @@ export async function* pack(
         onBytes?.(path, chunk.length);
       }
     }
-    if (read < sizeBytes) throw new Error(`${path} shrank from ${sizeBytes} to ${read} bytes while it was read`);
+    if (read < sizeBytes)
+      throw new Error(`${path} shrank from ${sizeBytes} to ${read} bytes while it was read`);
     if (sizeBytes === 0) onBytes?.(path, 0);
     sink.end(undefined);
     await finished;

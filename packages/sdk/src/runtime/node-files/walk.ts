@@ -13,7 +13,11 @@ export async function find(path: string): Promise<LocalEntry | undefined> {
   }
 }
 
-export async function* walk(root: string, excludes: Excludes, below = ''): AsyncGenerator<LocalEntry, void, undefined> {
+export async function* walk(
+  root: string,
+  excludes: Excludes,
+  below = '',
+): AsyncGenerator<LocalEntry, void, undefined> {
   const names = await readdir(join(root, below));
   for (const name of names.sort()) {
     const path = below === '' ? name : `${below}/${name}`;

@@ -1,0 +1,142 @@
+import { runtime } from '#runtime';
+import type { ClientCore } from '../core/client-core.js';
+import { errorFromAnswer } from '../core/errors/from-answer.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { defined } from '../sandbox/wire.js';
+import { type CopyFiles, collectCopy } from './copy-files.js';
+import type { Template } from './template.js';
+import { TemplateBuild } from './template-build.js';
+import type { BuildLogEntry } from './template-info.js';
+import { toBuildStart } from './wire.js';
+
+/** How to build a template. */
+export interface BuildOptions extends RequestOptions {
+  /** `[namespace/]name[:tag]`. A name that the team has gets a new build. */
+  name: string;
+  /** Further tags for the build. Default: `default` when none is given at all. */
+  tags?: readonly string[] | undefined;
+  /** 1 or an even number. Default: the service's, 2. */
+  cpuCount?: number | undefined;
+  /** MiB, even, at least 128. Default: the service's, 1024. */
+  memoryMiB?: number | undefined;
+  /** Free disk space that sandboxes shall have, MiB. Default: the service's, 10240. */
+  minFreeDiskMiB?: number | undefined;
+  /** Build everything again, whatever the cache holds. Default false. */
+  force?: boolean | undefined;
+}
+
+/** Longest upload of the files of one step, ms, unless the call says otherwise. */
+const uploadLimitMs = 3_600_000;
+
+export async function buildTemplate(
+  core: ClientCore,
+  template: Template,
+  options: BuildOptions,
+  onLog: ((entry: BuildLogEntry) => void) | undefined,
+): Promise<TemplateBuild> {
+  const operation = 'templates.build';
+  const resource = 'template' as const;
+  const { definition } = template;
+  const { name, tags, cpuCount, memoryMiB, minFreeDiskMiB, force, ...rest } = options;
+  // What can be wrong here is found before the service hears of a build.
+  const copies: (CopyFiles | undefined)[] = [];
+  for (const { copy } of definition.steps) copies.push(copy && (await collectCopy(definition, copy)));
+  const body = defined({
+    name,
+    tags: tags && [...tags],
+    cpuCount,
+    memoryMB: memoryMiB,
+    minFreeDiskMb: minFreeDiskMiB,
+  });
+  const { data: created } = await core.platform.call(
+    { operation, resource, options: rest },
+    (platform, fetch) => platform.POST('/v3/templates', { body, fetch }),
+  );
+  const { templateID, buildID } = created;
+  const sent = new Set<string>();
+  for (const copy of copies) {
+    if (!copy || sent.has(copy.hash)) continue;
+    sent.add(copy.hash);
+    const { data: link } = await core.platform.call(
+      { operation, resource, options: rest },
+      (platform, fetch) =>
+        platform.GET('/templates/{templateID}/files/{hash}', {
+          params: { path: { templateID, hash: copy.hash } },
+          fetch,
+        }),
+    );
+    if (!link.present && link.url !== undefined) await upload(core, copy, link.url, rest);
+  }
+  const hashes = copies.map((copy) => copy?.hash);
+  await core.platform.call({ operation, resource, options: rest }, (platform, fetch) =>
+    platform.POST('/v2/templates/{templateID}/builds/{buildID}', {
+      params: { path: { templateID, buildID } },
+      body: toBuildStart(definition, hashes, force),
+      fetch,
+    }),
+  );
+  const build = new TemplateBuild(core, {
+    templateId: templateID,
+    buildId: buildID,
+    name,
+    steps: definition.steps,
+  });
+  if (onLog) void tell(core, build, onLog, rest);
+  return build;
+}
+
+async function upload(
+  core: ClientCore,
+  copy: CopyFiles,
+  url: string,
+  options: RequestOptions,
+): Promise<void> {
+  const operation = 'templates.build';
+  const files = await runtime.localFiles();
+  const archive = await files.gzip(files.pack(copy.root, copy.entries));
+  // The archive is kept in a file: sending it again would need a copy in memory.
+  const limits = { ...options, maxRetries: 0, requestTimeoutMs: options.requestTimeoutMs ?? uploadLimitMs };
+  try {
+    await core.pipeline.call(
+      { operation, service: 'platform', resource: 'template', options: limits },
+      async (fetch) => {
+        const rules = { redirect: 'error', window: null } as const;
+        const headers = { 'Content-Type': 'application/gzip' };
+        const response = await fetch(
+          new Request(url, { method: 'PUT', body: archive.blob, headers, ...rules }),
+          rules,
+        );
+        const text = await response.text();
+        if (response.ok) return;
+        const { status, headers: answered } = response;
+        throw errorFromAnswer({
+          status,
+          headers: answered,
+          body: text,
+          service: 'platform',
+          operation,
+          nowMs: Date.now(),
+        });
+      },
+    );
+  } finally {
+    await archive.dispose();
+  }
+}
+
+/** Tells a callback what the build says. Its failures are those of `wait`, and only logged here. */
+async function tell(
+  core: ClientCore,
+  build: TemplateBuild,
+  onLog: (entry: BuildLogEntry) => void,
+  options: RequestOptions,
+): Promise<void> {
+  try {
+    for await (const entry of build.logs(options)) onLog(entry);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    core.logger.warn('templates.build: the log of the build could not be followed further', {
+      error: message,
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import type { ClientCore } from '../core/client-core.js';
+import { NotFoundError } from '../core/errors/not-found-errors.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+
+/** What a name stands for. */
+export interface TemplateAlias {
+  readonly templateId: string;
+  /** Whether every team may use it. */
+  readonly public: boolean;
+}
+
+/** What is behind the names of templates. */
+export class TemplateAliases {
+  readonly #core: ClientCore;
+
+  /** @internal */
+  constructor(core: ClientCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Looks up a name.
+   * @param alias `[namespace/]alias[:tag]`
+   * @throws TemplateNotFoundError when it is free or its tag does not exist, PermissionError when another team has it
+   * @wire getTemplateAlias
+   */
+  async get(alias: string, options: RequestOptions = {}): Promise<TemplateAlias> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'templates.aliases.get', resource: 'template', options },
+      (platform, fetch) => platform.GET('/templates/aliases/{alias}', { params: { path: { alias } }, fetch }),
+    );
+    return { templateId: data.templateID, public: data.public };
+  }
+
+  /**
+   * As `get`, but undefined for a name that is free.
+   * @throws PermissionError when another team has it
+   * @wire getTemplateAlias
+   */
+  async find(alias: string, options: RequestOptions = {}): Promise<TemplateAlias | undefined> {
+    try {
+      return await this.get(alias, options);
+    } catch (error) {
+      if (NotFoundError.is(error)) return undefined;
+      throw error;
+    }
+  }
+}

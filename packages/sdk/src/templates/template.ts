@@ -1,0 +1,199 @@
+import { runtime } from '#runtime';
+import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import type { IgnoreRules } from '../files/directory/ignore-rules.js';
+import type { RegistryCredentials, TemplateDefinition, TemplateStep } from './definition.js';
+import { applyDockerfile } from './dockerfile/apply.js';
+
+/** Where the files of COPY come from. */
+export interface TemplateContextOptions {
+  /** Directory of this machine that sources of `copy` are relative to. Default: the working directory. */
+  contextDir?: string | undefined;
+  /** What `copy` leaves out, in the language of `.gitignore`, relative to the context. */
+  ignore?: IgnoreRules | undefined;
+}
+
+/** How a Dockerfile is read. */
+export interface DockerfileOptions extends TemplateContextOptions {
+  /** Values for its ARG instructions. */
+  buildArgs?: Record<string, string> | undefined;
+}
+
+/**
+ * What a template consists of. Immutable: every method gives a new one, so that one start can serve many templates.
+ * Nothing is sent or read until `client.templates.build(template, ...)`.
+ */
+export class Template {
+  /** @internal */
+  readonly definition: TemplateDefinition;
+
+  /** @internal Templates come from `from`, `fromImage` and `fromDockerfile`. */
+  constructor(definition: TemplateDefinition) {
+    this.definition = definition;
+  }
+
+  /**
+   * Starts from another template.
+   * @param template `[namespace/]name[:tag]`, or an identifier
+   */
+  static from(template: string, options: TemplateContextOptions = {}): Template {
+    return new Template({ ...empty, ...options, base: { template: required('Template.from', template) } });
+  }
+
+  /** Starts from an OCI image, such as `python:3.12-slim`. */
+  static fromImage(
+    image: string,
+    options: TemplateContextOptions & { registry?: RegistryCredentials | undefined } = {},
+  ): Template {
+    const { registry, ...context } = options;
+    return new Template({
+      ...empty,
+      ...context,
+      base: { image: required('Template.fromImage', image), registry },
+    });
+  }
+
+  /**
+   * Reads a Dockerfile: FROM (one), RUN, COPY, ADD of files, ENV, ARG, USER, WORKDIR, CMD, ENTRYPOINT; instructions that only describe an
+   * image (EXPOSE, LABEL and the like) are skipped. As in Docker, it begins as `root` in `/`; CMD and ENTRYPOINT become
+   * the start command. The context's `.dockerignore` applies.
+   * @param source its text, or the path of a file (Node only), whose directory then is the context
+   * @throws InvalidRequestError naming the line that cannot be used
+   */
+  static fromDockerfile(source: string, options: DockerfileOptions = {}): Template {
+    const isText = /\n/.test(source) || /^\s*(#|FROM\s|ARG\s)/i.test(source);
+    const text = isText ? source : readDockerfile(source);
+    const contextDir = options.contextDir ?? (isText ? undefined : directoryOf(source));
+    const { buildArgs, ignore } = options;
+    const start = new Template({
+      ...empty,
+      contextDir,
+      ignore,
+      dockerIgnore: true,
+      base: { image: '', registry: undefined },
+    });
+    return applyDockerfile(text, start, buildArgs ?? {});
+  }
+
+  /**
+   * Runs a command by a login shell; one that fails fails the build.
+   * @param command a line, or several that must all succeed
+   */
+  run(command: string | readonly string[], options: { user?: string | undefined } = {}): Template {
+    const line = typeof command === 'string' ? command : command.join(' && ');
+    return this.#add('RUN', [required('run', line), ...(options.user === undefined ? [] : [options.user])]);
+  }
+
+  /**
+   * Copies files of this machine into the template.
+   * @param source file, directory (its content is copied) or pattern (`*`, `?`, `[a-z]`, `**`), relative to the context
+   * @param target a trailing `/` makes it a directory; relative to the working directory of the template
+   * @param options `user`: owner, default the current user; `mode`: permission bits such as 0o755, default the source's
+   */
+  copy(
+    source: string | readonly string[],
+    target: string,
+    options: { user?: string | undefined; mode?: number | undefined } = {},
+  ): Template {
+    const sources = typeof source === 'string' ? [source] : source;
+    if (sources.length > 1 && !target.endsWith('/')) {
+      throw new InvalidRequestError(
+        `copy: with several sources the target must be a directory: write "${target}/".`,
+      );
+    }
+    const { user = '', mode } = options;
+    const bits = mode === undefined ? '' : mode.toString(8).padStart(3, '0');
+    return sources.reduce<Template>((template, each) => {
+      const copy = { source: required('copy', each), target: required('copy', target) };
+      const args = [each, target, user, bits];
+      while (args.at(-1) === '') args.pop();
+      return template.#add('COPY', args, copy);
+    }, this);
+  }
+
+  /** Sets variables for the steps that follow and for sandboxes. `$NAME` in values is expanded. */
+  env(variables: Record<string, string>): Template {
+    const pairs = Object.entries(variables).flat();
+    return pairs.length === 0 ? this : this.#add('ENV', pairs);
+  }
+
+  /** Sets variables for the steps that follow, not for sandboxes. */
+  arg(variables: Record<string, string>): Template {
+    const pairs = Object.entries(variables).flat();
+    return pairs.length === 0 ? this : this.#add('ARG', pairs);
+  }
+
+  /** Sets the working directory of what follows and of sandboxes, and makes it. */
+  workdir(path: string): Template {
+    return this.#add('WORKDIR', [required('workdir', path)]);
+  }
+
+  /** Sets the user of what follows and of sandboxes, made when missing. */
+  user(name: string, options: { sudo?: boolean | undefined } = {}): Template {
+    return this.#add('USER', [required('user', name), ...(options.sudo === true ? ['true'] : [])]);
+  }
+
+  /**
+   * Sets the program that runs in the background of every sandbox, and how to tell that it is ready. Sandboxes start with
+   * it running already.
+   * @param ready a command that exits 0 once all is well, tried every 2 s for up to 10 minutes. Default: 20 s pass.
+   */
+  start(command: string, ready?: string): Template {
+    const startCommand = required('start', command);
+    return new Template({
+      ...this.definition,
+      startCommand,
+      ...(ready === undefined ? {} : { readyCommand: required('start', ready) }),
+    });
+  }
+
+  /** Sets how to tell that the template is ready, with or without a program of `start`. */
+  ready(command: string): Template {
+    return new Template({ ...this.definition, readyCommand: required('ready', command) });
+  }
+
+  /** Makes the next step and all after it run again, whatever the cache holds. */
+  skipCache(): Template {
+    return new Template({ ...this.definition, forceNext: true });
+  }
+
+  #add(type: TemplateStep['type'], args: readonly string[], copy?: TemplateStep['copy']): Template {
+    const { steps, forceNext } = this.definition;
+    const step: TemplateStep = { type, args, copy, force: forceNext };
+    return new Template({ ...this.definition, steps: [...steps, step], forceNext: false });
+  }
+}
+
+const empty = {
+  steps: [],
+  startCommand: undefined,
+  readyCommand: undefined,
+  contextDir: undefined,
+  ignore: undefined,
+  dockerIgnore: false,
+  forceNext: false,
+} as const;
+
+function required(method: string, value: string): string {
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  throw new InvalidRequestError(
+    `${method}: a text that is not empty is needed, got ${JSON.stringify(value) ?? 'nothing'}.`,
+  );
+}
+
+function readDockerfile(path: string): string {
+  try {
+    return runtime.readLocalText(path);
+  } catch (cause) {
+    if (InvalidRequestError.is(cause)) throw cause;
+    const { message } = cause as Error;
+    throw new InvalidRequestError(
+      `Template.fromDockerfile: ${path} cannot be read (${message}). Give the path of a Dockerfile, or its text.`,
+      { cause },
+    );
+  }
+}
+
+function directoryOf(path: string): string {
+  const end = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'));
+  return end < 0 ? '.' : path.slice(0, end) || '/';
+}

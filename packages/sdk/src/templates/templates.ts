@@ -1,0 +1,147 @@
+import type { ClientCore } from '../core/client-core.js';
+import { deleteOnce } from '../core/delete-once.js';
+import { PermissionError } from '../core/errors/answer-errors.js';
+import { NotFoundError } from '../core/errors/not-found-errors.js';
+import { nextTokenOf } from '../core/next-token.js';
+import { PageList } from '../core/page.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { defined } from '../sandbox/wire.js';
+import { type BuildOptions, buildTemplate } from './build.js';
+import type { Template } from './template.js';
+import { TemplateAliases } from './template-aliases.js';
+import { TemplateBuild } from './template-build.js';
+import type { BuildLogEntry, TemplateDetail, TemplateInfo } from './template-info.js';
+import { TemplateTags } from './template-tags.js';
+import { fromTemplate, fromTemplateWithBuilds } from './wire.js';
+
+const resource = 'template' as const;
+
+/** One page of something. */
+export interface PageOptions extends RequestOptions {
+  /** Items on a page, 1 to 100. Default: the service's, 100. */
+  limit?: number | undefined;
+  /** `nextToken` of an earlier page, to go on from there. */
+  nextToken?: string | undefined;
+}
+
+/** The templates of the team: what sandboxes are created from. */
+export class Templates {
+  /** Names that point to builds. */
+  readonly tags: TemplateTags;
+  /** What is behind a name. */
+  readonly aliases: TemplateAliases;
+  readonly #core: ClientCore;
+
+  /** @internal */
+  constructor(core: ClientCore) {
+    this.#core = core;
+    this.tags = new TemplateTags(core);
+    this.aliases = new TemplateAliases(core);
+  }
+
+  /**
+   * Builds a template: uploads files that the service lacks and starts the build. Resolves once it is under way;
+   * `wait()` of the handle tells how it went, `logs()` what it says.
+   * @param onLog told each log entry
+   * @throws InvalidRequestError when files are missing or limits are exceeded, RateLimitError for too many builds at once
+   * @wire createTemplate, getTemplateFilesLink, uploadTemplateFiles, startTemplateBuild
+   */
+  build(
+    template: Template,
+    options: BuildOptions,
+    onLog?: (entry: BuildLogEntry) => void,
+  ): Promise<TemplateBuild> {
+    return buildTemplate(this.#core, template, options, onLog);
+  }
+
+  /** A handle of a build that was started elsewhere. Nothing is sent. */
+  openBuild(build: { templateId: string; buildId: string }): TemplateBuild {
+    return new TemplateBuild(this.#core, build);
+  }
+
+  /**
+   * Lists the templates of the team, newest first: await a page, or iterate over all.
+   * @wire listTemplatesV2
+   */
+  list(options: PageOptions = {}): PageList<TemplateInfo> {
+    return new PageList(async (token) => {
+      const query = defined({ limit: options.limit, nextToken: token });
+      const { data, response } = await this.#core.platform.call(
+        { operation: 'templates.list', options },
+        (platform, fetch) => platform.GET('/v2/templates', { params: { query }, fetch }),
+      );
+      return { items: data.map(fromTemplate), nextToken: nextTokenOf(response), total: undefined };
+    }, options.nextToken);
+  }
+
+  /**
+   * Reads a template and a page of its builds, newest first.
+   * @param idOrAlias identifier or alias
+   * @throws TemplateNotFoundError
+   * @wire getTemplate
+   */
+  async get(idOrAlias: string, options: PageOptions = {}): Promise<TemplateDetail> {
+    const { limit, nextToken } = options;
+    const { data, response } = await this.#core.platform.call(
+      { operation: 'templates.get', resource, options },
+      (platform, fetch) =>
+        platform.GET('/templates/{templateID}', {
+          params: { path: { templateID: idOrAlias }, query: defined({ limit, nextToken }) },
+          fetch,
+        }),
+    );
+    return fromTemplateWithBuilds(data, nextTokenOf(response));
+  }
+
+  /**
+   * Changes who may use a template.
+   * @returns the names of the template
+   * @throws TemplateNotFoundError
+   * @wire updateTemplateV2
+   */
+  async update(
+    idOrAlias: string,
+    change: { public?: boolean | undefined },
+    options: RequestOptions = {},
+  ): Promise<{ names: string[] }> {
+    const { data } = await this.#core.platform.call(
+      { operation: 'templates.update', resource, idempotent: true, options },
+      (platform, fetch) =>
+        platform.PATCH('/v2/templates/{templateID}', {
+          params: { path: { templateID: idOrAlias } },
+          body: defined({ public: change.public }),
+          fetch,
+        }),
+    );
+    return { names: data.names };
+  }
+
+  /**
+   * Deletes a template with its builds and tags. False when there was none.
+   * @throws InvalidRequestError while sandboxes stand on it
+   * @wire deleteTemplate
+   */
+  delete(idOrAlias: string, options: RequestOptions = {}): Promise<boolean> {
+    return deleteOnce({ operation: 'templates.delete', resource, options }, (context) =>
+      this.#core.platform.call(context, (platform, fetch) =>
+        platform.DELETE('/templates/{templateID}', { params: { path: { templateID: idOrAlias } }, fetch }),
+      ),
+    );
+  }
+
+  /**
+   * Whether a name is taken, by this team or another.
+   * @param name `[namespace/]alias[:tag]`
+   * @wire getTemplateAlias
+   */
+  async exists(name: string, options: RequestOptions = {}): Promise<boolean> {
+    try {
+      await this.aliases.get(name, options);
+      return true;
+    } catch (error) {
+      if (NotFoundError.is(error)) return false;
+      if (PermissionError.is(error)) return true;
+      throw error;
+    }
+  }
+}
