@@ -8,7 +8,9 @@ import type { Ids } from './ids/ids.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { RateLimiter } from './limits/rate-limit.js';
 import type { LiveSandboxes } from './sandboxes/live.js';
+import type { ResolvedTemplate } from './sandboxes/resolve-template.js';
 import type { DialectName } from './storage/migration.js';
+import type { ReadCache } from './storage/read-cache.js';
 import type { Database } from './storage/schema.js';
 import type { VolumeStore } from './volumes/directories.js';
 
@@ -32,6 +34,8 @@ export interface ServerContext {
   readonly processId: string;
   /** What this process knows of its running sandboxes. */
   readonly sandboxes: LiveSandboxes;
+  /** Templates that references were found to mean. */
+  readonly templates: ReadCache<ResolvedTemplate>;
   readonly volumes: VolumeStore;
   /** Template builds of this process. */
   readonly builds: BuildQueue;

@@ -13,14 +13,14 @@ export interface ResolvedTemplate {
 }
 
 /**
- * Finds the build that a sandbox is made of.
+ * Finds the build that a sandbox is made of; what was found lately is believed.
  * @throws {ApiError} 400 bad syntax; 404 unknown, private to another team, unknown tag, no finished build.
  */
-export async function resolveTemplate(
-  context: ServerContext,
-  team: Team,
-  text: string,
-): Promise<ResolvedTemplate> {
+export function resolveTemplate(context: ServerContext, team: Team, text: string): Promise<ResolvedTemplate> {
+  return context.templates.get(`${team.id} ${team.slug} ${text}`, () => read(context, team, text));
+}
+
+async function read(context: ServerContext, team: Team, text: string): Promise<ResolvedTemplate> {
   const reference = parseTemplateReference(text);
   const template = await findTemplate(context, team, reference);
   if (template === undefined || (template.team_id !== team.id && template.public !== 1))

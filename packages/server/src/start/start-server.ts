@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { envdVersion } from '@svc/envd';
 import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
@@ -22,6 +23,7 @@ import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { LiveSandboxes } from '../sandboxes/live.js';
 import { lockDirectory } from '../storage/directory-lock.js';
 import { openStorage } from '../storage/open.js';
+import { ReadCache } from '../storage/read-cache.js';
 import { type CpuMemory, forgetOld, sampleAll } from '../telemetry/sampler.js';
 import { createVolumeStore } from '../volumes/directories.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
@@ -36,6 +38,8 @@ import type { Server, StopOptions } from './server.js';
 import { Unwind } from './unwind.js';
 
 const HOUR_MS = 3_600_000;
+/** What a template reference is looked up in. */
+const TEMPLATE_TABLES = ['templates', 'template_aliases', 'template_tags', 'template_builds'] as const;
 
 /**
  * Starts the whole service. Three phases: take hold of what is stored, make it agree with what runs, open the doors.
@@ -72,7 +76,7 @@ async function start(
   const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));
   const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));
   const config = resolveConfig(options, { nodeId, envdVersion, apiUrl: '', sandboxUrl: '' });
-  const { db, dialect } = await openStorage(config.storage, config.dataDir, now);
+  const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, now);
   unwind.add('storage', () => db.destroy());
 
   const opened = await openDriver(options, log, now);
@@ -82,6 +86,8 @@ async function start(
   });
 
   const stopping = new AbortController();
+  // Every request and every boot listens.
+  setMaxListeners(0, stopping.signal);
   let draining = false;
   let gateway: Gateway | undefined;
   const context: ServerContext = {
@@ -98,6 +104,11 @@ async function start(
     rates: new RateLimiter(config.rateLimits, now),
     processId: ids.uuid(),
     sandboxes: new LiveSandboxes(),
+    templates: new ReadCache({
+      writes,
+      tables: TEMPLATE_TABLES,
+      believeMs: dialect === 'sqlite' ? 60_000 : 1_000,
+    }),
     volumes: createVolumeStore(config.dataDir),
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId) => void gateway?.close(sandboxId),

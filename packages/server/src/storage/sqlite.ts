@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
+import { preparedOnce } from './prepared.js';
 import type { Schema } from './schema.js';
 
 /** The part of the binding that is used: the synchronous interface that several SQLite packages share. */
@@ -23,5 +24,5 @@ export function openSqlite(path: string): Kysely<Schema> {
   database.pragma('synchronous = NORMAL');
   database.pragma('busy_timeout = 10000');
   database.pragma('foreign_keys = ON');
-  return new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
+  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: preparedOnce(database) }) });
 }
