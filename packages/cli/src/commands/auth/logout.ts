@@ -1,0 +1,14 @@
+import type { Command } from 'commander';
+import { configFile, removeConfig } from '../../connection/config-file.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addLogout(auth: Command): void {
+  leaf(auth, 'logout', 'forget the kept key').action(
+    act(async (cli) => {
+      const file = configFile(cli.env);
+      const removed = await removeConfig(file);
+      cli.out.result({ file, removed }, () => (removed ? `Removed ${file}.\n` : 'No key was kept.\n'));
+      if (cli.env.SVC_API_KEY) cli.out.warn('SVC_API_KEY is still set in this terminal.');
+    }),
+  );
+}

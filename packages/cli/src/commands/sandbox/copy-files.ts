@@ -1,0 +1,173 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { basename, join, posix } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import type { Sandbox } from '@svc/sdk';
+import { CliError } from '../../errors/cli-error.js';
+import { formatBytes } from '../../output/format.js';
+import { type Progress, startProgress, transferText } from '../../output/progress.js';
+import { quoteWord } from '../../parse/shell-words.js';
+import type { Cli } from '../../program/cli.js';
+
+interface Copy {
+  local: string;
+  remote: string;
+}
+
+interface CopyOptions {
+  ignore?: string[];
+  user?: string;
+}
+
+/** Copies a file or directory of this machine, or standard input, into a sandbox. */
+export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: CopyOptions): Promise<void> {
+  const { local } = copy;
+  const { signal } = cli;
+  const { user, ignore } = options;
+  if (local === '-') {
+    const source = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
+    const written = await sandbox.files.write(copy.remote, source, { user, signal });
+    return told(cli, { path: written.path }, `Wrote ${written.path}`);
+  }
+  const facts = await stat(local).catch((error: NodeJS.ErrnoException) => {
+    throw new CliError(
+      `${local} cannot be read: ${error.code === 'ENOENT' ? 'it does not exist' : error.message}.`,
+    );
+  });
+  const progress = startProgress(cli.out, local);
+  try {
+    if (facts.isDirectory()) {
+      const result = await sandbox.files.uploadDir(local, copy.remote, {
+        user,
+        ignore,
+        signal,
+        onProgress: report(progress, local),
+      });
+      return told(
+        cli,
+        { ...result, path: copy.remote },
+        `Copied ${result.entries} entries, ${formatBytes(result.bytes)}, to ${copy.remote}`,
+      );
+    }
+    const target = await fileTarget(sandbox, copy.remote, basename(local), { user, signal });
+    let sent = 0;
+    const counted = async function* () {
+      for await (const chunk of createReadStream(local, { highWaterMark: 256 * 1024 })) {
+        sent += (chunk as Buffer).byteLength;
+        progress.update(transferText(local, sent, facts.size));
+        yield chunk as Uint8Array;
+      }
+    };
+    const source = Readable.toWeb(
+      Readable.from(counted(), { objectMode: false }),
+    ) as ReadableStream<Uint8Array>;
+    const written = await sandbox.files.write(target, source, { user, signal });
+    // What may be executed here may be executed there.
+    if ((facts.mode & 0o111) !== 0)
+      await sandbox.commands.run(`chmod ${(facts.mode & 0o777).toString(8)} -- ${quoteWord(written.path)}`, {
+        user,
+        signal,
+      });
+    told(
+      cli,
+      { entries: 1, bytes: facts.size, path: written.path },
+      `Copied ${formatBytes(facts.size)} to ${written.path}`,
+    );
+  } finally {
+    progress.done();
+  }
+}
+
+/** Copies a file or directory of a sandbox to this machine, or a file to standard output. */
+export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: CopyOptions): Promise<void> {
+  const { remote } = copy;
+  const { signal } = cli;
+  const { user, ignore } = options;
+  const entry = await sandbox.files.stat(remote, { user, signal });
+  if (copy.local === '-') {
+    if (entry.type === 'directory')
+      throw new CliError(`${remote} is a directory; standard output takes a file.`);
+    const source = await sandbox.files.read(remote, { format: 'stream', user, signal });
+    await pipeline(Readable.fromWeb(source as NodeReadableStream), process.stdout, { end: false });
+    return;
+  }
+  const local = await localTarget(copy.local, entry);
+  const progress = startProgress(cli.out, remote);
+  try {
+    if (entry.type === 'directory') {
+      const result = await sandbox.files.downloadDir(entry.path, local, {
+        user,
+        ignore,
+        signal,
+        onProgress: report(progress, remote),
+      });
+      return told(
+        cli,
+        { ...result, path: local },
+        `Copied ${result.entries} entries, ${formatBytes(result.bytes)}, to ${local}`,
+      );
+    }
+    // Written beside its place first: a copy that breaks off leaves what was there.
+    const draft = `${local}.part-${process.pid}`;
+    let received = 0;
+    const counted = async function* (chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        received += chunk.byteLength;
+        progress.update(transferText(remote, received, entry.sizeBytes));
+        yield chunk;
+      }
+    };
+    try {
+      const source = await sandbox.files.read(remote, { format: 'stream', user, signal });
+      await pipeline(
+        Readable.fromWeb(source as NodeReadableStream),
+        counted,
+        createWriteStream(draft, { mode: entry.mode & 0o777 }),
+      );
+      await rename(draft, local);
+    } finally {
+      await rm(draft, { force: true });
+    }
+    told(cli, { entries: 1, bytes: received, path: local }, `Copied ${formatBytes(received)} to ${local}`);
+  } finally {
+    progress.done();
+  }
+}
+
+/** Where a file goes: into the directory that is named, else to the very path. */
+async function fileTarget(
+  sandbox: Sandbox,
+  remote: string,
+  name: string,
+  call: { user: string | undefined; signal: AbortSignal },
+): Promise<string> {
+  if (remote === '.' || remote.endsWith('/')) return posix.join(remote, name);
+  if (!(await sandbox.files.exists(remote, call))) return remote;
+  return (await sandbox.files.stat(remote, call)).type === 'directory' ? posix.join(remote, name) : remote;
+}
+
+async function localTarget(local: string, entry: { type: string; name: string }): Promise<string> {
+  if (entry.type === 'directory') return local;
+  if (local.endsWith('/')) return join(local, entry.name);
+  const there = await stat(local).catch(() => undefined);
+  return there?.isDirectory() ? join(local, entry.name) : local;
+}
+
+function report(progress: Progress, name: string) {
+  return ({
+    bytes,
+    totalBytes,
+    entries,
+  }: {
+    bytes: number;
+    totalBytes: number | undefined;
+    entries: number;
+  }) => progress.update(`${transferText(name, bytes, totalBytes)}  ${entries} entries`);
+}
+
+function told(cli: Cli, record: object, text: string): void {
+  if (cli.out.json) cli.out.line(JSON.stringify(record));
+  else cli.out.note(text);
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { parseCopy } from '../../parse/remote-path.js';
+import { act, leaf } from '../../program/leaf.js';
+
+interface CpFlags {
+  ignore?: string[];
+  user?: string;
+}
+
+export function addCp(sandbox: Command): void {
+  leaf(sandbox, 'cp <from> <to>', 'copy files and directories into a sandbox or out of it')
+    .option(
+      '-x, --ignore <pattern>',
+      'leave out, as in .gitignore; repeatable',
+      (text: string, soFar: string[] = []) => [...soFar, text],
+    )
+    .option('-u, --user <name>', 'user in the sandbox')
+    .addHelpText(
+      'after',
+      `
+One side is ID:path; relative paths there start at the user's home. - is standard input or output.
+  svc sandbox cp data.csv ID:                into the home
+  svc sandbox cp ./src ID:/home/user/src     a directory, its content merged into what is there
+  svc sandbox cp ID:results ./results
+  svc sandbox cp ID:report.json - | jq .`,
+    )
+    .action(
+      act(async (cli, from: string, to: string, flags: CpFlags) => {
+        const copy = parseCopy(from, to);
+        const [client, { upload, download }] = await Promise.all([cli.client(), import('./copy-files.js')]);
+        const handle = await client.sandboxes.get(copy.sandboxId, { signal: cli.signal });
+        await (copy.direction === 'upload' ? upload : download)(cli, handle, copy, flags);
+      }),
+    );
+}

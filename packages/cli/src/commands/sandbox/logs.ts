@@ -1,0 +1,63 @@
+import type { LogEntry } from '@svc/sdk';
+import { type Command, Option } from 'commander';
+import type { Style } from '../../output/style.js';
+import { printable } from '../../output/table.js';
+import { wholeNumber } from '../../parse/number.js';
+import { parseTime } from '../../parse/time.js';
+import { act, leaf } from '../../program/leaf.js';
+
+interface LogFlags {
+  follow?: boolean;
+  tail: number;
+  since?: Date;
+  level?: LogEntry['level'];
+  search?: string;
+  raw?: boolean;
+}
+
+export function addLogs(sandbox: Command): void {
+  leaf(sandbox, 'logs <id>', 'show what the programs of a sandbox printed, oldest first')
+    .option('-f, --follow', 'go on as more comes, until the sandbox is gone')
+    .option('-n, --tail <count>', 'the last entries only, up to 1000', wholeNumber('--tail', 0, 1000), 100)
+    .option('--since <time>', 'from this time on: 10m, 2026-01-31T12:00:00Z', (text) => parseTime(text))
+    .addOption(new Option('--level <level>', 'least weight').choices(['debug', 'info', 'warn', 'error']))
+    .option('--search <text>', 'only entries with this text')
+    .option('--raw', 'messages alone')
+    .action(
+      act(async (cli, id: string, flags: LogFlags) => {
+        const { follow, tail, since, level, search, raw } = flags;
+        const client = await cli.client();
+        const { signal } = cli;
+        const handle = await client.sandboxes.get(id, { signal });
+        const show = (entry: LogEntry) =>
+          cli.out.record({ ...entry, timestamp: entry.timestamp.toISOString() }, () =>
+            raw ? printable(entry.message) : formatEntry(entry, cli.out.style),
+          );
+        const filter = { level, search, signal };
+        // Read backwards, so that the last ones are had however long the log is.
+        const latest = (await handle.logs({ ...filter, direction: 'backward', limit: tail }))
+          .filter(({ timestamp }) => since === undefined || timestamp >= since)
+          .reverse();
+        latest.forEach(show);
+        if (!follow) {
+          if (latest.length === 0) cli.out.note('Nothing was logged.');
+          return;
+        }
+        let fresh = latest.at(-1)?.timestamp;
+        // The last millisecond comes again; what of it was shown is left out.
+        let seen = latest.filter(({ timestamp }) => timestamp.getTime() === fresh?.getTime()).length;
+        fresh ??= since ?? new Date();
+        for await (const entry of handle.logs.follow({ ...filter, from: fresh })) {
+          if (seen > 0 && entry.timestamp.getTime() === fresh.getTime()) seen -= 1;
+          else show(entry);
+        }
+        cli.out.note('The sandbox is gone.');
+      }),
+    );
+}
+
+/** One entry on one line. Pure. */
+export function formatEntry({ timestamp, level, message }: LogEntry, style: Style): string {
+  const mark = { debug: style.dim, info: style.cyan, warn: style.yellow, error: style.red }[level];
+  return `${style.dim(timestamp.toISOString())} ${mark(level.padEnd(5))} ${printable(message.trimEnd())}`;
+}

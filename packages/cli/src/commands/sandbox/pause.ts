@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { withProgress } from '../../output/progress.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addPause(sandbox: Command): void {
+  leaf(sandbox, 'pause <id>', 'store a sandbox and stop it')
+    .option('--no-memory', 'keep its files only: programs start anew at the resume')
+    .action(
+      act(async (cli, id: string, flags: { memory: boolean }) => {
+        const client = await cli.client();
+        const options = { signal: cli.signal, ...(flags.memory ? {} : { memory: false }) };
+        const paused = await withProgress(cli.out, 'Pausing', () => client.sandboxes.pause(id, options));
+        cli.out.result({ sandboxId: id, paused }, () =>
+          paused
+            ? `Paused ${id}. It goes on with: svc sandbox resume ${id}\n`
+            : `${id} was paused already.\n`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import type { Command, Sandbox, StartCommandOptions } from '@svc/sdk';
+import { ExitWith, exitCodes } from '../../errors/cli-error.js';
+import type { Cli } from '../../program/cli.js';
+import { pipedIn, readStdin } from '../../terminal/stdin.js';
+import { exitCodeOf } from './exit-code.js';
+import { interruptProgram } from './interrupt-program.js';
+import { keepAlive } from './keep-alive.js';
+
+interface RunPlan {
+  options: StartCommandOptions;
+  /** Whether to give it the standard input; undefined: when something is piped in. */
+  stdin: boolean | undefined;
+  detach: boolean;
+  keepAlive: boolean;
+}
+
+/**
+ * Runs a command line, its streams joined to ours, and ends with its exit code. Ctrl+C reaches the program; when it has
+ * not ended soon after, it is killed.
+ */
+export async function runCommand(cli: Cli, sandbox: Sandbox, line: string, plan: RunPlan): Promise<void> {
+  const wantsStdin = !plan.detach && (plan.stdin ?? pipedIn());
+  // Of an abort later than the start the program is told first, instead of being killed.
+  const starting = new AbortController();
+  const giveUp = () => starting.abort(cli.signal.reason);
+  cli.signal.addEventListener('abort', giveUp, { once: true });
+  cli.signal.throwIfAborted();
+  const command = await sandbox.commands.start(line, {
+    ...plan.options,
+    stdin: wantsStdin,
+    signal: starting.signal,
+  });
+  cli.signal.removeEventListener('abort', giveUp);
+  if (plan.detach) {
+    cli.out.result({ pid: command.pid }, () => `${command.pid}\n`);
+    command.disconnect();
+    return;
+  }
+  const stopKeeping = plan.keepAlive ? keepAlive(sandbox) : undefined;
+  const stopInterrupting = interruptProgram(cli, sandbox, command);
+  if (wantsStdin) void feedStdin(command);
+  try {
+    const captured = cli.out.json ? { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] } : undefined;
+    await follow(cli, command, captured).catch(async (error: unknown) => {
+      // Waiting fails in words for people: which limit fired, what became of the sandbox.
+      await command.wait({ check: false });
+      throw error;
+    });
+    const end = await command.wait({ check: false });
+    const exitCode = exitCodeOf(end);
+    if (captured) {
+      const text = (parts: Uint8Array[]) => Buffer.concat(parts).toString('utf8');
+      const { error } = end;
+      cli.out.result(
+        {
+          exitCode,
+          ...(error === undefined ? {} : { error }),
+          stdout: text(captured.stdout),
+          stderr: text(captured.stderr),
+        },
+        () => '',
+      );
+    }
+    if (cli.signal.aborted) throw cli.signal.reason;
+    if (exitCode !== exitCodes.ok) throw new ExitWith(exitCode);
+  } finally {
+    stopKeeping?.();
+    stopInterrupting();
+  }
+}
+
+/** Passes output on as it comes, or collects it. */
+async function follow(
+  cli: Cli,
+  command: Command,
+  captured: Record<'stdout' | 'stderr', Uint8Array[]> | undefined,
+): Promise<void> {
+  for await (const event of command) {
+    if (event.type === 'reattached')
+      cli.out.warn('The connection broke and was made again; output may be missing.');
+    else if (captured) captured[event.type].push(event.data);
+    else await writeTo(event.type, event.data);
+  }
+}
+
+/** Waits while the reader of our output is behind, so that the program is slowed down too. */
+async function writeTo(stream: 'stdout' | 'stderr', data: Uint8Array): Promise<void> {
+  if (!process[stream].write(data)) await once(process[stream], 'drain');
+}
+
+/** Passes the standard input on and closes the program's at its end. A program that stops reading is no failure. */
+async function feedStdin(command: Command): Promise<void> {
+  const writer = command.stdin.getWriter();
+  writer.closed.catch(() => undefined);
+  try {
+    for await (const chunk of readStdin()) await writer.write(chunk);
+    await writer.close();
+  } catch {
+    // It ended, or closed its stdin; how it ends tells all there is to say.
+  }
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { collectPairs } from '../../parse/pairs.js';
+import { act, leaf } from '../../program/leaf.js';
+import { readSecret } from '../../terminal/read-secret.js';
+
+interface CreateFlags {
+  value?: string;
+  metadata?: Record<string, string>;
+}
+
+export function addCreate(secret: Command): void {
+  leaf(secret, 'create <name>', 'keep a value; it is piped in or asked for, and never shown again')
+    .option('--value <text>', 'the value itself: INSECURE, others may read command lines')
+    .option('-m, --metadata <key=value>', 'pair to keep with it; repeatable', collectPairs)
+    .action(
+      act(async (cli, name: string, flags: CreateFlags) => {
+        const client = await cli.client();
+        const value = await readSecret(cli, `Value of ${name}`, flags.value);
+        const made = await client.secrets.create(
+          { name, value, metadata: flags.metadata },
+          { signal: cli.signal },
+        );
+        cli.out.result(made, () => `${made.name}  ${made.secretId}\n`);
+      }),
+    );
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { formatAge, formatPairs } from '../../output/format.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addList(secret: Command): void {
+  leaf(secret, 'list', 'list secrets, without their values')
+    .alias('ls')
+    .action(
+      act(async (cli) => {
+        const client = await cli.client();
+        const items = await client.secrets.list({ signal: cli.signal }).toArray();
+        const now = Date.now();
+        cli.out.table(
+          items,
+          [
+            { head: 'NAME', value: ({ name }) => name },
+            { head: 'ID', value: ({ secretId }) => secretId },
+            { head: 'VERSION', value: ({ currentVersion }) => currentVersion, align: 'right' },
+            { head: 'UPDATED', value: ({ updatedAt }) => formatAge(updatedAt, now) },
+            { head: 'METADATA', value: ({ metadata }) => formatPairs(metadata) },
+          ],
+          'No secrets. `svc secret create NAME` keeps one.',
+        );
+      }),
+    );
+}

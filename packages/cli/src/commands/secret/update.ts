@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import { collectPairs } from '../../parse/pairs.js';
+import { act, leaf } from '../../program/leaf.js';
+import { readSecret } from '../../terminal/read-secret.js';
+
+interface UpdateFlags {
+  value?: string;
+  metadata?: Record<string, string>;
+}
+
+export function addUpdate(secret: Command): void {
+  leaf(secret, 'update <name>', 'store a new value, which is served from then on')
+    .option('--value <text>', 'the value itself: INSECURE, others may read command lines')
+    .option('-m, --metadata <key=value>', 'pairs instead of those there are; repeatable', collectPairs)
+    .action(
+      act(async (cli, name: string, flags: UpdateFlags) => {
+        const client = await cli.client();
+        const value = await readSecret(cli, `New value of ${name}`, flags.value);
+        const { metadata } = flags;
+        const updated = await client.secrets.update(name, { value, metadata }, { signal: cli.signal });
+        cli.out.result(updated, () => `${updated.name} is at version ${updated.currentVersion}.\n`);
+      }),
+    );
+}

@@ -1,0 +1,72 @@
+import { checkHost, type Finding, linuxDriverCanRun } from '@svc/runtime';
+import { CliError } from '../../errors/cli-error.js';
+
+/** The driver to start with, and why. */
+export interface ChosenDriver {
+  name: 'linux' | 'process';
+  ociRuntime: string | undefined;
+  why: string;
+  /** What the host lacks; empty for a `process` driver that was asked for. */
+  lacking: Finding[];
+}
+
+interface Wish {
+  driver: 'linux' | 'process' | 'auto' | undefined;
+  ociRuntime: string | undefined;
+  dataDir: string;
+}
+
+/** Runtimes tried when none is asked for, the best tested first. */
+const runtimes = ['runc', 'crun'];
+
+/**
+ * Chooses the driver. Less isolation than asked for is never given: without a wish there is `linux` or an error.
+ * @throws {CliError} with what the host lacks and the commands that get it
+ */
+export async function chooseDriver(wish: Wish): Promise<ChosenDriver> {
+  if (wish.driver === 'process')
+    return { name: 'process', ociRuntime: undefined, why: 'It was asked for.', lacking: [] };
+  const { findings, ociRuntime } = await judge(wish);
+  const lacking = findings.filter(({ ok }) => !ok);
+  if (linuxDriverCanRun(findings)) {
+    const asked = wish.driver === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';
+    return { name: 'linux', ociRuntime, why: asked, lacking };
+  }
+  if (wish.driver === 'auto')
+    return { name: 'process', ociRuntime: undefined, why: 'The linux driver cannot run here.', lacking };
+  throw cannotIsolate(lacking);
+}
+
+async function judge({
+  ociRuntime,
+  dataDir,
+}: Wish): Promise<{ findings: Finding[]; ociRuntime: string | undefined }> {
+  if (ociRuntime !== undefined) return { findings: await checkHost({ dataDir, ociRuntime }), ociRuntime };
+  const first = await checkHost({ dataDir });
+  if (first.every(({ id, ok }) => id !== 'oci-runtime' || ok))
+    return { findings: first, ociRuntime: undefined };
+  for (const name of runtimes.slice(1)) {
+    const findings = await checkHost({ dataDir, ociRuntime: name });
+    if (findings.some(({ id, ok }) => id === 'oci-runtime' && ok)) return { findings, ociRuntime: name };
+  }
+  return { findings: first, ociRuntime: undefined };
+}
+
+/** What a newcomer reads whose host cannot isolate. Pure. */
+export function cannotIsolate(lacking: readonly Finding[]): CliError {
+  const needed = lacking.filter(({ neededFor }) => neededFor === 'driver');
+  return new CliError('This machine cannot run isolated sandboxes yet.', {
+    code: 'host_unfit',
+    hint: [
+      'It lacks:',
+      ...needed.flatMap(({ message, fix }) => [
+        `  - ${message}`,
+        ...(fix === undefined ? [] : [`      ${fix}`]),
+      ]),
+      '',
+      'Either get it:             sudo svc server doctor --fix',
+      'or do without isolation:   svc server up --driver process',
+      '  Programs in sandboxes then run as you, on this machine, with your files. For trying things only.',
+    ].join('\n'),
+  });
+}

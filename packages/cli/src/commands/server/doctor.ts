@@ -1,0 +1,66 @@
+import { checkHost, type Finding, fixHost, linuxDriverCanRun } from '@svc/runtime';
+import type { Command } from 'commander';
+import { findDataDirectory } from '../../connection/run-file.js';
+import { ExitWith, exitCodes } from '../../errors/cli-error.js';
+import type { Style } from '../../output/style.js';
+import { printable } from '../../output/table.js';
+import { act, leaf } from '../../program/leaf.js';
+
+interface DoctorFlags {
+  fix?: boolean;
+  dryRun?: boolean;
+  ociRuntime?: string;
+  dataDir?: string;
+}
+
+/** What is lost without the thing. */
+const losses: Record<Finding['neededFor'], string> = {
+  driver: 'no isolated sandboxes',
+  memorySnapshot: 'no memory in pauses and forks',
+  diskLimit: 'no disk limits',
+  limits: 'no limits',
+  networkIsolation: 'no network isolation',
+  comfort: 'works all the same',
+};
+
+export function addDoctor(server: Command): void {
+  leaf(server, 'doctor', 'tell what this machine has of what isolated sandboxes need')
+    .option('--fix', 'get what is missing: Debian packages and a private CRIU, as root')
+    .option('--dry-run', 'with --fix: only say what would be done')
+    .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default runc)')
+    .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
+    .action(
+      act(async (cli, flags: DoctorFlags) => {
+        const { fix = false, dryRun = false, ociRuntime } = flags;
+        const dataDir = await findDataDirectory(cli.env, flags.dataDir);
+        const host = { dataDir, ...(ociRuntime === undefined ? {} : { ociRuntime }) };
+        const findings = fix
+          ? await fixHost({ ...host, install: !dryRun, log: (_level, line) => cli.out.note(line) })
+          : await checkHost(host);
+        const isolated = linuxDriverCanRun(findings);
+        cli.out.result({ isolated, findings }, () => formatFindings(findings, isolated, cli.out.style));
+        if (!isolated) throw new ExitWith(exitCodes.failure);
+      }),
+    );
+}
+
+/** The findings for people, and what follows. Pure. */
+export function formatFindings(findings: readonly Finding[], isolated: boolean, style: Style): string {
+  const widest = Math.max(0, ...findings.map(({ id }) => id.length));
+  const lines = findings.flatMap(({ id, ok, neededFor, message, fix }) => {
+    const mark = ok ? style.green('ok  ') : neededFor === 'driver' ? style.red('NO  ') : style.yellow('-   ');
+    const loss = ok ? '' : style.dim(` (${losses[neededFor]})`);
+    const indent = ' '.repeat(widest + 6);
+    return [
+      `${mark}${id.padEnd(widest)}  ${printable(message)}${loss}`,
+      ...(ok || fix === undefined ? [] : [`${indent}${fix}`]),
+    ];
+  });
+  const lacks = findings.some(({ ok }) => !ok);
+  const verdict = isolated
+    ? style.green(
+        `This machine can run isolated sandboxes: svc server up${lacks ? '. What is marked "-" is optional.' : ''}`,
+      )
+    : `${style.red('This machine cannot run isolated sandboxes yet.')}\n\`sudo svc server doctor --fix\` gets what it may. \`svc server up --driver process\` does without isolation.`;
+  return `${lines.join('\n')}\n\n${verdict}\n`;
+}

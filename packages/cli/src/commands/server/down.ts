@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import { processStart } from '../../connection/process-identity.js';
+import { findDataDirectory, readRunFile, removeRunFile } from '../../connection/run-file.js';
+import { CliError } from '../../errors/cli-error.js';
+import { withProgress } from '../../output/progress.js';
+import { parseDuration } from '../../parse/duration.js';
+import { act, leaf } from '../../program/leaf.js';
+
+interface DownFlags {
+  dataDir?: string;
+  timeout: number;
+  force?: boolean;
+}
+
+const lookMs = 100;
+
+export function addDown(server: Command): void {
+  leaf(server, 'down', 'stop the server of this machine; its sandboxes run on')
+    .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
+    .option('--timeout <span>', 'longest time to wait for it', parseDuration, 30_000)
+    .option('--force', 'end it with SIGKILL when that time is over')
+    .action(
+      act(async (cli, flags: DownFlags) => {
+        const dataDir = await findDataDirectory(cli.env, flags.dataDir);
+        const found = await readRunFile(dataDir);
+        // Only the very process that wrote the file: its pid may be someone else's by now.
+        if (found === undefined || !found.alive) {
+          if (found !== undefined) await removeRunFile(dataDir, found.run.pid);
+          cli.out.result({ stopped: false, dataDir }, () => `No server runs in ${dataDir}.\n`);
+          return;
+        }
+        const { pid, processStart: start } = found.run;
+        const isGone = async () => (await processStart(pid)) !== start;
+        await withProgress(cli.out, `Stopping the server (process ${pid})`, async () => {
+          send(pid, 'SIGTERM');
+          if (await waitUntil(isGone, flags.timeout, cli.signal)) return;
+          if (!flags.force)
+            throw new CliError(`The server (process ${pid}) still runs after ${flags.timeout / 1000} s.`, {
+              hint: 'Wait longer with --timeout 2m, or end it with --force.',
+            });
+          send(pid, 'SIGKILL');
+          if (!(await waitUntil(isGone, 5_000, cli.signal)))
+            throw new CliError(`Process ${pid} cannot be ended.`);
+        });
+        await removeRunFile(dataDir, pid);
+        cli.out.result({ stopped: true, pid, dataDir }, () => `Stopped (process ${pid}).\n`);
+      }),
+    );
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ESRCH') return;
+    if (code === 'EPERM')
+      throw new CliError(`The server (process ${pid}) belongs to another user.`, { hint: 'Try with sudo.' });
+    throw error;
+  }
+}
+
+async function waitUntil(
+  condition: () => Promise<boolean>,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const end = Date.now() + limitMs;
+  for (;;) {
+    if (await condition()) return true;
+    if (Date.now() >= end) return false;
+    signal.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+}

@@ -1,0 +1,12 @@
+import type { Command } from 'commander';
+import { addDoctor } from './doctor.js';
+import { addDown } from './down.js';
+import { addStatus } from './status.js';
+import { addUp } from './up.js';
+
+export function addServerCommands(server: Command): void {
+  addUp(server);
+  addStatus(server);
+  addDoctor(server);
+  addDown(server);
+}

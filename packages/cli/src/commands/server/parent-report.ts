@@ -1,0 +1,21 @@
+import type { BannerFacts } from './banner.js';
+
+/** Set for a server in the background: where its log goes. */
+export const detachedVariable = 'SVC_DETACHED_LOG';
+
+/** What the server in the background tells the command that started it. */
+export type ParentMessage = { ready: BannerFacts };
+
+/** The way to the command that started this server in the background; undefined when this is the foreground. */
+export function reportToParent(): { logFile: string; ready: (facts: BannerFacts) => void } | undefined {
+  const logFile = process.env[detachedVariable];
+  if (logFile === undefined || process.send === undefined) return undefined;
+  // The sandboxes' programs have no business with it.
+  delete process.env[detachedVariable];
+  return {
+    logFile,
+    ready: (facts) => {
+      process.send?.({ ready: facts } satisfies ParentMessage, () => process.disconnect());
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { credentialsFile } from '../../connection/find-connection.js';
+import { processStart } from '../../connection/process-identity.js';
+import { type RunFile, removeRunFile, writeRunFile } from '../../connection/run-file.js';
+import type { Cli } from '../../program/cli.js';
+import { cliVersion } from '../../version.js';
+import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
+import { chooseDriver } from './choose-driver.js';
+import { reportToParent } from './parent-report.js';
+import { exposureWarning, resolveServerOptions } from './resolve-options.js';
+import { explainStartFailure } from './start-failure.js';
+import type { UpFlags } from './up.js';
+
+/** Runs the server in this process until Ctrl+C or SIGTERM. */
+export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
+  const report = reportToParent();
+  const { startServer } = await import('@svc/server');
+  const options = await resolveServerOptions(flags, cli.env);
+  const wish = typeof options.driver === 'string' ? options.driver : flags.driver;
+  const chosen = await chooseDriver({
+    driver: flags.driver ?? wish,
+    ociRuntime: options.ociRuntime,
+    dataDir: options.dataDir,
+  });
+  const server = await startServer({
+    ...options,
+    driver: chosen.name,
+    ...(chosen.ociRuntime === undefined ? {} : { ociRuntime: chosen.ociRuntime }),
+  }).catch((error: unknown) => {
+    throw explainStartFailure(error, options);
+  });
+  const run: RunFile = {
+    pid: process.pid,
+    processStart: (await processStart(process.pid)) ?? '',
+    version: cliVersion,
+    startedAt: new Date().toISOString(),
+    dataDir: options.dataDir,
+    driver: server.driver.name,
+    why: chosen.why,
+    apiUrl: server.apiUrl,
+    sandboxUrl: server.sandboxUrl,
+    ...(server.operatorUrl === undefined ? {} : { operatorUrl: server.operatorUrl }),
+    privateWebhooks: options.tuning?.webhooks?.allowPrivateAddresses === true,
+    ...(report?.logFile === undefined ? {} : { logFile: report.logFile }),
+  };
+  try {
+    await writeRunFile(cli.env, run);
+    const warning = exposureWarning(options);
+    const facts: BannerFacts = {
+      run,
+      summary: server.driver.summary,
+      lacking: chosen.lacking.map(({ message, fix }) =>
+        fix === undefined ? message : `${message} Get it: ${fix}`,
+      ),
+      credentialsFile: credentialsFile(options.dataDir),
+      newKey: server.firstStart ? server.apiKey : undefined,
+      adopted: server.recovery.adopted,
+      warnings: warning === undefined ? [] : [warning],
+      detached: report !== undefined,
+    };
+    if (report !== undefined) report.ready(facts);
+    else if (cli.out.json) cli.out.line(JSON.stringify(bannerRecord(facts)));
+    else cli.out.write(formatBanner(facts, cli.out.style));
+    if (!cli.signal.aborted) await once(cli.signal, 'abort');
+    cli.out.note('\nStopping: requests under way may end first. Ctrl+C again stops at once.');
+  } finally {
+    await server.stop();
+    await removeRunFile(options.dataDir, process.pid);
+  }
+  const kept =
+    options.destroySandboxesOnStop === true
+      ? ''
+      : ' Sandboxes run on; the next `svc server up` takes them over.';
+  cli.out.note(`Stopped.${kept}`);
+}

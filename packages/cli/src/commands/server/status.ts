@@ -1,0 +1,71 @@
+import type { ServerStatus } from '@svc/server';
+import type { Command } from 'commander';
+import { findDataDirectory, type RunFile, readRunFile } from '../../connection/run-file.js';
+import { CliError } from '../../errors/cli-error.js';
+import { formatDuration } from '../../output/format.js';
+import { act, leaf } from '../../program/leaf.js';
+
+const answerWithinMs = 5_000;
+
+export function addStatus(server: Command): void {
+  leaf(server, 'status', 'tell whether a server runs on this machine, and how it is')
+    .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
+    .action(
+      act(async (cli, flags: { dataDir?: string }) => {
+        const dataDir = await findDataDirectory(cli.env, flags.dataDir);
+        const found = await readRunFile(dataDir);
+        if (found?.alive !== true) throw notRunning(dataDir, found !== undefined);
+        const { run } = found;
+        const status = run.operatorUrl === undefined ? undefined : await askOperator(run.operatorUrl);
+        const running = status?.sandboxes;
+        cli.out.fields(
+          { ...run, status },
+          {
+            State: status?.state ?? 'running',
+            Process: run.pid,
+            Up: formatDuration(Date.now() - Date.parse(run.startedAt)),
+            Driver:
+              `${run.driver}${run.driver === 'process' ? cli.out.style.red(' (NO ISOLATION)') : ''}\n${status?.driver.summary ?? ''}`.trimEnd(),
+            Sandboxes:
+              running === undefined
+                ? undefined
+                : `${running.running} running, ${running.paused} paused, ${running.changing} changing; at most ${running.most}`,
+            Storage: status?.storage,
+            API: run.apiUrl,
+            Gateway: run.sandboxUrl,
+            Operator: run.operatorUrl,
+            Data: run.dataDir,
+            Log: run.logFile,
+          },
+        );
+      }),
+    );
+}
+
+async function askOperator(url: NonNullable<RunFile['operatorUrl']>): Promise<ServerStatus> {
+  try {
+    const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(answerWithinMs) });
+    if (response.ok) return (await response.json()) as ServerStatus;
+    throw new Error(`it answered ${response.status}`);
+  } catch (error) {
+    throw new CliError(
+      `The server's process runs, but its operator port ${url} gives no status: ${(error as Error).message}.`,
+      {
+        code: 'unhealthy',
+        hint: 'Its log may tell more. `svc server down --force` ends it.',
+      },
+    );
+  }
+}
+
+function notRunning(dataDir: string, died: boolean): CliError {
+  return new CliError(`No server runs in ${dataDir}.`, {
+    code: 'not_running',
+    hint: [
+      ...(died
+        ? ['The last one ended without saying so; its sandboxes are taken over by the next start.']
+        : []),
+      '`svc server up` starts it. For one with another directory: --data-dir.',
+    ].join('\n'),
+  });
+}

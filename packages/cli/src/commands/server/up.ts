@@ -1,0 +1,84 @@
+import { type Command, Option } from 'commander';
+import { wholeNumber } from '../../parse/number.js';
+import { act, leaf } from '../../program/leaf.js';
+
+/** Options of `server up`. */
+export interface UpFlags {
+  config?: string;
+  dataDir?: string;
+  host?: string;
+  port?: number;
+  sandboxPort?: number;
+  operatorPort?: number | false;
+  domain?: string;
+  publicApiUrl?: string;
+  publicSandboxUrl?: string;
+  driver?: 'linux' | 'process' | 'auto';
+  ociRuntime?: string;
+  poolSize?: number;
+  maxSandboxes?: number;
+  postgresUrl?: string;
+  allowPrivateWebhooks?: boolean;
+  logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug';
+  killSandboxesOnStop?: boolean;
+  detach?: boolean;
+}
+
+const port = wholeNumber('A port', 0, 65_535);
+const portOrOff = (text: string): number | false => (text === 'off' ? false : port(text));
+
+export function addUp(server: Command): void {
+  leaf(server, 'up', 'start the service on this machine, until Ctrl+C')
+    .option('-d, --detach', 'go on in the background; `svc server down` stops it')
+    .addOption(
+      new Option(
+        '--driver <name>',
+        'linux isolates; process does NOT; auto takes process where linux cannot run',
+      ).choices(['linux', 'process', 'auto']),
+    )
+    .option('--data-dir <dir>', 'where everything is kept (SVC_DATA_DIR)')
+    .option('--config <file>', 'YAML or JSON file of server options (SVC_CONFIG)')
+    .option('--host <address>', 'address to listen on (SVC_HOST; default 127.0.0.1)')
+    .option('-p, --port <port>', 'platform API; 0 takes any (SVC_API_PORT; default 3000)', port)
+    .option(
+      '--sandbox-port <port>',
+      'gateway to sandboxes; 0 takes any (SVC_SANDBOX_PORT; default 3002)',
+      port,
+    )
+    .option(
+      '--operator-port <port>',
+      '/status and /metrics; 0 takes any, off opens none (SVC_OPERATOR_PORT; default 3003)',
+      portOrOff,
+    )
+    .option('--domain <domain>', 'sandbox ports are <port>-<id>.<domain> (default svc.localhost)')
+    .option('--public-api-url <url>', 'address of the API as clients see it, behind a proxy')
+    .option('--public-sandbox-url <url>', 'address of the gateway as clients see it, behind a proxy')
+    .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, else crun)')
+    .option('--pool-size <count>', 'sandboxes kept booted and waiting', wholeNumber('--pool-size', 0, 1000))
+    .option(
+      '--max-sandboxes <count>',
+      'sandboxes that run at once',
+      wholeNumber('--max-sandboxes', 1, 1_000_000),
+    )
+    .option(
+      '--postgres-url <url>',
+      'PostgreSQL instead of SQLite (SVC_POSTGRES_URL keeps it out of process lists)',
+    )
+    .option('--allow-private-webhooks', 'let webhooks go to this machine and its networks')
+    .option(
+      '--kill-sandboxes-on-stop',
+      'end the sandboxes with the server; else the next start takes them over',
+    )
+    .addOption(
+      new Option(
+        '--log-level <level>',
+        'least weight of log lines, on standard error (default error; detached: info)',
+      ).choices(['silent', 'error', 'warn', 'info', 'debug']),
+    )
+    .action(
+      act(async (cli, flags: UpFlags) => {
+        if (flags.detach) await (await import('./start-detached.js')).startDetached(cli, flags);
+        else await (await import('./serve.js')).serve(cli, flags);
+      }),
+    );
+}

@@ -1,0 +1,77 @@
+import { basename, dirname } from 'node:path';
+import type { BuildLogEntry } from '@svc/sdk';
+import type { Command } from 'commander';
+import { formatDuration } from '../../output/format.js';
+import { startProgress } from '../../output/progress.js';
+import type { Style } from '../../output/style.js';
+import { printable } from '../../output/table.js';
+import { wholeNumber } from '../../parse/number.js';
+import { collectList } from '../../parse/pairs.js';
+import { act, leaf } from '../../program/leaf.js';
+import { nameFor } from './starter.js';
+
+interface BuildFlags {
+  name?: string;
+  tag?: string[];
+  cpu?: number;
+  memory?: number;
+  disk?: number;
+  cache: boolean;
+}
+
+export function addBuild(template: Command): void {
+  leaf(template, 'build [path]', 'build a template from svc.template.mjs or a Dockerfile, and show its log')
+    .option(
+      '--name <name>',
+      'name, with a tag if wanted: name:tag (default: as the file says, else the directory)',
+    )
+    .option('--tag <tags>', 'further tags; repeatable', collectList)
+    .option('--cpu <count>', 'cores of its sandboxes: 1 or an even number', wholeNumber('--cpu', 1, 32))
+    .option('--memory <MiB>', 'memory of its sandboxes', wholeNumber('--memory', 128, 1_048_576))
+    .option('--disk <MiB>', 'free disk of its sandboxes', wholeNumber('--disk', 1, 1_048_576))
+    .option('--no-cache', 'run every step again')
+    .action(
+      act(async (cli, path: string | undefined, flags: BuildFlags) => {
+        const { readDefinition } = await import('./read-definition.js');
+        const client = await cli.client();
+        const { template, file, name: own } = await readDefinition(path ?? '.');
+        const name = flags.name ?? own ?? nameFor(basename(dirname(file)));
+        const { signal } = cli;
+        const startedAt = Date.now();
+        const progress = startProgress(cli.out, `Uploading what ${name} needs`);
+        try {
+          const build = await client.templates.build(template, {
+            name,
+            signal,
+            tags: flags.tag,
+            cpuCount: flags.cpu,
+            memoryMiB: flags.memory,
+            minFreeDiskMiB: flags.disk,
+            ...(flags.cache ? {} : { force: true }),
+          });
+          progress.done();
+          for await (const entry of build.logs({ signal }))
+            cli.out.note(formatBuildEntry(entry, cli.out.errorStyle));
+          const { templateId, buildId, status } = await build.wait({ signal });
+          cli.out.result({ name, templateId, buildId, status }, () => `${name}  ${templateId}\n`);
+          cli.out.note(
+            `Built in ${formatDuration(Date.now() - startedAt)}. Next: svc sandbox create ${name}`,
+          );
+        } catch (error) {
+          if (signal.aborted) cli.out.note('The build goes on at the service.');
+          throw error;
+        } finally {
+          progress.done();
+        }
+      }),
+    );
+}
+
+/** One entry of the log of a build on one line. Pure. */
+export function formatBuildEntry({ level, message, step }: BuildLogEntry, style: Style): string {
+  const text = printable(message.trimEnd());
+  const mark = { debug: style.dim, info: (plain: string) => plain, warn: style.yellow, error: style.red }[
+    level
+  ];
+  return `${style.dim((step ?? '').padEnd(8))} ${mark(text)}`;
+}

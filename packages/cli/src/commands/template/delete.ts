@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import { deleteNamed } from '../../program/delete-named.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addDelete(template: Command): void {
+  leaf(template, 'delete <names...>', 'delete templates, by name or id, with their builds')
+    .alias('rm')
+    .action(
+      act(async (cli, names: string[]) => {
+        const client = await cli.client();
+        await deleteNamed(cli, 'template', names, (name) =>
+          client.templates.delete(name, { signal: cli.signal }),
+        );
+      }),
+    );
+}

@@ -1,0 +1,14 @@
+import type { Client, Volume } from '@svc/sdk';
+import { CliError } from '../../errors/cli-error.js';
+
+/** A volume by name or id: people know names, the API takes ids. @throws {CliError} when there is none */
+export async function findVolume(client: Client, nameOrId: string, signal: AbortSignal): Promise<Volume> {
+  const volumes = await client.volumes.list({ signal });
+  const found =
+    volumes.find(({ name }) => name === nameOrId) ?? volumes.find(({ volumeId }) => volumeId === nameOrId);
+  if (found !== undefined) return found;
+  throw new CliError(`There is no volume ${nameOrId}.`, {
+    code: 'volume_not_found',
+    hint: '`svc volume list` shows the volumes that there are.',
+  });
+}

@@ -1,0 +1,51 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
+import type { Command } from 'commander';
+import { formatBytes } from '../../output/format.js';
+import { startProgress, transferText } from '../../output/progress.js';
+import { act, leaf } from '../../program/leaf.js';
+import { findVolume } from './find-volume.js';
+
+export function addGet(volume: Command): void {
+  leaf(
+    volume,
+    'get <volume> <path> [file]',
+    'read a file of a volume to this machine, or to - for standard output',
+  ).action(
+    act(async (cli, nameOrId: string, path: string, file: string | undefined) => {
+      const client = await cli.client();
+      const { signal } = cli;
+      const found = await findVolume(client, nameOrId, signal);
+      const source = async () =>
+        Readable.fromWeb((await found.read(path, { format: 'stream', signal })) as NodeReadableStream);
+      if (file === '-') return pipeline(await source(), process.stdout, { end: false });
+      const { sizeBytes } = await found.stat(path, { signal });
+      const there = file === undefined ? undefined : await stat(file).catch(() => undefined);
+      const target =
+        file === undefined ? basename(path) : there?.isDirectory() ? join(file, basename(path)) : file;
+      const draft = `${target}.part-${process.pid}`;
+      const progress = startProgress(cli.out, path);
+      let received = 0;
+      const counted = async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          received += chunk.byteLength;
+          progress.update(transferText(path, received, sizeBytes));
+          yield chunk;
+        }
+      };
+      try {
+        await pipeline(await source(), counted, createWriteStream(draft));
+        await rename(draft, target);
+      } finally {
+        progress.done();
+        await rm(draft, { force: true });
+      }
+      if (cli.out.json) cli.out.line(JSON.stringify({ path: target, bytes: received }));
+      cli.out.note(`Wrote ${formatBytes(received)} to ${target}`);
+    }),
+  );
+}

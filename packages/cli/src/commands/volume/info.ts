@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { formatAge } from '../../output/format.js';
+import { act, leaf } from '../../program/leaf.js';
+import { findVolume } from './find-volume.js';
+
+export function addInfo(volume: Command): void {
+  leaf(volume, 'info <volume>', 'tell about a volume, by name or id').action(
+    act(async (cli, nameOrId: string) => {
+      const client = await cli.client();
+      const { signal } = cli;
+      const found = await findVolume(client, nameOrId, signal);
+      const root = await found.stat('/', { signal });
+      const { volumeId, name } = found;
+      cli.out.fields(
+        { volumeId, name, root },
+        { Volume: name, Id: volumeId, Changed: formatAge(root.modifiedAt, Date.now()) },
+      );
+    }),
+  );
+}

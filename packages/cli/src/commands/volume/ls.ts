@@ -1,0 +1,40 @@
+import type { VolumeEntry } from '@svc/sdk';
+import type { Command } from 'commander';
+import { formatAge, formatBytes } from '../../output/format.js';
+import { wholeNumber } from '../../parse/number.js';
+import { act, leaf } from '../../program/leaf.js';
+import { findVolume } from './find-volume.js';
+
+export function addLs(volume: Command): void {
+  leaf(volume, 'ls <volume> [path]', 'list what is in a volume')
+    .option('--depth <levels>', 'levels below the directory', wholeNumber('--depth', 1, 10), 1)
+    .action(
+      act(async (cli, nameOrId: string, path: string | undefined, { depth }: { depth: number }) => {
+        const client = await cli.client();
+        const { signal } = cli;
+        const found = await findVolume(client, nameOrId, signal);
+        const entries = await found.list(path ?? '/', { depth, signal });
+        const now = Date.now();
+        cli.out.table(
+          entries,
+          [
+            { head: 'MODE', value: ({ mode }) => mode.toString(8).padStart(4, '0') },
+            { head: 'OWNER', value: ({ uid, gid }) => `${uid}:${gid}` },
+            {
+              head: 'SIZE',
+              value: ({ type, sizeBytes }) => (type === 'file' ? formatBytes(sizeBytes) : undefined),
+              align: 'right',
+            },
+            { head: 'CHANGED', value: ({ modifiedAt }) => formatAge(modifiedAt, now) },
+            { head: 'PATH', value: shownPath },
+          ],
+          'Nothing is in it.',
+        );
+      }),
+    );
+}
+
+function shownPath({ path, type, target }: VolumeEntry): string {
+  if (type === 'directory') return `${path}/`;
+  return target === undefined ? path : `${path} -> ${target}`;
+}

@@ -1,0 +1,14 @@
+import type { Command } from 'commander';
+import { deleteNamed } from '../../program/delete-named.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addDelete(webhook: Command): void {
+  leaf(webhook, 'delete <ids...>', 'delete webhooks')
+    .alias('rm')
+    .action(
+      act(async (cli, ids: string[]) => {
+        const client = await cli.client();
+        await deleteNamed(cli, 'webhook', ids, (id) => client.webhooks.delete(id, { signal: cli.signal }));
+      }),
+    );
+}

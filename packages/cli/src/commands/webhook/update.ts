@@ -1,0 +1,39 @@
+import type { LifecycleEventType } from '@svc/sdk';
+import type { Command } from 'commander';
+import { UsageError } from '../../errors/cli-error.js';
+import { act, leaf } from '../../program/leaf.js';
+import { readSecret } from '../../terminal/read-secret.js';
+import { collectEvents } from './event-types.js';
+
+interface UpdateFlags {
+  name?: string;
+  url?: string;
+  events?: LifecycleEventType[];
+  secret?: boolean;
+  enable?: boolean;
+  disable?: boolean;
+}
+
+export function addUpdate(webhook: Command): void {
+  leaf(webhook, 'update <id>', 'change what is given of a webhook')
+    .option('--name <name>', 'what to call it')
+    .option('--url <url>', 'where to send events')
+    .option('--events <names>', 'the events to send instead', collectEvents)
+    .option('--secret', 'ask for a new signing key, or read it from a pipe')
+    .option('--enable', 'deliver')
+    .option('--disable', 'deliver nothing')
+    .action(
+      act(async (cli, id: string, flags: UpdateFlags) => {
+        const { name, url, events, secret, enable, disable } = flags;
+        if (enable && disable) throw new UsageError('--enable and --disable contradict each other.');
+        const enabled = enable ? true : disable ? false : undefined;
+        if (![name, url, events, secret, enabled].some((value) => value !== undefined))
+          throw new UsageError('Nothing is to be changed.', '`svc webhook update --help` shows what can be.');
+        const client = await cli.client();
+        const signatureSecret = secret ? await readSecret(cli, 'New signing key', undefined) : undefined;
+        const change = { name, url, events, signatureSecret, enabled };
+        const updated = await client.webhooks.update(id, change, { signal: cli.signal });
+        cli.out.result(updated, () => `Changed ${updated.id}\n`);
+      }),
+    );
+}

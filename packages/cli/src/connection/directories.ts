@@ -1,0 +1,16 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** The user's settings: `$XDG_CONFIG_HOME/svc`, by default `~/.config/svc`. */
+export function configDirectory(env: Record<string, string | undefined>): string {
+  return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'svc');
+}
+
+/**
+ * Where a local server keeps its data unless told otherwise: `/var/lib/svc` for root, for others `$XDG_STATE_HOME/svc`,
+ * by default `~/.local/state/svc`.
+ */
+export function defaultDataDirectory(env: Record<string, string | undefined>, root: boolean): string {
+  if (root) return '/var/lib/svc';
+  return join(env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state'), 'svc');
+}

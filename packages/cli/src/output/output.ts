@@ -1,0 +1,65 @@
+import { createStyle, type Style, wantsColor } from './style.js';
+import { type Column, formatFields, formatTable } from './table.js';
+
+/** Where a command writes. Results go to standard output; everything else to standard error. */
+export class Output {
+  readonly json: boolean;
+  /** Colours of standard output. */
+  readonly style: Style;
+  /** Colours of standard error. */
+  readonly errorStyle: Style;
+  /** Whether standard error is a terminal that may be redrawn. */
+  readonly interactive: boolean;
+
+  constructor(options: { json: boolean; color: boolean; env: Record<string, string | undefined> }) {
+    const { json, color, env } = options;
+    this.json = json;
+    this.style = createStyle(color && wantsColor(process.stdout, env));
+    this.errorStyle = createStyle(color && wantsColor(process.stderr, env));
+    this.interactive = process.stderr.isTTY === true && env.TERM !== 'dumb' && !json;
+  }
+
+  /** Writes a result as it is. */
+  write(data: string | Uint8Array): void {
+    process.stdout.write(data);
+  }
+
+  /** Writes a line of result. */
+  line(text: string): void {
+    process.stdout.write(`${text}\n`);
+  }
+
+  /** Writes a remark to standard error; nothing with `--json`. */
+  note(text: string): void {
+    if (!this.json) process.stderr.write(`${text}\n`);
+  }
+
+  /** Writes a warning to standard error, always. */
+  warn(text: string): void {
+    process.stderr.write(`${this.errorStyle.yellow('warning:')} ${text}\n`);
+  }
+
+  /** Writes a result: the value with `--json`, else the text. */
+  result(value: unknown, text: () => string): void {
+    if (this.json) this.line(JSON.stringify(value, null, 2));
+    else this.write(text());
+  }
+
+  /** Writes one record a line with `--json`, else the text: for what has no end. */
+  record(value: unknown, text: () => string): void {
+    if (this.json) this.line(JSON.stringify(value));
+    else this.line(text());
+  }
+
+  /** Writes a list: the items with `--json`, else a table, or a remark when there is nothing. */
+  table<Item>(items: readonly Item[], columns: readonly Column<Item>[], empty: string): void {
+    if (this.json) this.line(JSON.stringify(items, null, 2));
+    else if (items.length === 0) this.note(empty);
+    else this.write(formatTable(items, columns, this.style));
+  }
+
+  /** Writes one thing: the value with `--json`, else its fields. */
+  fields(value: unknown, fields: Record<string, string | number | undefined>): void {
+    this.result(value, () => formatFields(fields, this.style));
+  }
+}

@@ -1,0 +1,29 @@
+import { UsageError } from '../errors/cli-error.js';
+
+/**
+ * The command line for `sandbox exec`: several arguments are exact words, one alone is a line for the shell, so that
+ * `exec ID -- cat 'my file'` and `exec ID 'ls | wc -l'` both do what they look like. Pure.
+ */
+export function toCommandLine(words: readonly string[]): string {
+  return words.length === 1 ? words[0]! : words.map(quoteWord).join(' ');
+}
+
+/** Quotes a word so that a POSIX shell takes it as it is. */
+export function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * The words of a program, without the `--` that may stand before them.
+ * @throws {UsageError} for an option where the program should be
+ */
+export function afterDashes(words: readonly string[]): string[] {
+  const [first] = words;
+  if (first === '--') return words.slice(1);
+  if (first?.startsWith('-'))
+    throw new UsageError(
+      `${first} stands where the program should be.`,
+      'Options come before the id; a -- before the program.',
+    );
+  return [...words];
+}

@@ -1,0 +1,83 @@
+import type { Client } from '@svc/sdk';
+import { findConnection } from '../connection/find-connection.js';
+import { CliError } from '../errors/cli-error.js';
+import { Output } from '../output/output.js';
+
+/** Options that every command takes. */
+export interface CommonOptions {
+  json?: boolean;
+  color?: boolean;
+  apiUrl?: string;
+  sandboxUrl?: string;
+  verbose?: boolean;
+}
+
+/** What a command works with. */
+export class Cli {
+  readonly out: Output;
+  readonly env: Record<string, string | undefined>;
+  /** Aborted by Ctrl+C and SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly options: CommonOptions;
+
+  constructor(options: CommonOptions, env: Record<string, string | undefined>, signal: AbortSignal) {
+    this.options = options;
+    this.env = env;
+    this.signal = signal;
+    this.out = new Output({ json: options.json === true, color: options.color !== false, env });
+  }
+
+  /** A client of the service that options, environment, settings or a local server name. @throws {CliError} without a key */
+  async client(): Promise<Client> {
+    const { apiUrl, sandboxUrl } = this.options;
+    const wanted = {
+      ...(apiUrl === undefined ? {} : { apiUrl }),
+      ...(sandboxUrl === undefined ? {} : { sandboxUrl }),
+    };
+    const [{ Client }, { connection, local }, { cliVersion }] = await Promise.all([
+      import('@svc/sdk'),
+      findConnection(this.env, wanted),
+      import('../version.js'),
+    ]);
+    const { keyFrom: _key, addressFrom: _address, ...settings } = connection;
+    if (settings.apiKey === undefined) throw noKey(local.keyForbidden ? local.dataDir : undefined);
+    return new Client({
+      ...settings,
+      userAgent: `svc-cli/${cliVersion}`,
+      logger: stderrLogger,
+      ...(this.options.verbose ? { logLevel: 'debug' as const } : {}),
+    });
+  }
+}
+
+/** Log lines must not mix with results. */
+const stderrLogger = Object.fromEntries(
+  (['debug', 'info', 'warn', 'error'] as const).map((level) => [
+    level,
+    (message: string, fields?: object) => {
+      const facts = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';
+      process.stderr.write(`${level} ${message}${facts}\n`);
+    },
+  ]),
+) as Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>;
+
+function noKey(forbiddenIn: string | undefined): CliError {
+  if (forbiddenIn !== undefined) {
+    return new CliError(
+      `The key of the local server is in ${forbiddenIn}/credentials.json, which you may not read.`,
+      {
+        code: 'no_key',
+        hint: 'Run this with sudo, or set SVC_API_KEY to that key.',
+      },
+    );
+  }
+  return new CliError('There is no API key.', {
+    code: 'no_key',
+    hint: [
+      'One of these gives one:',
+      '  svc server up            starts a server here; its key is found by itself',
+      '  svc auth login           keeps the key of a hosted service',
+      '  export SVC_API_KEY=...   for this terminal',
+    ].join('\n'),
+  });
+}

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+
+/** A command or group at the top; what is in it is loaded when it is used. */
+export interface GroupEntry {
+  name: string;
+  summary: string;
+  load: () => Promise<(command: Command) => void>;
+}
+
+/** Everything that `svc` has, in the order of its help. */
+export const groups: readonly GroupEntry[] = [
+  {
+    name: 'server',
+    summary: 'run the service on this machine',
+    load: async () => (await import('../commands/server/index.js')).addServerCommands,
+  },
+  {
+    name: 'sandbox',
+    summary: 'create and use sandboxes',
+    load: async () => (await import('../commands/sandbox/index.js')).addSandboxCommands,
+  },
+  {
+    name: 'template',
+    summary: 'build what sandboxes start from',
+    load: async () => (await import('../commands/template/index.js')).addTemplateCommands,
+  },
+  {
+    name: 'secret',
+    summary: 'keep values that sandboxes use without seeing them',
+    load: async () => (await import('../commands/secret/index.js')).addSecretCommands,
+  },
+  {
+    name: 'volume',
+    summary: 'keep files beyond the life of a sandbox',
+    load: async () => (await import('../commands/volume/index.js')).addVolumeCommands,
+  },
+  {
+    name: 'webhook',
+    summary: 'be told what happens to sandboxes',
+    load: async () => (await import('../commands/webhook/index.js')).addWebhookCommands,
+  },
+  {
+    name: 'auth',
+    summary: 'choose the service and the key to use',
+    load: async () => (await import('../commands/auth/index.js')).addAuthCommands,
+  },
+  {
+    name: 'types',
+    summary: 'how to import the raw types of the API',
+    load: async () => (await import('../commands/types/index.js')).addTypesCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'completion for bash, zsh and fish',
+    load: async () => (await import('../commands/completion/index.js')).addCompletionCommand,
+  },
+];
+
+/** The entry that a command line is about; only that one is loaded. `help X` is about X. */
+export function chooseGroup(argv: readonly string[]): string | undefined {
+  const words: string[] = [];
+  for (let i = 0; i < argv.length && words.length < 2; i += 1) {
+    const word = argv[i]!;
+    if (word === '--') break;
+    if (word === '--api-url' || word === '--sandbox-url') i += 1;
+    else if (!word.startsWith('-')) words.push(word);
+  }
+  return words[0] === 'help' ? words[1] : words[0];
+}

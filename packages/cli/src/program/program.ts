@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import { cliVersion } from '../version.js';
+import { chooseGroup, groups } from './groups.js';
+import { commonOptions } from './leaf.js';
+
+const exitCodeHelp = `
+Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 130 Ctrl+C.
+\`sandbox exec\` and \`sandbox shell\` end with the exit code of their program.`;
+
+/**
+ * The tree of commands. Only the group that the command line names is loaded; the others are there by name.
+ * @param options `all`: load every group, for completion; `onError`: gets what commander would say of errors, which
+ * the caller says its own way
+ */
+export async function buildProgram(
+  argv: readonly string[],
+  options: { all?: boolean; onError?: (text: string) => void } = {},
+): Promise<Command> {
+  const program = new Command('svc')
+    .description('Run code you did not write: sandboxes on your own machine or a hosted service.')
+    .version(cliVersion, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help of a command')
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+    .addHelpText('after', exitCodeHelp);
+  for (const option of commonOptions()) program.addOption(option);
+  const chosen = chooseGroup(argv);
+  for (const { name, summary, load } of groups) {
+    const command = program
+      .command(name)
+      .summary(summary)
+      .description(sentence(summary))
+      .enablePositionalOptions();
+    if (!options.all && name !== chosen) continue;
+    (await load())(command);
+    everyCommand(command, (each) => {
+      if (each.commands.length === 0) for (const option of commonOptions()) each.addOption(option);
+    });
+  }
+  everyCommand(program, (command) =>
+    command.exitOverride().configureOutput({ writeErr: options.onError ?? (() => undefined) }),
+  );
+  return program;
+}
+
+/** Walks over a command and all below it. */
+export function everyCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command);
+  for (const child of command.commands) everyCommand(child, visit);
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

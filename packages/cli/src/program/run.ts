@@ -1,0 +1,53 @@
+import { CommanderError } from 'commander';
+import { ExitWith, exitCodes, UsageError } from '../errors/cli-error.js';
+import { describeError, errorLines, errorRecord } from '../errors/describe-error.js';
+import { createStyle, wantsColor } from '../output/style.js';
+import { printable } from '../output/table.js';
+import { buildProgram } from './program.js';
+
+/** Runs one command line. Gives the exit code; failures are told on standard error. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const silenced: string[] = [];
+  const program = await buildProgram(argv, { onError: (text) => silenced.push(text) });
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return 0;
+  } catch (thrown) {
+    // Help and version were printed already.
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
+    if (thrown instanceof ExitWith) return thrown.exitCode;
+    if (thrown instanceof CommanderError && thrown.code === 'commander.help') {
+      // A group without a command: its help is the answer.
+      process.stderr.write(silenced.join(''));
+      return exitCodes.usage;
+    }
+    const error = thrown instanceof CommanderError ? usageError(thrown, argv) : thrown;
+    const described = describeError(error);
+    const beforeProgram = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+    if (beforeProgram.includes('--json')) process.stderr.write(`${JSON.stringify(errorRecord(described))}\n`);
+    else if (described.code !== 'interrupted') tell(described, !beforeProgram.includes('--no-color'));
+    if (beforeProgram.includes('--verbose') && error instanceof Error)
+      process.stderr.write(`${error.stack}\n`);
+    return described.exitCode;
+  }
+}
+
+function tell(described: ReturnType<typeof describeError>, color: boolean): void {
+  const style = createStyle(color && wantsColor(process.stderr, process.env));
+  const { headline, rest } = errorLines(described);
+  process.stderr.write(
+    `${style.red('error:')} ${printable(headline)}\n${rest.map((line) => `  ${printable(line)}\n`).join('')}`,
+  );
+}
+
+function usageError(error: CommanderError, argv: readonly string[]): UsageError {
+  // An unknown command has no help: that of its group lists what there is.
+  const depth = error.code === 'commander.unknownCommand' ? 1 : 2;
+  const path = argv.filter((word) => !word.startsWith('-')).slice(0, depth);
+  const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
+  const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!)]$/.test(first) ? '' : '.'}`;
+  return new UsageError(
+    message,
+    [...more, `\`svc ${[...path, '--help'].join(' ')}\` tells more.`].join('\n'),
+  );
+}

@@ -1,0 +1,71 @@
+import { CliError, Interrupted, UsageError } from '../errors/cli-error.js';
+import type { Cli } from '../program/cli.js';
+import { readStdin } from './stdin.js';
+
+const mostBytes = 64 * 1024;
+
+/**
+ * Reads something confidential: from a pipe, or typed without being shown. Never from the command line, which other
+ * users of the machine can read, unless it was insisted on.
+ * @param given what stood on the command line, if it was insisted on
+ */
+export async function readSecret(cli: Cli, what: string, given: string | undefined): Promise<string> {
+  if (given !== undefined) {
+    cli.out.warn(
+      'A value on the command line is seen by other users of this machine and kept in the shell history.',
+    );
+    return given;
+  }
+  const value = process.stdin.isTTY ? await prompt(what) : await readPiped();
+  if (value === '')
+    throw new UsageError(
+      `${what} is empty.`,
+      'Type it when asked, or pipe it in: printf %s "$VALUE" | svc ...',
+    );
+  return value;
+}
+
+/** All of a pipe; one line end after it, which `echo` adds, is no part of the value. */
+async function readPiped(): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of readStdin()) {
+    size += part.byteLength;
+    if (size > mostBytes) throw new CliError('The value is larger than 64 KiB.');
+    parts.push(part);
+  }
+  return Buffer.concat(parts)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
+
+/** A typed line that is not shown. */
+function prompt(what: string): Promise<string> {
+  const { stdin, stderr } = process;
+  stderr.write(`${what} (not shown): `);
+  return new Promise<string>((resolve, reject) => {
+    let line = '';
+    const restore = () => stdin.setRawMode(false);
+    const finish = (settle: () => void) => {
+      stdin.removeListener('data', onKeys);
+      process.removeListener('exit', restore);
+      restore();
+      stdin.pause();
+      stderr.write('\n');
+      settle();
+    };
+    const onKeys = (keys: Buffer) => {
+      for (const key of keys.toString('utf8')) {
+        if (key === '\r' || key === '\n' || key === '\u0004') return finish(() => resolve(line));
+        if (key === '\u0003') return finish(() => reject(new Interrupted('SIGINT')));
+        if (key === '\u007f' || key === '\b') line = [...line].slice(0, -1).join('');
+        else if (key === '\u0015') line = '';
+        else line += key;
+      }
+    };
+    process.on('exit', restore);
+    stdin.setRawMode(true);
+    stdin.on('data', onKeys);
+    stdin.resume();
+  });
+}

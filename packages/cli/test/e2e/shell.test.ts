@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type LocalServer, startLocalServer } from '../support/local-server.js';
+import { runCli } from '../support/run-cli.js';
+import { openTerminal } from '../support/terminal.js';
+
+describe('svc sandbox shell', () => {
+  let local: LocalServer;
+  let id: string;
+
+  beforeAll(async () => {
+    local = await startLocalServer();
+  });
+  beforeEach(async () => {
+    const run = await runCli(['sandbox', 'create', '-q', '--timeout', '10m'], { env: local.env });
+    id = run.stdout.trim();
+    expect(id).not.toBe('');
+  });
+  afterAll(() => local?.[Symbol.asyncDispose]());
+
+  const open = (args: string[] = [], size = {}) =>
+    openTerminal(['sandbox', 'shell', ...args, id], { env: local.env, ...size });
+  /** Runs the shell under a shell of this machine, which then tells how it found the terminal. */
+  const openWithin = (after: string) =>
+    openTerminal({ shell: `$SVC sandbox shell ${id}; echo "code=$?"; ${after}` }, { env: local.env });
+
+  it('passes keys, size and changes of the size on, and ends with the exit code of the shell', async () => {
+    using terminal = open([], { cols: 91, rows: 27 });
+    terminal.type('echo size=$(stty size | tr " " x)\r');
+    await terminal.shows('size=27x91');
+    terminal.pty.resize(120, 40);
+    terminal.type(
+      'until [ "$(stty size)" = "40 120" ]; do sleep 0.05; done; echo after=$(stty size | tr " " x)\r',
+    );
+    await terminal.shows('after=40x120');
+    terminal.type('exit 42\r');
+    expect(await terminal.exit).toBe(42);
+  });
+
+  it('gives Ctrl+C to the program in the sandbox and goes on', async () => {
+    using terminal = open();
+    terminal.type('echo star""ted; sleep 600; echo over=$?\r');
+    await terminal.shows(/started\r+\n/);
+    terminal.type('\x03');
+    terminal.type('echo still-""here\r');
+    await terminal.shows('still-here');
+    terminal.type('\x04');
+    await terminal.exit;
+  });
+
+  it('runs full-screen programs and knows the terminal', async () => {
+    using terminal = open(['-e', 'WHO=me']);
+    terminal.type('echo term=$TERM who=$WHO tty=$(test -t 0 && echo yes)\r');
+    await terminal.shows('term=xterm-256color who=me tty=yes');
+    terminal.type('exit\r');
+    expect(await terminal.exit).toBe(0);
+  });
+
+  it('runs another program in the terminal', async () => {
+    using terminal = openTerminal(['sandbox', 'shell', id, '--', 'sh', '-c', 'echo "tty: $(tty)"; exit 5'], {
+      env: local.env,
+    });
+    await terminal.shows('tty: /dev/');
+    expect(await terminal.exit).toBe(5);
+  });
+
+  it('sets the terminal back at the end', async () => {
+    using terminal = openWithin('stty -a | grep -o "[-]*icanon\\|[-]*echo "');
+    terminal.type('echo in-""side\r');
+    await terminal.shows('in-side');
+    terminal.type('exit 3\r');
+    await terminal.shows('code=3');
+    await terminal.exit;
+    expect(terminal.output()).toMatch(/\sicanon\s+echo /);
+  });
+
+  it('tells that the sandbox is gone, and sets the terminal back, full-screen mode included', async () => {
+    using terminal = openWithin('stty -a | grep -o "[-]*icanon"; echo done');
+    // As vim leaves the terminal: alternate screen, hidden cursor.
+    terminal.type('printf "\\033[?1049h\\033[?25l"; echo full-""screen\r');
+    await terminal.shows('full-screen');
+    const killed = await runCli(['sandbox', 'kill', id], { env: local.env });
+    expect(killed.code).toBe(0);
+    await terminal.shows('error:');
+    await terminal.shows('code=1');
+    await terminal.exit;
+    const shown = terminal.output();
+    expect(shown.slice(shown.indexOf('full-screen'))).toMatch(/\x1b\[\?1049l[\s\S]*error:/);
+    expect(shown).toContain('\x1b[?25h');
+    expect(shown).toMatch(/\n icanon|\sicanon/);
+  });
+
+  it('sets the terminal back when it is ended by SIGTERM', async () => {
+    using terminal = openWithin('stty -a | grep -o "[-]*icanon"');
+    terminal.type('echo in-""side\r');
+    await terminal.shows('in-side');
+    const { pid } = terminal.pty;
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    process.kill(Number(children.trim().split(' ')[0]), 'SIGTERM');
+    await terminal.shows('code=143');
+    await terminal.exit;
+    expect(terminal.output()).toMatch(/\sicanon/);
+  });
+
+  it('is left by ~. when nothing answers', async () => {
+    using terminal = open();
+    terminal.type('echo in-""side\r');
+    await terminal.shows('in-side');
+    terminal.type('\r~.');
+    await terminal.shows('Left the shell');
+    expect(await terminal.exit).toBe(1);
+  });
+
+  it('asks for a terminal where there is none', async () => {
+    const run = await runCli(['sandbox', 'shell', id], { env: local.env });
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('needs a terminal');
+  });
+
+  it('kills the sandbox of create --shell at the end of the shell', async () => {
+    using terminal = openTerminal(['sandbox', 'create', '--shell'], { env: local.env });
+    await terminal.shows(/Sandbox \w+;/);
+    const made = /Sandbox (\w+);/.exec(terminal.output())![1]!;
+    terminal.type('exit\r');
+    await terminal.exit;
+    const info = await runCli(['sandbox', 'info', made], { env: local.env });
+    expect(info.code).toBe(1);
+  });
+});

@@ -1,0 +1,31 @@
+// Lets Node run the TypeScript sources of this repository, so that tests of the program need no build.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
+
+const cache = process.env.SVC_TEST_TRANSFORM_CACHE ?? join(tmpdir(), `svc-cli-test-${userInfo().uid}`);
+mkdirSync(cache, { recursive: true, mode: 0o700 });
+
+export async function resolve(specifier, context, next) {
+  if (specifier.startsWith('.') && specifier.endsWith('.js') && context.parentURL?.startsWith('file:')) {
+    const source = new URL(`${specifier.slice(0, -3)}.ts`, context.parentURL);
+    if (existsSync(source)) return { url: source.href, format: 'module', shortCircuit: true };
+  }
+  return next(specifier, context);
+}
+
+export async function load(url, context, next) {
+  if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context);
+  const file = fileURLToPath(url);
+  const text = readFileSync(file, 'utf8');
+  const stored = join(cache, `${createHash('sha256').update(file).update(text).digest('hex')}.mjs`);
+  if (!existsSync(stored)) {
+    const { code } = transformSync(text, { loader: 'ts', format: 'esm', target: 'node20', sourcefile: file });
+    writeFileSync(`${stored}.${process.pid}`, code);
+    renameSync(`${stored}.${process.pid}`, stored);
+  }
+  return { format: 'module', source: readFileSync(stored, 'utf8'), shortCircuit: true };
+}
