@@ -1,8 +1,24 @@
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FileNotFoundError, InvalidRequestError, type Sandbox, type TransferProgress } from '../../src/index.js';
+import {
+  FileNotFoundError,
+  InvalidRequestError,
+  type Sandbox,
+  type TransferProgress,
+} from '../../src/index.js';
 import { describeOnServer, eventually } from '../support/server.js';
 
 describeOnServer('sandbox.files', (stage) => {
@@ -23,7 +39,9 @@ describeOnServer('sandbox.files', (stage) => {
     expect(written).toMatchObject({ name: 'hello.txt', type: 'file' });
     expect(written.path).toMatch(/^\/.*docs\/hello\.txt$/);
     expect(await sandbox.files.read('docs/hello.txt')).toBe(text);
-    expect(await sandbox.files.read('docs/hello.txt', { format: 'bytes' })).toEqual(new TextEncoder().encode(text));
+    expect(await sandbox.files.read('docs/hello.txt', { format: 'bytes' })).toEqual(
+      new TextEncoder().encode(text),
+    );
     expect(await (await sandbox.files.read('docs/hello.txt', { format: 'blob' })).text()).toBe(text);
     const stream = await sandbox.files.read('docs/hello.txt', { format: 'stream' });
     expect(await new Response(stream).text()).toBe(text);
@@ -76,8 +94,19 @@ describeOnServer('sandbox.files', (stage) => {
   });
 
   it('writes many files in one call, in the order given, awkward names included', async () => {
-    const names = ['a.txt', 'b c.txt', 'quo"te.txt', 'per%22cent.txt', 'ümlaut.txt', 'back\\slash', 'deep/er/f.txt', 'a.txt'];
-    const written = await sandbox.files.writeMany(names.map((name, index) => ({ path: `many/${name}`, data: `${index}` })));
+    const names = [
+      'a.txt',
+      'b c.txt',
+      'quo"te.txt',
+      'per%22cent.txt',
+      'ümlaut.txt',
+      'back\\slash',
+      'deep/er/f.txt',
+      'a.txt',
+    ];
+    const written = await sandbox.files.writeMany(
+      names.map((name, index) => ({ path: `many/${name}`, data: `${index}` })),
+    );
     expect(written.map(({ path }) => path.slice(path.indexOf('many/') + 5))).toEqual(names);
     for (const [index, name] of names.entries()) {
       const expected = name === 'a.txt' ? '7' : `${index}`;
@@ -166,7 +195,13 @@ describeOnServer('sandbox.files', (stage) => {
       const { request } = await import('node:http');
       return new Promise<{ status: number; text: string }>((resolve, reject) => {
         const sent = request(
-          { host: hostname, port, path: `${target.pathname}${target.search}`, method: init.method ?? 'GET', headers: { Host: target.host, ...(init.headers as Record<string, string>) } },
+          {
+            host: hostname,
+            port,
+            path: `${target.pathname}${target.search}`,
+            method: init.method ?? 'GET',
+            headers: { Host: target.host, ...(init.headers as Record<string, string>) },
+          },
           async (response) => {
             const chunks: Buffer[] = [];
             for await (const chunk of response) chunks.push(chunk as Buffer);
@@ -184,7 +219,9 @@ describeOnServer('sandbox.files', (stage) => {
     const headers = { 'Content-Type': 'application/octet-stream' };
     expect((await reach(upload, { method: 'POST', headers, body: 'from outside' })).status).toBe(200);
     expect(await sandbox.files.read('given.txt')).toBe('from outside');
-    expect((await reach(upload.replace('given', 'other'), { method: 'POST', headers, body: 'x' })).status).toBe(401);
+    expect(
+      (await reach(upload.replace('given', 'other'), { method: 'POST', headers, body: 'x' })).status,
+    ).toBe(401);
     const expired = await sandbox.files.downloadUrl('shared.txt', { expiresInMs: 0 });
     await eventually('the URL expires', async () => (await reach(expired)).status === 401);
   });
@@ -216,16 +253,37 @@ describeOnServer('sandbox.files', (stage) => {
       await makeTree(source);
       const seen: TransferProgress[] = [];
       const ignore = ['node_modules', '*.log', '!keep.log'];
-      const up = await sandbox.files.uploadDir(source, 'project/app', { ignore, onProgress: (at) => seen.push(at) });
-      expect(seen.at(-1)).toMatchObject({ entries: up.entries, totalEntries: up.entries, bytes: up.bytes, totalBytes: up.bytes });
+      const up = await sandbox.files.uploadDir(source, 'project/app', {
+        ignore,
+        onProgress: (at) => seen.push(at),
+      });
+      expect(seen.at(-1)).toMatchObject({
+        entries: up.entries,
+        totalEntries: up.entries,
+        bytes: up.bytes,
+        totalBytes: up.bytes,
+      });
       expect(up.bytes).toBeGreaterThan(3_000_000);
-      const { stdout } = await sandbox.commands.run('cd project/app && ./script.sh && readlink link dangling && ls -A');
+      const { stdout } = await sandbox.commands.run(
+        'cd project/app && ./script.sh && readlink link dangling && ls -A',
+      );
       expect(stdout).toContain('it runs\nkeep.log\nnowhere/at/all');
       expect(stdout).not.toContain('node_modules');
       const target = join(scratch, `target-${stage.driver}`);
       const down = await sandbox.files.downloadDir('project/app', target, { ignore: 'deep' });
       expect((await readdir(target)).sort()).toEqual(
-        ['-dash', 'big.bin', 'dangling', 'empty', 'keep.log', 'link', 'new\nline', 'nothing', 'script.sh', 'ünï çödé'].sort(),
+        [
+          '-dash',
+          'big.bin',
+          'dangling',
+          'empty',
+          'keep.log',
+          'link',
+          'new\nline',
+          'nothing',
+          'script.sh',
+          'ünï çödé',
+        ].sort(),
       );
       expect(await readFile(join(target, 'new\nline'), 'utf8')).toBe('newline');
       expect((await readFile(join(target, 'big.bin'))).equals(Buffer.alloc(3_000_000, 5))).toBe(true);
@@ -238,7 +296,9 @@ describeOnServer('sandbox.files', (stage) => {
     });
 
     it('fail with words of their own for what is no directory', async () => {
-      await expect(sandbox.files.uploadDir(join(scratch, 'missing'), 'x')).rejects.toThrow(/is no directory of this machine/);
+      await expect(sandbox.files.uploadDir(join(scratch, 'missing'), 'x')).rejects.toThrow(
+        /is no directory of this machine/,
+      );
       await sandbox.files.write('plain', '1');
       await expect(sandbox.files.downloadDir('plain', join(scratch, 'y'))).rejects.toThrow(/is no directory/);
       await expect(sandbox.files.uploadDir(scratch, 'plain')).rejects.toThrow(InvalidRequestError);

@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ConnectionError, type Sandbox, TimeoutError } from '../../src/index.js';
+import { chaosProxy } from '../support/chaos-proxy.js';
+import { describeOnServer, eventually } from '../support/server.js';
+
+describeOnServer('resilience', (stage) => {
+  let proxy: Awaited<ReturnType<typeof chaosProxy>>;
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    proxy = await chaosProxy(stage.server.sandboxUrl);
+    sandbox = await stage.client({ sandboxUrl: proxy.url }).sandboxes.create({ timeoutMs: 600_000 });
+  });
+  afterAll(async () => {
+    await sandbox?.kill();
+    await proxy?.close();
+  });
+
+  it('attaches again when the stream of a command breaks, and says so', async () => {
+    const command = await sandbox.commands.start('echo before; read line; echo "after $line"; exit 3', {
+      stdin: true,
+    });
+    const events: string[] = [];
+    const reading = (async () => {
+      for await (const event of command) events.push(event.type === 'reattached' ? event.type : event.text);
+    })();
+    await eventually('the first line', () => events.includes('before\n'));
+    expect(proxy.cut('/process.Process/Start')).toBe(1);
+    await eventually('the command to be attached to again', () => events.includes('reattached'));
+    const writer = command.stdin.getWriter();
+    await writer.write('all\n');
+    await reading;
+    expect(events).toEqual(['before\n', 'reattached', 'after all\n']);
+    expect(await command.wait({ check: false })).toMatchObject({
+      exitCode: 3,
+      reattached: 1,
+      stdout: 'before\nafter all\n',
+    });
+    expect(command.reattached).toBe(1);
+  });
+
+  it('attaches again as often as it takes', async () => {
+    const command = await sandbox.commands.start('read line; echo done', { stdin: true });
+    for (let round = 1; round <= 3; round++) {
+      const cut = () => proxy.cut(round === 1 ? '/process.Process/Start' : '/process.Process/Connect');
+      await eventually('a stream to cut', () => cut() > 0);
+      await eventually('another attachment', () => command.reattached >= round);
+    }
+    await command.stdin.getWriter().write('go\n');
+    expect(await command.wait()).toMatchObject({ exitCode: 0, stdout: 'done\n' });
+  });
+
+  it('gives the exit status of a command that ended while the connection was broken', async () => {
+    const command = await sandbox.commands.start('read line; sleep 0.2; exit 6', { stdin: true });
+    await command.stdin.getWriter().write('go\n');
+    expect(proxy.cut('/process.Process/Start')).toBe(1);
+    expect(await command.wait({ check: false })).toMatchObject({ exitCode: 6 });
+  });
+
+  it('does not start a command again whose first answer never came', async () => {
+    const proxied = stage.client({ sandboxUrl: proxy.url });
+    const handle = await proxied.sandboxes.get(sandbox.id);
+    await handle.commands.run('true');
+    const before = (await sandbox.commands.list()).length;
+    const nowhere = await stage.client({ sandboxUrl: 'http://127.0.0.1:9' }).sandboxes.get(sandbox.id);
+    await expect(nowhere.commands.run('sleep 608')).rejects.toSatisfy((error) => ConnectionError.is(error));
+    expect((await sandbox.commands.list()).length).toBe(before);
+  });
+
+  it('limits the time until a command starts by requestTimeoutMs', async () => {
+    const silent = await chaosProxy('http://192.0.2.1:9');
+    try {
+      const handle = await stage.client({ sandboxUrl: silent.url }).sandboxes.get(sandbox.id);
+      const failure = handle.commands.run('true', { requestTimeoutMs: 300 });
+      await expect(failure).rejects.toSatisfy((error) => TimeoutError.is(error) || ConnectionError.is(error));
+    } finally {
+      await silent.close();
+    }
+  });
+
+  it('lets the process exit promptly after kill()', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'svc-exit-'));
+    try {
+      const script = join(directory, 'script.ts');
+      const sdk = JSON.stringify(new URL('../../src/index.ts', import.meta.url).pathname);
+      await writeFile(
+        script,
+        `import { Sandbox } from ${sdk};
+const sandbox = await Sandbox.create();
+const { stdout } = await sandbox.commands.run('cat', { stdin: 'through' });
+const command = await sandbox.commands.start('sleep 609');
+command.wait().catch(() => {});
+await sandbox.kill();
+console.log(stdout + ' ' + Date.now());`,
+      );
+      const { apiUrl, sandboxUrl, apiKey } = stage.server;
+      const env = {
+        PATH: process.env.PATH,
+        HOME: directory,
+        SVC_API_URL: apiUrl,
+        SVC_SANDBOX_URL: sandboxUrl,
+        SVC_API_KEY: apiKey,
+      };
+      const bundle = join(directory, 'script.mjs');
+      const { build } = await import('esbuild');
+      await build({
+        entryPoints: [script],
+        outfile: bundle,
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        conditions: ['@svc/source', 'node', 'import'],
+        banner: {
+          js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+        },
+        absWorkingDir: new URL('../..', import.meta.url).pathname,
+        nodePaths: [new URL('../../../../node_modules', import.meta.url).pathname],
+      });
+      const child = spawn(process.execPath, [bundle], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      let output = '';
+      child.stdout.on('data', (data) => {
+        output += data;
+      });
+      const code = await new Promise((resolve) => child.once('exit', resolve));
+      const exitedAt = Date.now();
+      expect([code, output]).toEqual([0, expect.stringMatching(/^through \d+\n$/)]);
+      // Keep-alive timers and idle sockets would hold it for seconds to minutes.
+      expect(exitedAt - Number(output.split(' ')[1])).toBeLessThan(4_000);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  AuthenticationError,
+  ConnectionError,
+  type Sandbox,
+  SandboxGoneError,
+  SandboxNotFoundError,
+  TemplateNotFoundError,
+} from '../../src/index.js';
+import { describeOnServer, eventually } from '../support/server.js';
+
+describeOnServer('sandboxes', (stage) => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await stage.client().sandboxes.create({
+      timeoutMs: 600_000,
+      metadata: { suite: 'sandboxes', odd: 'a=b&c%d+e f' },
+      envs: { GREETING: 'hello there' },
+    });
+  });
+  afterAll(async () => {
+    await sandbox?.kill();
+  });
+
+  it('creates one without options, from the base template', async () => {
+    await using created = await stage.client().sandboxes.create();
+    expect(created.id).toMatch(/^i[a-z0-9]{20}$/);
+    expect((await created.info()).state).toBe('running');
+  });
+
+  it('creates one from a template by name, and says when there is none', async () => {
+    await using created = await stage.client().sandboxes.create('base', { timeoutMs: 60_000 });
+    expect(created.templateId).toBe(sandbox.templateId);
+    await expect(stage.client().sandboxes.create('no-such-template')).rejects.toSatisfy((error) =>
+      TemplateNotFoundError.is(error),
+    );
+  });
+
+  it('gives the environment to every command', async () => {
+    expect((await sandbox.commands.run('echo "$GREETING $SVC_SANDBOX_ID"')).stdout).toBe(
+      `hello there ${sandbox.id}\n`,
+    );
+  });
+
+  it('reads everything about it', async () => {
+    const info = await sandbox.info();
+    expect(info).toMatchObject({
+      sandboxId: sandbox.id,
+      state: 'running',
+      metadata: { suite: 'sandboxes', odd: 'a=b&c%d+e f' },
+      lifecycle: { onTimeout: 'kill', autoResume: false },
+      allowInternetAccess: undefined,
+      volumeMounts: {},
+    });
+    expect(info.endAt.getTime() - info.startedAt.getTime()).toBe(600_000);
+  });
+
+  it('lists by metadata with odd characters, page by page and item by item', async () => {
+    const { sandboxes } = stage.client();
+    const others = await Promise.all(
+      [1, 2].map((number) => sandboxes.create({ metadata: { group: 'g', number: String(number) } })),
+    );
+    try {
+      const found = await sandboxes.list({ metadata: { odd: 'a=b&c%d+e f' } }).toArray();
+      expect(found.map(({ sandboxId }) => sandboxId)).toEqual([sandbox.id]);
+      const pages: number[] = [];
+      for await (const page of sandboxes.list({ metadata: { group: 'g' }, limit: 1 }).pages())
+        pages.push(page.items.length);
+      expect(pages).toEqual([1, 1]);
+      const first = await sandboxes.list({ metadata: { group: 'g' }, state: 'running', limit: 1 });
+      expect(first).toMatchObject({ total: 2, items: [{ state: 'running' }] });
+      const rest = await sandboxes.list({
+        metadata: { group: 'g' },
+        state: 'running',
+        limit: 1,
+        nextToken: first.nextToken,
+      });
+      expect(rest.items[0]?.sandboxId).not.toBe(first.items[0]?.sandboxId);
+      expect(await sandboxes.list({ state: 'paused', metadata: { group: 'g' } }).toArray()).toEqual([]);
+    } finally {
+      await Promise.all(others.map((other) => other.kill()));
+    }
+  });
+
+  it('moves the end of its life', async () => {
+    await sandbox.setTimeout(120_500);
+    const short = (await sandbox.info()).endAt.getTime();
+    await sandbox.refresh(600_000);
+    const long = (await sandbox.info()).endAt.getTime();
+    expect(long - short).toBeGreaterThan(400_000);
+    await sandbox.refresh(15_000);
+    expect((await sandbox.info()).endAt.getTime()).toBe(long);
+  });
+
+  it('gives a second handle by connect and by get', async () => {
+    const { sandboxes } = stage.client();
+    for (const handle of [
+      await sandboxes.connect(sandbox.id, { timeoutMs: 600_000 }),
+      await sandboxes.get(sandbox.id),
+    ]) {
+      expect((await handle.commands.run('echo $GREETING')).stdout).toBe('hello there\n');
+    }
+    await expect(sandboxes.get(`i${'0'.repeat(20)}`)).rejects.toSatisfy((error) =>
+      SandboxNotFoundError.is(error),
+    );
+    await expect(sandboxes.connect(`i${'0'.repeat(20)}`)).rejects.toSatisfy((error) =>
+      SandboxNotFoundError.is(error),
+    );
+  });
+
+  it('tells running from gone, also in the error of a command', async () => {
+    const created = await stage.client().sandboxes.create();
+    expect(await created.isRunning()).toBe(true);
+    expect(await created.kill()).toBe(true);
+    expect(await created.kill()).toBe(false);
+    expect(await stage.client().sandboxes.kill(created.id)).toBe(false);
+    expect(await created.isRunning()).toBe(false);
+    const failure = created.commands.run('true');
+    await expect(failure).rejects.toSatisfy((error) => SandboxGoneError.is(error));
+    await expect(failure).rejects.toThrow(created.id);
+    await expect(created.commands.list()).rejects.toSatisfy((error) => SandboxGoneError.is(error));
+    await expect(created.info()).rejects.toSatisfy((error) => SandboxNotFoundError.is(error));
+  });
+
+  it('ends a running command with the fate of its sandbox', async () => {
+    const created = await stage.client().sandboxes.create();
+    const command = await created.commands.start('echo on; sleep 600');
+    const reader = command[Symbol.asyncIterator]();
+    await reader.next();
+    await created.kill();
+    await expect(command.wait()).rejects.toSatisfy((error) => SandboxGoneError.is(error));
+    await expect(reader.next()).rejects.toSatisfy((error) => SandboxGoneError.is(error));
+  });
+
+  it('pauses and resumes, with what was on its disk', async (context) => {
+    const created = await stage.client().sandboxes.create({ timeoutMs: 300_000 });
+    try {
+      await created.commands.run('echo kept > note');
+      const memory = stage.server.driver.capabilities.memorySnapshot ? undefined : false;
+      if (memory === false)
+        console.warn(`pause without memory: the ${stage.driver} driver keeps none (${context.task.name})`);
+      expect(await created.pause({ memory })).toBe(true);
+      expect(await created.pause({ memory })).toBe(false);
+      expect((await created.info()).state).toBe('paused');
+      expect(await created.isRunning()).toBe(false);
+      expect((await stage.client().sandboxes.get(created.id)).id).toBe(created.id);
+      await created.resume({ timeoutMs: 300_000 });
+      expect(await created.isRunning()).toBe(true);
+      expect((await created.commands.run('cat note')).stdout).toBe('kept\n');
+    } finally {
+      await created.kill();
+    }
+  });
+
+  it('forks, and gives each fork or its error', async (context) => {
+    if (!stage.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${stage.driver} driver keeps no memory`);
+    await sandbox.commands.run('echo from the source > origin');
+    const forks = await sandbox.fork({ count: 2, timeoutMs: 60_000 });
+    try {
+      expect(forks.map(({ ok }) => ok)).toEqual([true, true]);
+      for (const fork of forks) {
+        if (!fork.ok) throw fork.error;
+        expect(fork.sandbox.id).not.toBe(sandbox.id);
+        expect((await fork.sandbox.commands.run('cat origin')).stdout).toBe('from the source\n');
+      }
+    } finally {
+      for (const fork of forks) if (fork.ok) await fork.sandbox.kill();
+    }
+  });
+
+  it('runs a function on forks and kills each of them', async (context) => {
+    if (!stage.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${stage.driver} driver keeps no memory`);
+    const ids: string[] = [];
+    const results = await sandbox.withForks(
+      2,
+      async (fork, index) => {
+        ids.push(fork.id);
+        if (index === 1) throw new Error('this one fails');
+        return (await fork.commands.run('echo $((6 * 7))')).stdout;
+      },
+      { concurrency: 1 },
+    );
+    expect(results).toEqual([
+      { ok: true, value: '42\n' },
+      { ok: false, error: new Error('this one fails') },
+    ]);
+    for (const id of ids) expect(await stage.client().sandboxes.kill(id)).toBe(false);
+  });
+
+  it('takes a snapshot that sandboxes are created from', async (context) => {
+    const { memorySnapshot } = stage.server.driver.capabilities;
+    if (!memorySnapshot)
+      console.warn(
+        `snapshot of files only: the ${stage.driver} driver keeps no memory (${context.task.name})`,
+      );
+    await sandbox.commands.run('echo stored > stored');
+    const snapshot = await sandbox.createSnapshot({
+      name: 'kept',
+      ...(memorySnapshot ? {} : { memory: false }),
+    });
+    expect(snapshot.names[0]).toContain('kept');
+    await using created = await stage.client().sandboxes.create({ template: snapshot.snapshotId });
+    expect((await created.commands.run('cat stored')).stdout).toBe('stored\n');
+  });
+
+  it('reads metrics of one and of many', async () => {
+    await stage.server.sampleNow();
+    const [sample] = await sandbox.metrics();
+    expect(sample?.memoryTotalBytes).toBeGreaterThan(0);
+    const many = await stage.client().sandboxes.metrics([sandbox.id, sandbox.id, `i${'0'.repeat(20)}`]);
+    expect(Object.keys(many)).toEqual([sandbox.id]);
+  });
+
+  it('reads and follows what programs printed', async () => {
+    await sandbox.commands.run('echo first line; echo to stderr >&2');
+    await eventually('the line in the log', async () => {
+      const entries = await sandbox.logs({ direction: 'forward', search: 'first line' });
+      return entries.some(({ message, level }) => message === 'first line' && level === 'info');
+    });
+    const seen: string[] = [];
+    const controller = new AbortController();
+    const follow = (async () => {
+      for await (const entry of sandbox.logs.follow({
+        signal: controller.signal,
+        pollIntervalMs: 50,
+        search: 'followed',
+      })) {
+        seen.push(entry.message);
+        if (seen.length === 3) break;
+      }
+    })();
+    for (const number of [1, 2, 3]) await sandbox.commands.run(`echo followed ${number}`);
+    await follow;
+    expect(seen).toEqual(['followed 1', 'followed 2', 'followed 3']);
+  });
+
+  it('ends following the log of a sandbox that is gone', async () => {
+    const created = await stage.client().sandboxes.create();
+    await created.kill();
+    const entries = [];
+    for await (const entry of created.logs.follow({ pollIntervalMs: 10 })) entries.push(entry);
+    expect(entries.every(({ message }) => typeof message === 'string')).toBe(true);
+  });
+
+  it('replaces what it may reach', async () => {
+    await sandbox.updateNetwork({ denyOut: ['192.0.2.0/24'] }).then(
+      async () => expect((await sandbox.info()).network?.denyOut).toEqual(['192.0.2.0/24']),
+      // A driver that cannot enforce it refuses, and the client passes that on.
+      (error) =>
+        expect([stage.driver, error]).toMatchObject([
+          'process',
+          { name: expect.stringMatching(/Error$/), status: expect.any(Number) },
+        ]),
+    );
+  });
+
+  it('reaches a service inside, by fetch and by its host', async () => {
+    const python =
+      'import http.server,sys\\nclass H(http.server.BaseHTTPRequestHandler):\\n def do_GET(s):\\n  s.send_response(200);s.end_headers();s.wfile.write(("GET "+s.path).encode())\\nhttp.server.HTTPServer(("",PORT),H).serve_forever()';
+    // The process driver shares the ports of this machine, so the service takes a free one.
+    const port = 20_000 + Math.floor(Math.random() * 20_000);
+    const service = await sandbox.commands.start(
+      `printf '${python.replace('PORT', String(port))}' > s.py; exec python3 s.py`,
+    );
+    try {
+      const answer = await eventually('the service to answer', async () => {
+        const response = await sandbox.fetch(port, '/a/b?c=d');
+        return response.status === 200 ? response.text() : response.body?.cancel().then(() => false as const);
+      });
+      expect(answer).toBe('GET /a/b?c=d');
+      expect(sandbox.host(port)).toMatch(new RegExp(`^${port}-${sandbox.id}\\.`));
+      expect(sandbox.url(port)).toBe(`http://${sandbox.host(port)}`);
+    } finally {
+      await service.kill();
+    }
+    expect((await sandbox.fetch(1)).status).toBe(502);
+  });
+
+  it('reads the team', async () => {
+    const team = await stage.client().team();
+    expect(team.limits.maxTimeoutMs).toBeGreaterThan(60_000);
+  });
+
+  it('gives the raw clients', async () => {
+    const { data, response } = await stage.client().platform.GET('/v2/sandboxes', {});
+    expect([response.status, data?.some(({ sandboxID }) => sandboxID === sandbox.id)]).toEqual([200, true]);
+    const daemon = await sandbox.daemon;
+    expect((await daemon.process.list({})).processes).toBeDefined();
+  });
+
+  it('names what is wrong with the key and the address', async () => {
+    await expect(stage.client({ apiKey: '' }).team()).rejects.toSatisfy((error) =>
+      AuthenticationError.is(error),
+    );
+    await expect(stage.client({ apiKey: `svc_${'0'.repeat(40)}` }).team()).rejects.toMatchObject({
+      status: 401,
+    });
+    const nowhere = stage.client({ apiUrl: 'http://127.0.0.1:9', maxRetries: 0 });
+    await expect(nowhere.team()).rejects.toSatisfy((error) => ConnectionError.is(error));
+  });
+});
