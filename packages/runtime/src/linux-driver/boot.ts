@@ -119,51 +119,54 @@ function bootScript(
   const { store, network, paths } = host;
   const plan = planOf(host, holder, entry);
   const here = `i/${entry.name}`;
-  const disk = entry.spec.limits.diskMiB;
+  const bundle = join(paths.store, here);
+  const runtime = `${quote(host.runtime)} --root ${quote(paths.oci)} --log ${quote(join(bundle, 'wk/oci.log'))}`;
+  const common = `--bundle ${quote(bundle)} --pid-file ${quote(join(bundle, 'pid'))} --detach ${entry.name}`;
   const restoring = origin.kind === 'checkpoint' && origin.memory;
+  // CRIU is known to hang, and must not outlive a server that was killed meanwhile.
+  const start = restoring
+    ? `timeout -s KILL 50 ${runtime} restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(bundle, 'wk'))} ${common}`
+    : `${runtime} run ${common}`;
   const writable =
     origin.kind === 'fresh'
-      ? store.makeEmpty(`${here}/sv`, disk)
-      : `${store.copy(`c/${origin.checkpointId}/sv`, `${here}/sv`, disk)}
+      ? `${store.makeEmpty(`${here}/sv`)}
+mkdir -m 755 ${here}/sv/u ${here}/sv/u/etc ${here}/sv/w ${here}/sv/uu ${here}/sv/uw`
+      : `${store.copy(`c/${origin.checkpointId}/sv`, `${here}/sv`)}
 rm -rf ${here}/sv/w ${here}/sv/uw; mkdir ${here}/sv/w ${here}/sv/uw`;
-  const runtime = `${quote(host.runtime)} --root ${quote(paths.oci)} --log ${quote(join(paths.store, here, 'wk/oci.log'))}`;
-  const bundle = `${quote(join(paths.store, here))}`;
-  const runtimeCall = restoring
-    ? `restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(paths.store, here, 'wk'))} --bundle ${bundle} --pid-file ${quote(join(paths.store, here, 'pid'))} --detach`
-    : `run --bundle ${bundle} --pid-file ${quote(join(paths.store, here, 'pid'))} --detach`;
+  const identity = restoring
+    ? ''
+    : identityFiles(`${here}/sv/u/etc`, hostname, network.nameServers(), origin.kind === 'fresh');
+  // Every process that the script starts costs a millisecond or two, so it starts few.
   return `
 fail() { echo "$1"; cat ${here}/wk/oci.log 2>/dev/null | tail -n 5; grep -h Error ${here}/wk/restore.log 2>/dev/null | tail -n 5; exit 1; }
 ${host.runtimePath}
 set -e
 ${writable}
-${restoring ? '' : identityFiles(`${here}/sv/u/etc`, hostname, network.nameServers())}
+{ ${store.limit(`${here}/sv`, entry.spec.limits.diskMiB)}; } & LIMIT=$!
+${identity}
 over() { mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=on,nfs_export=on" "$4"; }
 over ${quote(plan.root.join(':'))} ${here}/sv/u ${here}/sv/w ${here}/m
 ${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu ${here}/sv/uw ${here}/usr`}
-timeout -s KILL 50 ${runtime} ${runtimeCall} ${entry.name} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
-PID=$(cat ${here}/pid); echo "pid $PID"
-${network.plumb(entry.slot, entry.spec.network)}
-${restoring ? `nsenter --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname'` : ''}
+wait $LIMIT
+${start} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
+read -r PID < ${here}/pid || :; echo "pid $PID"
+${network.plumb(entry.slot, entry.spec.network, restoring ? hostname : undefined)}
 `;
 }
 
 /**
  * Gives the files that name the sandbox. They go into the writable part before anything runs, and never through a link
- * that an earlier life of this file system may have planted.
+ * that an earlier life of this file system may have planted. @param empty there was no earlier life.
  */
-function identityFiles(etc: string, hostname: string, nameServers: string[]): string {
-  const files: [string, string][] = [
-    ['hostname', `${hostname}\\n`],
-    ['hosts', `127.0.0.1 localhost ${hostname}\\n::1 localhost\\n`],
-    ['resolv.conf', nameServers.map((server) => `nameserver ${server}\\n`).join('')],
-  ];
+function identityFiles(etc: string, hostname: string, nameServers: string[], empty: boolean): string {
+  const files = [
+    { name: 'hostname', text: `${hostname}\\n` },
+    { name: 'hosts', text: `127.0.0.1 localhost ${hostname}\\n::1 localhost\\n` },
+    { name: 'resolv.conf', text: nameServers.map((server) => `nameserver ${server}\\n`).join('') },
+  ].map(({ name, text }) => ({ path: `${etc}/${name}`, write: `printf '${text}' > ${etc}/${name}` }));
+  if (empty) return files.map(({ write }) => write).join('\n');
   return `[ -e ${etc} ] || [ -L ${etc} ] || mkdir -m 755 ${etc}
 if [ -d ${etc} ] && [ ! -L ${etc} ]; then
-${files.map(([name, text]) => `if [ ! -d ${etc}/${name} ] || [ -L ${etc}/${name} ]; then rm -f ${etc}/${name}; printf '${text}' > ${etc}/${name}; fi`).join('\n')}
+${files.map(({ path, write }) => `if [ ! -d ${path} ] || [ -L ${path} ]; then rm -f ${path}; ${write}; fi`).join('\n')}
 fi`;
-}
-
-/** Command that names the machine inside a process's namespace; the name is among what a memory image restores. */
-export function setHostname(pid: number, hostname: string): string[] {
-  return ['nsenter', `--uts=/proc/${pid}/ns/uts`, 'sh', '-c', `echo ${hostname} > /proc/sys/kernel/hostname`];
 }

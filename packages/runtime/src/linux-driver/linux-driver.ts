@@ -10,17 +10,17 @@ import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
-import { boot, DAEMON_PORT, type Origin, setHostname } from './boot.js';
+import { boot, DAEMON_PORT, type Origin } from './boot.js';
 import { readCheckpoint } from './checkpoint.js';
 import { disposeInstance } from './dispose.js';
 import { Host } from './host.js';
+import { HostnameWriter } from './hostname-writer.js';
 import { linuxLayers } from './layers.js';
 import { LinuxInstance } from './linux-instance.js';
 import type { LinuxDriverOptions } from './options.js';
 import { probeTools, type Tools } from './probe.js';
 import { outwaitOrphanedScripts, reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
-import { run } from './run.js';
 import { warmUp } from './warm-up.js';
 
 /** More starts at once only make each slower. */
@@ -57,6 +57,8 @@ class LinuxDriver implements Driver {
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
   /** By name; pooled ones too. */
   readonly #instances = new Map<string, LinuxInstance>();
+  /** Of pooled instances, by name. */
+  readonly #writers = new Map<string, HostnameWriter>();
   /** Ids that are being made. */
   readonly #claimed = new Set<string>();
   readonly #background = new Set<Promise<void>>();
@@ -307,6 +309,7 @@ class LinuxDriver implements Driver {
       if (id === undefined) {
         const address = host.network.addressOf(slot);
         await warmUp((each) => dialTcp(address, DAEMON_PORT, each)).catch(() => undefined);
+        this.#writers.set(entry.name, new HostnameWriter(entry.pid!));
         await host.cgroups.freeze(entry.name);
       }
       entry.state = id === undefined ? 'pooled' : 'live';
@@ -325,9 +328,9 @@ class LinuxDriver implements Driver {
     entry.spec = options.spec;
     entry.createdAtMs = this.#host.now();
     this.#host.records.write(entry);
-    const named = await run(setHostname(entry.pid!, options.id), { timeoutMs: 10_000 });
-    if (named.code !== 0)
-      throw new DriverError('create_failed', 'The sandbox could not be named.', { detail: named.stderr });
+    const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
+    this.#writers.delete(entry.name);
+    await writer.write(options.id);
     this.#host.cgroups.thaw(entry.name);
     return instance;
   }
@@ -336,6 +339,8 @@ class LinuxDriver implements Driver {
     const { entry } = instance;
     const oom = !instance.running && this.#host.cgroups.oomKills(entry.name) > 0;
     instance.finish(oom ? 'oom' : 'destroyed');
+    await this.#writers.get(entry.name)?.end();
+    this.#writers.delete(entry.name);
     const cleanUp = await disposeInstance(this.#host, entry);
     this.#instances.delete(entry.name);
     this.#inBackground(cleanUp());
