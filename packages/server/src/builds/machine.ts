@@ -140,6 +140,8 @@ export class BuildMachine implements AsyncDisposable {
       script,
       args,
       user: 'root',
+      // Its home may be missing in an image.
+      cwd: '/',
       onLine: (stream, line) => (stream === 'stdout' ? out : complaints).push(line),
     });
     if (code === 0) return out.join('\n').trim();

@@ -5,7 +5,7 @@ import type { ApiAnswer, TestServer } from './server.js';
 
 export interface TarFile extends Partial<Header> {
   name: string;
-  content?: string;
+  content?: string | Buffer;
 }
 
 /** A tar archive of the entries, plain. */
@@ -105,7 +105,7 @@ export async function runIn(
   let out = '';
   const headers = user === undefined ? {} : { headers: { Authorization: basicAuthorization(user) } };
   for await (const { event } of client.process.start(
-    { process: { cmd: '/bin/sh', args: ['-c', `${script} 2>&1`] }, stdin: false },
+    { process: { cmd: '/bin/sh', args: ['-c', `{ ${script}\n} 2>&1`] }, stdin: false },
     headers,
   )) {
     if (event?.event.case === 'data' && event.event.value.output.case === 'stdout')

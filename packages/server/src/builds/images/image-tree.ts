@@ -49,6 +49,11 @@ export class ImageTree {
     this.#own = new Map();
   }
 
+  /** Whether there is anything at a path. */
+  has(path: string): boolean {
+    return this.#nodes.has(path);
+  }
+
   /** The names under which each entry appears in the end; an entry that is not there is covered or removed. */
   names(): Map<string, string[]> {
     const names = new Map<string, string[]>();

@@ -12,6 +12,13 @@ import {
 import type { LocalImage } from './image.js';
 import { ImageTree, placeKey } from './image-tree.js';
 
+/** Without these nothing runs, and some images have none of them. */
+const NEEDED: [name: string, mode: number][] = [
+  ['tmp', 0o1777],
+  ['root', 0o700],
+  ['run', 0o755],
+];
+
 /** Makes one tar stream of an image's layers: its whole file system. Reads each layer twice. @throws {BuildError} */
 export async function squashImage(image: LocalImage, signal: AbortSignal): Promise<Readable> {
   const tree = new ImageTree();
@@ -26,6 +33,7 @@ export async function squashImage(image: LocalImage, signal: AbortSignal): Promi
   }
   const names = tree.names();
   return writeTar(async (packed) => {
+    for (const [name, mode] of NEEDED) if (!tree.has(name)) packed.entry({ name, mode, type: 'directory' });
     for (const [layer, open] of image.layers.entries()) {
       let index = 0;
       for await (const entry of entriesOf(open())) {

@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { sha256, type TarFile, tarOf } from '../support/templates.js';
+
+/** A small root file system of programs of this host, with the libraries that they need. */
+export async function tinyRootfs(): Promise<TarFile[]> {
+  const programs = [
+    'cat',
+    'chmod',
+    'chown',
+    'cp',
+    'dirname',
+    'grep',
+    'id',
+    'ls',
+    'mkdir',
+    'sed',
+    'stat',
+    'tar',
+    'find',
+    'rm',
+  ];
+  const files = new Map<string, string>([['bin/sh', '/bin/dash']]);
+  for (const name of programs)
+    files.set(
+      `bin/${name}`,
+      execFileSync('/bin/sh', ['-c', `command -v ${name}`])
+        .toString()
+        .trim(),
+    );
+  for (const program of [...files.values()])
+    for (const [, library] of execFileSync('ldd', [program])
+      .toString()
+      .matchAll(/(\/\S+) \(0x/g))
+      files.set(library!.slice(1), library!);
+  return Promise.all(
+    [...files].map(async ([name, file]) => ({
+      name,
+      mode: 0o755,
+      content: await readFile(await realpath(file)),
+    })),
+  );
+}
+
+/** Writes an image as an OCI layout: one gzip layer per list. */
+export async function writeOciLayout(
+  directory: string,
+  layers: TarFile[][],
+  options: { env?: string[]; tag?: string } = {},
+): Promise<void> {
+  await mkdir(path.join(directory, 'blobs', 'sha256'), { recursive: true });
+  const blob = async (content: Buffer) => {
+    const hex = sha256(content);
+    await writeFile(path.join(directory, 'blobs', 'sha256', hex), content);
+    return { digest: `sha256:${hex}`, size: content.length };
+  };
+  const described = [];
+  for (const entries of layers)
+    described.push({
+      mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+      ...(await blob(gzipSync(await tarOf(entries), { level: 1 }))),
+    });
+  const config = await blob(
+    Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', config: { Env: options.env ?? [] } })),
+  );
+  const manifest = await blob(Buffer.from(JSON.stringify({ schemaVersion: 2, config, layers: described })));
+  await writeFile(path.join(directory, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
+  await writeFile(
+    path.join(directory, 'index.json'),
+    JSON.stringify({
+      schemaVersion: 2,
+      manifests: [
+        {
+          mediaType: 'application/vnd.oci.image.manifest.v1+json',
+          ...manifest,
+          annotations: { 'org.opencontainers.image.ref.name': options.tag ?? 'latest' },
+        },
+      ],
+    }),
+  );
+}
