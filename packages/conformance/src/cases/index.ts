@@ -8,9 +8,15 @@ import { credentialCases } from './every-operation/credentials.js';
 import { limitCases } from './every-operation/limits.js';
 import { requestCases } from './every-operation/requests.js';
 import { gatewayCases } from './gateway/gateway.js';
+import { placementCases } from './placement/placement.js';
+import { secretCases } from './records/secrets.js';
+import { teamCases } from './records/team.js';
+import { volumeCases } from './records/volumes.js';
+import { webhookCases } from './records/webhooks.js';
 import { createCases } from './sandboxes/create.js';
 import { lifecycleCases } from './sandboxes/lifecycle.js';
 import { listCases } from './sandboxes/lists.js';
+import { observationCases } from './sandboxes/observation.js';
 
 /** Every case, in the order in which they run. */
 export const cases: readonly Case[] = [
@@ -21,7 +27,13 @@ export const cases: readonly Case[] = [
   ...createCases,
   ...lifecycleCases,
   ...listCases,
+  ...observationCases,
+  ...secretCases,
+  ...volumeCases,
+  ...webhookCases,
+  ...teamCases,
   ...gatewayCases,
+  ...placementCases,
   ...processCases,
   ...connectCases,
   ...filesystemCases,

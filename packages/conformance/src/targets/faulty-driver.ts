@@ -7,8 +7,11 @@ import {
 } from '@svc/runtime';
 import type { Fault } from './target.js';
 
-/** A driver whose creates fail as told. Everything else is the driver's behind it. */
-export function createFaultyDriver(behind: Driver): Driver & { setFault(fault: Fault): void } {
+/** A driver whose creates fail as told. Everything else is the driver's behind it, but that it may claim mounts. */
+export function createFaultyDriver(
+  behind: Driver,
+  options: { mounts: boolean },
+): Driver & { setFault(fault: Fault): void } {
   let fault: Fault = 'none';
   let release: () => void = () => {};
 
@@ -41,6 +44,7 @@ export function createFaultyDriver(behind: Driver): Driver & { setFault(fault: F
           fault = next;
           release();
         };
+      if (name === 'capabilities') return { ...target.capabilities, mounts: options.mounts };
       if (name === 'create')
         return async (options: CreateOptions) => {
           await meet(options);

@@ -27,6 +27,7 @@ export async function startSpecialServer(
   const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${kind}-`));
   const driver = createFaultyDriver(
     await createProcessDriver({ dataDir: path.join(dataDir, 'runtime'), daemon: daemonProgram }),
+    { mounts: kind === 'broken-volumes' },
   );
   const server = await startServer({
     dataDir: path.join(dataDir, 'server'),

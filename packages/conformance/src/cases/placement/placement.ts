@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { casesOf, type Draft } from '../../case.js';
+import { unknownIds } from '../../requests/samples.js';
+import type { Fault, SpecialServer, Target } from '../../targets/target.js';
+import { assertFailure, assertStatus, call, type FailureWish } from '../../wire/call.js';
+import { eventually } from '../../wire/eventually.js';
+import { send } from '../../wire/send.js';
+
+const PREFIX = 'Failed to place sandbox: ';
+
+const FAILURES: { fault: Fault; wish: FailureWish }[] = [
+  { fault: 'hang', wish: { status: 504, errorCode: 'sandbox_placement_timeout', message: PREFIX } },
+  { fault: 'create_failed', wish: { status: 500, errorCode: 'sandbox_create_failed', message: PREFIX } },
+  { fault: 'no_capacity', wish: { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX } },
+  { fault: 'unsupported', wish: { status: 503, errorCode: 'sandbox_no_compatible_node', message: PREFIX } },
+  { fault: 'unknown', wish: { status: 500, errorCode: 'internal_server_error', message: PREFIX.trimEnd() } },
+];
+
+const body = { templateID: 'base', timeout: 60 };
+
+async function withFault<T>(server: SpecialServer, fault: Fault, run: () => Promise<T>): Promise<T> {
+  server.setFault(fault);
+  try {
+    return await run();
+  } finally {
+    server.setFault('none');
+  }
+}
+
+/** A sandbox of the faulty server that is paused without memory, so that waking it needs a placement. */
+async function sleeper(server: SpecialServer): Promise<string> {
+  const { sandboxID } = assertStatus<{ sandboxID: string }>(
+    await call(server, 'createSandboxV2', { body }),
+    201,
+  );
+  assertStatus(await call(server, 'pauseSandbox', { path: { sandboxID }, body: { memory: false } }), 204);
+  return sandboxID;
+}
+
+const faulty = (target: Target) => target.server('faulty');
+
+/** Why a sandbox cannot be placed: each with its status and code. These take turns: they share one driver. */
+export const placementCases = casesOf('placement', [
+  ...FAILURES.flatMap(({ fault, wish }): Draft[] =>
+    (
+      ['createSandboxV2', 'createSandbox', 'resumeSandbox', 'connectSandboxV2', 'connectSandbox'] as const
+    ).map((operation) => ({
+      name: `${operation} on a node that fails by ${fault} gives ${wish.status} ${wish.errorCode}`,
+      operation,
+      expects: `${wish.status} ${wish.errorCode}`,
+      needs: ['servers'],
+      alone: true,
+      run: async (target) => {
+        const server = await faulty(target);
+        if (operation.startsWith('create')) {
+          const answer = await withFault(server, fault, () => call(server, operation, { body }));
+          const { message } = assertFailure(answer, wish);
+          assert.ok(!message.includes('secret detail'));
+          assert.deepEqual(assertStatus(await call(server, 'listSandboxesV2'), 200), [], 'nothing is left');
+          return;
+        }
+        const sandboxID = await sleeper(server);
+        const answer = await withFault(server, fault, () =>
+          call(server, operation, { path: { sandboxID }, body: { timeout: 60 } }),
+        );
+        const { message } = assertFailure(answer, wish);
+        assert.ok(!message.includes('secret detail'));
+        const read = assertStatus<{ state: string }>(
+          await call(server, 'getSandbox', { path: { sandboxID } }),
+          200,
+        );
+        assert.equal(read.state, 'paused', 'it can be tried again');
+        assertStatus(await call(server, operation, { path: { sandboxID }, body: { timeout: 60 } }), 201);
+        assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+      },
+    })),
+  ),
+  {
+    name: 'a busy node refuses a pause with 503 and goes on',
+    operation: 'pauseSandbox',
+    expects: '503 busy',
+    needs: ['servers'],
+    alone: true,
+    run: async (target) => {
+      const server = await faulty(target);
+      const { sandboxID } = assertStatus<{ sandboxID: string }>(
+        await call(server, 'createSandboxV2', { body }),
+        201,
+      );
+      for (const memory of [true, false]) {
+        const answer = await withFault(server, 'busy', () =>
+          call(server, 'pauseSandbox', { path: { sandboxID }, body: { memory } }),
+        );
+        assertFailure(answer, { status: 503 });
+      }
+      const snapshot = await withFault(server, 'busy', () =>
+        call(server, 'createSnapshot', { path: { sandboxID }, body: { memory: false } }),
+      );
+      assertFailure(snapshot, { status: 503 });
+      const read = assertStatus<{ state: string }>(
+        await call(server, 'getSandbox', { path: { sandboxID } }),
+        200,
+      );
+      assert.equal(read.state, 'running');
+      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+    },
+  },
+  {
+    name: 'a server that is full gives 503 until there is room',
+    operation: 'createSandboxV2',
+    expects: '503 sandbox_capacity_unavailable',
+    needs: ['servers'],
+    alone: true,
+    run: async (target) => {
+      const server = await target.server('small');
+      const { sandboxID } = assertStatus<{ sandboxID: string }>(
+        await call(server, 'createSandboxV2', { body }),
+        201,
+      );
+      for (const operation of ['createSandboxV2', 'createSandbox']) {
+        const answer = await call(server, operation, { body });
+        assertFailure(answer, { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX });
+      }
+      assertStatus(await call(server, 'pauseSandbox', { path: { sandboxID } }), 204);
+      const second = assertStatus<{ sandboxID: string }>(
+        await call(server, 'createSandboxV2', { body }),
+        201,
+      );
+      for (const operation of ['resumeSandbox', 'connectSandboxV2', 'connectSandbox'])
+        assertFailure(await call(server, operation, { path: { sandboxID }, body: { timeout: 30 } }), {
+          status: 503,
+          errorCode: 'sandbox_capacity_unavailable',
+          message: PREFIX,
+        });
+      for (const id of [sandboxID, second.sandboxID])
+        assertStatus(await call(server, 'killSandbox', { path: { sandboxID: id } }), 204);
+    },
+  },
+  {
+    name: 'what needs memory snapshots says so where there are none',
+    operation: 'forkSandbox',
+    expects: '503 memory',
+    needs: ['servers'],
+    alone: true,
+    run: async (target) => {
+      const server = await faulty(target);
+      const { sandboxID } = assertStatus<{ sandboxID: string }>(
+        await call(server, 'createSandboxV2', { body }),
+        201,
+      );
+      assertFailure(await call(server, 'forkSandbox', { path: { sandboxID }, body: { count: 2 } }), {
+        status: 503,
+        message: /memory/,
+      });
+      assertFailure(await call(server, 'createSnapshot', { path: { sandboxID }, body: {} }), {
+        status: 503,
+        message: /memory/,
+      });
+      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+    },
+  },
+  {
+    name: 'volume mounts that cannot be converted give 500 with a fixed text',
+    operation: 'createSandboxV2',
+    expects: '500 mounts',
+    needs: ['servers'],
+    run: async (target) => {
+      const server = await target.server('broken-volumes');
+      for (const operation of ['createSandboxV2', 'createSandbox']) {
+        const answer = await call(server, operation, {
+          body: { ...body, volumeMounts: [{ name: 'any', path: '/data' }] },
+        });
+        assert.equal(assertFailure(answer, { status: 500 }).message, 'failed to convert volume mounts');
+      }
+    },
+  },
+  {
+    name: 'a create that is under way is seen by a second one with its idempotency key',
+    operation: 'createSandboxV2',
+    expects: '409 idempotency_in_progress',
+    needs: ['servers'],
+    alone: true,
+    run: async (target) => {
+      const server = await faulty(target);
+      const headers = { 'Idempotency-Key': `k${Date.now()}` };
+      server.setFault('hold');
+      const first = call(server, 'createSandboxV2', { body, headers });
+      await eventually('the conflict', async () => {
+        const second = await call(server, 'createSandboxV2', { body, headers });
+        if (second.status !== 409) return undefined;
+        assertFailure(second, { status: 409, errorCode: 'idempotency_in_progress' });
+        return true;
+      });
+      server.setFault('none');
+      const { sandboxID } = assertStatus<{ sandboxID: string }>(await first, 201);
+      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+    },
+  },
+  {
+    name: 'a sandbox that is being woken refuses other changes with 409',
+    operation: 'setSandboxTimeout',
+    expects: '409',
+    needs: ['servers'],
+    alone: true,
+    run: async (target) => {
+      const server = await faulty(target);
+      const sandboxID = await sleeper(server);
+      server.setFault('hold');
+      const waking = call(server, 'resumeSandbox', { path: { sandboxID }, body: { timeout: 60 } });
+      const bodies: Record<string, unknown> = {
+        setSandboxTimeout: { timeout: 60 },
+        refreshSandbox: {},
+        updateSandboxNetwork: {},
+        createSnapshot: { memory: false },
+        forkSandbox: {},
+        pauseSandbox: {},
+      };
+      await eventually('the start of the waking', async () =>
+        (await call(server, 'refreshSandbox', { path: { sandboxID }, body: {} })).status === 409
+          ? true
+          : undefined,
+      );
+      for (const [operation, sent] of Object.entries(bodies))
+        assertFailure(await call(server, operation, { path: { sandboxID }, body: sent }), { status: 409 });
+      server.setFault('none');
+      assertStatus(await waking, 201);
+      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+    },
+  },
+  {
+    name: 'a server on its way down answers 503 and its health says so',
+    operation: 'getHealth',
+    expects: '503',
+    needs: ['servers'],
+    alone: true,
+    run: async (target) => {
+      const server = await target.server('faulty', { fresh: true });
+      // Connections that are open before: a stopping server takes no new ones.
+      const warm = async () => send(`${server.apiUrl}/health`);
+      assert.equal((await warm()).status, 204);
+      server.setFault('hold');
+      const held = call(server, 'createSandboxV2', { body }).catch(() => undefined);
+      await eventually('the create under way', async () =>
+        (await warm()).status === 204 ? true : undefined,
+      );
+      const stopping = server.beginStop();
+      let answers: number[] = [];
+      try {
+        const [health, list] = await Promise.all([
+          call(server, 'getHealth', { key: null }),
+          call(server, 'getSandbox', { path: { sandboxID: unknownIds.sandboxID } }).catch(() => undefined),
+        ]);
+        answers = [health.status, list?.status ?? 503];
+      } catch {
+        // The connection was closed first: as good an answer.
+      }
+      server.setFault('none');
+      await held;
+      await stopping;
+      for (const status of answers) assert.equal(status, 503);
+    },
+  },
+]);
