@@ -16,6 +16,7 @@ export async function tinyRootfs(): Promise<TarFile[]> {
     'id',
     'ls',
     'mkdir',
+    'mkfifo',
     'sed',
     'stat',
     'tar',

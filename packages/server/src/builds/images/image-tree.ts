@@ -29,7 +29,7 @@ export class ImageTree {
   #puts: (() => void)[] = [];
 
   add(header: Header, place: EntryPlace): void {
-    const path = entryPath(header.name);
+    const path = imagePath(header.name);
     if (!path) return;
     const base = path.slice(path.lastIndexOf('/') + 1);
     const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
@@ -73,7 +73,7 @@ export class ImageTree {
     if (type === undefined) return;
     let source: EntryPlace | undefined;
     if (type === 'link') {
-      const target = this.#realParent(entryPath(header.linkname) ?? '');
+      const target = this.#realParent(imagePath(header.linkname) ?? '');
       const known = this.#nodes.get(target);
       source = this.#own.get(target) ?? known?.source ?? known;
       if (source === undefined) return;
@@ -128,6 +128,11 @@ export class ImageTree {
 
 export function placeKey({ layer, entry }: EntryPlace): string {
   return `${layer}:${entry}`;
+}
+
+/** Names of an image start at its root, with a slash or without. */
+function imagePath(name: string): string | undefined {
+  return entryPath(name.replace(/^\/+/, ''));
 }
 
 function join(parent: string, name: string): string {
