@@ -1,5 +1,5 @@
 import type { DaemonClient, ProcessEvent } from '@svc/daemon';
-import { Deadline, sleep } from '../core/deadline.js';
+import { Deadline, settlesWithin, sleep } from '../core/deadline.js';
 import { ConnectionError } from '../core/errors/connection-errors.js';
 import { connectCode } from '../core/errors/from-connect.js';
 import { errorFromNetwork } from '../core/errors/from-network.js';
@@ -45,6 +45,19 @@ export class ProcessTimeUp extends Error {}
 
 class Silence extends Error {}
 
+/** Longest wait for the closing frame of a stream after the process's end, ms. */
+const endFrameMs = 100;
+/** How much later than the daemon the time limit of a process fires here, ms. */
+const timeUpGraceMs = 2_000;
+
+const isPast = (endsAt: number | undefined) => endsAt !== undefined && performance.now() >= endsAt;
+
+/** How long to wait for the next event, ms: until silence is suspicious, or until the daemon should have said that time is up. */
+function patience(endsAt: number | undefined): number {
+  if (endsAt === undefined) return silenceLimitMs;
+  return Math.min(silenceLimitMs, Math.max(1, endsAt - performance.now()) + timeUpGraceMs);
+}
+
 /** Follows a process from its start to its end. Attaches again when the connection breaks and the process still runs. */
 export async function* followProcess(options: FollowOptions): AsyncGenerator<ProcessUpdate, void, undefined> {
   const { connection, context, timeoutMs, signal } = options;
@@ -73,6 +86,7 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
       }
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ProcessTimeUp) throw error;
       if (connectCode(error) === 'deadline_exceeded') throw new ProcessTimeUp('', { cause: error });
       if (!(error instanceof Silence) && !looksBroken(error)) throw await explainEnd(error, options, pid);
       reason = error;
@@ -103,29 +117,35 @@ async function* openStream(
   const deadline = new Deadline({
     signal,
     timeoutMs: options?.requestTimeoutMs ?? connection.core.config.requestTimeoutMs,
-    onTimeout: (limitMs) =>
-      opened ? new Silence(`nothing came for ${limitMs} ms`) : requestTimeout(operation, limitMs),
+    onTimeout: (limitMs) => {
+      if (!opened) return requestTimeout(operation, limitMs);
+      return isPast(endsAt) ? new ProcessTimeUp() : new Silence(`nothing came for ${limitMs} ms`);
+    },
   });
   try {
     const client = await connection.client(user);
     const left = endsAt === undefined ? undefined : Math.ceil(endsAt - performance.now());
     if (left !== undefined && left <= 0) throw new ProcessTimeUp();
-    const call = {
-      signal: deadline.signal,
-      headers: { 'Keepalive-Ping-Interval': String(keepaliveSeconds) },
-      ...(left === undefined ? {} : { timeoutMs: left }),
-    };
+    // The daemon keeps the time, so that it surely kills the process; the library's own timer would only cut the stream.
+    const timeout = left === undefined ? {} : { 'Connect-Timeout-Ms': String(left) };
+    const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds), ...timeout };
+    const call = { signal: deadline.signal, headers };
     const target = again ?? open;
     const stream =
       'start' in target
         ? client.process.start(target.start, call)
         : client.process.connect({ process: { selector: selectorOf(target.attach) } }, call);
-    for await (const message of stream) {
+    const messages = stream[Symbol.asyncIterator]();
+    for (;;) {
+      const { done, value: message } = await messages.next();
+      if (done) return;
       opened = true;
-      deadline.restart(silenceLimitMs);
+      // Read to its end, the connection can serve the next call.
+      if (message.event?.event.case === 'end') await settlesWithin(messages.next(), endFrameMs);
+      deadline.restart(0);
       if (message.event) yield message.event.event;
-      // While the reader takes its time over an event, nothing is expected from the daemon.
-      deadline.restart(silenceLimitMs);
+      // Only while the daemon is waited for: the reader may take its time over an event.
+      deadline.restart(patience(endsAt));
     }
   } catch (error) {
     if (deadline.signal.aborted) throw deadline.signal.reason;
