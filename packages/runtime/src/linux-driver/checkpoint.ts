@@ -1,4 +1,14 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../contract/errors.js';
@@ -8,6 +18,7 @@ import type { Holder } from './holder.js';
 import type { Host } from './host.js';
 import type { InstanceEntry } from './records.js';
 import { quote } from './run.js';
+import { storageFull } from './storage-full.js';
 import { explainDumpFailure, findUndumpable } from './undumpable.js';
 
 /** A dump writes about 1 GiB per second; what takes longer than this hangs. */
@@ -54,7 +65,7 @@ export async function checkpointInstance(
   }
   if (options.memory) refuseUndumpable(host, entry);
   const draft = `c/.${id}`;
-  await host.inStore(holder, `${host.store.remove(draft)}\nmkdir -p ${draft}/img`, 'create_failed', 60_000);
+  await clearDraft(host, holder, draft);
   const wasFrozen = host.cgroups.frozen(entry.name);
   let frozenMs = 0;
   try {
@@ -75,45 +86,66 @@ export async function checkpointInstance(
         const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;
         if (hopeless || wasFrozen) throw error;
         options.signal?.throwIfAborted();
-        await host.inStore(
-          holder,
-          `${host.store.remove(draft)}\nmkdir -p ${draft}/img`,
-          'create_failed',
-          60_000,
-        );
+        await clearDraft(host, holder, draft);
         await sleep(20 * attempt);
         refuseUndumpable(host, entry);
       }
     }
-    const size = await host.inStore(
-      holder,
-      `rm -rf ${draft}/wk; chmod -R a-w ${draft}/img; du -s -B1 ${draft}${options.then === 'destroy' ? `; sync -f ${draft}` : ''}`,
-      'create_failed',
-      300_000,
-    );
+    const durable = options.then === 'destroy';
+    const sizeBytes = await measureDraft(host, holder, draft, durable);
     const record: CheckpointRecord = {
       id,
       memory: options.memory,
-      sizeBytes: Number(/^(\d+)\s/m.exec(size.stdout)?.[1] ?? 0),
+      sizeBytes,
       layers: entry.layers,
       agent: entry.agent,
       mounts: entry.spec.mounts.map((mount) => mount.target),
     };
     writeFileSync(host.view(holder, `${draft}/record.json`), JSON.stringify(record));
-    await host.inStore(
-      holder,
-      `mv ${draft} c/${id}${options.then === 'destroy' ? `; sync -f c/${id}` : ''}`,
-      'create_failed',
-      60_000,
-    );
+    renameSync(host.view(holder, draft), host.view(holder, `c/${id}`));
+    if (durable) await host.inStore(holder, `sync -f c/${id}`, 'create_failed', 300_000);
     return { id, memory: record.memory, sizeBytes: record.sizeBytes, frozenMs: Math.round(frozenMs) };
   } catch (error) {
     if (!wasFrozen) host.cgroups.thaw(entry.name);
     await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000).catch(() => undefined);
-    throw error;
+    throw storageFull(error);
   } finally {
     host.records.write(entry);
   }
+}
+
+/** Makes the directory of a checkpoint that is not done yet, without what a failed attempt left in it. */
+async function clearDraft(host: Host, holder: Holder, draft: string): Promise<void> {
+  const directory = host.view(holder, draft);
+  if (existsSync(directory)) await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000);
+  mkdirSync(join(directory, 'img'), { recursive: true });
+  mkdirSync(join(directory, 'wk'));
+}
+
+/**
+ * Bytes that a checkpoint holds: its images, and its file system with extents that several of its files share counted
+ * once. What it shares with its source and with other checkpoints is part of it: it stays when those go.
+ */
+async function measureDraft(host: Host, holder: Holder, draft: string, durable: boolean): Promise<number> {
+  const directory = host.view(holder, draft);
+  rmSync(join(directory, 'wk'), { recursive: true, force: true });
+  let imageBytes = 0;
+  for (const name of readdirSync(join(directory, 'img'))) {
+    const path = join(directory, 'img', name);
+    const { blocks, mode } = statSync(path);
+    // A restore must not change what the next one starts from.
+    chmodSync(path, mode & 0o7555);
+    imageBytes += blocks * 512;
+  }
+  const { stdout } = await host.inStore(
+    holder,
+    `${durable ? `sync -f ${draft}\n` : ''}${host.store.kind === 'btrfs' && host.store.quota ? `echo "id $(btrfs inspect-internal rootid ${draft}/sv)"` : `du -s -B1 ${draft}/sv`}`,
+    'create_failed',
+    300_000,
+  );
+  const subvolume = /^id (\d+)$/m.exec(stdout)?.[1];
+  const fileBytes = subvolume === undefined ? undefined : host.store.usedBytes(Number(subvolume));
+  return imageBytes + (fileBytes ?? Number(/^(\d+)\s/m.exec(stdout)?.[1] ?? 0));
 }
 
 function refuseUndumpable(host: Host, entry: InstanceEntry): void {
@@ -137,7 +169,6 @@ async function capture(
     await host.inStore(holder, `set -e\n${copy}`, 'create_failed', 300_000);
     return;
   }
-  mkdirSync(host.view(holder, `${draft}/wk`), { recursive: true });
   const result = await holder.script(
     `cd ${quote(paths.store)} || exit 9
 ${host.runtimePath}

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Capabilities } from '../contract/capabilities.js';
 import type { CreateOptions, Driver, Layers, PoolRequest, RestoreOptions } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
@@ -11,7 +10,8 @@ import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
 import { boot, DAEMON_PORT, type Origin } from './boot.js';
-import { readCheckpoint } from './checkpoint.js';
+import { capabilitiesOf } from './capabilities.js';
+import { CheckpointCatalog } from './checkpoint-catalog.js';
 import { disposeInstance } from './dispose.js';
 import { Host } from './host.js';
 import { HostnameWriter } from './hostname-writer.js';
@@ -21,6 +21,8 @@ import type { LinuxDriverOptions } from './options.js';
 import { probeTools, type Tools } from './probe.js';
 import { outwaitOrphanedScripts, reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
+import { poolKey, requireSpec } from './spec.js';
+import { storageFull } from './storage-full.js';
 import { warmUp } from './warm-up.js';
 
 /** More starts at once only make each slower. */
@@ -62,7 +64,7 @@ class LinuxDriver implements Driver {
   /** Ids that are being made. */
   readonly #claimed = new Set<string>();
   readonly #background = new Set<Promise<void>>();
-  readonly #restoring = new Map<string, number>();
+  readonly #checkpoints: CheckpointCatalog;
   readonly #pool: WarmPool<InstanceSpec, LinuxInstance>;
   readonly #watch: NodeJS.Timeout;
   #closed = false;
@@ -70,6 +72,7 @@ class LinuxDriver implements Driver {
   constructor(host: Host, tools: Tools, lock: DataDirLock) {
     this.#host = host;
     this.#lock = lock;
+    this.#checkpoints = new CheckpointCatalog(host);
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = `linux: ${tools.runtimeVersion}, store on ${host.store.kind}, ${
       tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`
@@ -92,7 +95,7 @@ class LinuxDriver implements Driver {
 
   async create(options: CreateOptions): Promise<Instance> {
     return this.#claiming(options, async () => {
-      this.#requireSpec(options.spec);
+      requireSpec(options.spec);
       const pooled = this.#pool.take(options.spec);
       if (pooled !== undefined) {
         try {
@@ -111,27 +114,20 @@ class LinuxDriver implements Driver {
   async restore(options: RestoreOptions): Promise<Instance> {
     const checkpointId = requireCheckpointId(options.checkpointId);
     return this.#claiming(options, async () => {
-      this.#requireSpec(options.spec);
-      const holder = await this.#host.up();
-      const record = readCheckpoint(this.#host, holder, checkpointId);
-      if (record === undefined)
-        throw new DriverError('not_found', `There is no checkpoint "${checkpointId}".`);
+      requireSpec(options.spec);
+      const record = await this.#checkpoints.get(checkpointId);
       if (options.memory && !record.memory) {
         throw new DriverError('unsupported', 'The checkpoint holds no memory.');
       }
       if (options.memory && !this.capabilities.memorySnapshot) {
         throw new DriverError('unsupported', 'Memory cannot be restored on this host.');
       }
+      const spec = { ...options.spec, layers: record.layers };
       const origin = { kind: 'checkpoint', checkpointId, memory: options.memory } as const;
-      this.#restoring.set(checkpointId, (this.#restoring.get(checkpointId) ?? 0) + 1);
-      try {
-        const agent = options.memory ? record.agent : undefined;
-        return await this.#pool.yieldTo(() =>
-          this.#make(options.id, { ...options.spec, layers: record.layers }, origin, options.signal, agent),
-        );
-      } finally {
-        this.#restoring.set(checkpointId, this.#restoring.get(checkpointId)! - 1);
-      }
+      const agent = options.memory ? record.agent : undefined;
+      return this.#checkpoints.whileRestoring(checkpointId, () =>
+        this.#pool.yieldTo(() => this.#make(options.id, spec, origin, options.signal, agent)),
+      );
     });
   }
 
@@ -156,9 +152,9 @@ class LinuxDriver implements Driver {
       await instance.destroy();
       removed.push(`instance ${instance.id}`);
     }
-    for (const { id } of await this.listCheckpoints()) {
-      if (keep.checkpointIds.includes(id) || (this.#restoring.get(id) ?? 0) > 0) continue;
-      await this.deleteCheckpoint(id);
+    for (const { id } of await this.#checkpoints.all()) {
+      if (keep.checkpointIds.includes(id) || this.#checkpoints.isRestoring(id)) continue;
+      await this.#checkpoints.delete(id);
       removed.push(`checkpoint ${id}`);
     }
     const busy = new Set([...this.#instances.keys(), ...this.#host.records.all().map((entry) => entry.name)]);
@@ -167,27 +163,12 @@ class LinuxDriver implements Driver {
   }
 
   async listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
-    const holder = await this.#host.up();
-    return this.#host.store.list(holder, 'c').flatMap((id) => {
-      const record = id.startsWith('.') ? undefined : readCheckpoint(this.#host, holder, id);
-      return record === undefined ? [] : [{ id, memory: record.memory, sizeBytes: record.sizeBytes }];
-    });
+    const found = await this.#checkpoints.all();
+    return found.map(({ id, memory, sizeBytes }) => ({ id, memory, sizeBytes }));
   }
 
-  async deleteCheckpoint(checkpointId: string): Promise<void> {
-    requireCheckpointId(checkpointId);
-    if ((this.#restoring.get(checkpointId) ?? 0) > 0) {
-      throw new DriverError('busy', 'The checkpoint is being restored.');
-    }
-    const holder = await this.#host.up();
-    if (!existsSync(this.#host.view(holder, `c/${checkpointId}`))) return;
-    const aside = `c/.gone-${randomId()}`;
-    await this.#host.inStore(
-      holder,
-      `mv c/${checkpointId} ${aside}\n${this.#host.store.remove(aside)}`,
-      'create_failed',
-      300_000,
-    );
+  deleteCheckpoint(checkpointId: string): Promise<void> {
+    return this.#checkpoints.delete(checkpointId);
   }
 
   setPool(requests: PoolRequest[]): void {
@@ -259,25 +240,6 @@ class LinuxDriver implements Driver {
     }
   }
 
-  #requireSpec(spec: InstanceSpec): void {
-    const { cpuCount, memoryMiB } = spec.limits;
-    if (cpuCount !== undefined && cpuCount < 0.01)
-      throw new DriverError('invalid_spec', 'cpuCount is too small.');
-    if (memoryMiB !== undefined && memoryMiB < 32)
-      throw new DriverError('invalid_spec', 'memoryMiB is too small.');
-    for (const mount of spec.mounts) {
-      if (
-        !mount.source.startsWith('/') ||
-        !mount.target.startsWith('/') ||
-        mount.target.split('/').includes('..')
-      ) {
-        throw new DriverError('invalid_spec', 'Mounts need absolute paths.');
-      }
-      if (!existsSync(mount.source))
-        throw new DriverError('invalid_spec', 'The source of a mount does not exist.');
-    }
-  }
-
   /** Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone. */
   async #make(
     id: string | undefined,
@@ -317,7 +279,7 @@ class LinuxDriver implements Driver {
       return instance;
     } catch (error) {
       await instance.destroy();
-      throw error;
+      throw storageFull(error);
     }
   }
 
@@ -354,10 +316,7 @@ class LinuxDriver implements Driver {
   }
 
   async #agentsInUse(): Promise<Set<string>> {
-    const holder = await this.#host.up();
-    const stored = this.#host.store
-      .list(holder, 'c')
-      .map((id) => readCheckpoint(this.#host, holder, id)?.agent);
+    const stored = (await this.#checkpoints.all()).map((record) => record.agent);
     const live = this.#host.records.all().map((entry) => entry.agent);
     return new Set([...live, ...stored, this.#host.agent?.name].filter((name) => name !== undefined));
   }
@@ -365,34 +324,6 @@ class LinuxDriver implements Driver {
   async #layerInUse(id: string): Promise<boolean> {
     if ([...this.#instances.values()].some((instance) => instance.entry.layers.includes(id))) return true;
     await this.#pool.drop((spec) => spec.layers.includes(id));
-    const holder = await this.#host.up();
-    return this.#host.store
-      .list(holder, 'c')
-      .some((name) => readCheckpoint(this.#host, holder, name)?.layers.includes(id) === true);
+    return (await this.#checkpoints.all()).some((record) => record.layers.includes(id));
   }
-}
-
-function poolKey(spec: InstanceSpec): string {
-  return JSON.stringify([spec.layers, Object.entries(spec.limits).sort(), spec.network.egress, spec.mounts]);
-}
-
-function capabilitiesOf(host: Host, tools: Tools): Capabilities {
-  const reasons: string[] = [];
-  if (!host.store.quota)
-    reasons.push(host.store.problem ?? 'The store has no quotas: disk limits are not enforced.');
-  if (tools.criuProblem !== undefined) reasons.push(tools.criuProblem);
-  if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
-  if (host.agent?.init === false)
-    reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
-  return {
-    isolation: 'container',
-    limits: true,
-    diskLimit: host.store.quota,
-    memorySnapshot: tools.criu !== undefined,
-    mounts: true,
-    networkIsolation: true,
-    layers: 'rootfs',
-    users: true,
-    reasons,
-  };
 }

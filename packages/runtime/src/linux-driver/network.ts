@@ -17,6 +17,17 @@ const BLOCK_BITS = 20;
 const SLOTS = 2 ** (32 - BLOCK_BITS - 2);
 
 /**
+ * Every cable joins two ends and nothing else, so its ends can have the same hardware addresses as any other's. Both
+ * know each other from the start: an address request that gets lost on a fresh cable is only repeated after a second.
+ */
+const MAC = {
+  gateway: '02:00:00:00:00:01',
+  inside: '02:00:00:00:00:02',
+  host: '02:00:00:00:00:03',
+  uplink: '02:00:00:00:00:04',
+};
+
+/**
  * One gateway namespace per driver, a cable (veth, /30) from it to each sandbox and one to the host. The host gets one
  * interface, one route and one nft table; everything about sandboxes stands in the gateway.
  */
@@ -105,10 +116,11 @@ nsenter --net=/run/netns/gw sh -ec '
 ' <<'RULES'
 ${gatewayRules()}
 RULES
-ip link add ${link} type veth peer name uplink netns gw
+ip link add ${link} address ${MAC.host} type veth peer name uplink address ${MAC.uplink} netns gw
 trap 'test $? = 0 || ip link del ${link}' EXIT
 ip addr add ${host}/30 dev ${link}; ip link set ${link} up
-printf '%s\\n' 'link set lo up' 'addr add ${gateway}/30 dev uplink' 'link set uplink up' 'route add default via ${host}' | ip -n gw -batch -
+printf '%s\\n' 'link set lo up' 'addr add ${gateway}/30 dev uplink' 'link set uplink up' 'route add default via ${host}' 'neigh replace ${host} lladdr ${MAC.host} dev uplink nud permanent' | ip -n gw -batch -
+ip neigh replace ${gateway} lladdr ${MAC.uplink} dev ${link} nud permanent
 ip route add ${block} via ${gateway}
 nft -f - <<'RULES'
 ${hostRules(this.#table, link, block, this.#turnedOn)}
@@ -153,13 +165,27 @@ ${outward === undefined ? '' : `sysctl ipv4/conf/${quote(outward)}/forwarding 1`
     return address(this.#base + 4 * slot + 2);
   }
 
-  /** Shell lines that lay the cable to the namespace of process `$PID`. */
-  plumb(slot: number, network: InstanceNetwork): string {
+  /** Shell lines that lay the cable to the namespace of process `$PID`, and name the machine in there when asked. */
+  plumb(slot: number, network: InstanceNetwork, hostname?: string): string {
     const near = `${GATEWAY_END[network.egress]}${slot}`;
     const [gateway, inside] = [address(this.#base + 4 * slot + 1), address(this.#base + 4 * slot + 2)];
-    return `
-printf '%s\\n' "link add name ${near} type veth peer name eth0 netns $PID" 'addr add ${gateway}/30 dev ${near}' 'link set ${near} up' | ip -n gw -batch -
-printf '%s\\n' 'link set lo up' 'addr add ${inside}/30 dev eth0' 'link set eth0 up' 'route add default via ${gateway}' | nsenter --net=/proc/$PID/ns/net ip -batch -
+    const enter =
+      hostname === undefined
+        ? 'nsenter --net=/proc/$PID/ns/net ip -batch -'
+        : `nsenter --net=/proc/$PID/ns/net --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname; exec ip -batch -'`;
+    return `ip -n gw -batch - <<BATCH
+link add name ${near} address ${MAC.gateway} type veth peer name eth0 address ${MAC.inside} netns $PID
+addr add ${gateway}/30 dev ${near}
+neigh replace ${inside} lladdr ${MAC.inside} dev ${near} nud permanent
+link set ${near} up
+BATCH
+${enter} <<BATCH
+link set lo up
+addr add ${inside}/30 dev eth0
+neigh replace ${gateway} lladdr ${MAC.gateway} dev eth0 nud permanent
+link set eth0 up
+route add default via ${gateway}
+BATCH
 `;
   }
 

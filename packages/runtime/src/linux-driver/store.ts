@@ -82,16 +82,15 @@ echo "fsid $(btrfs filesystem show "$store" 2>/dev/null | sed -n 's/.*uuid: //p'
     this.problem = /^problem (.*)$/m.exec(result.stdout)?.[1];
   }
 
-  /** Shell lines that make an empty writable part at `target` (relative to the store), limited to `limitMiB`. */
-  makeEmpty(target: string, limitMiB: number | undefined): string {
-    const make = this.kind === 'btrfs' ? `btrfs subvolume create ${target} >/dev/null` : `mkdir -p ${target}`;
-    return `${make}\nmkdir ${target}/u ${target}/w ${target}/uu ${target}/uw\n${this.limit(target, limitMiB)}`;
+  /** Shell line that makes an empty writable part at `target` (relative to the store). */
+  makeEmpty(target: string): string {
+    return this.kind === 'btrfs' ? `btrfs subvolume create ${target} >/dev/null` : `mkdir ${target}`;
   }
 
-  /** Shell lines that copy `source`, copy-on-write where the file system can. */
-  copy(source: string, target: string, limitMiB?: number): string {
+  /** Shell line that copies `source`, copy-on-write where the file system can. */
+  copy(source: string, target: string): string {
     if (this.kind === 'plain') return `cp -a --reflink=auto ${source} ${target}`;
-    return `btrfs subvolume snapshot ${source} ${target} >/dev/null\n${this.limit(target, limitMiB)}`;
+    return `btrfs subvolume snapshot ${source} ${target} >/dev/null`;
   }
 
   /** Shell line that limits a subvolume. */

@@ -6,7 +6,7 @@ export function findUndumpable(initPid: number, pids: readonly number[], cgroupV
   const found: string[] = [];
   const home = link(`/proc/${initPid}/ns/user`);
   for (const pid of pids) {
-    const name = `"${readText(`/proc/${pid}/comm`)?.trim() ?? '?'}" (process ${innerPid(pid)})`;
+    const name = nameOf(pid);
     const namespace = link(`/proc/${pid}/ns/user`);
     if (namespace !== undefined && namespace !== home) {
       found.push(`${name} runs in a user namespace of its own`);
@@ -22,24 +22,32 @@ export function findUndumpable(initPid: number, pids: readonly number[], cgroupV
   return found;
 }
 
-/** What CRIU's log says, for a user. */
+/** What CRIU's errors mean; the program is the subject. */
+const REASONS: [pattern: RegExp, text: string][] = [
+  [/io_uring/, 'uses io_uring'],
+  [/user namespace|userns/i, 'runs in a user namespace of its own'],
+  [/Unix socket .* not found|unix.*external/i, 'is connected to a Unix socket outside the sandbox'],
+  [/Unknown socket|Unsupported socket|socket family/i, 'uses a kind of socket that cannot be stored'],
+  [/secretmem/, 'uses secret memory (memfd_secret)'],
+  [/Can't lookup mount=/, 'holds a file open that is in none of its file systems, such as a message queue'],
+  [/vfork|seize/i, 'could not be stopped in time'],
+  [/fsnotify|inotify|Can't dump that handle/i, 'watches a file that cannot be stored'],
+];
+
+/** What CRIU's log says, for a user: which program it gave up on, and why. Call it while the programs still live. */
 export function explainDumpFailure(log: string): string {
   const errors = log.split('\n').filter((line) => line.includes('Error'));
-  const known: [RegExp, string][] = [
-    [/io_uring/, 'a program uses io_uring'],
-    [/user namespace|userns/i, 'a program runs in a user namespace of its own'],
-    [
-      /Unix socket .* not found|unix.*external/i,
-      'a program is connected to a Unix socket outside the sandbox',
-    ],
-    [/vfork|seize/i, 'a program could not be stopped in time'],
-    [/No space left|ENOSPC/i, 'the storage is full'],
-    [/fsnotify|inotify|Can't dump that handle/i, 'a watched file cannot be stored'],
-  ];
-  for (const [pattern, text] of known) {
-    if (errors.some((line) => pattern.test(line))) return text;
-  }
-  return 'a program uses something that a checkpoint cannot hold';
+  const pid = errors
+    .map((line) => /\(pid: (\d+)\) failed/.exec(line)?.[1])
+    .find((each) => each !== undefined);
+  const reason = REASONS.find(([pattern]) => errors.some((line) => pattern.test(line)))?.[1];
+  const subject = pid === undefined ? 'a program' : nameOf(Number(pid));
+  return `${subject} ${reason ?? 'uses something that a checkpoint cannot hold'}`;
+}
+
+/** A program as its user sees it. */
+function nameOf(pid: number): string {
+  return `"${readText(`/proc/${pid}/comm`)?.trim() ?? '?'}" (process ${innerPid(pid)})`;
 }
 
 function innerPid(pid: number): string {

@@ -1,0 +1,25 @@
+import type { Capabilities } from '../contract/capabilities.js';
+import type { Host } from './host.js';
+import type { Tools } from './probe.js';
+
+/** What the driver can do on this host, and why not more. */
+export function capabilitiesOf(host: Host, tools: Tools): Capabilities {
+  const reasons: string[] = [];
+  if (!host.store.quota)
+    reasons.push(host.store.problem ?? 'The store has no quotas: disk limits are not enforced.');
+  if (tools.criuProblem !== undefined) reasons.push(tools.criuProblem);
+  if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
+  if (host.agent?.init === false)
+    reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
+  return {
+    isolation: 'container',
+    limits: true,
+    diskLimit: host.store.quota,
+    memorySnapshot: tools.criu !== undefined,
+    mounts: true,
+    networkIsolation: true,
+    layers: 'rootfs',
+    users: true,
+    reasons,
+  };
+}

@@ -1,0 +1,9 @@
+import { DriverError } from '../contract/errors.js';
+
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
+
+/** This process writes into the store too, and finds it full in its own words. Other errors stay what they are. */
+export function storageFull(error: unknown): unknown {
+  if (!FULL.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')) return error;
+  return new DriverError('storage_full', 'The storage of the sandboxes is full.', { cause: error });
+}
