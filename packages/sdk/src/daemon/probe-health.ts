@@ -23,7 +23,8 @@ export async function probeHealth(
     const response = await connection.http(context, (fetch, baseUrl) =>
       fetch(new Request(`${baseUrl}/health`)),
     );
-    await response.body?.cancel().catch(() => {});
+    // Not awaited: where a middleware cloned the answer, cancelling waits for the clone.
+    response.body?.cancel().catch(() => {});
     if (response.status === 502) return 'gone';
     return response.ok ? 'running' : 'unknown';
   } catch {

@@ -150,7 +150,8 @@ export class Pipeline {
         ...(outcome instanceof Response ? status : { error: outcome.message }),
       });
       publish('retry', () => ({ ...run.record, attempt, delayMs, ...status }));
-      if (outcome instanceof Response) await outcome.body?.cancel().catch(() => {});
+      // Not awaited: where a middleware cloned the answer, cancelling waits for the clone.
+      if (outcome instanceof Response) outcome.body?.cancel().catch(() => {});
       await sleep(delayMs, signal);
       run.waitedMs += delayMs;
     }

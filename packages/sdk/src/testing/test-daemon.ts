@@ -1,0 +1,141 @@
+import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
+import { Filesystem, Process } from '@svc/daemon';
+
+/** What a scripted command does. */
+export interface ScriptedCommand {
+  stdout?: string | readonly string[];
+  stderr?: string | readonly string[];
+  /** Default 0. */
+  exitCode?: number;
+  /** Break the connection after the output instead of ending; the process goes on, and re-attaching ends it as scripted. */
+  cut?: boolean;
+}
+
+/** A command that was started. */
+export interface SeenCommand {
+  readonly pid: number;
+  /** The command line, without the login shell around it. */
+  readonly line: string;
+  readonly envs: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  /** What was written to its stdin. */
+  stdin: string;
+}
+
+type Script = ScriptedCommand | ((line: string) => ScriptedCommand);
+
+/**
+ * The daemon of a sandbox in memory: answers commands from a script, over the real protocol. Give `transport` to
+ * `new Client({ transport })`.
+ */
+export class TestDaemon {
+  /** Every command, oldest first. */
+  readonly commands: SeenCommand[] = [];
+  readonly #scripts: { match: string | RegExp; script: Script }[] = [];
+  readonly #running = new Map<number, { script: ScriptedCommand }>();
+  #nextPid = 100;
+
+  /** Says what a command does: one that is this line, or that fits the pattern. A later one wins. */
+  onCommand(match: string | RegExp, script: Script): this {
+    this.#scripts.unshift({ match, script });
+    return this;
+  }
+
+  /** To be given to `new Client({ transport })`. */
+  readonly transport = (): Transport => this.#transport;
+
+  readonly #transport = createRouterTransport(({ service }) => {
+    const events = (script: ScriptedCommand, pid: number, again: boolean) => this.#events(script, pid, again);
+    const start = (line: string, envs: Record<string, string>, cwd: string | undefined) =>
+      this.#start(line, envs, cwd);
+    const find = (pid: number | undefined) => this.#find(pid);
+    service(
+      Process as never,
+      {
+        async *start(request: never) {
+          const { process } = request as {
+            process?: { cmd: string; args: string[]; envs: Record<string, string>; cwd?: string };
+          };
+          const line = process?.args.at(-1) ?? process?.cmd ?? '';
+          const { pid, script } = start(line, process?.envs ?? {}, process?.cwd);
+          yield* events(script, pid, false);
+        },
+        async *connect(request: never) {
+          const { pid, running } = find(pidOf(request));
+          yield* events(running.script, pid, true);
+        },
+        list: () => ({
+          processes: [...this.#running.keys()].map((pid) => ({ pid, config: { cmd: '/bin/bash' } })),
+        }),
+        streamInput: async (messages: AsyncIterable<never>) => {
+          let seen: SeenCommand | undefined;
+          for await (const message of messages) {
+            const { event } = message as {
+              event: { case?: string; value?: { input?: { input: { value?: Uint8Array } } } };
+            };
+            if (event.case === 'start')
+              seen = this.commands.find(({ pid }) => pid === pidOf(event.value as never));
+            else if (event.case === 'data' && seen)
+              seen.stdin += new TextDecoder().decode(event.value?.input?.input.value);
+          }
+          return {};
+        },
+        closeStdin: () => ({}),
+        sendSignal: (request: never) => {
+          const { pid } = find(pidOf(request));
+          this.#running.delete(pid);
+          return {};
+        },
+      } as never,
+    );
+    service(Filesystem as never, {} as never);
+  });
+
+  #start(line: string, envs: Record<string, string>, cwd: string | undefined) {
+    const found = this.#scripts.find(({ match }) =>
+      typeof match === 'string' ? match === line : match.test(line),
+    );
+    const script = !found
+      ? { stderr: `TestDaemon: nothing is scripted for: ${line}\n`, exitCode: 127 }
+      : typeof found.script === 'function'
+        ? found.script(line)
+        : found.script;
+    const pid = this.#nextPid++;
+    this.commands.push({ pid, line, envs, cwd, stdin: '' });
+    this.#running.set(pid, { script });
+    return { pid, script };
+  }
+
+  #find(pid: number | undefined) {
+    const running = pid === undefined ? undefined : this.#running.get(pid);
+    if (pid === undefined || !running)
+      throw new ConnectError(`process with pid ${pid} not found`, Code.NotFound);
+    return { pid, running };
+  }
+
+  async *#events(script: ScriptedCommand, pid: number, again: boolean) {
+    yield { event: { event: { case: 'start', value: { pid } } } };
+    if (!again) {
+      for (const [name, pieces] of [
+        ['stdout', script.stdout],
+        ['stderr', script.stderr],
+      ] as const) {
+        for (const piece of typeof pieces === 'string' ? [pieces] : (pieces ?? [])) {
+          const value = new TextEncoder().encode(piece);
+          yield { event: { event: { case: 'data', value: { output: { case: name, value } } } } };
+        }
+      }
+      if (script.cut) throw new ConnectError('the connection broke, as scripted', Code.Unavailable);
+    }
+    const { exitCode = 0 } = script;
+    this.#running.delete(pid);
+    const status = `exit status ${exitCode}`;
+    const error = exitCode === 0 ? {} : { error: status };
+    yield { event: { event: { case: 'end', value: { exitCode, exited: true, status, ...error } } } };
+  }
+}
+
+function pidOf(request: unknown): number | undefined {
+  const { process } = request as { process?: { selector?: { case?: string; value?: unknown } } };
+  return process?.selector?.case === 'pid' ? (process.selector.value as number) : undefined;
+}
