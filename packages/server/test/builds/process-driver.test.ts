@@ -188,4 +188,22 @@ describe('builds on the process driver', () => {
       reason: { message: 'interrupted: start the build again' },
     });
   });
+
+  it('marks builds that a killed server left behind, and lets the template be built again', async () => {
+    const created = await createTemplate(test, { name: 'killed' });
+    const { db, config } = test.server.context;
+    // What the row of a build under way looks like.
+    await db
+      .updateTable('template_builds')
+      .set({ status: 'building', node_id: config.nodeId, definition: '{}' })
+      .where('id', '=', created.buildID)
+      .execute();
+    await test.restart();
+    expect((await status(test, created)).body.reason).toEqual({
+      message: 'interrupted: start the build again',
+    });
+    await build(test, 'killed', { steps: [{ type: 'RUN', args: ['echo again > again'] }] });
+    await test.restart();
+    expect(await runIn(test, 'killed', 'cat again')).toBe('again');
+  });
 });
