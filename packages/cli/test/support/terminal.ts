@@ -16,7 +16,7 @@ export function openTerminal(
   options: { env?: Record<string, string>; cols?: number; rows?: number } = {},
 ): Terminal {
   const { cols = 100, rows = 30 } = options;
-  const env = { ...cleanEnvironment(options.env), TERM: 'xterm-256color' };
+  const env: Record<string, string> = { ...cleanEnvironment(options.env), TERM: 'xterm-256color' };
   const [file, ...rest] =
     'shell' in args
       ? [
