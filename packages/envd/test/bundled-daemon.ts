@@ -29,13 +29,16 @@ export interface Frame {
 }
 
 /** Starts the shipped program on a free port with an own home directory. */
-export async function startBundled(options: { multiUser?: boolean } = {}): Promise<BundledDaemon> {
+export async function startBundled(
+  options: { multiUser?: boolean; entry?: string; nodeFlags?: string[]; env?: Record<string, string> } = {},
+): Promise<BundledDaemon> {
   const home = await mkdtemp(join(tmpdir(), 'envd-test-'));
-  const args = [daemonProgram.entry, '--host', '127.0.0.1', '--port', '0', '--ready-fd', '3'];
+  const { entry = daemonProgram.entry, nodeFlags = [], env } = options;
+  const args = [...nodeFlags, entry, '--host', '127.0.0.1', '--port', '0', '--ready-fd', '3'];
   if (!options.multiUser) args.push('--single-user', '--home', home);
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin', HOME: home },
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin', HOME: home, ...env },
   });
   const [line] = (await once(child.stdio[3] as Readable, 'data')) as [Buffer];
   const { port } = JSON.parse(line.toString()) as { port: number };
@@ -102,6 +105,13 @@ function parseFrames(bytes: Buffer): Frame[] {
 export function residentBytes(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kib) * 1024;
+}
+
+/** Memory that a process shares with nobody, KiB. */
+export function privateKiB(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const sizes = [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)];
+  return sizes.reduce((sum, [, kib]) => sum + Number(kib), 0);
 }
 
 /** Waits until the condition holds. @throws Error that says what it waited for, after 30 s. */

@@ -6,6 +6,17 @@ import { loadScript } from './load-script.js';
 /** Digests of the parts' texts, set by the build: a cache of another build has another name. */
 declare const DIGESTS: Readonly<Record<'core' | 'services', string>>;
 
+const FLAGS = [
+  // Compiled code stays: it is small, and a daemon that rested must answer as fast as one that did not.
+  '--no-flush-bytecode',
+  // Every sandbox pays for the daemon's memory: no room for garbage that grows to 32 MiB (heap-room.ts),
+  '--semi-space-growth-factor=1',
+  // no pages that are half empty,
+  '--compact-on-every-full-gc',
+  // and no optimizing compiler, whose own memory stays, before a stream of megabytes gives it something to do.
+  '--interrupt-budget=1000000',
+];
+
 /** What the core lets its loader call. */
 interface Core {
   /** Runs as the command line says. */
@@ -14,10 +25,7 @@ interface Core {
   exercise(loadServices: () => ServicesPart): Promise<void>;
 }
 
-// Compiled code stays: it is small, and a daemon that rested must answer as fast as one that did not.
-setFlagsFromString('--no-flush-bytecode');
-// Every sandbox pays for the daemon's memory, which would grow to 32 MiB of room for garbage.
-setFlagsFromString('--semi-space-growth-factor=1');
+for (const flag of FLAGS) setFlagsFromString(flag);
 
 const load = (part: keyof typeof DIGESTS) =>
   loadScript({

@@ -1,5 +1,6 @@
 import type { EnvdContext } from '../context.js';
 import type { LogRing } from '../log-ring/log-ring.js';
+import type { HeapRoom } from '../system/heap-room.js';
 import type { OpenTerminals } from './open-terminals.js';
 import type { PipeSource } from './pipes.js';
 import type { ProcessTable } from './process-table.js';
@@ -11,6 +12,8 @@ export interface ProcessDeps {
   logs: LogRing;
   pipes: PipeSource;
   terminals: OpenTerminals;
+  /** Told of every byte of output and input. */
+  room: HeapRoom;
   /** The daemon's own PATH, which processes start with. */
   daemonPath: string | undefined;
   /** @throws Error when the kernel refuses. */

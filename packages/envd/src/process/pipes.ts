@@ -7,8 +7,10 @@ import type { Readable, Writable } from 'node:stream';
 
 const { O_RDONLY, O_RDWR, O_WRONLY, O_NONBLOCK } = constants;
 /** Pipes made at a time. */
-const BATCH = 12;
+const BATCH = 18;
 const LOW = 6;
+
+const REFILL_AFTER_MS = 2;
 
 /** The two ends of one pipe as file descriptors. */
 export interface Pipe {
@@ -18,17 +20,18 @@ export interface Pipe {
 
 /** The pipes of one program. */
 export interface Pipes {
-  stdin: Pipe;
+  /** Absent when the program gets no input. */
+  stdin: Pipe | undefined;
   stdout: Pipe;
   stderr: Pipe;
   /** After the program started: drops its ends, turns ours into streams. */
-  open(input: boolean): { input: Writable | undefined; stdout: Readable; stderr: Readable };
+  open(): { input: Writable | undefined; stdout: Readable; stderr: Readable };
   /** Drops everything. */
   close(): void;
 }
 
 export interface PipeSource {
-  take(): Promise<Pipes>;
+  take(input: boolean): Promise<Pipes>;
   /** Makes pipes for the next programs. */
   prepare(): Promise<void>;
 }
@@ -51,31 +54,34 @@ export function createPipeSource(root: string = tmpdir()): PipeSource {
     return refill;
   };
   const next = (): number => spare.pop()!;
+  // Not now: the program that these pipes are for comes first.
+  const refillSoon = (): void => {
+    setTimeout(() => void prepare().catch(() => {}), REFILL_AFTER_MS).unref();
+  };
 
   return {
     prepare,
-    async take() {
+    async take(input) {
       while (spare.length < 3) await prepare();
-      const stdin = openEnds(next(), 'child-reads');
+      const stdin = input ? openEnds(next(), 'child-reads') : undefined;
       const stdout = openEnds(next(), 'child-writes');
       const stderr = openEnds(next(), 'child-writes');
-      if (spare.length < LOW) prepare().catch(() => {});
+      if (spare.length < LOW) refillSoon();
       return pipesOf(stdin, stdout, stderr);
     },
   };
 }
 
-function pipesOf(stdin: Pipe, stdout: Pipe, stderr: Pipe): Pipes {
-  const all = [stdin, stdout, stderr];
+function pipesOf(stdin: Pipe | undefined, stdout: Pipe, stderr: Pipe): Pipes {
+  const all = stdin ? [stdin, stdout, stderr] : [stdout, stderr];
   return {
     stdin,
     stdout,
     stderr,
-    open(input) {
+    open() {
       for (const { child } of all) closeSync(child);
-      if (!input) closeSync(stdin.parent);
       return {
-        input: input ? new Socket({ fd: stdin.parent, readable: false, writable: true }) : undefined,
+        input: stdin ? new Socket({ fd: stdin.parent, readable: false, writable: true }) : undefined,
         stdout: new Socket({ fd: stdout.parent, readable: true, writable: false }),
         stderr: new Socket({ fd: stderr.parent, readable: true, writable: false }),
       };
@@ -101,13 +107,16 @@ function openEnds(holder: number, direction: 'child-reads' | 'child-writes'): Pi
 
 async function makeFifos(root: string, count: number): Promise<number[]> {
   const folder = mkdtempSync(join(root, '.envd-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
   try {
     const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)));
     // Open to all, because programs of other accounts reopen them through /dev/stdout; nobody else knows a name.
     await run('mkfifo', ['-m', '0666', ...paths]);
     return paths.map((path) => openSync(path, O_RDWR | O_NONBLOCK));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    process.off('exit', remove);
+    remove();
   }
 }
 

@@ -44,12 +44,12 @@ export function createProcessService(deps: ProcessDeps): ServiceImpl<typeof Proc
     },
 
     async sendInput(request, context) {
-      await writeInput(table.get(request.process), request.input, context.signal);
+      await writeInput(deps.room, table.get(request.process), request.input, context.signal);
       return {};
     },
 
     async streamInput(requests, context) {
-      await streamInput(table, requests, context.signal);
+      await streamInput(deps, requests, context.signal);
       return {};
     },
 

@@ -8,8 +8,6 @@ import type { Program, ProgramEvents, ProgramSpec } from './program.js';
 import { writeBytes } from './write-bytes.js';
 
 export interface PipeOptions {
-  /** False: the program's input is empty. */
-  input: boolean;
   /** Make the program the leader of its own session. */
   session: boolean;
 }
@@ -28,13 +26,14 @@ export function spawnWithPipes(
 ): Program {
   let child: ChildProcess;
   try {
-    const input = options.input ? pipes.stdin.child : 'ignore';
+    // Without a pipe the program's input is empty.
+    const input = pipes.stdin?.child ?? 'ignore';
     child = startChild(spec, options, terminals.hide([input, pipes.stdout.child, pipes.stderr.child]));
   } catch (error) {
     pipes.close();
     throw error;
   }
-  const { stdout, stderr, ...opened } = pipes.open(options.input);
+  const { stdout, stderr, ...opened } = pipes.open();
   let input = opened.input;
   let end = exitStatus(null, null);
   const reader = new OutputReader(events, () => {
@@ -57,7 +56,7 @@ export function spawnWithPipes(
     resume: () => reader.resume(),
     releaseOutput: () => reader.release(),
     write(bytes) {
-      if (!options.input) return Promise.reject(new Error('stdin is not enabled for this process'));
+      if (!pipes.stdin) return Promise.reject(new Error('stdin is not enabled for this process'));
       if (!input) return Promise.reject(new Error('stdin of this process is closed'));
       return writeBytes(input, bytes, 'stdin');
     },

@@ -65,6 +65,7 @@ async function launch(deps: ProcessDeps, request: StartRequest, user: OsUser): P
     { config, tag: request.tag, terminal: request.pty !== undefined },
     {
       output: (kind, bytes) => {
+        deps.room.note(bytes.byteLength);
         if (kind !== 'pty') deps.logs.append({ pid: process.pid, stream: kind, tag: request.tag }, bytes);
       },
       end() {
@@ -109,8 +110,8 @@ async function spawnProgram(
   const session = deps.context.singleUser === undefined;
   try {
     if (!request.pty) {
-      const options = { input: request.stdin ?? true, session };
-      return spawnWithPipes(spec, options, await deps.pipes.take(), deps.terminals, events);
+      const pipes = await deps.pipes.take(request.stdin ?? true);
+      return spawnWithPipes(spec, { session }, pipes, deps.terminals, events);
     }
     const { spawnWithTerminal } = await import('./spawn-terminal.js');
     const size = request.pty.size;

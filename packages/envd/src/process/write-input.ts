@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { ProcessInput, StreamInputRequest } from '@svc/daemon/gen';
-import type { ProcessTable } from './process-table.js';
+import type { HeapRoom } from '../system/heap-room.js';
+import type { ProcessDeps } from './deps.js';
 import type { RunningProcess } from './running-process.js';
 
 /**
@@ -9,6 +10,7 @@ import type { RunningProcess } from './running-process.js';
  * @throws ConnectError `internal` for the wrong kind or a failed write, `unimplemented` without input.
  */
 export async function writeInput(
+  room: HeapRoom,
   target: RunningProcess,
   input: ProcessInput | undefined,
   signal: AbortSignal,
@@ -22,6 +24,7 @@ export async function writeInput(
   if (piece.case === 'pty' && !terminal) {
     throw new ConnectError('the process has no terminal: send stdin instead of pty input', Code.Internal);
   }
+  room.note(piece.value.byteLength);
   try {
     await untilAborted(target.program.write(piece.value), signal);
   } catch (error) {
@@ -32,7 +35,7 @@ export async function writeInput(
 
 /** Writes pieces in the order they come. Stops reading them at the first failure. */
 export async function streamInput(
-  table: ProcessTable,
+  { table, room }: Pick<ProcessDeps, 'table' | 'room'>,
   requests: AsyncIterable<StreamInputRequest>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -44,7 +47,7 @@ export async function streamInput(
         break;
       case 'data':
         if (!target) throw new ConnectError('data came before start', Code.FailedPrecondition);
-        await writeInput(target, event.value.input, signal);
+        await writeInput(room, target, event.value.input, signal);
         break;
       case 'keepalive':
         break;

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect';
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
-import { discardInput } from './discard-input.js';
 import { gzipCompression } from './gzip.js';
 import { sendError } from './rest.js';
 import { effectiveTimeout } from './timeout-header.js';
@@ -66,8 +65,6 @@ async function serve(
 ): Promise<void> {
   const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
   await universalResponseToNodeResponse(answer, response);
-  // A call may end before its input does.
-  discardInput(request);
 }
 
 function header(request: IncomingMessage, name: string): string | undefined {

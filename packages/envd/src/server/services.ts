@@ -8,6 +8,8 @@ import type { OpenTerminals } from '../process/open-terminals.js';
 import type { PipeSource } from '../process/pipes.js';
 import { ProcessTable } from '../process/process-table.js';
 import { createProcessService } from '../process/service.js';
+import { createGarbageDuty } from '../system/garbage.js';
+import { createHeapRoom } from '../system/heap-room.js';
 import { createConnectRoutes } from './connect-routes.js';
 
 export interface ServicesDeps {
@@ -31,12 +33,18 @@ export function createServices(deps: ServicesDeps): Services {
   const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
   const rpc = createConnectRoutes((router) => {
     registerFilesystem(router, context);
-    router.service(Process, createProcessService({ ...deps, table, daemonPath: process.env.PATH, kill }));
+    router.service(
+      Process,
+      createProcessService({ ...deps, table, room: createHeapRoom(), daemonPath: process.env.PATH, kill }),
+    );
   });
   const files = createFileRoutes(context);
+  const garbage = createGarbageDuty();
   return {
-    handle: (request, response, path) =>
-      rpc.handle(request, response, path) || files.handle(request, response, path),
+    handle(request, response, path) {
+      garbage.note();
+      return rpc.handle(request, response, path) || files.handle(request, response, path);
+    },
     killAll() {
       for (const { pid } of table.running()) tryKill(pid);
     },

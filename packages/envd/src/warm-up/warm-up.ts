@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { App } from '../server/app.js';
+import { collectGarbage } from '../system/garbage.js';
 import { callInProcess, type InProcessCall, streamingCall, TOKEN } from './call-in-process.js';
 
 /** What a sandbox's first moments consist of. */
@@ -42,6 +43,9 @@ export function createWarmUp({ needed, makeApp, wanted }: WarmUpOptions): WarmUp
       if (wanted()) return;
       await callInProcess(server, call);
     }
+    await nextTurn();
+    // A sandbox that waits for its user, or is copied, should not carry what the start left behind.
+    if (!wanted()) collectGarbage();
   };
   let running: Promise<void> | undefined;
   return {
