@@ -1,3 +1,31 @@
+import { mergeConfig } from 'vitest/config';
 import { packageTests } from '../../vitest.shared.js';
 
-export default packageTests();
+/** Tests that start servers or open stores: run on both databases. The others know of none. */
+const onStorage = ['test/{component,nodes,secrets,volumes,webhooks,wire,builds,operator}/**/*.test.ts'];
+
+/** Everything on SQLite, and what stores anything on PostgreSQL too where SVC_TEST_POSTGRES_URL names one. */
+const postgres = process.env.SVC_TEST_POSTGRES_URL;
+if (postgres === undefined || postgres === '')
+  console.warn('PostgreSQL: skipped, SVC_TEST_POSTGRES_URL is not set (scripts/postgres.sh start)');
+
+export default mergeConfig(packageTests(), {
+  test: {
+    projects: [
+      { extends: true, test: { name: 'sqlite', env: { SVC_TEST_DIALECT: 'sqlite' } } },
+      ...(postgres === undefined || postgres === ''
+        ? []
+        : [
+            {
+              extends: true,
+              test: {
+                name: 'postgres',
+                env: { SVC_TEST_DIALECT: 'postgres' },
+                include: onStorage,
+                typecheck: { enabled: false },
+              },
+            },
+          ]),
+    ],
+  },
+});

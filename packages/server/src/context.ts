@@ -7,6 +7,7 @@ import type { EventSink } from './events/sink.js';
 import type { Ids } from './ids/ids.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { RateLimiter } from './limits/rate-limit.js';
+import type { NodeRegistry } from './nodes/registry.js';
 import type { LiveSandboxes } from './sandboxes/live.js';
 import type { ResolvedTemplate } from './sandboxes/resolve-template.js';
 import type { DialectName } from './storage/migration.js';
@@ -34,6 +35,8 @@ export interface ServerContext {
   readonly processId: string;
   /** What this process knows of its running sandboxes. */
   readonly sandboxes: LiveSandboxes;
+  /** The processes that share the database. */
+  readonly nodes: NodeRegistry;
   /** Templates that references were found to mean. */
   readonly templates: ReadCache<ResolvedTemplate>;
   readonly volumes: VolumeStore;

@@ -7,6 +7,7 @@ import { errors } from '../errors/catalog.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
 import { withDeadline } from './deadline.js';
 import { deprecationHeaders } from './deprecation.js';
+import { comesFromNode, hereOrElsewhere } from './elsewhere.js';
 import type { HandlerRequest } from './handler.js';
 import type { OperationId } from './operations.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
@@ -75,7 +76,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
       // Texts about secrets are fixed: nothing of the request may come back.
       if (problem !== undefined) throw secret ? errors.invalidSecretsRequest() : errors.validation(problem);
 
-      if (route.rateGroup !== undefined && identity !== undefined) {
+      if (route.rateGroup !== undefined && identity !== undefined && !comesFromNode(context, request)) {
         const verdict = context.rates.take(route.rateGroup, identity.team.id);
         if (verdict !== undefined) {
           reply.headers(rateLimitHeaders(verdict));
@@ -85,19 +86,28 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
 
       const timeoutMs = streams ? 2_147_483_647 : context.config.requestTimeoutMs;
       const result = await withDeadline(reply, timeoutMs, context.signal, (signal) =>
-        install.handler({
-          context,
-          team: identity?.team as never,
-          apiKeyId: identity?.apiKeyId as never,
-          params: request.params as never,
-          query: shaped as never,
-          body: (json || streams ? request.body : undefined) as never,
-          headers: request.headers,
-          requestId: request.id,
-          log: request.log,
-          signal,
-        }),
+        hereOrElsewhere(context, route, request, signal, () =>
+          install.handler({
+            context,
+            team: identity?.team as never,
+            apiKeyId: identity?.apiKeyId as never,
+            params: request.params as never,
+            query: shaped as never,
+            body: (json || streams ? request.body : undefined) as never,
+            headers: request.headers,
+            requestId: request.id,
+            log: request.log,
+            signal,
+          }),
+        ),
       );
+      if ('forwarded' in result) {
+        const { status, headers, body } = result.forwarded;
+        return reply
+          .code(status)
+          .headers(headers)
+          .send(body.length === 0 ? undefined : body);
+      }
       if (result.headers !== undefined) reply.headers(result.headers);
       if (install.validateResponses) {
         const wrong = checks.response(result.status, reply.getHeaders(), result.body);

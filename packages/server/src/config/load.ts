@@ -27,6 +27,8 @@ const VARIABLES: [string, keyof ServerOptions, (text: string, name: string) => u
   ['SVC_OCI_RUNTIME', 'ociRuntime', text],
   ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],
   ['SVC_NODE_ID', 'nodeId', text],
+  ['SVC_NODE_API_URL', 'nodeApiUrl', text],
+  ['SVC_NODE_SANDBOX_URL', 'nodeSandboxUrl', text],
   ['SVC_SERVER_KEY', 'serverKey', text],
   ['SVC_MAX_SANDBOXES', 'maxSandboxes', number],
   ['SVC_POOL_SIZE', 'poolSize', number],

@@ -22,6 +22,10 @@ export interface ServerOptions {
   publicApiUrl?: string;
   /** Base URL of the gateway as clients reach it. Default from host and port. */
   publicSandboxUrl?: string;
+  /** Base URL of this server's API as other servers on the same PostgreSQL reach it. Default from host and port. */
+  nodeApiUrl?: string;
+  /** Base URL of this server's gateway as other servers on the same PostgreSQL reach it. Default from host and port. */
+  nodeSandboxUrl?: string;
   /** Ports of sandboxes are reached as `<port>-<sandboxID>.<domain>`. Default `svc.localhost`. */
   domain?: string;
   /** Further brands whose routing headers the gateway understands, for example `['Acme-']`. Default none. */

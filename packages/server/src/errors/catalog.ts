@@ -69,6 +69,11 @@ export const errors = {
   volumeMountsFailed: (cause: unknown) => error(500, 'failed to convert volume mounts', { cause }),
   nodeBusy: (sandboxId: string) =>
     error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
+  nodeGone: (cause?: unknown) =>
+    error(503, 'the node that holds this sandbox or template does not answer, try again later', {
+      retryAfterSeconds: 5,
+      cause,
+    }),
   memorySnapshotMissing: (what: string) =>
     error(503, `${what} needs memory snapshots, which this server cannot make (capability memorySnapshot)`),
   checkpointFailed: (what: string, reason: string, cause: unknown) =>

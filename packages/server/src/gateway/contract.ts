@@ -146,6 +146,8 @@ export interface GatewayStats {
 export interface Gateway {
   /** True when the request is one for a sandbox by its host or headers; false lets the platform API have it (shared port). */
   claims(req: IncomingMessage): boolean;
+  /** The sandbox that a request means, whether it exists or not. */
+  sandboxIdOf(req: IncomingMessage): string | undefined;
   handleRequest(req: IncomingMessage, res: ServerResponse): void;
   /** As handleRequest, for requests with `Expect: 100-continue`: the sandbox decides whether the body is sent. */
   handleContinue(req: IncomingMessage, res: ServerResponse): void;

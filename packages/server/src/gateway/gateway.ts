@@ -258,6 +258,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
       const target = resolveTarget(line.host, req.headers, targetOptions);
       return target.kind === 'target' || target.via === 'headers';
     },
+    sandboxIdOf(req) {
+      const line = readRequestLine(req);
+      if (typeof line === 'string') return undefined;
+      const target = resolveTarget(line.host, req.headers, targetOptions);
+      return target.kind === 'target' ? target.sandboxId : undefined;
+    },
     handleRequest: (req, res) => guard(handle(req, res, false), req, res),
     handleContinue: (req, res) => guard(handle(req, res, true), req, res),
     handleUpgrade(req, socket, head) {

@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
+import { ElsewhereError } from '../nodes/owner.js';
 import type { Tx } from '../storage/schema.js';
 import type { Team } from '../teams/team.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
@@ -42,6 +43,9 @@ export async function createSandbox(context: ServerContext, options: CreateOptio
   assertServerCapacity(context);
 
   const { build } = resolved;
+  const stored = build.checkpoint_id !== null || build.layers !== '[]';
+  if (context.nodes.shared && stored && build.node_id !== null && build.node_id !== context.config.nodeId)
+    throw new ElsewhereError(build.node_id);
   const password = network?.egressProxy?.password;
   const config: SandboxConfig = {
     ...(network === undefined ? {} : { network: withoutPassword(network) }),

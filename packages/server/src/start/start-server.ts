@@ -15,6 +15,7 @@ import { randomIds } from '../ids/ids.js';
 import { loadServerKey } from '../keys/key-file.js';
 import { createKeyRing } from '../keys/key-ring.js';
 import { RateLimiter } from '../limits/rate-limit.js';
+import { HEARTBEAT_MS, NodeRegistry } from '../nodes/registry.js';
 import { gatewayMetrics, processMetrics, startOperatorServer } from '../operator/index.js';
 import { sandboxMetrics, statusOf } from '../operator/status.js';
 import { recover } from '../recovery/recover.js';
@@ -109,6 +110,7 @@ async function start(
       tables: TEMPLATE_TABLES,
       believeMs: dialect === 'sqlite' ? 60_000 : 1_000,
     }),
+    nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
     volumes: createVolumeStore(config.dataDir),
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId) => void gateway?.close(sandboxId),
@@ -136,9 +138,10 @@ async function start(
   // 3. The doors.
   const gatewayServer = createGatewayServer(context, options);
   gateway = gatewayServer.gateway;
-  config.sandboxUrl =
-    options.publicSandboxUrl ?? (await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002));
+  const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002);
+  config.sandboxUrl = options.publicSandboxUrl ?? sandboxUrl;
   unwind.add('gateway', async () => {
+    gatewayServer.forwarder.close();
     void gatewayServer.gateway.close();
     await closeServer(gatewayServer.server, 1_000);
   });
@@ -156,6 +159,18 @@ async function start(
     await closeServer(api.server, drainMs);
     await api.close();
   });
+  if (context.nodes.shared) {
+    const announce = () =>
+      context.nodes.announce(options.nodeApiUrl ?? apiUrl, options.nodeSandboxUrl ?? sandboxUrl);
+    await announce();
+    const stopHeartbeat = repeat(HEARTBEAT_MS, announce, (error) =>
+      log.error({ err: error }, 'the sign of life failed, will be tried again'),
+    );
+    unwind.add('heartbeat', async () => {
+      await stopHeartbeat();
+      await context.nodes.leave();
+    });
+  }
   const startedAtMs = now();
   const operator =
     options.operatorPort === false

@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { StorageOptions } from '../../src/index.js';
 
-/** SQLite in the data directory, or a PostgreSQL schema of its own when `SVC_TEST_POSTGRES_URL` is set. */
+/** The database of this run of the tests; `vitest.config.ts` runs them once for each. */
+export const dialect = process.env.SVC_TEST_DIALECT === 'postgres' ? 'postgres' : 'sqlite';
+
+/** SQLite in the data directory, or a PostgreSQL schema of its own. */
 export async function testStorage(): Promise<{ storage: StorageOptions; schema: string | undefined }> {
   const url = process.env.SVC_TEST_POSTGRES_URL;
-  if (url === undefined || url === '') return { storage: { kind: 'sqlite' }, schema: undefined };
+  if (dialect === 'sqlite' || url === undefined) return { storage: { kind: 'sqlite' }, schema: undefined };
   const schema = `test_${randomBytes(8).toString('hex')}`;
   return { storage: { kind: 'postgres', url, schema, poolSize: 4 }, schema };
 }

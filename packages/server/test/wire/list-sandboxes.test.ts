@@ -46,7 +46,7 @@ describe('listSandboxesV2', () => {
     const metadata = { 'a=b&c': '100% + more', plain: 'x' };
     const { id } = await createSandbox(test, { metadata });
     await createSandbox(test, { metadata: { plain: 'x' } });
-    const filter = encodeURIComponent(encodeMetadataFilter(metadata));
+    const filter = encodeURIComponent(encodeMetadataFilter(metadata) ?? '');
     expect(ids(await test.api('GET', `/v2/sandboxes?metadata=${filter}`))).toEqual([id]);
     expect(ids(await test.api('GET', '/v2/sandboxes?metadata=plain%3Dx'))).toHaveLength(2);
     expect(ids(await test.api('GET', '/v2/sandboxes?template=base&metadata=plain%3Dx'))).toHaveLength(2);

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run, until } from '../support/sandboxes.js';
+import { startTestServer, type TestServer } from '../support/server.js';
+import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
+
+describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
+  let first: TestServer;
+  let second: TestServer;
+  let schema: string | undefined;
+  beforeAll(async () => {
+    const stored = await testStorage();
+    schema = stored.schema;
+    const shared = {
+      storage: stored.storage,
+      serverKey: randomBytes(32).toString('hex'),
+      validateResponses: false,
+    };
+    first = await startTestServer(shared);
+    second = await startTestServer(shared);
+  });
+  afterAll(async () => {
+    await second?.[Symbol.asyncDispose]();
+    await first?.[Symbol.asyncDispose]();
+    await dropSchema(schema);
+  });
+
+  /** Asks the second server with the first one's key: both serve the team. */
+  const askSecond = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    second.api(method, path, body, { 'X-API-Key': first.server.apiKey, ...headers });
+  const create = async (body: object = {}) => {
+    const made = await first.api('POST', '/v2/sandboxes', { templateID: 'base', timeout: 600, ...body });
+    expect(made.status).toBe(201);
+    return { id: made.body.sandboxID as string, token: made.body.envdAccessToken as string };
+  };
+
+  it("act on each other's sandboxes: read, list, pause, wake, kill", async () => {
+    const { id } = await create({ metadata: { a: 'b' } });
+    expect((await askSecond('GET', `/sandboxes/${id}`)).body).toMatchObject({
+      sandboxID: id,
+      metadata: { a: 'b' },
+    });
+    expect((await askSecond('GET', '/v2/sandboxes')).body).toHaveLength(1);
+    expect((await askSecond('POST', `/sandboxes/${id}/timeout`, { timeout: 900 })).status).toBe(204);
+    expect((await askSecond('POST', `/sandboxes/${id}/pause`)).status).toBe(204);
+    expect((await first.api('GET', `/sandboxes/${id}`)).body.state).toBe('paused');
+    const conflict = await askSecond('POST', `/sandboxes/${id}/pause`);
+    expect(conflict).toMatchObject({ status: 409, body: { code: 409 } });
+    const woken = await askSecond(
+      'POST',
+      `/v2/sandboxes/${id}/connect`,
+      { timeout: 60 },
+      { 'X-Request-Id': 'r-1' },
+    );
+    expect(woken).toMatchObject({ status: 201, body: { sandboxID: id } });
+    expect(woken.headers.get('X-Request-Id')).toBe('r-1');
+    expect((await askSecond('DELETE', `/sandboxes/${id}`)).status).toBe(204);
+    expect((await askSecond('GET', `/sandboxes/${id}`)).status).toBe(404);
+  });
+
+  it('pass requests into sandboxes on, both ways and as streams', async () => {
+    const sandbox = await create();
+    expect(await run(second, sandbox, 'echo from there')).toBe('from there\n');
+    const big = 'x'.repeat(3_000_000);
+    const headers = {
+      'Svc-Sandbox-Id': sandbox.id,
+      'Svc-Sandbox-Port': '49983',
+      'X-Access-Token': sandbox.token,
+    };
+    const url = `${second.server.sandboxUrl}/files?path=big.txt&username=user`;
+    const up = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/octet-stream' },
+      body: big,
+    });
+    expect([up.status, (await up.text()).length > 0]).toEqual([200, true]);
+    expect(await (await fetch(url, { headers })).text()).toBe(big);
+    const refused = await fetch(url, { headers: { ...headers, 'X-Access-Token': 'wrong' } });
+    expect(refused.status).toBe(
+      (
+        await fetch(url.replace(second.server.sandboxUrl, first.server.sandboxUrl), {
+          headers: { ...headers, 'X-Access-Token': 'wrong' },
+        })
+      ).status,
+    );
+    await first.api('DELETE', `/sandboxes/${sandbox.id}`);
+  });
+
+  it('start sandboxes where the stored state lies', async () => {
+    const sandbox = await create();
+    await run(first, sandbox, 'echo kept > note.txt');
+    const snapshot = await first.api('POST', `/sandboxes/${sandbox.id}/snapshots`, {
+      name: 'shared',
+      memory: false,
+    });
+    expect(snapshot.status).toBe(201);
+    const ask = () =>
+      askSecond(
+        'POST',
+        '/v2/sandboxes',
+        { templateID: snapshot.body.snapshotID ?? 'shared' },
+        { 'Idempotency-Key': 'k1' },
+      );
+    const made = await ask();
+    expect(made.status).toBe(201);
+    expect((await ask()).body).toEqual(made.body);
+    const copy = { id: made.body.sandboxID, token: made.body.envdAccessToken };
+    expect(await run(second, copy, 'cat note.txt')).toBe('kept\n');
+    for (const { id } of [copy, sandbox])
+      expect((await askSecond('DELETE', `/sandboxes/${id}`)).status).toBe(204);
+  });
+
+  it('believe nobody who only claims to be a node, and pass nothing on twice', async () => {
+    const { id } = await create();
+    const forged = { 'Svc-Node-Request': `a.b.${Date.now()}.${'0'.repeat(64)}` };
+    expect((await askSecond('GET', `/sandboxes/${id}`, undefined, forged)).status).toBe(200);
+    // A record that names the wrong address: the request comes back to the node that sent it, which must not send it again.
+    const { db } = second.server.context;
+    const nodeId = first.server.context.config.nodeId;
+    const real = await db.selectFrom('nodes').selectAll().where('id', '=', nodeId).executeTakeFirstOrThrow();
+    first.server.context.nodes.announce = async () => {};
+    await db.updateTable('nodes').set({ api_url: second.server.apiUrl }).where('id', '=', nodeId).execute();
+    second.advance(2_000);
+    const looped = await askSecond('GET', `/sandboxes/${id}`);
+    expect(looped).toMatchObject({ status: 503, body: { code: 503 } });
+    await db.updateTable('nodes').set({ api_url: real.api_url }).where('id', '=', nodeId).execute();
+    second.advance(2_000);
+    expect((await askSecond('DELETE', `/sandboxes/${id}`)).status).toBe(204);
+  });
+
+  it('say 503 about sandboxes of a node that gave no sign of life', async () => {
+    const { id } = await create();
+    await second.server.context.db
+      .updateTable('nodes')
+      .set({ heartbeat_at: 0 })
+      .where('id', '=', first.server.context.config.nodeId)
+      .execute();
+    second.advance(2_000);
+    const answer = await askSecond('GET', `/sandboxes/${id}`);
+    expect(answer).toMatchObject({
+      status: 503,
+      body: { code: 503, message: expect.stringContaining('node') },
+    });
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    const inside = await fetch(`${second.server.sandboxUrl}/health`, {
+      headers: { 'Svc-Sandbox-Id': id, 'Svc-Sandbox-Port': '49983' },
+    });
+    expect([inside.status, ((await inside.json()) as { code: number }).code]).toEqual([503, 503]);
+    await until('the first server is seen again', async () => {
+      await first.server.context.db
+        .updateTable('nodes')
+        .set({ heartbeat_at: second.server.context.now() })
+        .where('id', '=', first.server.context.config.nodeId)
+        .execute();
+      second.advance(1_000);
+      return (await askSecond('DELETE', `/sandboxes/${id}`)).status === 204;
+    });
+  });
+});
