@@ -22,7 +22,13 @@ export interface TestTeam extends Api {
 }
 
 /** Settings under which an error can be produced that an ordinary server does not give. */
-export type ServerKind = 'rate-limited' | 'small' | 'faulty' | 'broken-storage' | 'broken-volumes';
+export type ServerKind =
+  | 'rate-limited'
+  | 'small'
+  | 'faulty'
+  | 'impatient'
+  | 'broken-storage'
+  | 'broken-volumes';
 
 export interface SpecialServer extends Api {
   sandboxUrl: string;

@@ -9,7 +9,6 @@ import { send } from '../../wire/send.js';
 const PREFIX = 'Failed to place sandbox: ';
 
 const FAILURES: { fault: Fault; wish: FailureWish }[] = [
-  { fault: 'hang', wish: { status: 504, errorCode: 'sandbox_placement_timeout', message: PREFIX } },
   { fault: 'create_failed', wish: { status: 500, errorCode: 'sandbox_create_failed', message: PREFIX } },
   { fault: 'no_capacity', wish: { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX } },
   { fault: 'unsupported', wish: { status: 503, errorCode: 'sandbox_no_compatible_node', message: PREFIX } },
@@ -75,6 +74,47 @@ export const placementCases = casesOf('placement', [
       },
     })),
   ),
+  {
+    name: 'a placement that takes too long gives 504, and can be tried again',
+    operation: 'createSandboxV2',
+    expects: '504 sandbox_placement_timeout',
+    needs: ['servers'],
+    alone: true,
+    timeoutMs: 120_000,
+    run: async (target) => {
+      const server = await target.server('impatient');
+      const asleep = [await sleeper(server), await sleeper(server), await sleeper(server)];
+      await withFault(server, 'hang', () =>
+        Promise.all(
+          ['createSandboxV2', 'createSandbox', 'resumeSandbox', 'connectSandboxV2', 'connectSandbox'].map(
+            async (operation, index) => {
+              const sandboxID = asleep[index - 2];
+              const options =
+                sandboxID === undefined ? { body } : { path: { sandboxID }, body: { timeout: 60 } };
+              assertFailure(await call(server, operation, options), {
+                status: 504,
+                errorCode: 'sandbox_placement_timeout',
+                message: PREFIX,
+              });
+            },
+          ),
+        ),
+      );
+      const left = assertStatus<{ sandboxID: string; state: string }[]>(
+        await call(server, 'listSandboxesV2'),
+        200,
+      );
+      assert.deepEqual(left.map((one) => one.sandboxID).sort(), [...asleep].sort(), 'nothing new is left');
+      assert.ok(left.every((one) => one.state === 'paused'));
+      for (const sandboxID of asleep) {
+        assertStatus(
+          await call(server, 'connectSandboxV2', { path: { sandboxID }, body: { timeout: 60 } }),
+          201,
+        );
+        assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+      }
+    },
+  },
   {
     name: 'a busy node refuses a pause with 503 and goes on',
     operation: 'pauseSandbox',

@@ -1,0 +1,44 @@
+import { startServer } from '@svc/server';
+import { embeddedOptions } from '../targets/embedded.js';
+
+/** What the child tells when asked: what is on record and what the driver has. */
+export interface Inspection {
+  rows: { id: string; state: string; endAt: number; checkpointId: string | null }[];
+  instances: { id: string; state: string }[];
+  checkpoints: string[];
+}
+
+/** A server in a process of its own, which may be killed at any moment. Arguments: data directory, driver. */
+const [dataDir, driver] = process.argv.slice(2) as [string, 'process' | 'linux'];
+const server = await startServer({
+  ...embeddedOptions(dataDir, driver),
+  poolSize: driver === 'linux' ? 1 : 0,
+});
+
+process.on('message', async (message: unknown) => {
+  if (message === 'inspect') {
+    const { db } = server.context;
+    const rows = await db
+      .selectFrom('sandboxes')
+      .select(['id', 'state', 'end_at', 'checkpoint_id'])
+      .execute();
+    const instances = await server.driver.list();
+    const checkpoints = await server.driver.listCheckpoints();
+    process.send!({
+      rows: rows.map((row) => ({
+        id: row.id,
+        state: row.state,
+        endAt: row.end_at,
+        checkpointId: row.checkpoint_id,
+      })),
+      instances: instances.map(({ id, state }) => ({ id, state })),
+      checkpoints: checkpoints.map((one) => one.id),
+    } satisfies Inspection);
+  }
+  if (message === 'stop') {
+    await server.stop({ destroySandboxes: true });
+    process.disconnect();
+  }
+});
+
+process.send!({ apiUrl: server.apiUrl, sandboxUrl: server.sandboxUrl, apiKey: server.apiKey });

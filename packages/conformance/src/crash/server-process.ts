@@ -1,0 +1,63 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Inspection } from './child.js';
+
+export interface ServerProcess {
+  apiUrl: string;
+  sandboxUrl: string;
+  apiKey: string;
+  inspect(): Promise<Inspection>;
+  /** Ends it with no chance to clean up. */
+  kill(): Promise<void>;
+  /** Lets it stop in order, its sandboxes too. */
+  stop(): Promise<void>;
+}
+
+/** Starts a server in a child process on a data directory. */
+export async function startServerProcess(
+  dataDir: string,
+  driver: 'process' | 'linux',
+): Promise<ServerProcess> {
+  const child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), [dataDir, driver], {
+    execArgv: [
+      '--conditions=@svc/source',
+      '--import',
+      new URL('./register-typescript.mjs', import.meta.url).href,
+    ],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  let errors = '';
+  child.stderr!.on('data', (piece) => {
+    errors = (errors + String(piece)).slice(-4_000);
+  });
+  const gone = once(child, 'exit');
+  const ask = async <T>(): Promise<T> => {
+    const [answer] = (await Promise.race([
+      once(child, 'message', { signal: AbortSignal.timeout(120_000) }),
+      gone.then(() => {
+        throw new Error(`the server process ended: ${errors}`);
+      }),
+    ])) as [T];
+    return answer;
+  };
+  const at = await ask<{ apiUrl: string; sandboxUrl: string; apiKey: string }>();
+  return {
+    ...at,
+    inspect() {
+      const answer = ask<Inspection>();
+      child.send('inspect');
+      return answer;
+    },
+    kill: () => end(child, gone, () => child.kill('SIGKILL')),
+    stop: () => end(child, gone, () => child.send('stop')),
+  };
+}
+
+async function end(child: ChildProcess, gone: Promise<unknown>, how: () => void): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    how();
+    await gone;
+  }
+}
