@@ -2,7 +2,8 @@ import type { Capabilities } from '../contract/capabilities.js';
 import type { CreateOptions, Driver, Layers, PoolRequest, RestoreOptions } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
-import { type DataDirLock, lockDataDir } from '../shared/data-dir-lock.js';
+import { Background } from '../shared/background.js';
+import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { dialTcp } from '../shared/dial.js';
 import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
@@ -13,13 +14,12 @@ import { boot, DAEMON_PORT, type Origin } from './boot.js';
 import { capabilitiesOf } from './capabilities.js';
 import { CheckpointCatalog } from './checkpoint-catalog.js';
 import { disposeInstance } from './dispose.js';
-import { Host } from './host.js';
+import type { Host } from './host.js';
 import { HostnameWriter } from './hostname-writer.js';
 import { linuxLayers } from './layers.js';
 import { LinuxInstance } from './linux-instance.js';
-import type { LinuxDriverOptions } from './options.js';
-import { probeTools, type Tools } from './probe.js';
-import { outwaitOrphanedScripts, reapLeftovers } from './reap.js';
+import type { Tools } from './probe.js';
+import { reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
 import { poolKey, requireSpec } from './spec.js';
 import { storageFull } from './storage-full.js';
@@ -30,25 +30,8 @@ const STARTS_AT_ONCE = 4;
 /** How often the first processes are looked at, ms. */
 const WATCH_INTERVAL_MS = 200;
 
-/**
- * Makes the driver of real sandboxes. Needs root on Linux.
- * @throws {DriverError} `unsupported` naming what the host lacks; `busy` while another driver has the data directory.
- */
-export async function createLinuxDriver(options: LinuxDriverOptions): Promise<Driver> {
-  const tools = await probeTools(options);
-  const lock = await lockDataDir(options.dataDir);
-  try {
-    const host = new Host(options, tools);
-    await outwaitOrphanedScripts(host.paths);
-    await host.up();
-    return new LinuxDriver(host, tools, lock);
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
-}
-
-class LinuxDriver implements Driver {
+/** Isolated sandboxes on this host: an OCI runtime, overlays, a private network, CRIU. Made by `createLinuxDriver`. */
+export class LinuxDriver implements Driver {
   readonly name = 'linux';
   readonly capabilities: Capabilities;
   readonly summary: string;
@@ -63,7 +46,7 @@ class LinuxDriver implements Driver {
   readonly #writers = new Map<string, HostnameWriter>();
   /** Ids that are being made. */
   readonly #claimed = new Set<string>();
-  readonly #background = new Set<Promise<void>>();
+  readonly #background: Background;
   readonly #checkpoints: CheckpointCatalog;
   readonly #pool: WarmPool<InstanceSpec, LinuxInstance>;
   readonly #watch: NodeJS.Timeout;
@@ -73,6 +56,9 @@ class LinuxDriver implements Driver {
     this.#host = host;
     this.#lock = lock;
     this.#checkpoints = new CheckpointCatalog(host);
+    this.#background = new Background((error) =>
+      host.log('warn', 'clean-up failed', { error: String(error) }),
+    );
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = `linux: ${tools.runtimeVersion}, store on ${host.store.kind}, ${
       tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`
@@ -157,8 +143,9 @@ class LinuxDriver implements Driver {
       await this.#checkpoints.delete(id);
       removed.push(`checkpoint ${id}`);
     }
-    const busy = new Set([...this.#instances.keys(), ...this.#host.records.all().map((entry) => entry.name)]);
-    removed.push(...(await reapLeftovers(this.#host, busy, await this.#agentsInUse())));
+    removed.push(
+      ...(await reapLeftovers(this.#host, new Set(this.#instances.keys()), await this.#checkpoints.all())),
+    );
     return removed;
   }
 
@@ -187,7 +174,7 @@ class LinuxDriver implements Driver {
       await Promise.all(this.#living().map((instance) => instance.destroy()));
     clearInterval(this.#watch);
     await this.#mutex.idle();
-    while (this.#background.size > 0) await Promise.all(this.#background);
+    await this.#background.idle();
     if (this.#host.records.all().length === 0) await this.#host.down();
     await this.#lock.release();
   }
@@ -207,7 +194,7 @@ class LinuxDriver implements Driver {
         this.#host.records.write(entry);
       }
       if (entry.state === 'live') instance.check();
-      else this.#inBackground(instance.destroy());
+      else this.#background.add(instance.destroy());
     }
   }
 
@@ -305,20 +292,7 @@ class LinuxDriver implements Driver {
     this.#writers.delete(entry.name);
     const cleanUp = await disposeInstance(this.#host, entry);
     this.#instances.delete(entry.name);
-    this.#inBackground(cleanUp());
-  }
-
-  #inBackground(task: Promise<void>): void {
-    const guarded = task
-      .catch((error: unknown) => this.#host.log('warn', 'clean-up failed', { error: String(error) }))
-      .finally(() => this.#background.delete(guarded));
-    this.#background.add(guarded);
-  }
-
-  async #agentsInUse(): Promise<Set<string>> {
-    const stored = (await this.#checkpoints.all()).map((record) => record.agent);
-    const live = this.#host.records.all().map((entry) => entry.agent);
-    return new Set([...live, ...stored, this.#host.agent?.name].filter((name) => name !== undefined));
+    this.#background.add(cleanUp());
   }
 
   async #layerInUse(id: string): Promise<boolean> {

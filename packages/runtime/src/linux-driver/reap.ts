@@ -1,18 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcStat } from '../shared/process-identity.js';
+import type { CheckpointRecord } from './checkpoint.js';
 import { disposeInstance } from './dispose.js';
 import type { Host } from './host.js';
 import type { Paths } from './paths.js';
 import { quote } from './run.js';
 
-/** Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed. */
+/**
+ * Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed.
+ * @param tracked names of instances that the driver knows, whatever state they are in.
+ */
 export async function reapLeftovers(
   host: Host,
-  known: ReadonlySet<string>,
-  agentsInUse: ReadonlySet<string>,
+  tracked: ReadonlySet<string>,
+  checkpoints: CheckpointRecord[],
 ): Promise<string[]> {
   const holder = await host.up();
+  const recorded = host.records.all();
+  const known = new Set([...tracked, ...recorded.map((entry) => entry.name)]);
+  const agentsInUse = new Set([...recorded, ...checkpoints].map((each) => each.agent));
+  if (host.agent !== undefined) agentsInUse.add(host.agent.name);
   const names = new Set([
     ...host.cgroups.names(),
     ...host.store.list(holder, 'i'),

@@ -1,1 +1,1 @@
-export { createProcessDriver } from './process-driver.js';
+export { createProcessDriver } from './create-process-driver.js';

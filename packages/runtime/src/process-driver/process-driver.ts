@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Capabilities } from '../contract/capabilities.js';
@@ -13,7 +13,7 @@ import type {
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import { copyTree } from '../shared/copy-tree.js';
-import { type DataDirLock, lockDataDir } from '../shared/data-dir-lock.js';
+import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId, requireCheckpointId } from '../shared/instance-id.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { WarmPool } from '../shared/warm-pool.js';
@@ -22,38 +22,15 @@ import { CAPABILITIES, requireSpec } from './capabilities.js';
 import { CheckpointStore } from './checkpoint-store.js';
 import { removeTree } from './file-sets.js';
 import { LayerStore } from './layer-store.js';
-import { type Paths, pathsOf } from './paths.js';
+import type { Paths } from './paths.js';
 import { ProcessInstance } from './process-instance.js';
 import { killTree } from './process-tree.js';
 import { reapRemains } from './reap.js';
-import { describeRecord, isAlive, readRecord, type StoredInstance, writeRecord } from './record.js';
+import { describeRecord, isAlive, type StoredInstance, writeRecord } from './record.js';
 import { noSuch, type Stores } from './stores.js';
 
-/**
- * Opens a data directory with the driver that isolates nothing. For trying things out and for fast tests: what runs in
- * its sandboxes can read and change whatever the user of the server can. Needs no privileges.
- * @throws {DriverError} `busy` while another driver has the data directory.
- */
-export async function createProcessDriver(options: DriverOptions): Promise<Driver> {
-  const lock = await lockDataDir(options.dataDir);
-  const paths = pathsOf(options.dataDir);
-  await removeTree(paths.drafts);
-  for (const path of [paths.instances, paths.layers, paths.checkpoints, paths.drafts]) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  }
-  const records = new Map<string, StoredInstance>();
-  for (const slot of await readdir(paths.instances)) {
-    const record = await readRecord(join(paths.instances, slot));
-    if (record?.phase === 'ready') records.set(record.id, record);
-  }
-  options.log?.(
-    'warn',
-    'The process driver gives NO ISOLATION: sandboxes are plain processes with all the rights of this server. Never run untrusted code with it.',
-  );
-  return new ProcessDriver(options, lock, paths, records);
-}
-
-class ProcessDriver implements Driver {
+/** Sandboxes that are plain processes. Made by `createProcessDriver`. */
+export class ProcessDriver implements Driver {
   readonly name = 'process';
   readonly capabilities: Capabilities = CAPABILITIES;
   readonly summary = `process: plain processes of this machine, no isolation; Node ${process.version}`;

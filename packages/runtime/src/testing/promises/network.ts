@@ -15,7 +15,10 @@ export function networkPromises(bench: Workbench): void {
     it.each(['internet', 'none'] as const)(
       "keeps the host's own services out of reach with egress %s",
       async (egress) => {
-        const server = createServer((socket) => socket.on('error', () => undefined).end('host')).listen(0, '0.0.0.0');
+        const server = createServer((socket) => socket.on('error', () => undefined).end('host')).listen(
+          0,
+          '0.0.0.0',
+        );
         await once(server, 'listening');
         try {
           const { port } = server.address() as AddressInfo;

@@ -1,0 +1,92 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DriverError } from '../src/contract/errors.js';
+import { Holder } from '../src/linux-driver/holder.js';
+import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { pathsOf } from '../src/linux-driver/paths.js';
+import { run } from '../src/linux-driver/run.js';
+import { eventually } from '../src/testing/eventually.js';
+import { Workbench } from '../src/testing/workbench.js';
+import { envdBundle } from './envd-bundle.js';
+import { memorySkipReason } from './linux-host.js';
+
+const skip = await memorySkipReason();
+const MIB = 2 ** 20;
+
+describe.skipIf(skip !== undefined)('the store of linux instances', () => {
+  const bench = new Workbench(({ dataDir }) =>
+    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 700 }),
+  );
+  beforeAll(() => bench.open());
+  afterEach(() => bench.sweep());
+  afterAll(async () => {
+    await bench.close();
+    await bench.remove();
+  });
+
+  /** Bytes that the whole store uses, once everything is written down. */
+  async function usedBytes(): Promise<number> {
+    const paths = pathsOf(bench.dataDir);
+    const holder = Holder.find(paths)!;
+    const script = `sync -f ${paths.store}; command -v btrfs >/dev/null && btrfs subvolume sync ${paths.store} >/dev/null 2>&1; df -B1 --output=used ${paths.store} | tail -n 1`;
+    const { stdout } = await run(['nsenter', `--target=${holder.pid}`, '--mount', 'sh', '-c', script], {
+      timeoutMs: 60_000,
+    });
+    return Number(stdout.trim());
+  }
+
+  it('counts what a checkpoint holds, and gets it back when the checkpoint goes', async () => {
+    const { instance, client } = await bench.create();
+    await client.output('head -c 60M /dev/urandom > /tmp/data');
+    const first = await instance.checkpoint({ checkpointId: 'first', memory: true, then: 'continue' });
+    const second = await instance.checkpoint({ checkpointId: 'second', memory: false, then: 'destroy' });
+    expect(first.sizeBytes).toBeGreaterThan(62 * MIB);
+    expect(first.sizeBytes).toBeLessThan(160 * MIB);
+    expect(second.sizeBytes).toBeGreaterThan(59 * MIB);
+    expect(second.sizeBytes).toBeLessThan(75 * MIB);
+    const held = await usedBytes();
+    // Both stand on the same 60 MiB: they leave with the last of them.
+    await bench.driver.deleteCheckpoint('first');
+    expect(await bench.driver.listCheckpoints()).toHaveLength(1);
+    await eventually('the images to be freed', async () =>
+      (await usedBytes()) < held - 5 * MIB ? true : undefined,
+    );
+    const between = await usedBytes();
+    await bench.driver.deleteCheckpoint('second');
+    await eventually('the files to be freed', async () =>
+      (await usedBytes()) < between - 50 * MIB ? true : undefined,
+    );
+  }, 120_000);
+
+  it('says that it is full, and damages nothing', async () => {
+    const { instance, client } = await bench.create();
+    await client.output('echo kept > /tmp/note');
+    const filler = await client.run(
+      'i=0; while head -c 8M /dev/urandom > /tmp/fill$i; do i=$((i+1)); done; sync; head -c 1M /dev/urandom > /tmp/rest',
+    );
+    expect(filler.exitCode).not.toBe(0);
+    await client.start(
+      `python3 -c 'import random, time; b = random.randbytes(150 << 20); open("/dev/shm/up", "w").write("1"); time.sleep(1000)'`,
+    );
+    await eventually('the memory to be filled', async () =>
+      (await client.run('test -s /dev/shm/up')).exitCode === 0 ? true : undefined,
+    );
+    const error = await instance
+      .checkpoint({ checkpointId: 'full', memory: true, then: 'continue' })
+      .catch((reason: unknown) => reason);
+    expect(DriverError.is(error) ? error.code : String(error)).toBe('storage_full');
+    expect((error as DriverError).message).not.toContain(bench.dataDir);
+    expect(await client.output('cat /tmp/note')).toBe('kept');
+    expect(await bench.driver.listCheckpoints()).toEqual([]);
+    await client.output('rm -f /tmp/fill* /tmp/rest; sync');
+    await eventually('there to be room again', async () => {
+      try {
+        return await instance.checkpoint({ checkpointId: 'fits', memory: true, then: 'continue' });
+      } catch (reason) {
+        if (DriverError.is(reason) && reason.code === 'storage_full') return undefined;
+        throw reason;
+      }
+    });
+    const copy = await bench.restore('fits', true);
+    expect(await copy.client.output('cat /tmp/note')).toBe('kept');
+  }, 240_000);
+});
