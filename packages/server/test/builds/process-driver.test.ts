@@ -146,6 +146,34 @@ describe('builds on the process driver', () => {
     );
   });
 
+  it('builds on a snapshot: its files, and its variables, which stay sealed', async () => {
+    const envVars = { TOKEN: 'sandbox-secret-value' };
+    const sandbox = await test.api('POST', '/v2/sandboxes', { templateID: 'parent:stable', envVars });
+    expect(sandbox.status).toBe(201);
+    const { sandboxID } = sandbox.body;
+    const snapshot = await test.api('POST', `/sandboxes/${sandboxID}/snapshots`, {
+      name: 'snap',
+      memory: false,
+    });
+    expect(snapshot.status).toBe(201);
+    const made = await build(test, 'from-snapshot', {
+      fromTemplate: 'snap',
+      steps: [{ type: 'RUN', args: ['[ ${#TOKEN} = 20 ] && echo known > known'] }],
+    });
+    expect(await runIn(test, 'from-snapshot', 'cat ../parent known; echo $TOKEN')).toBe(
+      'p\nknown\nsandbox-secret-value',
+    );
+    const row = await test.server.context.db
+      .selectFrom('template_builds')
+      .selectAll()
+      .where('id', '=', made.buildID)
+      .executeTakeFirstOrThrow();
+    expect(JSON.stringify(row)).not.toContain('sandbox-secret-value');
+    expect((await test.api('POST', '/v3/templates', { name: 'snap' })).status).toBe(409);
+    expect((await test.api('DELETE', '/templates/snap')).status).toBe(204);
+    await test.api('DELETE', `/sandboxes/${sandboxID}`);
+  });
+
   it('waits for the ready command and starts the start command in every sandbox', async () => {
     const made = await build(test, 'started', {
       startCmd: 'echo up > up; sleep 1000',

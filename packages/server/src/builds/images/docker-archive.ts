@@ -34,7 +34,7 @@ export async function openDockerArchive(directory: string, tag: string | undefin
     env: config.config?.Env ?? [],
     layers: (image.Layers ?? []).map((layer) => {
       const file = inside(directory, layer);
-      return () => readLayer(file, undefined);
+      return () => readLayer(file);
     }),
   };
 }

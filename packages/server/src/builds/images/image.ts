@@ -6,6 +6,6 @@ export interface LocalImage {
   digest: string;
   /** `NAME=value` of the image's configuration. */
   env: string[];
-  /** Layers from the lowest up; each call reads one anew, as a plain tar stream, checked against its digest. */
+  /** Layers from the lowest up; each call reads one anew, as a plain tar stream. */
   layers: (() => Readable)[];
 }

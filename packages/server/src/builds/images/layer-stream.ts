@@ -1,23 +1,21 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { PassThrough, type Readable, Transform } from 'node:stream';
+import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { BuildError } from '../build-error.js';
 
 /**
- * Reads a layer's file as a plain tar stream; gzip and (where Node can) zstd are unpacked.
- * @param digest `sha256:...` of the file; the stream fails when it does not fit. Undefined: nothing is checked.
+ * Reads a layer's file as a plain tar stream; gzip and (where Node can) zstd are unpacked. Failures are
+ * {@link BuildError}s of the stream.
  */
-export function readLayer(file: string, digest: string | undefined): Readable {
+export function readLayer(file: string): Readable {
   const out = new PassThrough();
   const run = async () => {
     const unpack = await decoderFor(file);
     const source = createReadStream(file);
-    await (unpack === undefined
-      ? pipeline(source, checkedAgainst(digest), out)
-      : pipeline(source, checkedAgainst(digest), unpack, out));
+    await (unpack === undefined ? pipeline(source, out) : pipeline(source, unpack, out));
   };
   run().catch((error: Error) =>
     out.destroy(error instanceof BuildError ? error : new BuildError('a layer of the image cannot be read')),
@@ -43,16 +41,17 @@ async function decoderFor(file: string): Promise<Transform | undefined> {
   return zstd();
 }
 
-function checkedAgainst(digest: string | undefined): Transform {
+/**
+ * Compares a file with its digest, `sha256:...`.
+ * @throws {BuildError} when it does not fit, or is not there
+ */
+export async function verifyDigest(file: string, digest: string): Promise<void> {
   const hash = createHash('sha256');
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      if (digest !== undefined) hash.update(chunk);
-      done(null, chunk);
-    },
-    flush(done) {
-      const fits = digest === undefined || digest === `sha256:${hash.digest('hex')}`;
-      done(fits ? null : new BuildError(`the image is damaged: a layer does not fit its digest ${digest}`));
-    },
-  });
+  try {
+    await pipeline(createReadStream(file), hash);
+  } catch {
+    throw new BuildError('this is no complete OCI image layout: a part of it cannot be read');
+  }
+  if (digest !== `sha256:${hash.digest('hex')}`)
+    throw new BuildError(`the image is damaged: a layer does not fit its digest ${digest}`);
 }

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { BuildError } from '../build-error.js';
 import type { LocalImage } from './image.js';
-import { readLayer } from './layer-stream.js';
+import { readLayer, verifyDigest } from './layer-stream.js';
 
 interface Descriptor {
   mediaType?: string;
@@ -36,13 +36,16 @@ export async function openOciLayout(directory: string, tag: string | undefined):
   const manifest = await readBlob<Manifest>(directory, descriptor);
   if (manifest.config === undefined) throw new BuildError('the image has no configuration');
   const config = await readBlob<{ config?: { Env?: string[] } }>(directory, manifest.config);
+  const files = (manifest.layers ?? []).map((layer) => [blobFile(directory, layer), layer.digest!] as const);
+  for (const [file, digest] of files) await verifyDigest(file, digest);
   return {
     digest: descriptor.digest!,
     env: config.config?.Env ?? [],
-    layers: (manifest.layers ?? []).map((layer) => {
-      const file = blobFile(directory, layer);
-      return () => readLayer(file, layer.digest);
-    }),
+    layers: files.map(
+      ([file]) =>
+        () =>
+          readLayer(file),
+    ),
   };
 }
 

@@ -12,7 +12,7 @@ import { readLayer } from './layer-stream.js';
 export async function unpackArchive(file: string, directory: string, signal: AbortSignal): Promise<void> {
   const links: [file: string, target: string][] = [];
   try {
-    for await (const { header, content, skip } of readTar(readLayer(file, undefined))) {
+    for await (const { header, content, skip } of readTar(readLayer(file))) {
       signal.throwIfAborted();
       const name = entryPath(header.name);
       if (name === undefined)

@@ -1,0 +1,97 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openOciLayout } from '../../src/builds/images/oci-layout.js';
+import { pullImage } from '../../src/builds/images/pull.js';
+import { authFile } from '../../src/builds/images/registry-auth.js';
+import { writeOciLayout } from './oci-fixture.js';
+
+let directory: string;
+const pathBefore = process.env.PATH;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'svc-pull-'));
+});
+afterEach(async () => {
+  process.env.PATH = pathBefore;
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** Puts a program called skopeo first in PATH. */
+async function standIn(script: string): Promise<void> {
+  const bin = path.join(directory, 'bin');
+  await mkdir(bin);
+  await writeFile(path.join(bin, 'skopeo'), `#!/bin/sh\n${script}\n`);
+  await chmod(path.join(bin, 'skopeo'), 0o755);
+  process.env.PATH = `${bin}:${pathBefore}`;
+}
+
+async function pull(credentials?: { type: 'registry'; username: string; password: string }) {
+  const draft = path.join(directory, 'draft');
+  await mkdir(draft, { recursive: true });
+  return pullImage({
+    reference: 'registry.example/app:1',
+    registry: 'registry.example',
+    credentials,
+    draft,
+    signal: AbortSignal.timeout(30_000),
+    onLine: () => {},
+  });
+}
+
+describe('pulling an image', () => {
+  it('hands credentials over in a private file, never on the command line or in the environment', async () => {
+    await writeOciLayout(path.join(directory, 'made'), [[{ name: 'a', content: 'a' }]]);
+    await standIn(
+      `echo "$@" > ${directory}/seen; env >> ${directory}/seen; for last; do :; done; target=\${last#oci:}; cp -R ${directory}/made "\${target%:latest}"`,
+    );
+    const layout = await pull({ type: 'registry', username: 'me', password: 'hunter2-secret' });
+    expect((await openOciLayout(layout, 'latest')).layers).toHaveLength(1);
+    const seen = await readFile(path.join(directory, 'seen'), 'utf8');
+    expect(seen).toContain('docker://registry.example/app:1');
+    const encoded = Buffer.from('me:hunter2-secret').toString('base64');
+    expect(seen).not.toContain('hunter2');
+    expect(seen).not.toContain(encoded);
+    const file = path.join(directory, 'draft', 'auth.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+      auths: { 'registry.example': { auth: encoded } },
+    });
+  });
+
+  it('fails with the last words of the tool and what else can be done', async () => {
+    await standIn('echo first >&2; echo "unauthorized: no such account" >&2; exit 1');
+    await expect(pull()).rejects.toThrow(/unauthorized: no such account.*oci:\/path/);
+  });
+
+  it('names the tool that is missing', async () => {
+    process.env.PATH = directory;
+    await expect(pull()).rejects.toThrow(/apt-get install skopeo/);
+  });
+
+  it('knows the accounts of registries, and says which it does not know', () => {
+    expect(authFile('gcr.io', { type: 'gcp', serviceAccountJson: '{}' })).toContain(
+      Buffer.from('_json_key:{}').toString('base64'),
+    );
+    const aws = { type: 'aws', awsAccessKeyId: 'a', awsSecretAccessKey: 'b', awsRegion: 'c' } as const;
+    expect(() => authFile('x', aws)).toThrow(/get-login-password/);
+  });
+});
+
+describe('an image layout', () => {
+  it('is refused when a layer does not fit its digest', async () => {
+    const layout = path.join(directory, 'damaged');
+    await writeOciLayout(layout, [[{ name: 'a', content: 'a' }]]);
+    expect((await openOciLayout(layout, undefined)).layers).toHaveLength(1);
+    const index = JSON.parse(await readFile(path.join(layout, 'index.json'), 'utf8'));
+    const blob = (digest: string) => path.join(layout, 'blobs', 'sha256', digest.slice(7));
+    const manifest = JSON.parse(await readFile(blob(index.manifests[0].digest), 'utf8'));
+    const layer = blob(manifest.layers[0].digest);
+    await writeFile(layer, Buffer.concat([await readFile(layer), Buffer.from([0])]));
+    await expect(openOciLayout(layout, undefined)).rejects.toThrow(/layer does not fit/);
+    await writeFile(blob(index.manifests[0].digest), '{}');
+    await expect(openOciLayout(layout, undefined)).rejects.toThrow(/damaged/);
+    await expect(openOciLayout(layout, 'other')).rejects.toThrow(/no image with the tag 'other'/);
+    await expect(openOciLayout(directory, undefined)).rejects.toThrow(/no complete OCI image layout/);
+  });
+});
