@@ -47,6 +47,7 @@ export function describeOnServer(name: string, suite: (stage: Stage) => void): v
           poolSize: 0,
           destroySandboxesOnStop: true,
           drainMs: 1_000,
+          tuning: { webhooks: { allowPrivateAddresses: true } },
           rateLimits: { general: { rate: 0, burst: 1 }, create: { rate: 0, burst: 1 } },
         });
       });
