@@ -10,6 +10,7 @@ const folders = [...readdirSync('packages').map((name) => join('packages', name)
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const missing = [];
+const retried = [];
 
 console.log('\n== Summary');
 for (const folder of folders) {
@@ -35,6 +36,9 @@ for (const folder of folders) {
       failures.push(`${folder}: ${suite.name}: ${String(suite.message).split('\n')[0]}`);
     }
   }
+  const retries = join(folder, 'test-retried.json');
+  if (existsSync(retries))
+    retried.push(...JSON.parse(readFileSync(retries, 'utf8')).map((name) => `${folder}: ${name}`));
   console.log(
     `${folder.padEnd(24)} ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
   );
@@ -47,6 +51,8 @@ if (runnerFailed && failures.length === 0) failures.push('the test runner itself
 total.failed += missing.length + checksFailed;
 if (failures.length > 0 && total.failed === 0) total.failed = 1;
 
+if (retried.length > 0)
+  console.log(`\nPassed only when tried again:\n${retried.map((line) => `  ${line}`).join('\n')}`);
 if (failures.length > 0) console.log(`\nFailed:\n${failures.map((line) => `  ${line}`).join('\n')}`);
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = total.failed > 0 ? 1 : 0;

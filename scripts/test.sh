@@ -28,7 +28,7 @@ else
 fi
 
 # One package after the other: on two cores, real servers and real sandboxes side by side would test the machine.
-find packages examples -maxdepth 2 -name test-results.json -delete
+find packages examples -maxdepth 2 \( -name test-results.json -o -name test-retried.json \) -delete
 printf '\n== Tests\n'
 turbo test --concurrency=1 --continue --output-logs=full --log-order=stream || tests_failed=1
 
