@@ -62,7 +62,7 @@ try {
   const latest = metrics.at(-1);
   console.log(
     latest
-      ? `  ${latest.cpuUsedPct.toFixed(1)} % CPU, ${(latest.memUsedBytes / 2 ** 20).toFixed(0)} MiB of memory`
+      ? `  ${latest.cpuUsedPercent.toFixed(1)} % CPU, ${(latest.memoryUsedBytes / 2 ** 20).toFixed(0)} MiB of memory`
       : '  no sample yet: one is taken every 5 seconds',
   );
   const logs = await sandbox.logs({ limit: 3 });

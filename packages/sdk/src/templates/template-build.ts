@@ -138,7 +138,8 @@ export class TemplateBuild {
     const step = reason?.step;
     const said = (reason?.message ?? 'The service gave no reason').replace(/\.$/, '');
     const where = step === undefined ? '' : ` at step ${describeStep(step, steps)}`;
-    const last = (reason?.logEntries ?? []).slice(-10).map((entry) => `\n  ${entry.message}`);
+    const printed = (reason?.logEntries ?? []).filter(({ message }) => message !== reason?.message);
+    const last = printed.slice(-10).map((entry) => `\n  ${entry.message}`);
     return new BuildError(
       `The build of ${name} failed${where}: ${said}. (build ${buildId})${last.join('')}`,
       {

@@ -7,6 +7,7 @@ import {
   ConnectionError,
   NotFoundError,
   SandboxNotFoundError,
+  ServerError,
   SvcError,
   TimeoutError,
 } from '../../src/core/errors/index.js';
@@ -78,7 +79,8 @@ describe('errorFromAnswer', () => {
       retryAfterMs: 3000,
       rateLimit: { limit: 10, remaining: 0, resetMs: 7000 },
       operation: 'sandboxes.get',
-      message: 'sandboxes.get: slow down. (status 429, request req-1)',
+      message:
+        'sandboxes.get: slow down. Wait 3 s before the next attempt, or spread the requests. (status 429, request req-1)',
     });
   });
 
@@ -144,4 +146,22 @@ it('shows the end of what a failed command wrote', () => {
   });
   expect(error.message).toBe('Command ended with exit status 2: make all\nno rule');
   expect(error).toMatchObject({ exitCode: 2, stderr: 'no rule\n', code: 'command_exit', retryable: false });
+});
+
+it('does not take a web page of something else for the word of the service', () => {
+  const headers = new Headers({ 'content-type': 'text/html; charset=utf-8' });
+  const answer = {
+    headers,
+    body: '<h1>Not Found</h1>',
+    service: 'platform',
+    operation: 'secrets.delete',
+    resource: 'secret',
+    nowMs: 0,
+  } as const;
+  const error = errorFromAnswer({ ...answer, status: 404 });
+  expect(ServerError.is(error)).toBe(true);
+  expect(NotFoundError.is(error)).toBe(false);
+  expect(error.message).toMatch(/check that apiUrl/);
+  expect(error.message).not.toContain('<h1>');
+  expect(errorFromAnswer({ ...answer, status: 503 }).retryable).toBe(true);
 });

@@ -81,9 +81,11 @@ function byStatus(answer: FailedAnswer): Row {
   if (status === 404) return { make: notFoundClass(resource), hint: notFoundHint(resource) };
   if (status === 409) return { make: ConflictError };
   if (status === 429) {
-    const hint = headers.has('retry-after')
-      ? undefined
-      : 'Kill sandboxes that are not needed, or ask for a higher limit.';
+    const waitMs = parseRetryAfter(headers, answer.nowMs);
+    const hint =
+      waitMs !== undefined
+        ? `Wait ${Math.ceil(waitMs / 1000)} s before the next attempt, or spread the requests.`
+        : 'Kill sandboxes that are not needed, or ask for a higher limit.';
     return { make: RateLimitError, hint };
   }
   if (status === 507)
@@ -105,9 +107,11 @@ function byStatus(answer: FailedAnswer): Row {
 /** The one table from a failed HTTP answer to an error: by `error_code`, then by status, service and resource. Pure. */
 export function errorFromAnswer(answer: FailedAnswer): SvcError {
   const { message, errorCode } = readRecord(answer.body);
-  const row = (errorCode === undefined ? undefined : byErrorCode[errorCode]) ?? byStatus(answer);
+  const row =
+    foreign(answer) ?? (errorCode === undefined ? undefined : byErrorCode[errorCode]) ?? byStatus(answer);
   const requestId = answer.headers.get('x-request-id') ?? undefined;
-  const said = message ?? `HTTP ${answer.status}`;
+  const isForeign = foreign(answer) !== undefined;
+  const said = message === undefined || isForeign ? `HTTP ${answer.status}` : message;
   const facts = [
     `status ${answer.status}`,
     ...(requestId === undefined ? [] : [`request ${requestId}`]),
@@ -122,6 +126,17 @@ export function errorFromAnswer(answer: FailedAnswer): SvcError {
     operation: answer.operation,
     ...(row.retryable === undefined ? {} : { retryable: row.retryable }),
   });
+}
+
+/** A page where a record was due: something else than the service answered, a proxy or another program. */
+function foreign({ body, status, headers, service, nowMs, operation }: FailedAnswer): Row | undefined {
+  if (service !== 'platform' || typeof body !== 'string' || !/html/i.test(headers.get('content-type') ?? ''))
+    return undefined;
+  const hint =
+    'A web page came instead of an answer of the service: check that apiUrl (SVC_API_URL) is right, and what stands in between.';
+  // "Not found" must not pass for the service's own word: it would make a delete succeed.
+  if (status < 500 && status !== 429) return { make: ServerError, hint, retryable: false };
+  return { ...byStatus({ body, status, headers, service, nowMs, operation }), hint };
 }
 
 const longestText = 500;

@@ -69,7 +69,11 @@ export function networkCode(error: unknown): string | undefined {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // What `fetch` itself says is always the same; its cause knows more.
+  const { cause } = error;
+  if (error.message === 'fetch failed' && cause instanceof Error) return cause.message || error.message;
+  return error.message || error.name;
 }
 
 function originOf(url: string): string {

@@ -39,6 +39,7 @@ const hints: Partial<Record<ResourceKind, string>> = {
   sandbox: 'It may have been killed or have reached its time to live, or it belongs to another team.',
   template:
     'Check the name, its tag, and that its build is ready: client.templates.list() shows what there is.',
+  file: "Relative paths start at the user's home; sandbox.files.list() shows what is there.",
   snapshot: 'client.snapshots.list() shows what there is.',
   process: 'It has ended, or was never started here: sandbox.commands.list() shows what runs.',
 };
