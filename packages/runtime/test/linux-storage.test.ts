@@ -64,12 +64,17 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
       'i=0; while head -c 8M /dev/urandom > /tmp/fill$i; do i=$((i+1)); done; sync; head -c 1M /dev/urandom > /tmp/rest',
     );
     expect(filler.exitCode).not.toBe(0);
-    await client.start(
-      `python3 -c 'import random, time; b = random.randbytes(150 << 20); open("/dev/shm/up", "w").write("1"); time.sleep(1000)'`,
+    const holding = await client.start(
+      `exec python3 -c 'import random, time; b = random.randbytes(150 << 20); open("/dev/shm/up", "w").write("1"); time.sleep(1000)'`,
     );
-    await eventually('the memory to be filled', async () =>
+    const ended = holding.result.then(({ stderr }) =>
+      Promise.reject(new Error(`The program ended: ${stderr}`)),
+    );
+    ended.catch(() => undefined);
+    const filled = eventually('the memory to be filled', async () =>
       (await client.run('test -s /dev/shm/up')).exitCode === 0 ? true : undefined,
     );
+    await Promise.race([filled, ended]);
     const error = await instance
       .checkpoint({ checkpointId: 'full', memory: true, then: 'continue' })
       .catch((reason: unknown) => reason);
@@ -77,6 +82,8 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
     expect((error as DriverError).message).not.toContain(bench.dataDir);
     expect(await client.output('cat /tmp/note')).toBe('kept');
     expect(await bench.driver.listCheckpoints()).toEqual([]);
+    // Programs share memory with each other whatever the disk is like.
+    await client.output('echo fine > /dev/shm/note; cat /dev/shm/note');
     await client.output('rm -f /tmp/fill* /tmp/rest; sync');
     await eventually('there to be room again', async () => {
       try {

@@ -35,7 +35,9 @@ if [ -d /sys/fs/cgroup/unified ]; then
   umount -R /run/cg
 fi
 # The nodes stand beside the directory: a sandbox cannot bind a directory with locked mounts in it.
-mkdir -p /run/nodes /run/dev/pts /run/dev/shm /run/dev/mqueue
+mkdir -p /run/nodes /run/dev/pts
+# The runtime gives a mount the mode of what it is mounted on.
+mkdir -m 1777 /run/dev/shm /run/dev/mqueue
 for name in null zero full random urandom tty; do
   : > "/run/dev/$name"; : > "/run/nodes/$name"
   mount --bind "/dev/$name" "/run/nodes/$name"; mount -o remount,bind,ro "/run/nodes/$name"

@@ -1,0 +1,133 @@
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLinuxDriver } from '../src/linux-driver/index.js';
+import type { DaemonClient } from '../src/testing/daemon-client.js';
+import { eventually } from '../src/testing/eventually.js';
+import { Workbench } from '../src/testing/workbench.js';
+import { PROGRAMS, step } from './counting-programs.js';
+import { envdBundle } from './envd-bundle.js';
+import { countOnHost } from './host-counts.js';
+import { memorySkipReason } from './linux-host.js';
+
+const skip =
+  process.env.SVC_HEAVY === '1'
+    ? await memorySkipReason()
+    : 'They take minutes and gigabytes; set SVC_HEAVY=1.';
+if (skip !== undefined) console.warn(`Heavy tests of memory are skipped. ${skip}`);
+
+const LIGHT = new Set(['shell', 'repl', 'watcher', 'family']);
+
+describe.skipIf(skip !== undefined)('memory of linux instances, at length', () => {
+  const bench = new Workbench(({ dataDir }) =>
+    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 16_384 }),
+  );
+  beforeAll(() => bench.open());
+  afterAll(async () => {
+    await bench.close();
+    await bench.remove();
+  });
+
+  async function start(names: (name: string) => boolean) {
+    const made = await bench.create();
+    const programs = PROGRAMS.filter(({ name }) => names(name));
+    for (const program of programs) {
+      await made.client.start(`mkdir -p /tmp/${program.name} && cd /tmp/${program.name} && ${program.start}`);
+      await eventually(`${program.name} to be ready`, async () =>
+        (await made.client.run(`test -e /tmp/${program.name}/out`)).exitCode === 0 ? true : undefined,
+      );
+      expect(await step(made.client, program), program.title).toBe('1');
+    }
+    return { ...made, programs };
+  }
+
+  /** A program with `mib` MiB that no compression makes small. */
+  async function hold(client: DaemonClient, mib: number): Promise<void> {
+    if (mib === 0) return;
+    await client.start(
+      `exec python3 -c 'import os, time; b = [os.urandom(1 << 20) for _ in range(${mib})]; open("/tmp/held", "w").write("1"); time.sleep(10000)'`,
+    );
+    await eventually('the memory to be filled', async () =>
+      (await client.run('test -s /tmp/held')).exitCode === 0 ? true : undefined,
+    );
+  }
+
+  it('stores and restores by size of memory', async () => {
+    for (const mib of [0, 100, 400]) {
+      const { instance, client } = await bench.create();
+      await client.output('true');
+      await hold(client, mib);
+      const made = await instance.checkpoint({ checkpointId: `size-${mib}`, memory: true, then: 'continue' });
+      const since = performance.now();
+      const copy = await bench.restore(`size-${mib}`, true);
+      const restoreMs = Math.round(performance.now() - since);
+      const before = performance.now();
+      await copy.instance.checkpoint({ checkpointId: `pause-${mib}`, memory: true, then: 'destroy' });
+      const pauseMs = Math.round(performance.now() - before);
+      console.log(
+        `memory +${mib} MiB: source stands still ${made.frozenMs} ms, restore ${restoreMs} ms, pause to disk ${pauseMs} ms, ${(made.sizeBytes / 2 ** 20).toFixed(1)} MiB on disk`,
+      );
+      expect(made.sizeBytes).toBeGreaterThan(mib * 2 ** 20);
+      await instance.destroy();
+      await bench.sweep();
+    }
+  }, 300_000);
+
+  it('forks 400 MiB into eight copies', async () => {
+    const { instance, client } = await bench.create();
+    await hold(client, 400);
+    await instance.checkpoint({ checkpointId: 'wide', memory: true, then: 'continue' });
+    const since = performance.now();
+    const copies = await Promise.all(Array.from({ length: 8 }, () => bench.restore('wide', true)));
+    console.log(`8 forks of 400 MiB: ${Math.round(performance.now() - since)} ms`);
+    for (const copy of [...copies, { client }])
+      expect(await copy.client.output('pgrep -c python3')).toBe('1');
+    await bench.sweep();
+  }, 300_000);
+
+  it('forks light programs into a hundred copies, each on its own', async () => {
+    const { instance, client, programs } = await start((name) => LIGHT.has(name));
+    const made = await instance.checkpoint({ checkpointId: 'hundred', memory: true, then: 'continue' });
+    const since = performance.now();
+    const copies = await Promise.all(Array.from({ length: 100 }, () => bench.restore('hundred', true)));
+    console.log(
+      `100 forks: ${Math.round(performance.now() - since)} ms, source stood still ${made.frozenMs} ms`,
+    );
+    for (const { client: each } of copies) {
+      for (const program of programs) expect(await step(each, program), program.title).toBe('2');
+    }
+    for (const program of programs) expect(await step(client, program), program.title).toBe('2');
+    await bench.sweep();
+  }, 600_000);
+
+  it('leaves nothing behind after 50 forks and 50 rounds of pause and resume', async () => {
+    const before = await countOnHost(bench.dataDir);
+    const loops = readdirSync('/sys/block').filter((name) => name.startsWith('loop')).length;
+    let { instance, client } = await start((name) => name === 'shell');
+    const counting = PROGRAMS.find(({ name }) => name === 'shell')!;
+    for (let round = 0; round < 50; round += 1) {
+      const id = `round-${round}`;
+      await instance.checkpoint({ checkpointId: id, memory: true, then: 'continue' });
+      const fork = await bench.restore(id, true);
+      await fork.instance.destroy();
+      await instance.checkpoint({ checkpointId: `${id}-paused`, memory: true, then: 'destroy' });
+      ({ instance, client } = await bench.restore(`${id}-paused`, true));
+      await bench.driver.deleteCheckpoint(id);
+      await bench.driver.deleteCheckpoint(`${id}-paused`);
+    }
+    expect(await step(client, counting)).toBe('2');
+    await instance.destroy();
+    await eventually('the clean-up', async () => {
+      const now = await countOnHost(bench.dataDir);
+      return JSON.stringify(now) === JSON.stringify(before) ? true : undefined;
+    });
+    console.log('before and after 50 rounds:', before, await countOnHost(bench.dataDir));
+    expect(await bench.driver.reap({ instanceIds: [], checkpointIds: [] })).toEqual([]);
+    await bench.driver.close({ destroyInstances: true });
+    const gone = await countOnHost(bench.dataDir);
+    expect(Object.values(gone)).toEqual(Object.values(gone).map(() => 0));
+    expect(readdirSync('/sys/block').filter((name) => name.startsWith('loop')).length).toBeLessThanOrEqual(
+      loops,
+    );
+    await bench.open();
+  }, 600_000);
+});
