@@ -75,7 +75,7 @@ test(
       };
       await Promise.all(Array.from({ length: LANES }, lane));
 
-      console.log(`fuzz: ${report}`);
+      console.log(`fuzz: ${report}; slowest: ${report.slowest()}`);
       const all = [
         ...operations.map((one) => one.id),
         ...files.map((one) => one.id),

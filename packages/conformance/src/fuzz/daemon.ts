@@ -81,6 +81,7 @@ export async function fuzzRpc(
     : Buffer.from(JSON.stringify(messages[0]));
   const body = random() < 0.2 ? broken(sound, random) : sound;
   const what = `${name} ${body.toString('latin1').slice(0, 400)}`;
+  const began = performance.now();
   try {
     const answer = await daemonSend(daemon, `/${name}`, {
       method: 'POST',
@@ -94,9 +95,9 @@ export async function fuzzRpc(
         ...(random() < 0.05 ? { 'Keepalive-Ping-Interval': pick(random, ['0', '-1', 'x', '1']) } : {}),
       },
     });
-    report.count(name, judge(name, answer, streaming, what, report));
+    report.count(name, judge(name, answer, streaming, what, report), began);
   } catch (error) {
-    report.count(name, 'no answer');
+    report.count(name, 'no answer', began);
     report.fail(`no answer: ${what} -> ${(error as Error).message}`);
   }
 }
@@ -190,6 +191,7 @@ export async function fuzzRoute(
         'text/plain',
       ]);
   const what = `${name} ?${query} ${type} ${body?.slice(0, 200) ?? ''}`;
+  const began = performance.now();
   try {
     const answer = await daemonSend(daemon, `${operation.path}${query === '' ? '' : `?${query}`}`, {
       method: operation.method,
@@ -201,11 +203,11 @@ export async function fuzzRoute(
         'Content-Encoding': body !== undefined && random() < 0.1 ? pick(random, ['gzip', 'br']) : undefined,
       },
     });
-    report.count(name, answer.status);
+    report.count(name, answer.status, began);
     if (answer.status >= 500 && answer.status !== 507)
       report.fail(`${answer.status}: ${what} -> ${answer.text.slice(0, 300)}`);
   } catch (error) {
-    report.count(name, 'no answer');
+    report.count(name, 'no answer', began);
     report.fail(`no answer: ${what} -> ${(error as Error).message}`);
   }
 }

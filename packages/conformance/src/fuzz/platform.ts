@@ -42,6 +42,7 @@ export async function fuzzOperation(
   const bearer = document === volumes;
   const url = `${api.apiUrl}${fillPath(operation.path, wellFormed(path))}${query === '' ? '' : `?${query}`}`;
   const what = `${operation.id} ${operation.method} ${url.slice(api.apiUrl.length, api.apiUrl.length + 300)} ${body?.toString().slice(0, 500) ?? ''}`;
+  const began = performance.now();
   try {
     const answer = await send(url, {
       method: operation.method,
@@ -56,7 +57,7 @@ export async function fuzzOperation(
       },
       ...(body === undefined ? {} : { body }),
     });
-    report.count(operation.id, answer.status);
+    report.count(operation.id, answer.status, began);
     if (answer.status >= 500 && !INTENDED.has(answer.status))
       report.fail(`${answer.status}: ${what} -> ${answer.text.slice(0, 300)}`);
     if (document === platform || bearer) {
@@ -64,7 +65,7 @@ export async function fuzzOperation(
       if (wrong !== undefined) report.fail(`${what} -> ${wrong}`);
     }
   } catch (error) {
-    report.count(operation.id, 'no answer');
+    report.count(operation.id, 'no answer', began);
     report.fail(`no answer: ${what} -> ${(error as Error).message}`);
   }
 }

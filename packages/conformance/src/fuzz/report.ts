@@ -4,8 +4,13 @@ export class FuzzReport {
   readonly failures: string[] = [];
   requests = 0;
 
-  count(what: string, outcome: string | number): void {
+  /** Longest time of one request, ms, by what it was. */
+  readonly #slowest = new Map<string, number>();
+
+  count(what: string, outcome: string | number, beganAt?: number): void {
     this.requests += 1;
+    if (beganAt !== undefined)
+      this.#slowest.set(what, Math.max(this.#slowest.get(what) ?? 0, performance.now() - beganAt));
     const outcomes = this.#counts.get(what) ?? new Map<string, number>();
     this.#counts.set(what, outcomes.set(String(outcome), (outcomes.get(String(outcome)) ?? 0) + 1));
   }
@@ -17,6 +22,12 @@ export class FuzzReport {
   /** Names that were never tried. */
   missing(all: readonly string[]): string[] {
     return all.filter((one) => !this.#counts.has(one));
+  }
+
+  /** The three operations that took longest. */
+  slowest(): string {
+    const sorted = [...this.#slowest].sort((a, b) => b[1] - a[1]).slice(0, 3);
+    return sorted.map(([what, ms]) => `${what} ${Math.round(ms)} ms`).join(', ');
   }
 
   toString(): string {
