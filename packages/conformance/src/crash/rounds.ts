@@ -56,10 +56,11 @@ export async function crashRounds(
         call(server, 'resumeSandbox', { path: { sandboxID: paused.id }, body: { timeout: 600 } }),
         run(at(server, survivors[1]!), 'for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.2; done'),
       ];
+      const ended = Promise.allSettled(busy);
       const waitMs = Math.round(options.random() * 800);
       await pause(waitMs);
       await server.kill();
-      await Promise.allSettled(busy);
+      await ended;
 
       const began = Date.now();
       server = await startServerProcess(dataDir, driver);
