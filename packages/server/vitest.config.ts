@@ -1,8 +1,8 @@
 import { mergeConfig } from 'vitest/config';
 import { packageTests } from '../../vitest.shared.js';
 
-/** Tests that start servers or open stores: run on both databases. The others know of none. */
-const onStorage = ['test/{component,nodes,secrets,volumes,webhooks,wire,builds,operator}/**/*.test.ts'];
+/** Tests that know of no database, or choose theirs themselves: run once. */
+const once = ['test/{unit,gateway,wire-format,builds}/**', 'test/component/{schema,linux}.test.ts', 'test/**/rules.test.ts'];
 
 /** Everything on SQLite, and what stores anything on PostgreSQL too where SVC_TEST_POSTGRES_URL names one. */
 const postgres = process.env.SVC_TEST_POSTGRES_URL;
@@ -21,7 +21,7 @@ export default mergeConfig(packageTests(), {
               test: {
                 name: 'postgres',
                 env: { SVC_TEST_DIALECT: 'postgres' },
-                include: onStorage,
+                exclude: once,
                 typecheck: { enabled: false },
               },
             },

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { describe, expect, it } from 'vitest';
+import { bundleServer, startChildServer } from '../support/child-server.js';
+import { createSandbox, run, until } from '../support/sandboxes.js';
+import { startTestServer } from '../support/server.js';
+
+const able = linuxDriverCanRun(await checkHost({ dataDir: tmpdir() }));
+if (!able) console.warn('The server on the linux driver: skipped, this host cannot run it');
+
+/** How often the leak check goes round. */
+const CYCLES = Number(process.env.SVC_LEAK_CYCLES ?? 10);
+const ROUNDS = 3;
+
+/** What a data directory has on the host: processes that name it, mounts, and network links as a whole. */
+async function traces(dataDir: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (command.includes(dataDir)) found.push(`process ${command.replaceAll('\0', ' ').slice(0, 120)}`);
+  }
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8');
+  for (const line of mounts.split('\n'))
+    if (line.includes(dataDir)) found.push(`mount ${line.split(' ')[4]}`);
+  return found;
+}
+
+/** The driver's interface on the host. */
+const cableOf = (dataDir: string) =>
+  `svc${createHash('sha256').update(path.join(dataDir, 'driver')).digest('hex').slice(0, 8)}`;
+
+describe.skipIf(!able)('the server on the linux driver', () => {
+  it('keeps a sandbox without internet access off every network, and lets another have it', async () => {
+    await using test = await startTestServer({ driver: 'linux', poolSize: 1 });
+    const closed = await createSandbox(test, { allow_internet_access: false });
+    const open = await createSandbox(test);
+    // Packets on the one cable from this driver's sandboxes to the host; nobody has to answer them.
+    const left = async () =>
+      Number(await readFile(`/sys/class/net/${cableOf(test.dataDir)}/statistics/rx_packets`, 'utf8'));
+    const knock = (sandbox: { id: string; token: string }) =>
+      run(
+        test,
+        sandbox,
+        'for i in 1 2 3 4 5 6 7 8 9 10; do echo hello > /dev/udp/1.1.1.1/9; done; echo sent',
+      ).catch(String);
+    const before = await left();
+    await knock(closed);
+    const between = await left();
+    await knock(open);
+    await until('packets of the open sandbox leave', async () => (await left()) >= between + 10);
+    expect(between - before).toBeLessThan(10);
+    // The platform reaches both.
+    expect(await run(test, closed, 'echo inside')).toBe('inside\n');
+  }, 180_000);
+
+  it(`comes back ${ROUNDS} times from being killed during creates, runs and pauses`, async () => {
+    const program = await bundleServer();
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-linux-survive-'));
+    const env = {
+      SVC_DATA_DIR: dataDir,
+      SVC_DRIVER: 'linux',
+      SVC_API_PORT: '0',
+      SVC_SANDBOX_PORT: '0',
+      SVC_OPERATOR_PORT: '0',
+      SVC_POOL_SIZE: '1',
+      SVC_LOG_LEVEL: 'error',
+    };
+    let server = await startChildServer(program, env);
+    const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
+    const api = (method: string, target: string, body?: object) =>
+      fetch(`${server.apiUrl}${target}`, {
+        method,
+        signal: AbortSignal.timeout(60_000),
+        headers: {
+          'X-API-Key': apiKey,
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    const create = async () => {
+      const answer = await api('POST', '/v2/sandboxes', { templateID: 'base', timeout: 3600 });
+      const { sandboxID: id, envdAccessToken: token } = (await answer.json()) as Record<string, string>;
+      return { id: id!, token: token! };
+    };
+    const inside = (sandbox: { id: string; token: string }, command: string) =>
+      run({ server: { sandboxUrl: server.sandboxUrl } } as never, sandbox, command);
+    try {
+      const kept = await create();
+      await inside(kept, 'echo kept > /home/user/note');
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const doomed = await create();
+        const work = [
+          create(),
+          create(),
+          inside(kept, 'sleep 5'),
+          api('POST', `/sandboxes/${doomed.id}/pause`, { memory: false }),
+        ];
+        for (const each of work) each.catch(() => {});
+        await new Promise((resolve) => setTimeout(resolve, 20 + round * 60));
+        await server.kill();
+        await Promise.allSettled(work);
+        server = await startChildServer(program, env);
+        expect(await inside(kept, 'cat /home/user/note')).toBe('kept\n');
+        const listed = (await (await api('GET', '/v2/sandboxes')).json()) as {
+          sandboxID: string;
+          state: string;
+        }[];
+        expect(listed.map((sandbox) => sandbox.sandboxID)).toEqual(
+          expect.arrayContaining([kept.id, doomed.id]),
+        );
+        for (const sandbox of listed) {
+          const detail = (await (await api('GET', `/sandboxes/${sandbox.sandboxID}`)).json()) as {
+            envdAccessToken: string;
+          };
+          const handle = { id: sandbox.sandboxID, token: detail.envdAccessToken };
+          if (sandbox.state === 'paused')
+            expect((await api('POST', `/v2/sandboxes/${handle.id}/connect`, {})).status).toBe(201);
+          expect(await inside(handle, 'echo alive')).toBe('alive\n');
+          if (handle.id !== kept.id)
+            expect((await api('DELETE', `/sandboxes/${handle.id}`)).status).toBe(204);
+        }
+      }
+      expect((await api('DELETE', `/sandboxes/${kept.id}`)).status).toBe(204);
+      await server.stop();
+      await until('nothing is left of it', async () => (await traces(dataDir)).length === 0);
+    } finally {
+      await server.kill().catch(() => {});
+      await rm(program, { force: true });
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  }, 300_000);
+
+  it(`leaves nothing behind after ${CYCLES} rounds of create, run, pause, wake, kill`, async () => {
+    const test = await startTestServer({ driver: 'linux', poolSize: 0 });
+    const { dataDir } = test;
+    try {
+      const links = async () => (await readdir('/sys/class/net')).length;
+      const openFiles = async () => (await readdir('/proc/self/fd')).length;
+      const round = async () => {
+        const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base' });
+        const sandbox = { id: made.body.sandboxID as string, token: made.body.envdAccessToken as string };
+        expect(await run(test, sandbox, 'echo hi')).toBe('hi\n');
+        expect((await test.api('POST', `/sandboxes/${sandbox.id}/pause`, { memory: false })).status).toBe(
+          204,
+        );
+        expect((await test.api('POST', `/v2/sandboxes/${sandbox.id}/connect`, {})).status).toBe(201);
+        expect((await test.api('DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
+      };
+      await round();
+      await until(
+        'the first round is cleaned up',
+        async () => (await test.server.driver.list()).length === 0,
+      );
+      const [linksBefore, filesBefore] = [await links(), await openFiles()];
+      for (let cycle = 0; cycle < CYCLES; cycle += 1) await round();
+      expect(await test.server.driver.list()).toEqual([]);
+      expect(await test.server.driver.listCheckpoints()).toEqual([]);
+      expect(test.server.context.sandboxes.size).toBe(0);
+      await until('network links are gone', async () => (await links()) <= linksBefore);
+      await until('files are closed', async () => (await openFiles()) <= filesBefore + 8);
+    } finally {
+      await test[Symbol.asyncDispose]();
+    }
+    await until('processes and mounts are gone', async () => (await traces(dataDir)).length === 0);
+    expect(existsSync(dataDir)).toBe(false);
+  }, 300_000);
+});
