@@ -11,6 +11,7 @@ export function capabilitiesOf(host: Host, tools: Tools): Capabilities {
   if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
   if (host.agent?.init === false)
     reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
+  reasons.push(...host.limitProblems);
   return {
     isolation: 'container',
     limits: true,

@@ -185,7 +185,7 @@ ${copy}`,
     .slice(-12)
     .join('\n')}\n${readLog(host.view(holder, `${draft}/wk/oci.log`)).slice(-1000)}\n${result.stderr}`.trim();
   host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
-  if (/No space left|Disk quota exceeded/.test(detail)) {
+  if (/No space left|Disk quota exceeded/.test(detail) || store.isFull(holder)) {
     throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
   }
   if (result.code === undefined || result.code === 137) {

@@ -6,6 +6,7 @@ import { type Agent, prepareAgent } from './agent.js';
 import { MAKE_BASE_ROOT } from './base-root.js';
 import { Cgroups } from './cgroups.js';
 import { Holder } from './holder.js';
+import { raiseHostLimits } from './host-limits.js';
 import { Network } from './network.js';
 import type { LinuxDriverOptions } from './options.js';
 import { type Paths, pathsOf } from './paths.js';
@@ -27,6 +28,8 @@ export class Host {
   /** Private CRIU's directory, when there is one that suits. */
   readonly criu: string | undefined;
   agent: Agent | undefined;
+  /** Limits of the host that stand in the way of many sandboxes, as sentences. */
+  limitProblems: string[] = [];
   #holder: Holder | undefined;
   #rising: Promise<Holder> | undefined;
 
@@ -70,6 +73,7 @@ export class Host {
     const holder = found ?? (await Holder.start(this.paths));
     try {
       this.cgroups.prepare();
+      this.limitProblems = raiseHostLimits((message, fields) => this.log('info', message, fields));
       await this.store.mount(holder);
       await this.inStore(holder, MAKE_BASE_ROOT, 'create_failed', 60_000);
       this.agent = await prepareAgent(holder.view(join(this.paths.store, 'agents')), this.options.daemon);

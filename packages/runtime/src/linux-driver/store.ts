@@ -8,6 +8,8 @@ const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 /** btrfs refuses to live in less than about 110 MiB, and needs room to breathe. */
 const MIN_SIZE_MIB = 512;
+/** btrfs hands out room in chunks: it can be full with a little left. */
+const FULL_BYTES = 64 * MIB;
 
 /** Default size of the store: 60 % of what is free, at most 40 GiB. The file is sparse: it grows as it fills. */
 export function defaultStoreSizeMiB(dataDir: string): number {
@@ -120,6 +122,12 @@ btrfs subvolume delete ${target} >/dev/null 2>&1 || rm -rf --one-file-system ${t
   totalBytes(holder: Holder): number {
     const stats = statfsSync(holder.view(this.#paths.store));
     return stats.blocks * stats.bsize;
+  }
+
+  /** Whether so little is left that a failed write needs no other explanation. */
+  isFull(holder: Holder): boolean {
+    const stats = statfsSync(holder.view(this.#paths.store));
+    return stats.bavail * stats.bsize < FULL_BYTES;
   }
 
   list(holder: Holder, folder: 'i' | 'c' | 'l' | 'agents'): string[] {
