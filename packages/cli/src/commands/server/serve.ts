@@ -8,6 +8,7 @@ import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
 import { chooseDriver } from './choose-driver.js';
 import { reportToParent } from './parent-report.js';
 import { exposureWarning, resolveServerOptions } from './resolve-options.js';
+import { showKeyOnce } from './show-key-once.js';
 import { explainStartFailure } from './start-failure.js';
 import type { UpFlags } from './up.js';
 
@@ -53,7 +54,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
         fix === undefined ? message : `${message} Get it: ${fix}`,
       ),
       credentialsFile: credentialsFile(options.dataDir),
-      newKey: server.firstStart ? server.apiKey : undefined,
+      newKey: (await showKeyOnce(options.dataDir)) ? server.apiKey : undefined,
       adopted: server.recovery.adopted,
       warnings: warning === undefined ? [] : [warning],
       detached: report !== undefined,

@@ -1,6 +1,9 @@
 import type { ServerOptions } from '@svc/server';
 import { CliError } from '../../errors/cli-error.js';
 
+/** What the system says of directories that cannot be made or written. */
+const unusable = new Set(['EACCES', 'EPERM', 'ENOTDIR', 'EEXIST', 'EROFS', 'ENOSPC', 'ENAMETOOLONG']);
+
 /** Turns what kept the server from starting into what to do about it. */
 export function explainStartFailure(error: unknown, options: ServerOptions): unknown {
   const { code, port, name, message } = error as NodeJS.ErrnoException & { port?: number };
@@ -13,8 +16,8 @@ export function explainStartFailure(error: unknown, options: ServerOptions): unk
     return new CliError(`This machine has no address ${options.host}.`, {
       hint: 'Choose another with --host.',
     });
-  if (code === 'EACCES' || code === 'EPERM')
-    return new CliError(`The data directory ${options.dataDir} is not writable: ${message}.`, {
+  if (code !== undefined && unusable.has(code))
+    return new CliError(`The data directory ${options.dataDir} cannot be used: ${message}.`, {
       hint: 'Choose another with --data-dir, or run as its owner.',
     });
   if (name === 'DirectoryLockedError')
