@@ -58,13 +58,15 @@ try {
   }
 
   step('Metrics and logs');
-  const metrics = await sandbox.metrics();
-  const latest = metrics.at(-1);
-  console.log(
-    latest
-      ? `  ${latest.cpuUsedPercent.toFixed(1)} % CPU, ${(latest.memoryUsedBytes / 2 ** 20).toFixed(0)} MiB of memory`
-      : '  no sample yet: one is taken every 5 seconds',
-  );
+  let latest;
+  for (let wait = 0; latest === undefined && wait < 40; wait++) {
+    latest = (await sandbox.metrics()).at(-1); // one sample every 5 seconds
+    if (latest === undefined) await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  if (latest !== undefined)
+    console.log(
+      `  ${latest.cpuUsedPct.toFixed(1)} % of ${latest.cpuCount} CPUs, ${(latest.memUsedBytes / 2 ** 20).toFixed(0)} MiB of memory`,
+    );
   const logs = await sandbox.logs({ limit: 3 });
   for (const entry of logs)
     console.log(`  ${entry.timestamp.toISOString()} ${entry.message.split('\r').at(-1)}`);

@@ -28,7 +28,7 @@ const common = {
   operatorPort: false,
   logLevel: 'warn',
   destroySandboxesOnStop: true,
-  webhooks: { allowPrivateAddresses: true },
+  tuning: { webhooks: { allowPrivateAddresses: true } },
 };
 
 async function start(driver) {
