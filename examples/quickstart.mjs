@@ -65,7 +65,7 @@ try {
   }
   if (latest !== undefined)
     console.log(
-      `  ${latest.cpuUsedPct.toFixed(1)} % of ${latest.cpuCount} CPUs, ${(latest.memUsedBytes / 2 ** 20).toFixed(0)} MiB of memory`,
+      `  ${latest.cpuUsedPercent.toFixed(1)} % of ${latest.cpuCount} CPUs, ${(latest.memoryUsedBytes / 2 ** 20).toFixed(0)} MiB of memory`,
     );
   const logs = await sandbox.logs({ limit: 3 });
   for (const entry of logs)
