@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect';
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import { discardInput } from './discard-input.js';
 import { gzipCompression } from './gzip.js';
 import { sendError } from './rest.js';
 import { effectiveTimeout } from './timeout-header.js';
@@ -63,7 +64,12 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
+  const call = universalRequestFromNodeRequest(request, response, undefined, undefined);
+  // Its own iterator would destroy a request that is not read to its end, and with it the way to read the rest.
+  const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  const answer = await handler({ ...call, body });
+  // A call may end before its input does. The library's own promise does not settle at the end of the answer.
+  response.once('finish', () => discardInput(request));
   await universalResponseToNodeResponse(answer, response);
 }
 
