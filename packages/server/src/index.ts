@@ -1,4 +1,4 @@
-export { type LoadConfigOptions, loadConfig } from './config/load.js';
+export { environmentVariables, type LoadConfigOptions, loadConfig } from './config/load.js';
 export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
 export type { ServerStatus } from './operator/status.js';
 export type { Server, StopOptions } from './start/server.js';

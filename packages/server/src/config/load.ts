@@ -35,6 +35,10 @@ const VARIABLES: [string, keyof ServerOptions, (text: string, name: string) => u
   ['SVC_LOG_LEVEL', 'logLevel', oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')],
 ];
 
+/** The environment's settings, for help texts and manuals. */
+export const environmentVariables: readonly { variable: string; option: keyof ServerOptions }[] =
+  VARIABLES.map(([variable, option]) => ({ variable, option }));
+
 /**
  * Puts the server's options together. Precedence, highest first: flags, environment, file, defaults.
  * Objects (`teamLimits`, `rateLimits`, `base`, `tuning`, `storage`) are replaced whole, never merged.

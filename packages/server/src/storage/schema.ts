@@ -1,4 +1,20 @@
 import type { Generated, Kysely, Transaction } from 'kysely';
+import type {
+  BuildFilesTable,
+  BuildLogsTable,
+  LayersTable,
+  TemplateAliasesTable,
+  TemplateBuildsTable,
+  TemplatesTable,
+  TemplateTagsTable,
+} from './template-tables.js';
+
+export type {
+  BuildLogsTable,
+  BuildRowStatus,
+  TemplateBuildsTable,
+  TemplatesTable,
+} from './template-tables.js';
 
 /**
  * The tables, as Kysely sees them. One shape for both dialects: times are integer ms since the epoch, flags are 0 or 1,
@@ -138,103 +154,6 @@ export interface CheckpointsTable {
   memory: number;
   size_bytes: number;
   created_at: number;
-}
-
-export interface TemplatesTable {
-  id: string;
-  team_id: string;
-  kind: 'template' | 'snapshot';
-  public: number;
-  /** The sandbox that a snapshot was taken of. */
-  source_sandbox_id: string | null;
-  created_at: number;
-  updated_at: number;
-  last_spawned_at: number | null;
-  spawn_count: number;
-  build_count: number;
-}
-
-export interface TemplateAliasesTable {
-  /** Slug of the owning team, or '' for a name that everybody may use without a namespace. */
-  namespace: string;
-  alias: string;
-  template_id: string;
-  created_at: number;
-}
-
-/**
- * Every assignment of a tag, old ones included: a tag means the build assigned last, and sandboxes are created from
- * the last assigned build that is ready, so that a rebuild does not break creates while it runs.
- */
-export interface TemplateTagsTable {
-  template_id: string;
-  tag: string;
-  build_id: string;
-  created_at: number;
-}
-
-export type BuildRowStatus = 'waiting' | 'building' | 'ready' | 'error';
-
-export interface TemplateBuildsTable {
-  id: string;
-  template_id: string;
-  team_id: string;
-  status: BuildRowStatus;
-  version: number;
-  cpu_count: number;
-  memory_mb: number;
-  disk_mb: number;
-  envd_version: string | null;
-  /** JSON list of layer ids from the lowest up; empty: the driver's base. */
-  layers: string;
-  /** Set when the build is a snapshot: sandboxes are restored from it. */
-  checkpoint_id: string | null;
-  checkpoint_memory: number;
-  /** Of a snapshot: the sandbox it was taken of, whose token the daemon in the stored memory knows. */
-  source_sandbox_id: string | null;
-  node_id: string | null;
-  /** JSON map of environment variables that sandboxes start with. */
-  env_vars: string;
-  /** Sealed JSON map of the variables of the sandbox that a snapshot was taken of. */
-  sealed_env_vars: string | null;
-  default_user: string | null;
-  default_workdir: string | null;
-  start_command: string | null;
-  ready_command: string | null;
-  /** JSON of the start request, secrets removed; null before the start. */
-  definition: string | null;
-  /** JSON `{message, step?}`; null unless failed. */
-  reason: string | null;
-  created_at: number;
-  updated_at: number;
-  finished_at: number | null;
-}
-
-export interface BuildLogsTable {
-  build_id: string;
-  seq: number;
-  at: number;
-  level: number;
-  message: string;
-  step: string | null;
-}
-
-export interface BuildFilesTable {
-  template_id: string;
-  hash: string;
-  size_bytes: number;
-  created_at: number;
-}
-
-export interface LayersTable {
-  /** Cache key of a build step. */
-  key: string;
-  team_id: string;
-  node_id: string;
-  layer_id: string;
-  size_bytes: number;
-  created_at: number;
-  last_used_at: number;
 }
 
 export interface SecretsTable {

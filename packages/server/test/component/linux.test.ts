@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { bundleServer, startChildServer } from '../support/child-server.js';
 import { createSandbox, run, until } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
@@ -36,7 +36,8 @@ const cableOf = (dataDir: string) =>
 
 describe.skipIf(!able)('the server on the linux driver', () => {
   it('keeps a sandbox without internet access off every network, and lets another have it', async () => {
-    await using test = await startTestServer({ driver: 'linux', poolSize: 1 });
+    const test = await startTestServer({ driver: 'linux', poolSize: 1 });
+    onTestFinished(() => test[Symbol.asyncDispose]());
     const closed = await createSandbox(test, { allow_internet_access: false });
     const open = await createSandbox(test);
     // Packets on the one cable from this driver's sandboxes to the host; nobody has to answer them.

@@ -4,16 +4,19 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer } from '../../src/index.js';
 import { bundleServer, type ChildServer, startChildServer } from '../support/child-server.js';
-import { dropSchema, testStorage } from '../support/server-storage.js';
+import { childStorage, dropSchema } from '../support/server-storage.js';
 
 let program: string;
 let dataDir: string;
 let schema: string | undefined;
+let url: string | undefined;
 let env: Record<string, string>;
 beforeAll(async () => {
   program = await bundleServer();
   dataDir = await mkdtemp(path.join(tmpdir(), 'svc-survive-'));
-  schema = (await testStorage()).schema;
+  const stored = await childStorage();
+  schema = stored.schema;
+  url = stored.url;
   env = {
     SVC_DATA_DIR: dataDir,
     SVC_DRIVER: 'process',
@@ -21,6 +24,7 @@ beforeAll(async () => {
     SVC_SANDBOX_PORT: '0',
     SVC_OPERATOR_PORT: '0',
     SVC_LOG_LEVEL: 'error',
+    ...(url === undefined ? {} : { SVC_POSTGRES_URL: url }),
   };
 });
 afterAll(async () => {
@@ -28,6 +32,7 @@ afterAll(async () => {
   const server = await startServer({
     dataDir,
     driver: 'process',
+    ...(url === undefined ? {} : { storage: { kind: 'postgres' as const, url } }),
     apiPort: 0,
     sandboxPort: 0,
     operatorPort: 0,
@@ -94,6 +99,8 @@ it('a server killed at any moment comes back with its sandboxes and nothing half
       state: string;
     }[];
     for (const sandbox of listed) {
+      // Its time may be over by now.
+      if (sandbox.sandboxID === brief.sandboxID) continue;
       const detail = (await (await api('GET', `/sandboxes/${sandbox.sandboxID}`)).json()) as {
         state: string;
         envdAccessToken: string;

@@ -13,6 +13,17 @@ export async function testStorage(): Promise<{ storage: StorageOptions; schema: 
   return { storage: { kind: 'postgres', url, schema, poolSize: 4 }, schema };
 }
 
+/** The same for a server in a process of its own, which is told a URL and nothing else. */
+export async function childStorage(): Promise<{ url: string | undefined; schema: string | undefined }> {
+  const { storage, schema } = await testStorage();
+  if (storage.kind === 'sqlite' || schema === undefined) return { url: undefined, schema };
+  const client = new pg.Client({ connectionString: storage.url });
+  await client.connect();
+  await client.query(`create schema ${schema}`);
+  await client.end();
+  return { url: `${storage.url}?options=${encodeURIComponent(`-c search_path=${schema}`)}`, schema };
+}
+
 export async function dropSchema(schema: string | undefined): Promise<void> {
   if (schema === undefined) return;
   const client = new pg.Client({ connectionString: process.env.SVC_TEST_POSTGRES_URL });
