@@ -35,7 +35,7 @@ for (const driver of ['process', 'linux'] as const)
             accessToken: made.envdAccessToken,
           };
           const path_ = { path: { sandboxID: made.sandboxID } };
-          expect((await run(sandbox, 'sleep 1000 & echo up')).stdout).toContain('up');
+          expect((await run(sandbox, 'sleep 1000 > /dev/null 2>&1 & echo up')).stdout).toContain('up');
           if (index % 4 === 1) assertStatus(await call(server, 'pauseSandbox', path_), 204);
           if (index % 4 === 2)
             assertStatus(await call(server, 'pauseSandbox', { ...path_, body: { memory: false } }), 204);

@@ -57,7 +57,7 @@ export async function crashRounds(
         run(at(server, survivors[1]!), 'for i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.2; done'),
       ];
       const ended = Promise.allSettled(busy);
-      const waitMs = Math.round(options.random() * 800);
+      const waitMs = Math.round(options.random() * 2_000);
       await pause(waitMs);
       await server.kill();
       await ended;
