@@ -78,6 +78,14 @@ describeOnServer('commands', (stage) => {
     expect(result.stdout).toBe('xxx');
   });
 
+  it('can go on over the connection whose input the program did not read', async () => {
+    for (let round = 0; round < 3; round++) {
+      await sandbox.commands.run('head -c 3', { stdin: 'x'.repeat(3_000_000) });
+      // As many calls as there may be connections waiting to be used again.
+      await Promise.all(Array.from({ length: 4 }, () => sandbox.commands.list({ requestTimeoutMs: 20_000 })));
+    }
+  });
+
   it('kills a command that runs longer than its time limit and says which option moves it', async () => {
     const failure = sandbox.commands.run('echo early; sleep 600', { timeoutMs: 700 });
     await expect(failure).rejects.toSatisfy((error) => CommandTimeoutError.is(error));
