@@ -32,7 +32,9 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** The errno name of a failed system call. */
 export function errnoName(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code;
+  const { code, errno } = (error ?? {}) as { code?: unknown; errno?: unknown };
+  // Node has no name for a quota that is used up.
+  if (errno === -122) return 'EDQUOT';
   return typeof code === 'string' ? code : undefined;
 }
 
