@@ -24,3 +24,9 @@ export function capabilitiesOf(host: Host, tools: Tools): Capabilities {
     reasons,
   };
 }
+
+/** One line for the operator. */
+export function summaryOf(host: Host, tools: Tools): string {
+  const memory = tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`;
+  return `linux: ${tools.runtimeVersion}, store on ${host.store.kind}, ${memory}`;
+}

@@ -11,7 +11,7 @@ import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
 import { boot, DAEMON_PORT, type Origin } from './boot.js';
-import { capabilitiesOf } from './capabilities.js';
+import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { CheckpointCatalog } from './checkpoint-catalog.js';
 import { disposeInstance } from './dispose.js';
 import type { Host } from './host.js';
@@ -60,9 +60,7 @@ export class LinuxDriver implements Driver {
       host.log('warn', 'clean-up failed', { error: String(error) }),
     );
     this.capabilities = capabilitiesOf(host, tools);
-    this.summary = `linux: ${tools.runtimeVersion}, store on ${host.store.kind}, ${
-      tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`
-    }`;
+    this.summary = summaryOf(host, tools);
     this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
     this.#pool = new WarmPool({
       keyOf: poolKey,

@@ -28,5 +28,9 @@ export async function createProcessDriver(options: DriverOptions): Promise<Drive
     'warn',
     'The process driver gives NO ISOLATION: sandboxes are plain processes with all the rights of this server. Never run untrusted code with it.',
   );
-  return new ProcessDriver(options, lock, paths, records);
+  const driver = new ProcessDriver(options, lock, paths, records);
+  for (const { id, held } of records.values()) {
+    if (held === true) await (await driver.adopt(id))?.thaw();
+  }
+  return driver;
 }

@@ -131,7 +131,7 @@ export class ProcessInstance implements Instance {
       this.#requireAlive();
       if (!this.#record.frozen) return;
       continueTree(this.#root, this.#record.stoodBefore);
-      await this.#save({ ...this.#record, frozen: false, stoodBefore: [] });
+      await this.#save({ ...this.#record, frozen: false, held: false, stoodBefore: [] });
     });
   }
 
@@ -223,15 +223,15 @@ export class ProcessInstance implements Instance {
       await task();
       return performance.now() - startMs;
     }
-    // Put down first: whoever adopts the instance after a crash in between must find it frozen, and can let it go on.
-    await this.#save({ ...this.#record, frozen: true, stoodBefore: [] });
+    // Put down first: a driver that finds this after a crash in between lets the instance go on.
+    await this.#save({ ...this.#record, frozen: true, held: true, stoodBefore: [] });
     const stoodBefore = stopTree(this.#root);
     try {
       if (stoodBefore.length > 0) await this.#save({ ...this.#record, stoodBefore });
       await task();
     } finally {
       continueTree(this.#root, stoodBefore);
-      await this.#save({ ...this.#record, frozen: false, stoodBefore: [] });
+      await this.#save({ ...this.#record, frozen: false, held: false, stoodBefore: [] });
     }
     return performance.now() - startMs;
   }

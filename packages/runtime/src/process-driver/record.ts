@@ -15,6 +15,8 @@ export interface StoredInstance {
   layers: string[];
   createdAtMs: number;
   frozen: boolean;
+  /** Frozen only for a checkpoint that was being taken: it must not stay so. */
+  held?: boolean;
   /** Processes that stood on their own when the instance was frozen. */
   stoodBefore: number[];
   daemon?: { pid: number; start: string; port: number };
