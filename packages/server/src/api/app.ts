@@ -1,4 +1,10 @@
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify';
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
