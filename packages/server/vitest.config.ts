@@ -2,7 +2,11 @@ import { mergeConfig } from 'vitest/config';
 import { packageTests } from '../../vitest.shared.js';
 
 /** Tests that know of no database, or choose theirs themselves: run once. */
-const once = ['test/{unit,gateway,wire-format,builds}/**', 'test/component/{schema,linux}.test.ts', 'test/**/rules.test.ts'];
+const once = [
+  'test/{unit,gateway,wire-format,builds}/**',
+  'test/component/{schema,linux}.test.ts',
+  'test/**/rules.test.ts',
+];
 
 /** Everything on SQLite, and what stores anything on PostgreSQL too where SVC_TEST_POSTGRES_URL names one. */
 const postgres = process.env.SVC_TEST_POSTGRES_URL;

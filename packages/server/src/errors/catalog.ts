@@ -121,9 +121,11 @@ export const errors = {
   templateForbidden: () => error(403, 'the template belongs to another team'),
   templateNotReady: (reference: string) =>
     error(404, `template '${reference.slice(0, 200)}' has no finished build`),
-  templateNameIsId: (name: string) => error(409, `'${name}' is the identifier of a template, choose another name`),
+  templateNameIsId: (name: string) =>
+    error(409, `'${name}' is the identifier of a template, choose another name`),
   templateNameTaken: (name: string) => error(409, `the name '${name}' is taken`),
-  templateAliasForeign: (name: string) => error(403, `the name '${name}' belongs to a template of another owner`),
+  templateAliasForeign: (name: string) =>
+    error(403, `the name '${name}' belongs to a template of another owner`),
   templateSystem: () => error(403, 'the template belongs to the service and cannot be changed'),
   templateInUse: (count: number) =>
     error(400, `the template cannot be deleted: ${count} running or paused sandboxes stand on it`),
@@ -133,8 +135,7 @@ export const errors = {
   buildNotFound: (buildId: string) => error(404, `build '${buildId}' not found`),
   buildNotWaiting: (status: string) =>
     error(400, `the build cannot be started: it is not waiting, its status is ${status}`),
-  uploadRefused: () =>
-    error(403, 'the upload link is not valid (any more): ask for a new one'),
+  uploadRefused: () => error(403, 'the upload link is not valid (any more): ask for a new one'),
   archiveRefused: (why: string) => error(400, `the archive is refused: ${why}`),
 
   // Secrets: fixed texts, nothing of the request
