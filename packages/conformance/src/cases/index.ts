@@ -16,7 +16,9 @@ import { webhookCases } from './records/webhooks.js';
 import { createCases } from './sandboxes/create.js';
 import { lifecycleCases } from './sandboxes/lifecycle.js';
 import { listCases } from './sandboxes/lists.js';
+import { memoryCases } from './sandboxes/memory.js';
 import { observationCases } from './sandboxes/observation.js';
+import { templateCases } from './templates/templates.js';
 
 /** Every case, in the order in which they run. */
 export const cases: readonly Case[] = [
@@ -28,6 +30,8 @@ export const cases: readonly Case[] = [
   ...lifecycleCases,
   ...listCases,
   ...observationCases,
+  ...memoryCases,
+  ...templateCases,
   ...secretCases,
   ...volumeCases,
   ...webhookCases,

@@ -535,7 +535,7 @@ export const fileCases = casesOf('files', [
         { path: '~/large' },
         { body, headers: { 'Content-Type': 'application/octet-stream' } },
       );
-      assert.equal(answer.status, 507);
+      assert.equal(answer.status, 507, answer.text);
       await run(sandbox, 'rm -f ~/large');
       await put(sandbox, '~/small', 'fits');
       assert.equal(await get(sandbox, '~/small'), 'fits');
