@@ -31,15 +31,13 @@ export function embeddedOptions(dataDir: string, driver: 'process' | 'linux'): S
 }
 
 /** A server in this process, on a data directory of its own. */
-export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target & { server_: Server }> {
+export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target> {
   const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${driver}-`));
   const server = await startServer(embeddedOptions(dataDir, driver));
   const shelf = new SandboxShelf(server, server.sandboxUrl, 'base');
   const special = new Map<ServerKind, Promise<SpecialServer & { close(): Promise<void> }>>();
-  const fresh: Promise<SpecialServer & { close(): Promise<void> }>[] = [];
   return {
     name: driver,
-    server_: server,
     apiUrl: server.apiUrl,
     apiKey: server.apiKey,
     sandboxUrl: server.sandboxUrl,
@@ -49,12 +47,7 @@ export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target
     sandbox: () => shelf.shared(),
     newSandbox: (options, api) => shelf.create(options, api),
     team: (options) => createTeam(server, options),
-    server(kind, options = {}) {
-      if (options.fresh === true) {
-        const started = startSpecialServer(kind);
-        fresh.push(started);
-        return started;
-      }
+    server(kind) {
       let started = special.get(kind);
       if (started === undefined) {
         started = startSpecialServer(kind);
@@ -63,7 +56,7 @@ export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target
       return started;
     },
     async close() {
-      for (const started of [...special.values(), ...fresh]) await (await started).close();
+      for (const started of special.values()) await (await started).close();
       await server.stop({ destroySandboxes: true });
       closeConnections();
       await rm(dataDir, { recursive: true, force: true });

@@ -49,7 +49,6 @@ export async function startSpecialServer(
     sandboxUrl: server.sandboxUrl,
     team: (options) => createTeam(server, options),
     setFault: (fault) => driver.setFault(fault),
-    beginStop: () => server.stop({ destroySandboxes: true }),
     async close() {
       driver.setFault('none');
       await server.stop({ destroySandboxes: true });

@@ -35,8 +35,6 @@ export interface SpecialServer extends Api {
   team(options?: TeamOptions): Promise<TestTeam>;
   /** What the driver does from now on. */
   setFault(fault: Fault): void;
-  /** Lets the server stop in the background. */
-  beginStop(): Promise<void>;
 }
 
 export type Fault =
@@ -63,7 +61,7 @@ export interface Target extends Api {
   /** A running sandbox of the case's own. It is killed at the end of the run if it still lives. */
   newSandbox(options?: Record<string, unknown>, api?: Api): Promise<TestSandbox>;
   team(options?: TeamOptions): Promise<TestTeam>;
-  /** Started at the first call, shared by the cases that name it, unless `fresh`. */
-  server(kind: ServerKind, options?: { fresh?: boolean }): Promise<SpecialServer>;
+  /** Started at the first call, shared by the cases that name it. */
+  server(kind: ServerKind): Promise<SpecialServer>;
   close(): Promise<void>;
 }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { casesOf, type Draft } from '../../case.js';
-import { unknownIds } from '../../requests/samples.js';
 import type { Fault, SpecialServer, Target } from '../../targets/target.js';
 import { assertFailure, assertStatus, call, type FailureWish } from '../../wire/call.js';
 import { eventually } from '../../wire/eventually.js';
-import { send } from '../../wire/send.js';
 
 const PREFIX = 'Failed to place sandbox: ';
 
@@ -265,39 +263,6 @@ export const placementCases = casesOf('placement', [
       server.setFault('none');
       assertStatus(await waking, 201);
       assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
-    },
-  },
-  {
-    name: 'a server on its way down answers 503 and its health says so',
-    operation: 'getHealth',
-    expects: '503',
-    needs: ['servers'],
-    alone: true,
-    run: async (target) => {
-      const server = await target.server('faulty', { fresh: true });
-      // Connections that are open before: a stopping server takes no new ones.
-      const warm = async () => send(`${server.apiUrl}/health`);
-      assert.equal((await warm()).status, 204);
-      server.setFault('hold');
-      const held = call(server, 'createSandboxV2', { body }).catch(() => undefined);
-      await eventually('the create under way', async () =>
-        (await warm()).status === 204 ? true : undefined,
-      );
-      const stopping = server.beginStop();
-      let answers: number[] = [];
-      try {
-        const [health, list] = await Promise.all([
-          call(server, 'getHealth', { key: null }),
-          call(server, 'getSandbox', { path: { sandboxID: unknownIds.sandboxID } }).catch(() => undefined),
-        ]);
-        answers = [health.status, list?.status ?? 503];
-      } catch {
-        // The connection was closed first: as good an answer.
-      }
-      server.setFault('none');
-      await held;
-      await stopping;
-      for (const status of answers) assert.equal(status, 503);
     },
   },
 ]);

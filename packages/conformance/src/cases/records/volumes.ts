@@ -137,6 +137,11 @@ export const volumeCases = casesOf('volumes', [
         200,
       );
       assert.equal(changed.mode & 0o777, 0o640);
+      const stat = assertStatus<{ size: number }>(
+        await content(target, volume, 'getVolumePath', { path: '/a/b/file.bin' }),
+        200,
+      );
+      assert.equal(stat.size, 3);
       const names = async (depth: number) =>
         assertStatus<{ path: string }[]>(
           await content(target, volume, 'listVolumeDir', { path: '/', depth }),

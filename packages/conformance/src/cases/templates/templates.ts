@@ -308,6 +308,9 @@ export const templateCases = casesOf('templates', [
       );
       assert.deepEqual(found, { templateID: made.templateID, public: false });
       assertFailure(await call(team, 'getTemplateAlias', { path: { alias: 'has space' } }), { status: 400 });
+      assertFailure(await call(team, 'listTemplateTags', { path: { templateID: 'has space' } }), {
+        status: 400,
+      });
       const stranger = await target.team();
       const { status } = await call(stranger, 'getTemplateAlias', {
         path: { alias: `${team.slug}/${alias}` },
