@@ -1,13 +1,11 @@
 import { raceAbort } from '../core/deadline.js';
 import { InvalidRequestError } from '../core/errors/answer-errors.js';
 import { CommandExitError } from '../core/errors/command-errors.js';
-import { CommandTimeoutError } from '../core/errors/connection-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { ProcessTimeUp } from '../process/process-events.js';
 import type { ProcessHandle } from '../process/process-handle.js';
 import { ProcessInput } from '../process/process-input.js';
 import { type SignalName, sendSignal } from '../process/signals.js';
-import { eventsOf, resultOf, streamOf, textOf } from './command-output.js';
+import { eventsOf, resultOf, streamOf } from './command-output.js';
 import type { CommandEvent, CommandResult } from './options.js';
 
 /** @internal What a command is made of. */
@@ -15,9 +13,6 @@ export interface CommandParts {
   handle: ProcessHandle;
   /** The command line, for messages. */
   line: string;
-  timeoutMs: number;
-  /** Whether the process was started here, so that its time limit killed it. */
-  owned: boolean;
   /** False when the program certainly has no stdin. */
   hasStdin: boolean;
   /** What has to happen after the last output. */
@@ -98,11 +93,7 @@ export class Command implements AsyncIterable<CommandEvent> {
   ): Promise<CommandResult> {
     const { handle, line, flush } = this.#parts;
     handle.output.expectEnd();
-    const end = await (options.signal ? raceAbort(handle.ended, options.signal) : handle.ended).catch(
-      (error) => {
-        throw error instanceof ProcessTimeUp ? this.#timeUp(error) : error;
-      },
-    );
+    const end = await (options.signal ? raceAbort(handle.ended, options.signal) : handle.ended);
     await flush?.();
     const result = resultOf(handle.output, end, handle.reattached);
     if (result.exitCode !== 0 && options.check !== false) {
@@ -145,33 +136,4 @@ export class Command implements AsyncIterable<CommandEvent> {
     await this.kill().catch(() => false);
     this.disconnect();
   }
-
-  #timeUp(cause: unknown): CommandTimeoutError {
-    const { handle, line, timeoutMs, owned } = this.#parts;
-    const stdout = textOf(handle.output, 'stdout');
-    const stderr = textOf(handle.output, 'stderr');
-    return commandTimeUp({ line, timeoutMs, owned, cause, stdout, stderr });
-  }
-}
-
-/** @internal The error of a command whose time limit fired. */
-export function commandTimeUp(
-  facts: Pick<CommandParts, 'line' | 'timeoutMs' | 'owned'> & {
-    cause: unknown;
-    stdout?: string;
-    stderr?: string;
-  },
-): CommandTimeoutError {
-  const { line, timeoutMs, owned, cause, stdout = '', stderr = '' } = facts;
-  const fate = owned ? 'It was killed.' : 'It goes on; only following it ended.';
-  const text = `Command ran longer than ${timeoutMs} ms: ${line}. ${fate} Raise timeoutMs, or set it to 0 for no limit.`;
-  const operation = 'commands.run';
-  return new CommandTimeoutError(text, {
-    option: 'timeoutMs',
-    limitMs: timeoutMs,
-    cause,
-    stdout,
-    stderr,
-    operation,
-  });
 }

@@ -1,9 +1,9 @@
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
-import { type ProcessChoice, ProcessTimeUp } from '../process/process-events.js';
+import type { ProcessChoice } from '../process/process-events.js';
 import { ProcessHandle } from '../process/process-handle.js';
 import { type SignalName, sendSignal } from '../process/signals.js';
-import { Command, commandTimeUp } from './command.js';
+import { Command } from './command.js';
 import { callbacksOf } from './command-output.js';
 import { feed } from './feed.js';
 import type {
@@ -13,6 +13,7 @@ import type {
   RunCommandOptions,
   StartCommandOptions,
 } from './options.js';
+import { timeUpOf } from './time-up.js';
 import { fromProcessInfo, toStartRequest } from './wire.js';
 
 /** Output that is kept of commands that are not simply run to their end, bytes. */
@@ -75,6 +76,7 @@ export class Commands {
     const choice = choiceOf(process);
     const callbacks = callbacksOf(options);
     const { timeoutMs = 0 } = options;
+    const line = 'tag' in choice ? choice.tag : `pid ${choice.pid}`;
     const handle = await ProcessHandle.launch({
       connection: this.#connection,
       context: { operation: 'commands.connect', resource: 'process', options },
@@ -83,9 +85,9 @@ export class Commands {
       keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
       killOnAbort: options.killOnAbort ?? true,
       onOutput: callbacks?.onOutput,
-    }).catch(asTimeUp('tag' in choice ? choice.tag : `pid ${choice.pid}`, timeoutMs, false));
-    const line = 'tag' in choice ? choice.tag : `pid ${choice.pid}`;
-    return new Command({ handle, line, timeoutMs, owned: false, hasStdin: true, flush: callbacks?.flush });
+      timeUp: timeUpOf({ line, timeoutMs, owned: false }),
+    });
+    return new Command({ handle, line, hasStdin: true, flush: callbacks?.flush });
   }
 
   /**
@@ -122,18 +124,12 @@ export class Commands {
       keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
       killOnAbort: options.killOnAbort ?? true,
       onOutput: callbacks?.onOutput,
-    }).catch(asTimeUp(line, timeoutMs, true));
-    return new Command({ handle, line, timeoutMs, owned: true, hasStdin: stdin, flush: callbacks?.flush });
+      timeUp: timeUpOf({ line, timeoutMs, owned: true }),
+    });
+    return new Command({ handle, line, hasStdin: stdin, flush: callbacks?.flush });
   }
 }
 
 function choiceOf(process: number | { tag: string }): ProcessChoice {
   return typeof process === 'number' ? { pid: process } : { tag: process.tag };
-}
-
-/** For a time limit that fires before the command has started. */
-function asTimeUp(line: string, timeoutMs: number, owned: boolean) {
-  return (error: unknown): never => {
-    throw error instanceof ProcessTimeUp ? commandTimeUp({ line, timeoutMs, owned, cause: error }) : error;
-  };
 }

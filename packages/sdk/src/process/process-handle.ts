@@ -2,7 +2,7 @@ import { Deadline, onAbort } from '../core/deadline.js';
 import { SvcError } from '../core/errors/svc-error.js';
 import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
 import { type OutputEvent, OutputHub } from './output-hub.js';
-import { type FollowOptions, followProcess, type ProcessUpdate } from './process-events.js';
+import { type FollowOptions, followProcess, ProcessTimeUp, type ProcessUpdate } from './process-events.js';
 import { sendSignal } from './signals.js';
 
 /** How a process ended. */
@@ -22,6 +22,8 @@ export interface LaunchOptions {
   killOnAbort: boolean;
   /** Sees each event before the readers do; waited for. What it throws ends the following. */
   onOutput?: ((event: OutputEvent) => Promise<void> | void) | undefined;
+  /** What whoever reads or waits is told when the time limit fires. `output` is what was kept until then. */
+  timeUp(cause: unknown, output: OutputHub): Error;
 }
 
 const nothing = new Uint8Array(0);
@@ -59,11 +61,14 @@ export class ProcessHandle {
     const stop = new Deadline({});
     const updates = followProcess({ connection, context, open, timeoutMs, signal: stop.signal });
     const first = updates.next();
+    const output = new OutputHub(keepBytes);
+    const told = (error: unknown) => (error instanceof ProcessTimeUp ? options.timeUp(error, output) : error);
     const pid = await firstEvent(first, caller, () => {
       // The request may be under way: only its answer tells the pid of what has to be killed.
       void killWhenStarted(first, options, () => stop.abort(undefined));
+    }).catch((error: unknown) => {
+      throw told(error);
     });
-    const output = new OutputHub(keepBytes);
     const disconnect = () => stop.abort(disconnected(context.operation));
     streams.add(disconnect);
     const stopListening = onAbort(caller, (reason) => {
@@ -79,7 +84,8 @@ export class ProcessHandle {
           const end = await pump(updates, handle, options.onOutput);
           output.end();
           return end;
-        } catch (error) {
+        } catch (failure) {
+          const error = told(failure);
           output.end({ error });
           throw error;
         } finally {

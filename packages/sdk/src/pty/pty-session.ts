@@ -1,8 +1,7 @@
 import { streamOf } from '../commands/command-output.js';
 import { raceAbort } from '../core/deadline.js';
-import { TimeoutError } from '../core/errors/connection-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { ProcessTimeUp, selectorOf } from '../process/process-events.js';
+import { selectorOf } from '../process/process-events.js';
 import type { ProcessHandle } from '../process/process-handle.js';
 import { ProcessInput } from '../process/process-input.js';
 import { sendSignal } from '../process/signals.js';
@@ -73,19 +72,7 @@ export class PtySession {
   async wait(options: { signal?: AbortSignal | undefined } = {}): Promise<PtyResult> {
     this.#handle.output.expectEnd();
     const { ended } = this.#handle;
-    const { exitCode, error } = await (options.signal ? raceAbort(ended, options.signal) : ended).catch(
-      (failure) => {
-        if (!(failure instanceof ProcessTimeUp)) throw failure;
-        throw new TimeoutError(
-          'The terminal was open longer than its timeoutMs. Raise it, or set it to 0 for no limit.',
-          {
-            option: 'timeoutMs',
-            cause: failure,
-            operation: 'pty.wait',
-          },
-        );
-      },
-    );
+    const { exitCode, error } = await (options.signal ? raceAbort(ended, options.signal) : ended);
     return { exitCode, ...(error === undefined ? {} : { error }) };
   }
 

@@ -1,3 +1,4 @@
+import { TimeoutError } from '../core/errors/connection-errors.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import type { FollowOptions } from '../process/process-events.js';
 import { ProcessHandle } from '../process/process-handle.js';
@@ -50,6 +51,11 @@ export class Pty {
       keepBytes,
       killOnAbort,
       onOutput: onData && ((event) => (event.type === 'pty' ? onData(event.data) : undefined)),
+      timeUp: (cause) =>
+        new TimeoutError(
+          'The terminal was open longer than its timeoutMs. Raise it, or set it to 0 for no limit.',
+          { option: 'timeoutMs', cause, operation: 'pty.wait' },
+        ),
     });
     return new PtySession(handle);
   }

@@ -96,6 +96,16 @@ describeOnServer('commands', (stage) => {
     });
   });
 
+  it('tells whoever iterates that the time limit fired, too', async () => {
+    const command = await sandbox.commands.start('sleep 600', { timeoutMs: 700 });
+    const iterate = async () => {
+      for await (const _ of command);
+    };
+    await expect(iterate()).rejects.toBeInstanceOf(CommandTimeoutError);
+    await expect(command.stdout.getReader().read()).rejects.toBeInstanceOf(CommandTimeoutError);
+    await expect(command.wait()).rejects.toBeInstanceOf(CommandTimeoutError);
+  });
+
   it("kills the command when the caller aborts, and rethrows the caller's reason", async () => {
     const controller = new AbortController();
     const line = 'echo aborted-run; sleep 601';
