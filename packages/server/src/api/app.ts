@@ -14,6 +14,7 @@ import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
 import { toApiError } from './error-reply.js';
 import type { PartialHandlers } from './handler.js';
+import { answerMalformedRequest } from './malformed-request.js';
 import type { OperationId } from './operations.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
@@ -52,6 +53,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     requestTimeout: 0,
     http: { headersTimeout: 5_000 },
     return503OnClosing: false,
+    clientErrorHandler: answerMalformedRequest,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 2_048, caseSensitive: true, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => {

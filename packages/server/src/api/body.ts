@@ -11,8 +11,15 @@ export function installBodyParsers(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') return done(null, undefined);
     parseJson(request, body as string, (error, value) =>
-      error ? done(errors.validation('the body is not valid JSON')) : done(null, value),
+      error ? done(unreadable(request.url)) : done(null, value),
     );
   });
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+}
+
+/** Texts about secrets are fixed. */
+function unreadable(url: string) {
+  return url.startsWith('/secrets')
+    ? errors.invalidSecretsRequest()
+    : errors.validation('the body is not valid JSON');
 }

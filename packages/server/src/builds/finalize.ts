@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
 import { recordCheckpoint } from '../sandboxes/checkpoints.js';
+import { IN_LOGIN_SHELL } from '../sandboxes/login-shell.js';
 import type { BaseTools } from './base.js';
 import { BuildError } from './build-error.js';
 import type { BuildState } from './build-state.js';
@@ -14,9 +15,6 @@ export interface FinishedBuild {
   /** Memory of the instance whose start command is ready; sandboxes go on from it. */
   checkpoint: { id: string; instanceId: string } | undefined;
 }
-
-const IN_LOGIN_SHELL = `[ -x /bin/bash ] && shell=/bin/bash || shell=/bin/sh
-exec "$shell" -l -c "$1"`;
 
 /** The last phase: the start command runs, and the template is ready once its ready command says so. */
 export async function finalize(tools: BaseTools, given: BuildState): Promise<FinishedBuild> {

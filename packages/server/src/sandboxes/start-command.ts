@@ -1,6 +1,7 @@
 import http from 'node:http';
 import type { Instance } from '@svc/runtime';
 import { DAEMON_PORT, DaemonAnswerError } from './daemon-control.js';
+import { IN_LOGIN_SHELL } from './login-shell.js';
 
 /**
  * Launches a template's start command through the daemon and leaves it running: resolves at its start event.
@@ -13,7 +14,7 @@ export async function startCommandOf(
 ): Promise<void> {
   const message = Buffer.from(
     JSON.stringify({
-      process: { cmd: '/bin/bash', args: ['-l', '-c', command] },
+      process: { cmd: '/bin/sh', args: ['-c', IN_LOGIN_SHELL, 'sh', command] },
       tag: 'start-command',
       stdin: false,
     }),

@@ -1,0 +1,39 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../support/server.js';
+
+let test: TestServer;
+beforeAll(async () => {
+  test = await startTestServer();
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+/** Sends bytes and gives all that comes back until the server ends the connection. */
+function send(bytes: string): Promise<string> {
+  const { port } = new URL(test.server.apiUrl);
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (data) => {
+      answer += data;
+    });
+    socket.on('end', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}
+
+describe('what is no HTTP request', () => {
+  it.each(['nonsense\r\n\r\n', 'GET /health HTTP/1.1\r\nno colon\r\n\r\n'])(
+    '%j gets the error record',
+    async (bytes) => {
+      const answer = await send(bytes);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ code: 400 });
+    },
+  );
+});
+
+it('says nothing but the fixed text about a body for secrets that is no JSON', async () => {
+  const answer = await test.api('POST', '/secrets', '{"name": "a", "value": "hidden');
+  expect(answer).toMatchObject({ status: 400, body: { code: 400, message: 'Invalid secrets request' } });
+});
