@@ -6,6 +6,7 @@ import { DEFAULT_TAG, parseTemplateReference, type TemplateReference } from '../
 import type { Tx } from '../storage/schema.js';
 import type { Team } from '../teams/team.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
+import { newBuildRow, newTemplateRow } from '../templates/new-rows.js';
 import { openSecrets } from './boot.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
@@ -118,18 +119,15 @@ async function putTemplate(
   }
   await tx
     .insertInto('templates')
-    .values({
-      id: given.templateId,
-      team_id: given.team.id,
-      kind: 'snapshot',
-      public: 0,
-      source_sandbox_id: given.row.id,
-      created_at: now,
-      updated_at: now,
-      last_spawned_at: null,
-      spawn_count: 0,
-      build_count: 1,
-    })
+    .values(
+      newTemplateRow({
+        id: given.templateId,
+        team_id: given.team.id,
+        kind: 'snapshot',
+        source_sandbox_id: given.row.id,
+        created_at: now,
+      }),
+    )
     .execute();
   if (given.reference !== undefined)
     await tx
@@ -160,37 +158,33 @@ async function putBuild(
   const now = context.now();
   await tx
     .insertInto('template_builds')
-    .values({
-      id: given.buildId,
-      template_id: given.templateId,
-      team_id: row.team_id,
-      status: 'ready',
-      version: 1,
-      cpu_count: row.cpu_count,
-      memory_mb: row.memory_mb,
-      disk_mb: row.disk_mb,
-      envd_version: row.envd_version,
-      layers: JSON.stringify(config.layers),
-      checkpoint_id: given.checkpointId,
-      checkpoint_memory: given.memory ? 1 : 0,
-      // The sandbox whose token the stored memory knows differs per build of one name.
-      source_sandbox_id: row.id,
-      node_id: context.config.nodeId,
-      env_vars: '{}',
-      sealed_env_vars:
-        row.sealed === null
-          ? null
-          : context.keys.seal('build', JSON.stringify(openSecrets(context, row).envVars ?? {})),
-      default_user: config.defaultUser,
-      default_workdir: config.defaultWorkdir,
-      start_command: given.memory ? null : config.startCommand,
-      ready_command: null,
-      definition: null,
-      reason: null,
-      created_at: now,
-      updated_at: now,
-      finished_at: now,
-    })
+    .values(
+      newBuildRow({
+        id: given.buildId,
+        template_id: given.templateId,
+        team_id: row.team_id,
+        status: 'ready',
+        cpu_count: row.cpu_count,
+        memory_mb: row.memory_mb,
+        disk_mb: row.disk_mb,
+        envd_version: row.envd_version,
+        layers: JSON.stringify(config.layers),
+        checkpoint_id: given.checkpointId,
+        checkpoint_memory: given.memory ? 1 : 0,
+        // The sandbox whose token the stored memory knows differs per build of one name.
+        source_sandbox_id: row.id,
+        node_id: context.config.nodeId,
+        sealed_env_vars:
+          row.sealed === null
+            ? null
+            : context.keys.seal('build', JSON.stringify(openSecrets(context, row).envVars ?? {})),
+        default_user: config.defaultUser,
+        default_workdir: config.defaultWorkdir,
+        start_command: given.memory ? null : config.startCommand,
+        created_at: now,
+        finished_at: now,
+      }),
+    )
     .execute();
   await tx
     .insertInto('template_tags')

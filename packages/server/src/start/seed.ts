@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { ServerContext } from '../context.js';
 import { DEFAULT_TAG } from '../names/template-reference.js';
 import { createApiKey } from '../teams/create-api-key.js';
+import { newBuildRow, newTemplateRow } from '../templates/new-rows.js';
 
 export interface Credentials {
   teamId: string;
@@ -86,18 +87,15 @@ async function ensureBase(
   await context.db.transaction().execute(async (tx) => {
     await tx
       .insertInto('templates')
-      .values({
-        id: templateId,
-        team_id: teamId,
-        kind: 'template',
-        public: 1,
-        source_sandbox_id: null,
-        created_at: now,
-        updated_at: now,
-        last_spawned_at: null,
-        spawn_count: 0,
-        build_count: 1,
-      })
+      .values(
+        newTemplateRow({
+          id: templateId,
+          team_id: teamId,
+          kind: 'template',
+          public: 1,
+          created_at: now,
+        }),
+      )
       .execute();
     await tx
       .insertInto('template_aliases')
@@ -112,33 +110,20 @@ async function ensureBase(
       .execute();
     await tx
       .insertInto('template_builds')
-      .values({
-        id: buildId,
-        template_id: templateId,
-        team_id: teamId,
-        status: 'ready',
-        version: 1,
-        cpu_count: base.cpuCount,
-        memory_mb: base.memoryMiB,
-        disk_mb: base.diskMiB,
-        envd_version: context.config.envdVersion,
-        layers: '[]',
-        checkpoint_id: null,
-        checkpoint_memory: 0,
-        source_sandbox_id: null,
-        node_id: null,
-        env_vars: '{}',
-        sealed_env_vars: null,
-        default_user: null,
-        default_workdir: null,
-        start_command: null,
-        ready_command: null,
-        definition: null,
-        reason: null,
-        created_at: now,
-        updated_at: now,
-        finished_at: now,
-      })
+      .values(
+        newBuildRow({
+          id: buildId,
+          template_id: templateId,
+          team_id: teamId,
+          status: 'ready',
+          cpu_count: base.cpuCount,
+          memory_mb: base.memoryMiB,
+          disk_mb: base.diskMiB,
+          envd_version: context.config.envdVersion,
+          created_at: now,
+          finished_at: now,
+        }),
+      )
       .execute();
     await tx
       .insertInto('template_tags')

@@ -7,6 +7,7 @@ import { isUniqueViolation } from '../storage/unique-violation.js';
 import type { Team } from '../teams/team.js';
 import { refuseSystem } from './find-own.js';
 import { namesOfOne } from './names.js';
+import { newBuildRow, newTemplateRow } from './new-rows.js';
 import { parseOwnReference, tagsOfBuild } from './own-reference.js';
 import { type BuildSize, checkBuildSize } from './size.js';
 import { buildsWithTags, markSuperseded } from './supersede.js';
@@ -80,18 +81,14 @@ async function insertTemplate(context: ServerContext, tx: Tx, team: Team, alias:
   const now = context.now();
   await tx
     .insertInto('templates')
-    .values({
-      id,
-      team_id: team.id,
-      kind: 'template',
-      public: 0,
-      source_sandbox_id: null,
-      created_at: now,
-      updated_at: now,
-      last_spawned_at: null,
-      spawn_count: 0,
-      build_count: 1,
-    })
+    .values(
+      newTemplateRow({
+        id,
+        team_id: team.id,
+        kind: 'template',
+        created_at: now,
+      }),
+    )
     .execute();
   await tx
     .insertInto('template_aliases')
@@ -135,32 +132,17 @@ async function insertBuild(
   const now = context.now();
   await tx
     .insertInto('template_builds')
-    .values({
-      id: given.buildId,
-      template_id: given.templateId,
-      team_id: given.team.id,
-      status: 'waiting',
-      version: 1,
-      cpu_count: given.size.cpuCount,
-      memory_mb: given.size.memoryMiB,
-      disk_mb: given.size.diskMiB,
-      envd_version: null,
-      layers: '[]',
-      checkpoint_id: null,
-      checkpoint_memory: 0,
-      source_sandbox_id: null,
-      node_id: null,
-      env_vars: '{}',
-      sealed_env_vars: null,
-      default_user: null,
-      default_workdir: null,
-      start_command: null,
-      ready_command: null,
-      definition: null,
-      reason: null,
-      created_at: now,
-      updated_at: now,
-      finished_at: null,
-    })
+    .values(
+      newBuildRow({
+        id: given.buildId,
+        template_id: given.templateId,
+        team_id: given.team.id,
+        status: 'waiting',
+        cpu_count: given.size.cpuCount,
+        memory_mb: given.size.memoryMiB,
+        disk_mb: given.size.diskMiB,
+        created_at: now,
+      }),
+    )
     .execute();
 }
