@@ -33,7 +33,8 @@ export async function ask(instance: Instance): Promise<void> {
   const socket = await instance.dial(49_983);
   await new Promise<void>((resolve, reject) => {
     const call = request(
-      { path: '/health', createConnection: () => socket as never, agent: false },
+      // Without an agent: with one, the socket that was dialed would not be used.
+      { path: '/health', createConnection: () => socket as never },
       (response) => {
         response.resume();
         response.on('end', resolve);
