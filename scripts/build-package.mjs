@@ -11,6 +11,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { fastBase64 } from './fast-base64.mjs';
 
 const root = process.cwd();
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -104,7 +105,7 @@ await build({
   entryPoints: esm,
   outdir: 'dist/esm',
   format: 'esm',
-  plugins: [externals('esm')],
+  plugins: [fastBase64, externals('esm')],
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
 });
@@ -115,7 +116,7 @@ if (cjs.length > 0) {
     outdir: 'dist/cjs',
     format: 'cjs',
     platform: 'node',
-    plugins: [externals('cjs')],
+    plugins: [fastBase64, externals('cjs')],
   });
   writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }

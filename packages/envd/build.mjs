@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { fastBase64 } from '../../scripts/fast-base64.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
@@ -78,7 +79,7 @@ const part = {
   banner: { js: '(function(exports,require,module,__filename,__dirname){' },
   footer: { js: '})' },
   metafile: true,
-  plugins: [xattrBesideBundle, builtinsOnFirstUse],
+  plugins: [fastBase64, xattrBesideBundle, builtinsOnFirstUse],
 };
 const parts = { core: join(dist, 'core.cjs'), services: join(dist, 'services.cjs') };
 const built = [
