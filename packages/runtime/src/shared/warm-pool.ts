@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 export interface WarmPoolOptions<Wish, Item> {
   /** Items are handed out for wishes of the same key. */
   keyOf(wish: Wish): string;
@@ -9,6 +11,13 @@ export interface WarmPoolOptions<Wish, Item> {
   onFailure(error: unknown): void;
 }
 
+/**
+ * Rest after a hand-out, ms: whoever got the item is about to use it, and making the next one costs as much processor time
+ * as a first command. Under steady demand the rest ends all the same.
+ */
+const REST_MS = 100;
+const LONGEST_REST_MS = 500;
+
 /** Keeps things made in advance, as many of each kind as wished. One is made at a time, so that creates have the machine. */
 export class WarmPool<Wish, Item> {
   readonly #options: WarmPoolOptions<Wish, Item>;
@@ -17,6 +26,7 @@ export class WarmPool<Wish, Item> {
   #wishes = new Map<string, { wish: Wish; size: number; failed: boolean }>();
   #filling: Promise<void> | undefined;
   #paused = 0;
+  #restUntil = 0;
   #resume: (() => void) | undefined;
 
   constructor(options: WarmPoolOptions<Wish, Item>) {
@@ -53,6 +63,7 @@ export class WarmPool<Wish, Item> {
       item = items?.shift();
     }
     const entry = this.#wishes.get(key);
+    if (item !== undefined) this.#restUntil = performance.now() + REST_MS;
     if (entry !== undefined) {
       entry.failed = false;
       this.#fill();
@@ -123,7 +134,18 @@ export class WarmPool<Wish, Item> {
     return undefined;
   }
 
+  async #rest(): Promise<void> {
+    const { signal } = this.#closing;
+    const latest = performance.now() + LONGEST_REST_MS;
+    while (!signal.aborted) {
+      const left = Math.min(this.#restUntil, latest) - performance.now();
+      if (left <= 0) return;
+      await sleep(left, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
   async #makeOne(key: string): Promise<void> {
+    await this.#rest();
     while (this.#paused > 0 && !this.#closing.signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
