@@ -67,12 +67,7 @@ export function ociConfig(input: OciConfigInput) {
       user: { uid: 0, gid: 0 },
       args: input.args,
       cwd: '/',
-      // One arena for all of the daemon's threads: it allocates little, and each sandbox pays. Programs do not inherit it.
-      env: [
-        'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-        'HOME=/root',
-        'MALLOC_ARENA_MAX=1',
-      ],
+      env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root'],
       noNewPrivileges: true,
       capabilities: { bounding: CAPABILITIES, effective: CAPABILITIES, permitted: CAPABILITIES },
       rlimits: [
