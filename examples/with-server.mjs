@@ -1,7 +1,8 @@
 // Runs a program against a server of its own, which is gone afterwards:
 //
-//   node examples/with-server.mjs [--driver linux|process] examples/quickstart.mjs
+//   node examples/with-server.mjs [--driver linux|process] [--runtime COMMAND] examples/quickstart.mjs
 //
+// --runtime runs the program with something else than this Node: `bun`, `deno run -A`, another `node`.
 // Without --driver: `linux` where the host can isolate sandboxes, else `process`, which isolates nothing, and says so.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,12 +12,14 @@ import { parseArgs } from 'node:util';
 import { startServer } from '@svc/server';
 
 const { values, positionals } = parseArgs({
-  options: { driver: { type: 'string' } },
+  options: { driver: { type: 'string' }, runtime: { type: 'string' } },
   allowPositionals: true,
 });
 const [program, ...programArguments] = positionals;
 if (program === undefined) {
-  console.error('usage: node examples/with-server.mjs [--driver linux|process] PROGRAM.mjs');
+  console.error(
+    'usage: node examples/with-server.mjs [--driver linux|process] [--runtime COMMAND] PROGRAM.mjs',
+  );
   process.exit(2);
 }
 
@@ -50,7 +53,8 @@ let server;
 try {
   server = await start(values.driver);
   console.error(`Server: ${server.driver.summary}`);
-  const child = spawn(process.execPath, [program, ...programArguments], {
+  const [runtime, ...runtimeArguments] = values.runtime?.split(' ') ?? [process.execPath];
+  const child = spawn(runtime, [...runtimeArguments, program, ...programArguments], {
     stdio: 'inherit',
     env: {
       ...process.env,
