@@ -39,10 +39,11 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
         const child = spawn(process.execPath, [program, dataDir, dirname(envdBundle.entry)], {
           stdio: ['ignore', 'pipe', 'inherit'],
         });
-        await once(child.stdout, 'data');
+        const ended = once(child, 'exit');
+        await Promise.race([once(child.stdout, 'data'), ended]);
         await sleep(moment);
         child.kill('SIGKILL');
-        await once(child, 'exit');
+        await ended;
 
         const driver = await createLinuxDriver({ dataDir, daemon: envdBundle });
         const alive: string[] = [];

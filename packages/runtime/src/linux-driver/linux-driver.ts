@@ -274,11 +274,15 @@ export class LinuxDriver implements Driver {
     entry.state = 'live';
     entry.spec = options.spec;
     entry.createdAtMs = this.#host.now();
+    // It is still frozen: whoever finds it so after a crash has to let it go on.
+    entry.held = true;
     this.#host.records.write(entry);
     const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
     this.#writers.delete(entry.name);
     await writer.write(options.id);
     this.#host.cgroups.thaw(entry.name);
+    delete entry.held;
+    this.#host.records.write(entry);
     return instance;
   }
 

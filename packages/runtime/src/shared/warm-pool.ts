@@ -140,7 +140,7 @@ export class WarmPool<Wish, Item> {
     while (!signal.aborted) {
       const left = Math.min(this.#restUntil, latest) - performance.now();
       if (left <= 0) return;
-      await sleep(left, undefined, { signal, ref: false }).catch(() => {});
+      await sleep(left, undefined, { signal }).catch(() => {});
     }
   }
 
