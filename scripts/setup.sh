@@ -4,6 +4,8 @@
 #
 #   scripts/setup.sh [--for quickstart|tests] [--no-host]
 set -euo pipefail
+# Nothing of this repository reports about its users.
+export TURBO_TELEMETRY_DISABLED=1
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=quickstart
