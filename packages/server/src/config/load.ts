@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { findConfigProblem } from './check-file.js';
 import type { ServerOptions } from './options.js';
 
 export interface LoadConfigOptions {
@@ -42,7 +43,7 @@ export const environmentVariables: readonly { variable: string; option: keyof Se
 /**
  * Puts the server's options together. Precedence, highest first: flags, environment, file, defaults.
  * Objects (`teamLimits`, `rateLimits`, `base`, `tuning`, `storage`) are replaced whole, never merged.
- * @throws {Error} naming the file or variable that cannot be read.
+ * @throws {Error} naming the file or variable that cannot be read, or the option of the file that does not exist or has a wrong value.
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<ServerOptions> {
   const env = options.env ?? process.env;
@@ -67,16 +68,29 @@ function defaultDataDir(env: Record<string, string | undefined>): string {
 }
 
 async function readConfigFile(file: string): Promise<Record<string, unknown>> {
+  const settings = await parseConfigFile(file);
+  // A misspelt option must not silently leave its default in force.
+  const problem = findConfigProblem(settings);
+  if (problem !== undefined) throw new Error(`in the configuration file ${file}, ${problem}`);
+  return settings;
+}
+
+async function parseConfigFile(file: string): Promise<Record<string, unknown>> {
   try {
     const parsed: unknown = parse(await readFile(file, 'utf8'));
     if (parsed === null || parsed === undefined) return {};
     if (typeof parsed !== 'object' || Array.isArray(parsed)) throw new Error('it must be a map of options');
     return parsed as Record<string, unknown>;
   } catch (error) {
-    throw new Error(`cannot read the configuration file ${file}: ${(error as Error).message}`, {
+    throw new Error(`cannot read the configuration file ${file}: ${oneLine(error as Error)}`, {
       cause: error,
     });
   }
+}
+
+/** The YAML reader quotes the lines in question: they may hold secrets. */
+function oneLine(error: Error): string {
+  return (error.message.split('\n')[0] ?? '').replace(/:$/, '');
 }
 
 function text(value: string): string {

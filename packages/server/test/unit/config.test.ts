@@ -44,4 +44,40 @@ describe('configuration', () => {
     await writeFile(list, '- a\n');
     await expect(loadConfig({ file: list, env: {} })).rejects.toThrow('it must be a map of options');
   });
+  it.each([
+    ['apiPrt: 3100', 'apiPrt is no option; apiPort is'],
+    ['teamLimits: {maxSecret: 3}', 'teamLimits.maxSecret is no option; teamLimits.maxSecrets is'],
+    ['tuning: {webhooks: {colour: red}}', 'tuning.webhooks.colour is no option (there are tuning.webhooks.a'],
+    ['maxSandboxes: many', 'maxSandboxes must be a whole number, 1 or more'],
+    ['poolSize: -3', 'poolSize must be a whole number, 0 or more'],
+    ['apiPort: "3000"', 'apiPort must be a whole number, 0 to 65535'],
+    ['operatorPort: true', 'operatorPort must be a port, 0 to 65535, or false'],
+    ['rateLimits: 5', 'rateLimits must be a map of general, create'],
+    ['logLevel: loud', 'logLevel must be one of silent, error, warn, info, debug, trace'],
+    ['headerPrefixes: Acme-', 'headerPrefixes must be a list of texts'],
+    ['now: 5', 'now is no option'],
+    ['__proto__: {a: 1}', '__proto__ is no option'],
+  ])('refuses %j in the file rather than starting with a default', async (line, problem) => {
+    const typo = path.join(directory, 'typo.yaml');
+    await writeFile(typo, `${line}\n`);
+    await expect(loadConfig({ file: typo, env: {} })).rejects.toThrow(problem);
+  });
+  it('takes every option from the file', async () => {
+    const full = path.join(directory, 'full.json');
+    const options = {
+      operatorPort: false,
+      storage: { kind: 'postgres', url: 'postgres://localhost/x', poolSize: 3 },
+      rateLimits: { general: { rate: 0.5, burst: 1 } },
+      tuning: { webhooks: { retryDelaysMs: [1, 2] }, builds: { imageDirectories: ['/srv/images'] } },
+    };
+    await writeFile(full, JSON.stringify(options));
+    expect(await loadConfig({ file: full, env: {} })).toMatchObject(options);
+  });
+  it('does not quote lines of a file that is no YAML', async () => {
+    const broken = path.join(directory, 'broken.yaml');
+    await writeFile(broken, 'serverKey: [geheim\nb');
+    const failure = await loadConfig({ file: broken, env: {} }).catch((error: Error) => error.message);
+    expect(failure).toMatch(/^cannot read the configuration file .* at line \d+, column \d+$/);
+    expect(failure).not.toContain('geheim');
+  });
 });
