@@ -58,7 +58,7 @@ export interface ServerOptions {
   ids?: Ids;
   /** Whether stopping the server ends its sandboxes; else they run on and are taken over by the next start. Default false. */
   destroySandboxesOnStop?: boolean;
-  /** Longest that `stop` waits for requests under way, ms. Default 10 000. */
+  /** Longest that `stop` waits for requests under way, to the API and into sandboxes, ms. Default 10 000. */
   drainMs?: number;
   /** How often expiry is looked at, ms. Default 100; 0 leaves it to the caller (`server.expireDue()`). */
   expiryIntervalMs?: number;

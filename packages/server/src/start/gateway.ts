@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ServerOptions } from '../config/options.js';
 import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
 import { createGateway, type Gateway, gatewayServerOptions } from '../gateway/index.js';
 import { type Destination, NodeForwarder, refuseDead } from '../nodes/forward-gateway.js';
 import { findRoute, resumeForRequest, settled } from '../sandboxes/routing.js';
@@ -31,13 +32,15 @@ export function createGatewayServer(
       then({ kind: 'dead' });
     });
   };
-  const handle = (req: IncomingMessage, res: ServerResponse, expectContinue: boolean) =>
+  const handle = (req: IncomingMessage, res: ServerResponse, expectContinue: boolean) => {
+    if (context.draining()) return refuseStopping(res);
     route(req, (destination) => {
       if (destination.kind === 'node') forwarder.request(destination.node, req, res, expectContinue);
       else if (destination.kind === 'dead') refuseDead(res);
       else if (expectContinue) gateway.handleContinue(req, res);
       else gateway.handleRequest(req, res);
     });
+  };
   server.on('request', (req, res) => handle(req, res, false));
   server.on('checkContinue', (req, res) => handle(req, res, true));
   server.on('upgrade', (req, socket, head) =>
@@ -50,6 +53,12 @@ export function createGatewayServer(
   );
   server.on('connect', (req, socket) => gateway.handleConnect(req, socket));
   return { gateway, server, forwarder };
+}
+
+/** Answers a request that comes on an open connection while the server stops. */
+function refuseStopping(res: ServerResponse): void {
+  const body = JSON.stringify(errors.shuttingDown().toRecord());
+  res.writeHead(503, { 'Content-Type': 'application/json', Connection: 'close' }).end(body);
 }
 
 /** Hosts under which clients know the gateway: on these the routing headers are required. */

@@ -28,8 +28,9 @@ import { ReadCache } from '../storage/read-cache.js';
 import { type CpuMemory, forgetOld, sampleAll } from '../telemetry/sampler.js';
 import { createVolumeStore } from '../volumes/directories.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
+import { closeGateway, closeServer } from './close-server.js';
 import { createGatewayServer } from './gateway.js';
-import { closeServer, listen } from './listen.js';
+import { listen } from './listen.js';
 import { createLogger } from './logger.js';
 import { loadNodeId } from './node-id.js';
 import { openDriver } from './open-driver.js';
@@ -140,11 +141,12 @@ async function start(
   gateway = gatewayServer.gateway;
   const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002);
   config.sandboxUrl = options.publicSandboxUrl ?? sandboxUrl;
-  unwind.add('gateway', async () => {
-    gatewayServer.forwarder.close();
-    void gatewayServer.gateway.close();
-    await closeServer(gatewayServer.server, 1_000);
-  });
+  let gatewayClosed: Promise<void> | undefined;
+  const closeDoor = () => {
+    gatewayClosed ??= closeGateway(gatewayServer, drainMs);
+    return gatewayClosed;
+  };
+  unwind.add('gateway', closeDoor);
   const api = createApi({
     context,
     handlers,
@@ -156,7 +158,8 @@ async function start(
   const apiUrl = await listen(api.server, host, options.apiPort ?? 3_000);
   config.apiUrl = options.publicApiUrl ?? apiUrl;
   unwind.add('api', async () => {
-    await closeServer(api.server, drainMs);
+    // Side by side: together they wait `drainMs` at most.
+    await Promise.all([closeServer(api.server, drainMs), closeDoor()]);
     await api.close();
   });
   if (context.nodes.shared) {

@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest';
+import { run, until } from '../support/sandboxes.js';
+import { startTestServer, type TestServer } from '../support/server.js';
+
+const into = (sandbox: { id: string; token: string }) => ({
+  'Svc-Sandbox-Id': sandbox.id,
+  'Svc-Sandbox-Port': '49983',
+  'X-Access-Token': sandbox.token,
+});
+
+async function createSandbox(test: TestServer): Promise<{ id: string; token: string }> {
+  const { body } = await test.api('POST', '/v2/sandboxes', { templateID: 'base' });
+  return { id: body.sandboxID, token: body.envdAccessToken };
+}
+
+/** Begins an upload of which the rest comes when told. */
+function beginUpload(test: TestServer, sandbox: { id: string; token: string }) {
+  let body!: ReadableStreamDefaultController<Uint8Array>;
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      body = controller;
+      body.enqueue(new TextEncoder().encode('first '));
+    },
+  });
+  const answer = fetch(`${test.server.sandboxUrl}/files?path=late.txt`, {
+    method: 'POST',
+    headers: { ...into(sandbox), 'Content-Type': 'application/octet-stream' },
+    body: stream,
+    duplex: 'half',
+  } as RequestInit);
+  return {
+    answer,
+    finish: () => {
+      body.enqueue(new TextEncoder().encode('last'));
+      body.close();
+    },
+  };
+}
+
+/** Whether some of an upload has gone through the gateway. */
+async function underWay(test: TestServer): Promise<boolean> {
+  const text = await (await fetch(`${test.server.operatorUrl}/metrics`)).text();
+  const value = (name: string) => Number(new RegExp(`^${name}(?:{.*})? (\\S+)$`, 'm').exec(text)?.[1]);
+  return value('svc_gateway_open_requests') > 0;
+}
+
+it('lets an upload into a sandbox end that is under way when the server stops', async () => {
+  await using test = await startTestServer({ drainMs: 30_000 });
+  const sandbox = await createSandbox(test);
+  const upload = beginUpload(test, sandbox);
+  await until('the upload is under way', () => underWay(test));
+  const stopped = test.server.stop();
+  await until('the server drains', () => test.server.context.draining());
+  upload.finish();
+  expect((await upload.answer).status).toBe(200);
+  await stopped;
+  await test.restart();
+  expect(await run(test, sandbox, 'cat late.txt')).toBe('first last');
+});
+
+it('breaks off what does not end, and does not say that the sandbox is gone', async () => {
+  await using test = await startTestServer({ drainMs: 200 });
+  const sandbox = await createSandbox(test);
+  const upload = beginUpload(test, sandbox);
+  const failure = upload.answer.then(
+    async (response) => `${response.status} ${await response.text()}`,
+    (error: Error) => `${error.message} ${String(error.cause)}`,
+  );
+  await until('the upload is under way', () => underWay(test));
+  await test.server.stop();
+  expect(await failure).not.toMatch(/sandbox/);
+  await test.restart();
+  expect(await run(test, sandbox, 'echo here')).toBe('here\n');
+});
