@@ -23,17 +23,18 @@ ${body}
 export const PROGRAMS: CountingProgram[] = [
   {
     name: 'shell',
-    title: 'a shell that counts',
-    start:
-      'mkfifo in; exec 3<>in; n=0; echo 0 > out; while read line <&3; do n=$((n+1)); echo $n > out; done',
+    title: 'a bash that counts',
+    start: `mkfifo in; exec bash -c 'exec 3<>in; n=0; echo 0 > out; while read line <&3; do echo $((++n)) > out; done'`,
   },
   {
     name: 'http',
-    title: 'a Node HTTP server',
+    title: 'a Node HTTP server with open connections',
+    // It holds both ends of one connection, idle, while it counts what comes over others.
     start: `exec ${NODE} -e '
-let n = 0;
-require("http").createServer((q, a) => a.end(String(++n))).listen(8080, "0.0.0.0", () => require("fs").writeFileSync("out", "0"))'`,
-    ask: `${NODE} -e 'require("http").get("http://127.0.0.1:8080", (a) => a.on("data", (d) => require("fs").writeFileSync("/tmp/http/out", d)))'`,
+let n = 0; const net = require("net"), fs = require("fs");
+require("http").createServer((q, a) => a.end(String(++n))).listen(8080, "0.0.0.0", () =>
+  net.connect(8080, "127.0.0.1", () => fs.writeFileSync("out", "0")).on("error", () => {}))'`,
+    ask: `bash -c 'exec 3<>/dev/tcp/127.0.0.1/8080; printf "GET / HTTP/1.0\r\n\r\n" >&3; tail -n 1 <&3 > /tmp/http/out'`,
   },
   {
     name: 'repl',
@@ -78,6 +79,27 @@ fs.writeFileSync("out", "0")'`,
       'mkfifo in; echo 0 > out; exec 3<>in; cat <&3 | sh -c "cat" | (n=0; while read line; do n=$((n+1)); echo $n > out; done)',
   },
 ];
+
+/** 400 MB that no compression makes small; every step looks at all of it and changes a part. */
+export const MEMORY: CountingProgram = {
+  name: 'memory',
+  title: '400 MB of memory',
+  start: PYTHON_LOOP(
+    'import os, zlib\nn = 0\nb = bytearray(os.urandom(400 * 10**6)); s = zlib.adler32(b)',
+    `  n += 1
+  same = zlib.adler32(b) == s
+  b[n * 4096 : (n + 1) * 4096] = os.urandom(4096); s = zlib.adler32(b)
+  open("out", "w").write(str(n) if same else "spoilt")`,
+  ),
+};
+
+/** Starts a program and waits until it is ready for its first step. */
+export async function startProgram(client: DaemonClient, program: CountingProgram): Promise<void> {
+  await client.start(`mkdir -p /tmp/${program.name} && cd /tmp/${program.name} && ${program.start}`);
+  await eventually(`${program.title} to be ready`, async () =>
+    (await client.run(`test -s /tmp/${program.name}/out`)).exitCode === 0 ? true : undefined,
+  );
+}
 
 /** Asks a program for one more step and gives its count, trimmed. */
 export async function step(client: DaemonClient, program: CountingProgram): Promise<string> {

@@ -3,7 +3,7 @@ import { createLinuxDriver } from '../src/linux-driver/index.js';
 import type { DaemonClient } from '../src/testing/daemon-client.js';
 import { eventually } from '../src/testing/eventually.js';
 import { Workbench } from '../src/testing/workbench.js';
-import { PROGRAMS, step } from './counting-programs.js';
+import { PROGRAMS, startProgram, step } from './counting-programs.js';
 import { envdBundle } from './envd-bundle.js';
 import { countOnHost } from './host-counts.js';
 import { memorySkipReason } from './linux-host.js';
@@ -13,8 +13,6 @@ const skip =
     ? await memorySkipReason()
     : 'They take minutes and gigabytes; set SVC_HEAVY=1.';
 if (skip !== undefined) console.warn(`Heavy tests of memory are skipped. ${skip}`);
-
-const LIGHT = new Set(['shell', 'repl', 'watcher', 'family']);
 
 describe.skipIf(skip !== undefined)('memory of linux instances, at length', () => {
   const bench = new Workbench(({ dataDir }) =>
@@ -30,10 +28,7 @@ describe.skipIf(skip !== undefined)('memory of linux instances, at length', () =
     const made = await bench.create();
     const programs = PROGRAMS.filter(({ name }) => names(name));
     for (const program of programs) {
-      await made.client.start(`mkdir -p /tmp/${program.name} && cd /tmp/${program.name} && ${program.start}`);
-      await eventually(`${program.name} to be ready`, async () =>
-        (await made.client.run(`test -e /tmp/${program.name}/out`)).exitCode === 0 ? true : undefined,
-      );
+      await startProgram(made.client, program);
       expect(await step(made.client, program), program.title).toBe('1');
     }
     return { ...made, programs };
@@ -70,33 +65,6 @@ describe.skipIf(skip !== undefined)('memory of linux instances, at length', () =
       await bench.sweep();
     }
   }, 300_000);
-
-  it('forks 400 MiB into eight copies', async () => {
-    const { instance, client } = await bench.create();
-    await hold(client, 400);
-    await instance.checkpoint({ checkpointId: 'wide', memory: true, then: 'continue' });
-    const since = performance.now();
-    const copies = await Promise.all(Array.from({ length: 8 }, () => bench.restore('wide', true)));
-    console.log(`8 forks of 400 MiB: ${Math.round(performance.now() - since)} ms`);
-    for (const copy of [...copies, { client }])
-      expect(await copy.client.output('pgrep -c python3')).toBe('1');
-    await bench.sweep();
-  }, 300_000);
-
-  it('forks light programs into a hundred copies, each on its own', async () => {
-    const { instance, client, programs } = await start((name) => LIGHT.has(name));
-    const made = await instance.checkpoint({ checkpointId: 'hundred', memory: true, then: 'continue' });
-    const since = performance.now();
-    const copies = await Promise.all(Array.from({ length: 100 }, () => bench.restore('hundred', true)));
-    console.log(
-      `100 forks: ${Math.round(performance.now() - since)} ms, source stood still ${made.frozenMs} ms`,
-    );
-    for (const { client: each } of copies) {
-      for (const program of programs) expect(await step(each, program), program.title).toBe('2');
-    }
-    for (const program of programs) expect(await step(client, program), program.title).toBe('2');
-    await bench.sweep();
-  }, 600_000);
 
   it('leaves nothing behind after 50 forks and 50 rounds of pause and resume', async () => {
     // The driver's own cgroups appear with its first instance and stay until it closes.

@@ -54,6 +54,11 @@ export class Cgroups {
     return `${this.parent}/${name}`;
   }
 
+  /** Where the processes of an instance are frozen, in the file system. */
+  freezerOf(name: string): string {
+    return this.#directory('freezer', name);
+  }
+
   /** Names of the cgroups under the driver's own one, living instances or leftovers. */
   names(): string[] {
     const names = new Set<string>();

@@ -14,15 +14,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../contract/errors.js';
 import type { Checkpoint, CheckpointOptions } from '../contract/instance.js';
 import { requireCheckpointId } from '../shared/instance-id.js';
+import { dumpMemory } from './dump-memory.js';
 import type { Holder } from './holder.js';
 import type { Host } from './host.js';
 import type { InstanceEntry } from './records.js';
-import { quote } from './run.js';
 import { storageFull } from './storage-full.js';
-import { explainDumpFailure, findUndumpable } from './undumpable.js';
+import { findUndumpable } from './undumpable.js';
 
-/** A dump writes about 1 GiB per second; what takes longer than this hangs. */
-const DUMP_TIMEOUT_S = 60;
 const DUMP_ATTEMPTS = 3;
 
 /** What is stored beside a checkpoint. */
@@ -71,10 +69,15 @@ export async function checkpointInstance(
   try {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const since = performance.now();
-        if (!wasFrozen) host.records.write({ ...entry, held: true });
-        await host.cgroups.freeze(entry.name);
-        await capture(host, holder, entry, options.memory, draft);
+        let since = 0;
+        const freeze = async () => {
+          since = performance.now();
+          if (!wasFrozen) host.records.write({ ...entry, held: true });
+          await host.cgroups.freeze(entry.name);
+        };
+        const copy = host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`);
+        if (options.memory) await dumpMemory(host, holder, entry, { draft, copy, freeze });
+        else await freeze().then(() => host.inStore(holder, copy, 'create_failed', 300_000));
         // What is about to end must not run on past its checkpoint.
         if (!wasFrozen && options.then === 'continue') host.cgroups.thaw(entry.name);
         frozenMs = performance.now() - since;
@@ -152,56 +155,5 @@ function refuseUndumpable(host: Host, entry: InstanceEntry): void {
   const found = findUndumpable(entry.pid!, host.cgroups.pids(entry.name), host.cgroups.version);
   if (found.length > 0) {
     throw new DriverError('undumpable', `The memory of the sandbox cannot be stored: ${found.join('; ')}.`);
-  }
-}
-
-async function capture(
-  host: Host,
-  holder: Holder,
-  entry: InstanceEntry,
-  memory: boolean,
-  draft: string,
-): Promise<void> {
-  const { store, paths } = host;
-  const here = `i/${entry.name}`;
-  const copy = store.copy(`${here}/sv`, `${draft}/sv`);
-  if (!memory) {
-    await host.inStore(holder, `set -e\n${copy}`, 'create_failed', 300_000);
-    return;
-  }
-  const result = await holder.script(
-    `cd ${quote(paths.store)} || exit 9
-${host.runtimePath}
-timeout -s KILL ${DUMP_TIMEOUT_S} ${quote(host.runtime)} --root ${quote(paths.oci)} --log ${quote(join(paths.store, draft, 'wk/oci.log'))} checkpoint --leave-running --image-path ${quote(join(paths.store, draft, 'img'))} --work-path ${quote(join(paths.store, draft, 'wk'))} ${entry.name} </dev/null >/dev/null 2>&1 || exit 7
-set -e
-${copy}`,
-    { timeoutMs: (DUMP_TIMEOUT_S + 60) * 1000 },
-  );
-  if (result.code === 0) return;
-  const log = readLog(host.view(holder, `${draft}/wk/dump.log`));
-  const detail = `${log
-    .split('\n')
-    .filter((line) => /Error|Warn/.test(line))
-    .slice(-12)
-    .join('\n')}\n${readLog(host.view(holder, `${draft}/wk/oci.log`)).slice(-1000)}\n${result.stderr}`.trim();
-  host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
-  if (/No space left|Disk quota exceeded/.test(detail) || store.isFull(holder)) {
-    throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
-  }
-  if (result.code === undefined || result.code === 137) {
-    throw new DriverError('timeout', 'Storing the memory of the sandbox took too long.', { detail });
-  }
-  throw new DriverError(
-    'undumpable',
-    `The memory of the sandbox cannot be stored: ${explainDumpFailure(log)}.`,
-    { detail },
-  );
-}
-
-function readLog(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -4,6 +4,8 @@ export interface RunOptions {
   /** Longest the command may take, ms; then its whole process group is killed. */
   timeoutMs: number;
   stdin?: string;
+  /** Answers what the command prints: gets all of its output so far, each time there is more. Input stays open. */
+  converse?: (stdout: string, answer: (text: string) => void) => void;
   env?: Record<string, string>;
   /** Bytes of output kept, each stream. Default 256 KiB. */
   outputLimitBytes?: number;
@@ -38,12 +40,13 @@ export function run(argv: readonly string[], options: RunOptions): Promise<RunRe
     }, options.timeoutMs);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       if (stdout.length < limit) stdout += text;
+      options.converse?.(stdout, (answer) => child.stdin.write(answer));
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < limit) stderr += text;
     });
     child.stdin.on('error', () => undefined);
-    child.stdin.end(options.stdin ?? '');
+    if (options.converse === undefined) child.stdin.end(options.stdin ?? '');
     child.once('error', (error) => {
       clearTimeout(timer);
       reject(error);

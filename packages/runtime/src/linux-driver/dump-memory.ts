@@ -1,0 +1,138 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DriverError } from '../contract/errors.js';
+import type { Holder } from './holder.js';
+import type { Host } from './host.js';
+import type { InstanceEntry } from './records.js';
+import { quote } from './run.js';
+import { explainDumpFailure } from './undumpable.js';
+
+/** A dump writes about 1 GiB per second; what takes longer than this hangs. */
+const DUMP_TIMEOUT_S = 60;
+/** Where the OCI runtime looks for the standard streams when it restores. */
+const DESCRIPTORS = 'descriptors.json';
+/** What the hook prints when everything is ready and only the standstill is missing. */
+const READY = 'ready';
+
+/**
+ * CRIU calls this at each stage. Before it touches a process it has the driver freeze them: by then all the programs that
+ * a dump needs have started, and the source need not wait for that. The file system is copied at the end and not
+ * afterwards: only until then do names exist for files that are open and have lost theirs.
+ */
+const hook = (directory: string, work: string, copy: string) => `#!/bin/sh
+cd ${quote(directory)} || exit
+case $CRTOOLS_SCRIPT_ACTION in
+pre-dump) echo ${READY} > ${work}/ask; read -r answer < ${work}/answer; [ "$answer" = go ];;
+post-dump) ${copy};;
+esac
+`;
+
+/** Runs CRIU and carries the question of its hook out and the answer in; ends with CRIU's own exit code. */
+const script = (directory: string, work: string, argv: readonly string[]) => `
+cd ${quote(directory)} && mkfifo ${work}/ask ${work}/answer && exec 3<>${work}/ask 4<>${work}/answer || exit 9
+{ timeout -s KILL ${DUMP_TIMEOUT_S} ${argv.map(quote).join(' ')} </dev/null >/dev/null 2>&1; echo $? >&3; } &
+while read -r word <&3; do
+  case $word in
+  ${READY}) echo ${READY}; read -r answer; echo "$answer" >&4;;
+  *) exit "$word";;
+  esac
+done
+`;
+
+/**
+ * Writes the memory of an instance to `<draft>/img` and copies its file system to `<draft>/sv`, of the same moment. CRIU is
+ * called here as the OCI runtime would, with hooks, which it does not pass on. The instance stays frozen.
+ * @param freeze brings the instance to a standstill.
+ * @throws {DriverError} `undumpable`, `timeout`, `storage_full`, or what `freeze` throws.
+ */
+export async function dumpMemory(
+  host: Host,
+  holder: Holder,
+  entry: InstanceEntry,
+  options: { draft: string; copy: string; freeze: () => Promise<void> },
+): Promise<void> {
+  const { paths, store } = host;
+  const here = `${options.draft}/wk`;
+  const work = join(paths.store, here);
+  const images = join(paths.store, options.draft, 'img');
+  const bundle = join(paths.store, 'i', entry.name);
+  const state = JSON.parse(readFileSync(join(paths.oci, entry.name, 'state.json'), 'utf8')) as RuntimeState;
+  writeFileSync(holder.view(join(images, DESCRIPTORS)), JSON.stringify(state.external_descriptors), {
+    mode: 0o600,
+  });
+  writeFileSync(holder.view(join(work, 'hook')), hook(paths.store, here, options.copy), { mode: 0o700 });
+  const config = JSON.parse(readFileSync(holder.view(join(bundle, 'config.json')), 'utf8')) as BundleConfig;
+  const argv = [
+    join(host.criu!, 'criu'),
+    ...['dump', '--no-default-config', '--config', join(bundle, 'criu.conf'), '--tree', `${entry.pid}`],
+    ...['--images-dir', images, '--work-dir', work, '--log-file', 'dump.log', '-v2'],
+    ...['--root', join(bundle, 'm'), '--leave-running', '--empty-ns', 'net'],
+    ...['--freeze-cgroup', host.cgroups.freezerOf(entry.name), '--action-script', join(work, 'hook')],
+    ...externalMounts(entry.pid!, config).flatMap((mount) => ['--external', mount]),
+  ];
+  let freezing: Promise<void> | undefined;
+  let notFrozen: unknown;
+  const result = await holder.script(script(paths.store, here, argv), {
+    timeoutMs: (DUMP_TIMEOUT_S + 60) * 1000,
+    converse(stdout, answer) {
+      if (!stdout.includes(READY)) return;
+      freezing ??= options.freeze().then(
+        () => answer('go\n'),
+        (error: unknown) => {
+          notFrozen = error;
+          answer('no\n');
+        },
+      );
+    },
+  });
+  await freezing;
+  if (notFrozen !== undefined) throw notFrozen;
+  if (result.code === 0) return;
+  const log = readLog(holder.view(join(work, 'dump.log')));
+  const lines = log.split('\n').filter((line) => /Error|Warn/.test(line));
+  const detail = `${lines.slice(-12).join('\n')}\n${result.stderr}`.trim();
+  host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
+  if (/No space left|Disk quota exceeded/.test(detail) || store.isFull(holder)) {
+    throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
+  }
+  if (result.code === undefined || result.code === 137) {
+    throw new DriverError('timeout', 'Storing the memory of the sandbox took too long.', { detail });
+  }
+  throw new DriverError(
+    'undumpable',
+    `The memory of the sandbox cannot be stored: ${explainDumpFailure(log)}.`,
+    { detail },
+  );
+}
+
+/** What the OCI runtime remembers of a container, as far as a dump needs it. */
+interface RuntimeState {
+  external_descriptors: string[];
+}
+
+interface BundleConfig {
+  mounts: { destination: string; type: string }[];
+  linux: { maskedPaths: string[] };
+}
+
+/** Mounts whose content is not part of the images, named as the OCI runtime names them when it restores. */
+function externalMounts(pid: number, config: BundleConfig): string[] {
+  const bound = config.mounts.filter(({ type }) => type === 'bind');
+  const masked = config.linux.maskedPaths.filter((path) => {
+    const found = statSync(`/proc/${pid}/root${path}`, { throwIfNoEntry: false });
+    // The runtime hides a file behind /dev/null and a directory behind an empty file system.
+    return found !== undefined && !found.isDirectory();
+  });
+  return [
+    ...bound.map(({ destination }) => `mnt[${destination}]:${destination}`),
+    ...masked.map((path) => `mnt[${path}]:/dev/null`),
+  ];
+}
+
+function readLog(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
