@@ -4,5 +4,5 @@ export type { ServerStatus } from './operator/status.js';
 export type { Server, StopOptions } from './start/server.js';
 export { startServer } from './start/start-server.js';
 export { DirectoryLockedError } from './storage/directory-lock.js';
-export type { StorageOptions } from './storage/open.js';
+export { StorageError, type StorageOptions } from './storage/open.js';
 export type { TeamLimits } from './teams/team.js';

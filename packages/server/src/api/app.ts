@@ -14,7 +14,7 @@ import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
 import { toApiError } from './error-reply.js';
 import type { PartialHandlers } from './handler.js';
-import { answerMalformedRequest } from './malformed-request.js';
+import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
 import type { OperationId } from './operations.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
@@ -51,7 +51,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     keepAliveTimeout: 620_000,
     // Time for a whole request is bounded per route: uploads may take long, JSON bodies may not.
     requestTimeout: 0,
-    http: { headersTimeout: 5_000 },
+    http: { headersTimeout: HEAD_READ_MS, connectionsCheckingInterval: 1_000 },
     return503OnClosing: false,
     clientErrorHandler: answerMalformedRequest,
     forceCloseConnections: 'idle',

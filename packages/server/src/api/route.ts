@@ -58,12 +58,17 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
           await authenticate(context.teams, request.headers['x-api-key'], route.allowedWhenBlocked),
         );
     },
-    preParsing: (request, _reply, _payload, done) => {
+    preParsing: (request, reply, _payload, done) => {
       if (!streams) {
-        const timer = setTimeout(
-          () => request.raw.destroy(new Error('the body took too long')),
-          BODY_READ_MS,
-        );
+        const timer = setTimeout(() => {
+          if (reply.sent) return;
+          reply.raw.once('finish', () => request.raw.destroy());
+          install.sendFailure(
+            request,
+            reply.header('Connection', 'close'),
+            errors.requestTooSlow(BODY_READ_MS / 1_000),
+          );
+        }, BODY_READ_MS);
         request.raw.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
       }
       done();

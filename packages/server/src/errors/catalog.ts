@@ -24,6 +24,8 @@ export const errors = {
       headers: { Allow: allow.join(', ') },
     }),
   bodyTooLarge: (maxBytes: number) => error(413, `the request body is larger than ${maxBytes} bytes`),
+  requestTooSlow: (seconds: number) =>
+    error(408, `the request did not arrive whole within ${seconds} seconds`),
   requestTimeout: () => error(504, 'the request ran out of time'),
   internal: (cause?: unknown) => error(500, 'internal server error', { cause }),
   /** Tests only: an answer that the document does not list. */

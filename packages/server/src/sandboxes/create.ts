@@ -7,6 +7,7 @@ import type { Team } from '../teams/team.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
 import { type BootSource, bootInstance, sealSecrets } from './boot.js';
 import { assertServerCapacity, assertTeamConcurrency } from './capacity.js';
+import { checkEnvVars } from './check-env-vars.js';
 import type { NetworkConfig, SandboxConfig, SandboxSecrets } from './config.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import { type LiveSandbox, newLive, type SandboxRow } from './live.js';
@@ -37,6 +38,7 @@ export async function createSandbox(context: ServerContext, options: CreateOptio
   const resolved = await resolveTemplate(context, team, request.templateID);
   const timeoutSeconds = checkTimeout(request.timeout ?? options.defaultTimeoutSeconds, team.limits);
   checkAutoPause(request);
+  checkEnvVars(request.envVars ?? {});
   const network = request.network === undefined ? undefined : checkNetwork(request.network, team.flags);
   egressOf(network, request.allow_internet_access ?? null, context.driver.capabilities);
   const mounts = await resolveMounts(context, team, request.volumeMounts ?? []);

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ServerContext } from '../context.js';
 import { DEFAULT_TAG } from '../names/template-reference.js';
@@ -31,17 +31,24 @@ export async function seed(
   base: BaseTemplate,
 ): Promise<{ credentials: Credentials | undefined; fresh: boolean }> {
   const file = path.join(context.config.dataDir, FILE);
-  const stored = await readFile(file, 'utf8').then(
-    (text) => JSON.parse(text) as Credentials,
-    () => undefined,
-  );
+  const stored = await readFile(file, 'utf8').then(parseCredentials, () => undefined);
   const team = await ensureTeam(context);
   await ensureBase(context, team.id, team.slug, base);
   if (stored !== undefined && stored.teamId === team.id) return { credentials: stored, fresh: false };
   const { key } = await createApiKey(context, team.id, 'default');
   const credentials = { teamId: team.id, teamSlug: team.slug, apiKey: key };
-  await writeFile(file, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  // Renamed into place: a full disk must not leave half a file that the next start cannot read.
+  await writeFile(`${file}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
   return { credentials, fresh: true };
+}
+
+function parseCredentials(text: string): Credentials | undefined {
+  try {
+    return JSON.parse(text) as Credentials;
+  } catch {
+    return undefined;
+  }
 }
 
 async function ensureTeam(context: ServerContext): Promise<{ id: string; slug: string }> {

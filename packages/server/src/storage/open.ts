@@ -18,7 +18,22 @@ export interface Storage {
   writes: WriteWatch;
 }
 
-/** Opens the store and brings its schema up to date. The caller ends it by `db.destroy()`. */
+/** The store cannot be opened, or not be brought up to date. Its text says why, and holds no password. */
+export class StorageError extends Error {
+  override readonly name = 'StorageError';
+  /** What the database or the system says, such as `ECONNREFUSED`, `28P01`, `SQLITE_FULL`. */
+  readonly code: string | undefined;
+
+  constructor(dialect: DialectName, cause: unknown) {
+    const { message, code } = cause as { message?: string; code?: unknown };
+    const what = dialect === 'postgres' ? 'PostgreSQL' : 'the database in the data directory';
+    // Several addresses of one name fail together, with an empty text.
+    super(`${what} cannot be used: ${message || String(code)}`, { cause });
+    this.code = typeof code === 'string' ? code : undefined;
+  }
+}
+
+/** Opens the store and brings its schema up to date. The caller ends it by `db.destroy()`. @throws {StorageError} */
 export async function openStorage(
   options: StorageOptions,
   dataDir: string,
@@ -26,19 +41,24 @@ export async function openStorage(
 ): Promise<Storage> {
   const dialect: DialectName = options.kind;
   const writes = new WriteWatch();
-  const opened =
-    options.kind === 'sqlite'
-      ? openSqlite(options.file ?? path.join(dataDir, 'server.db'))
-      : await openPostgres(options.url, {
-          ...(options.schema === undefined ? {} : { schema: options.schema }),
-          ...(options.poolSize === undefined ? {} : { poolSize: options.poolSize }),
-        });
+  const opened = await open(options, dataDir).catch((error: unknown) => {
+    throw new StorageError(dialect, error);
+  });
   const db = opened.withPlugin(writes);
   try {
     await migrate(db, dialect, now);
   } catch (error) {
-    await db.destroy();
-    throw error;
+    await db.destroy().catch(() => {});
+    throw new StorageError(dialect, error);
   }
   return { db, dialect, writes };
+}
+
+async function open(options: StorageOptions, dataDir: string): Promise<Database> {
+  if (options.kind === 'sqlite') return openSqlite(options.file ?? path.join(dataDir, 'server.db'));
+  const { schema, poolSize } = options;
+  return openPostgres(options.url, {
+    ...(schema === undefined ? {} : { schema }),
+    ...(poolSize === undefined ? {} : { poolSize }),
+  });
 }

@@ -3,6 +3,8 @@ import pg from 'pg';
 import type { Schema } from './schema.js';
 
 const INT8 = 20;
+/** A host that does not answer must not hold requests for ever. */
+const CONNECT_MS = 10_000;
 
 /**
  * Opens PostgreSQL by URL.
@@ -17,6 +19,7 @@ export async function openPostgres(
   const pool = new pg.Pool({
     connectionString: url,
     max: options.poolSize ?? 10,
+    connectionTimeoutMillis: CONNECT_MS,
     // bigint columns hold times and sizes, all of them below 2^53.
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -30,7 +33,7 @@ export async function openPostgres(
 }
 
 async function ensureSchema(url: string, schema: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
   await client.connect();
   try {
     await client.query(`create schema if not exists ${quote(schema)}`);

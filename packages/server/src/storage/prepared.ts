@@ -13,7 +13,8 @@ export function preparedOnce(database: SqliteDatabase): SqliteDatabase {
     prepare(text) {
       const known = statements.get(text);
       if (known !== undefined) return known;
-      const statement = database.prepare(text);
+      const prepared = database.prepare(text);
+      const statement = text === 'rollback' ? forgiving(prepared) : prepared;
       if (statements.size >= KEPT) statements.clear();
       statements.set(text, statement);
       return statement;
@@ -21,6 +22,26 @@ export function preparedOnce(database: SqliteDatabase): SqliteDatabase {
     close() {
       statements.clear();
       database.close();
+    },
+  };
+}
+
+/**
+ * SQLite itself rolls back when the disk is full, and then refuses to do it again: that refusal would hide from the
+ * caller why the transaction failed.
+ */
+function forgiving(rollback: ReturnType<SqliteDatabase['prepare']>): ReturnType<SqliteDatabase['prepare']> {
+  return {
+    reader: rollback.reader,
+    all: (parameters) => rollback.all(parameters),
+    iterate: (parameters) => rollback.iterate(parameters),
+    run(parameters) {
+      try {
+        return rollback.run(parameters);
+      } catch (error) {
+        if (!/no transaction is active/.test((error as Error).message)) throw error;
+        return { changes: 0, lastInsertRowid: 0 };
+      }
     },
   };
 }

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { preparedOnce } from './prepared.js';
@@ -14,11 +15,13 @@ interface Binding {
 /**
  * Opens an SQLite file through `libsql`, whose prebuilt binaries come with npm. The only file that knows the binding.
  *
- * Write-ahead log, so that a copy taken by `svc server backup` or `sqlite3 .backup` while the server runs is whole.
+ * Made with mode 0600, which its write-ahead log takes over: it holds what sandboxes printed.
+ * Write-ahead log, so that a copy taken by `sqlite3 .backup` while the server runs is whole.
  * `synchronous = normal` survives the death of the process; only a power cut may take the last transactions.
  */
 export function openSqlite(path: string): Kysely<Schema> {
   const Libsql = createRequire(import.meta.url)('libsql') as Binding;
+  if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600));
   const database = new Libsql(path);
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = NORMAL');

@@ -20,4 +20,15 @@ describe('createSandboxV2', () => {
     expect(gone.status).toBe(204);
     expect((await test.api('GET', `/sandboxes/${made.body.sandboxID}`)).status).toBe(404);
   });
+
+  it.each([
+    [{ 'A=B': 'hidden' }, 'envVars: "A=B" cannot be the name of a variable'],
+    [{ '': 'hidden' }, 'envVars: "" cannot be the name of a variable'],
+    [{ A: 'hid\0den' }, 'envVars: the value of "A" has a NUL character'],
+  ])('refuses the variables %j, which no program could get', async (envVars, message) => {
+    expect(await test.api('POST', '/v2/sandboxes', { templateID: 'base', envVars })).toMatchObject({
+      status: 400,
+      body: { code: 400, message },
+    });
+  });
 });

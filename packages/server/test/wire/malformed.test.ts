@@ -37,3 +37,14 @@ it('says nothing but the fixed text about a body for secrets that is no JSON', a
   const answer = await test.api('POST', '/secrets', '{"name": "a", "value": "hidden');
   expect(answer).toMatchObject({ status: 400, body: { code: 400, message: 'Invalid secrets request' } });
 });
+
+it('answers a request that does not arrive whole with 408, not with silence', async () => {
+  const key = test.server.apiKey;
+  const head = `POST /v2/sandboxes HTTP/1.1\r\nHost: test\r\nX-API-Key: ${key}\r\n`;
+  const body = `${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+  const answers = await Promise.all([send(head), send(body)]);
+  for (const answer of answers) {
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ code: 408 });
+  }
+}, 60_000);

@@ -7,6 +7,14 @@ const unusable = new Set(['EACCES', 'EPERM', 'ENOTDIR', 'EEXIST', 'EROFS', 'ENOS
 /** Turns what kept the server from starting into what to do about it. */
 export function explainStartFailure(error: unknown, options: ServerOptions): unknown {
   const { code, port, name, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (name === 'StorageError')
+    return new CliError(`${sentence(message)}.`, {
+      code: 'storage',
+      hint:
+        options.storage?.kind === 'postgres'
+          ? 'Check the address (SVC_POSTGRES_URL), and that the database lets this machine in.'
+          : `Look at the space and the rights of ${options.dataDir}: df -h ${options.dataDir}`,
+    });
   if (code === 'EADDRINUSE') return portTaken(port, options);
   if (code === 'EACCES' && port !== undefined)
     return new CliError(`Port ${port} may not be opened by this user.`, {
@@ -26,6 +34,10 @@ export function explainStartFailure(error: unknown, options: ServerOptions): unk
       hint: '`svc server status` tells of it, `svc server down` stops it. A second one needs --data-dir and --port of its own.',
     });
   return error;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 function portTaken(port: number | undefined, options: ServerOptions): CliError {

@@ -1,0 +1,58 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStorage, StorageError } from '../../src/storage/open.js';
+import { openSqlite } from '../../src/storage/sqlite.js';
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'svc-storage-'));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describe('storage', () => {
+  it('is no file that others can read, nor is its write-ahead log', async () => {
+    const { db } = await openStorage({ kind: 'sqlite' }, directory, Date.now);
+    for (const name of ['server.db', 'server.db-wal'])
+      expect((await stat(path.join(directory, name))).mode & 0o777, name).toBe(0o600);
+    await db.destroy();
+  });
+
+  it('says that it is full when a transaction fails for that, and goes on when there is room again', async () => {
+    const db = openSqlite(path.join(directory, 'full.db'));
+    await sql`create table notes (text text)`.execute(db);
+    await sql`pragma max_page_count = 10`.execute(db);
+    const fill = db.transaction().execute(async (tx) => {
+      await sql`insert into notes (text) values (${'x'.repeat(200_000)})`.execute(tx);
+    });
+    await expect(fill).rejects.toThrow(/full/);
+    await sql`pragma max_page_count = 1000`.execute(db);
+    await db.transaction().execute((tx) => sql`insert into notes (text) values ('y')`.execute(tx));
+    const { rows } = await sql<{ text: string }>`select text from notes`.execute(db);
+    expect(rows).toEqual([{ text: 'y' }]);
+    await db.destroy();
+  });
+
+  it('says that its file is none of its own', async () => {
+    const file = path.join(directory, 'other.db');
+    await writeFile(file, 'something else altogether, and long enough to be looked at'.repeat(100));
+    await expect(openStorage({ kind: 'sqlite', file }, directory, Date.now)).rejects.toThrow(
+      /^the database in the data directory cannot be used: .*not a database/,
+    );
+  });
+
+  it('says which database cannot be reached, and not by which password', async () => {
+    const url = 'postgres://user:geheim@127.0.0.1:1/none';
+    const failure = await openStorage({ kind: 'postgres', url }, directory, Date.now).catch(
+      (error: Error) => error,
+    );
+    expect(failure).toBeInstanceOf(StorageError);
+    expect(failure).toMatchObject({
+      code: 'ECONNREFUSED',
+      message: 'PostgreSQL cannot be used: connect ECONNREFUSED 127.0.0.1:1',
+    });
+    expect(String((failure as Error).stack)).not.toContain('geheim');
+  });
+});
