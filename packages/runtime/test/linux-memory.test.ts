@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DriverError } from '../src/contract/errors.js';
@@ -114,8 +116,55 @@ while True: open("ask").read(); f.seek(0); open("answer", "w").write(f.read())'`
     const copy = await bench.restore('name', true, 'another');
     expect(await copy.client.output('hostname')).toBe('another');
     expect(await client.output('hostname')).toBe(instance.id);
+    const files = (shell: DaemonClient) => shell.output('cat /etc/hostname /etc/hosts');
+    expect(await files(copy.client)).toBe('another\n127.0.0.1 localhost another\n::1 localhost');
+    expect(await files(client)).toContain(`localhost ${instance.id}`);
     const own = (shell: DaemonClient) => shell.output("hostname -I | cut -d' ' -f1");
     expect(await own(copy.client)).not.toBe(await own(client));
+  });
+
+  it('names an instance from the pool in its own files', async () => {
+    const spec = bench.spec();
+    bench.driver.setPool([{ spec, size: 1 }]);
+    await bench.driver.poolReady();
+    const { client } = await bench.create({}, 'fromthepool');
+    expect(await client.output('cat /etc/hostname /etc/hosts; getent hosts fromthepool')).toMatch(
+      /^fromthepool\n127.0.0.1 localhost fromthepool\n::1 localhost\n127.0.0.1 /,
+    );
+  });
+
+  it('names a copy in its own files without touching what a program holds open, wrote, or linked elsewhere', async () => {
+    const { instance, client } = await bench.create();
+    expect((await client.run('echo 192.0.2.1 friend >> /etc/hosts', 'root')).exitCode).toBe(0);
+    // The link would lead the one who follows it to a file of the host.
+    const bait = join(bench.dataDir, 'bait');
+    await writeFile(bait, `${instance.id}\n`);
+    expect((await client.run(`rm /etc/hostname; ln -s ${bait} /etc/hostname`, 'root')).exitCode).toBe(0);
+    await client.start(
+      `exec python3 -c 'import time, os
+f = open("/etc/hosts"); os.mkfifo("/tmp/ask"); open("/tmp/ask").read()
+open("/tmp/held", "w").write(f.read()); time.sleep(1000)'`,
+    );
+    await eventually('the file to be open', async () =>
+      (await client.run('test -p /tmp/ask')).exitCode === 0 ? true : undefined,
+    );
+    await instance.checkpoint({ checkpointId: 'files', memory: true, then: 'continue' });
+    const copy = await bench.restore('files', true, 'renamed');
+    expect(await copy.client.output('cat /etc/hosts')).toBe(
+      '127.0.0.1 localhost renamed\n::1 localhost\n192.0.2.1 friend',
+    );
+    await copy.client.run('echo > /tmp/ask');
+    await eventually('what the program reads', async () =>
+      (await copy.client.run('cat /tmp/held')).stdout.includes(`localhost ${instance.id}\n`)
+        ? true
+        : undefined,
+    );
+    expect(await copy.client.output('readlink /etc/hostname')).toBe(bait);
+    expect(await readFile(bait, 'utf8')).toBe(`${instance.id}\n`);
+    // A copy of the copy: a file that is open and has no name any more.
+    await copy.instance.checkpoint({ checkpointId: 'again', memory: true, then: 'continue' });
+    const third = await bench.restore('again', true, 'third');
+    expect(await third.client.output('cat /etc/hosts')).toContain('localhost third\n');
   });
 
   it.each(UNDUMPABLE)(

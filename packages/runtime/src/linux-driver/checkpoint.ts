@@ -31,6 +31,8 @@ export interface CheckpointRecord {
   layers: string[];
   /** The agent whose code the stored processes run. */
   agent: string;
+  /** What the machine was called; its files say so. */
+  hostname?: string;
   /** Mount targets that were there; memory refers to them. */
   mounts: string[];
 }
@@ -102,6 +104,7 @@ export async function checkpointInstance(
       sizeBytes,
       layers: entry.layers,
       agent: entry.agent,
+      hostname: entry.id ?? entry.name,
       mounts: entry.spec.mounts.map((mount) => mount.target),
     };
     writeFileSync(host.view(holder, `${draft}/record.json`), JSON.stringify(record));

@@ -21,6 +21,7 @@ import { LinuxInstance } from './linux-instance.js';
 import type { Tools } from './probe.js';
 import { reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
+import { renameInstance } from './rename-machine.js';
 import { poolKey, requireSpec } from './spec.js';
 import { storageFull } from './storage-full.js';
 import { warmUp } from './warm-up.js';
@@ -109,9 +110,12 @@ export class LinuxDriver implements Driver {
       const spec = { ...options.spec, layers: record.layers };
       const origin = { kind: 'checkpoint', checkpointId, memory: options.memory } as const;
       const agent = options.memory ? record.agent : undefined;
-      return this.#checkpoints.whileRestoring(checkpointId, () =>
+      const instance = await this.#checkpoints.whileRestoring(checkpointId, () =>
         this.#pool.yieldTo(() => this.#make(options.id, spec, origin, options.signal, agent)),
       );
+      if (options.memory && record.hostname !== undefined)
+        renameInstance(this.#host, instance.entry, record.hostname);
+      return instance;
     });
   }
 
@@ -279,6 +283,7 @@ export class LinuxDriver implements Driver {
     this.#host.records.write(entry);
     const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
     this.#writers.delete(entry.name);
+    renameInstance(this.#host, entry, entry.name);
     await writer.write(options.id);
     this.#host.cgroups.thaw(entry.name);
     delete entry.held;
