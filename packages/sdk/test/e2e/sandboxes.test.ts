@@ -194,6 +194,45 @@ describeOnServer('sandboxes', (stage) => {
     }
   });
 
+  it('forks a terminal session into eight, each of which goes on by itself', async (context) => {
+    if (!stage.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${stage.driver} driver keeps no memory`);
+    const watch = async (from: Sandbox, pid: number) => {
+      const decoder = new TextDecoder();
+      let text = '';
+      const session = await from.pty.connect(pid, {
+        onData: (data) => {
+          text += decoder.decode(data, { stream: true });
+        },
+      });
+      return async (line: string, shows: string) => {
+        await session.write(`${line}\r`);
+        await eventually(`the terminal to show ${shows}`, () => text.includes(shows));
+      };
+    };
+    const terminal = await sandbox.pty.create({ cwd: '/' });
+    const type = await watch(sandbox, terminal.pid);
+    await type('count=41; echo ready-$((count))', 'ready-41');
+    const since = performance.now();
+    const forks = await sandbox.fork({ count: 8, timeoutMs: 60_000 });
+    const took = Math.round(performance.now() - since);
+    try {
+      for (const [index, fork] of forks.entries()) {
+        if (!fork.ok) throw fork.error;
+        const typeThere = await watch(fork.sandbox, terminal.pid);
+        await typeThere(
+          `count=$((count + ${index + 1})); echo fork-$((count))-$(hostname)`,
+          `fork-${42 + index}-${fork.sandbox.id}`,
+        );
+      }
+      await type('echo source-$((count))-$(hostname)', `source-41-${sandbox.id}`);
+      console.log(`sandbox.fork({ count: 8 }) of a terminal session: ${took} ms`);
+    } finally {
+      for (const fork of forks) if (fork.ok) await fork.sandbox.kill();
+      await terminal.kill();
+    }
+  }, 120_000);
+
   it('runs a function on forks and kills each of them', async (context) => {
     if (!stage.server.driver.capabilities.memorySnapshot)
       return context.skip(`the ${stage.driver} driver keeps no memory`);
