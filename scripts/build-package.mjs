@@ -12,6 +12,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { fastBase64 } from './fast-base64.mjs';
+import { fastJson } from './fast-json.mjs';
 
 const root = process.cwd();
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -105,7 +106,7 @@ await build({
   entryPoints: esm,
   outdir: 'dist/esm',
   format: 'esm',
-  plugins: [fastBase64, externals('esm')],
+  plugins: [fastBase64, fastJson, externals('esm')],
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
 });
@@ -116,7 +117,7 @@ if (cjs.length > 0) {
     outdir: 'dist/cjs',
     format: 'cjs',
     platform: 'node',
-    plugins: [fastBase64, externals('cjs')],
+    plugins: [fastBase64, fastJson, externals('cjs')],
   });
   writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { fastBase64 } from '../../scripts/fast-base64.mjs';
+import { fastJson } from '../../scripts/fast-json.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
@@ -79,7 +80,7 @@ const part = {
   banner: { js: '(function(exports,require,module,__filename,__dirname){' },
   footer: { js: '})' },
   metafile: true,
-  plugins: [fastBase64, xattrBesideBundle, builtinsOnFirstUse],
+  plugins: [fastBase64, fastJson, xattrBesideBundle, builtinsOnFirstUse],
 };
 const parts = { core: join(dist, 'core.cjs'), services: join(dist, 'services.cjs') };
 const built = [
