@@ -50,7 +50,7 @@ chown 0:42 etc/shadow; chmod 640 etc/shadow
 printf 'passwd: files\\ngroup: files\\nshadow: files\\nhosts: files dns\\nnetworks: files\\nprotocols: files\\nservices: files\\n' > etc/nsswitch.conf
 printf '/bin/sh\\n/bin/bash\\n/usr/bin/bash\\n' > etc/shells
 cat > etc/profile <<'E'
-if [ "$(id -u)" -eq 0 ]; then PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+if [ "\${EUID:-$(id -u)}" -eq 0 ]; then PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 else PATH=/usr/local/bin:/usr/bin:/bin; fi
 export PATH
 for part in /etc/profile.d/*.sh; do [ -r "$part" ] && . "$part"; done
