@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { type Accounts, type OsUser, parseAccounts } from './account-files.js';
 
@@ -29,10 +29,10 @@ export function createUsers(options: UsersOptions = {}): Users {
   const single = options.singleUser && singleUserDirectory(options.singleUser.home);
   return {
     async find(name) {
-      return single ? single(name) : (await accounts()).users.get(name);
+      return single ? single(name) : accounts().users.get(name);
     },
     async names() {
-      const { userNames, groupNames } = await accounts();
+      const { userNames, groupNames } = accounts();
       return {
         user: (uid) => userNames.get(uid) ?? String(uid),
         group: (gid) => groupNames.get(gid) ?? String(gid),
@@ -60,30 +60,35 @@ function ownAccount(): OsUser {
   }
 }
 
-function createAccountsCache(files: { passwd: string; group: string }): () => Promise<Accounts> {
+// Small local files: reading them at once is cheaper than a hop to another thread, and every call asks.
+function createAccountsCache(files: { passwd: string; group: string }): () => Accounts {
   let cached: { version: string; accounts: Accounts } | undefined;
-  return async () => {
-    const version = `${await fileVersion(files.passwd)} ${await fileVersion(files.group)}`;
+  return () => {
+    const passwd = fileVersion(files.passwd);
+    const group = fileVersion(files.group);
+    const version = `${passwd} ${group}`;
     if (cached?.version === version) return cached.accounts;
-    const [passwd, group] = await Promise.all([readText(files.passwd), readText(files.group)]);
-    const accounts = parseAccounts(passwd, group);
+    const accounts = parseAccounts(readText(files.passwd, passwd), readText(files.group, group));
     cached = { version, accounts };
     return accounts;
   };
 }
 
-async function fileVersion(path: string): Promise<string> {
+function fileVersion(path: string): string {
   try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    const stats = statSync(path, { bigint: true });
+    // Opening anything else could wait for ever.
+    if (!stats.isFile()) return 'none';
+    const { ino, size, mtimeNs, ctimeNs } = stats;
     return `${ino}:${size}:${mtimeNs}:${ctimeNs}`;
   } catch {
     return 'none';
   }
 }
 
-async function readText(path: string): Promise<string> {
+function readText(path: string, version: string): string {
   try {
-    return await readFile(path, 'utf8');
+    return version === 'none' ? '' : readFileSync(path, 'utf8');
   } catch {
     return '';
   }
