@@ -9,6 +9,7 @@ import { withDeadline } from './deadline.js';
 import { deprecationHeaders } from './deprecation.js';
 import { comesFromNode, hereOrElsewhere } from './elsewhere.js';
 import type { HandlerRequest } from './handler.js';
+import { findNul } from './nul.js';
 import type { OperationId } from './operations.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
 import { type RouteEntry, routerPath } from './route-table.js';
@@ -155,8 +156,14 @@ function findProblem(
 ): string | undefined {
   const queryProblem = checks.query(query);
   if (queryProblem !== undefined) return queryProblem;
-  if (!json) return undefined;
+  const nul = nulProblem(query, 'query');
+  if (!json || nul !== undefined) return nul;
   if (body instanceof Readable) return 'the body must be application/json';
   if (body === undefined) return route.bodyRequired ? 'the body is missing' : undefined;
-  return checks.body(body);
+  return checks.body(body) ?? nulProblem(body, 'body');
+}
+
+function nulProblem(value: unknown, place: string): string | undefined {
+  const found = findNul(value, place);
+  return found === undefined ? undefined : `${found.slice(0, 200)} has a NUL character`;
 }

@@ -31,6 +31,8 @@ export const errors = {
   /** Tests only: an answer that the document does not list. */
   undocumented: (operationId: string, status: number, cause: unknown) =>
     error(500, `${operationId} answered ${status}, which the document does not list`, { cause }),
+  databaseUnreachable: (cause: unknown) =>
+    error(503, 'the service cannot reach its database, try again', { cause, retryAfterSeconds: 1 }),
   shuttingDown: () => error(503, 'the service is shutting down'),
 
   // Credentials and teams

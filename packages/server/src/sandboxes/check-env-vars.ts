@@ -5,14 +5,9 @@ import { errors } from '../errors/catalog.js';
  * @throws {ApiError} 400 naming the variable, never its value
  */
 export function checkEnvVars(variables: Record<string, string>): void {
-  for (const [name, value] of Object.entries(variables)) {
-    if (name === '' || /[=\0]/.test(name))
+  for (const name of Object.keys(variables))
+    if (name === '' || name.includes('='))
       throw errors.badRequest(
         `envVars: ${JSON.stringify(name.slice(0, 100))} cannot be the name of a variable`,
       );
-    if (value.includes('\0'))
-      throw errors.badRequest(
-        `envVars: the value of ${JSON.stringify(name.slice(0, 100))} has a NUL character`,
-      );
-  }
 }

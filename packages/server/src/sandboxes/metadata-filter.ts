@@ -16,9 +16,12 @@ export function parseMetadataFilter(value: string): Map<string, string> {
 }
 
 function formDecode(text: string): string {
+  let decoded: string;
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    decoded = decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     throw errors.metadataFilter('invalid URL escape');
   }
+  if (decoded.includes('\0')) throw errors.metadataFilter('it has a NUL character');
+  return decoded;
 }

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Schema } from './schema.js';
+import { DatabaseUnreachableError } from './unreachable.js';
 
 const INT8 = 20;
 /** A host that does not answer must not hold requests for ever. */
@@ -29,7 +30,14 @@ export async function openPostgres(
   });
   // An idle connection that the database closes must not end the process.
   pool.on('error', () => {});
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  const told = {
+    connect: () =>
+      pool.connect().catch((error: unknown) => {
+        throw new DatabaseUnreachableError(error);
+      }),
+    end: () => pool.end(),
+  };
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: told }) });
 }
 
 async function ensureSchema(url: string, schema: string): Promise<void> {

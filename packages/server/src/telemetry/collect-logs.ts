@@ -106,7 +106,8 @@ async function store(
       seq: first + index,
       at: Date.parse(entry.timestamp),
       level: levelRank(entry.level),
-      message: entry.message,
+      // PostgreSQL has no NUL in text; in JSON it is an escape.
+      message: entry.message.replaceAll('\0', '\uFFFD'),
       fields: JSON.stringify(
         Object.fromEntries(Object.entries(entry.fields ?? {}).map(([key, value]) => [key, String(value)])),
       ),

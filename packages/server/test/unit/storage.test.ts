@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toApiError } from '../../src/api/error-reply.js';
 import { openStorage, StorageError } from '../../src/storage/open.js';
+import { openPostgres } from '../../src/storage/postgres.js';
 import { openSqlite } from '../../src/storage/sqlite.js';
 
 let directory: string;
@@ -54,5 +56,14 @@ describe('storage', () => {
       message: 'PostgreSQL cannot be used: connect ECONNREFUSED 127.0.0.1:1',
     });
     expect(String((failure as Error).stack)).not.toContain('geheim');
+  });
+
+  it('answers 503, to be tried again, while the database takes no connections', async () => {
+    const db = await openPostgres('postgres://user:geheim@127.0.0.1:1/none');
+    const failure = await sql`select 1`.execute(db).catch((error: Error) => error);
+    const answer = toApiError(failure, 1);
+    expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
+    expect(JSON.stringify(answer.toRecord())).not.toMatch(/geheim|127/);
+    await db.destroy();
   });
 });

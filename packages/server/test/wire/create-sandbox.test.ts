@@ -24,7 +24,7 @@ describe('createSandboxV2', () => {
   it.each([
     [{ 'A=B': 'hidden' }, 'envVars: "A=B" cannot be the name of a variable'],
     [{ '': 'hidden' }, 'envVars: "" cannot be the name of a variable'],
-    [{ A: 'hid\0den' }, 'envVars: the value of "A" has a NUL character'],
+    [{ A: 'hid\0den' }, 'validation error: body.envVars.A has a NUL character'],
   ])('refuses the variables %j, which no program could get', async (envVars, message) => {
     expect(await test.api('POST', '/v2/sandboxes', { templateID: 'base', envVars })).toMatchObject({
       status: 400,

@@ -38,6 +38,22 @@ it('says nothing but the fixed text about a body for secrets that is no JSON', a
   expect(answer).toMatchObject({ status: 400, body: { code: 400, message: 'Invalid secrets request' } });
 });
 
+it.each([
+  ['POST', '/v2/sandboxes', { templateID: 'base', metadata: { a: 'x\0y' } }, 'body.metadata.a'],
+  ['POST', '/v2/sandboxes', { templateID: 'base', metadata: { 'x\0y': 'a' } }, 'body.metadata'],
+  ['POST', '/api-keys', { name: 'x\0y' }, 'body.name'],
+  ['GET', '/v2/sandboxes?template=a%00b', undefined, 'query.template'],
+])('refuses NUL in %s %s %j, which not every store can keep', async (method, path, body, place) => {
+  expect(await test.api(method, path, body)).toMatchObject({
+    status: 400,
+    body: { code: 400, message: `validation error: ${place} has a NUL character` },
+  });
+});
+
+it('refuses NUL that is decoded only in the metadata filter', async () => {
+  expect((await test.api('GET', '/v2/sandboxes?metadata=a%3Dx%2500y')).status).toBe(400);
+});
+
 it('answers a request that does not arrive whole with 408, not with silence', async () => {
   const key = test.server.apiKey;
   const head = `POST /v2/sandboxes HTTP/1.1\r\nHost: test\r\nX-API-Key: ${key}\r\n`;

@@ -39,6 +39,16 @@ describe('logs', () => {
     const read = async () => (await test.api('GET', `/v2/sandboxes/${sandbox.id}/logs`)).body.logs;
     expect(await read()).toMatchObject([{ message: 'last words' }]);
   });
+  it('go on after a program printed bytes that are no text', async () => {
+    const sandbox = await createSandbox(test);
+    await run(test, sandbox, String.raw`printf 'a\000b\n\377\n'; echo after`);
+    const read = async () =>
+      (await test.api('GET', `/v2/sandboxes/${sandbox.id}/logs?direction=forward`)).body.logs as {
+        message: string;
+      }[];
+    await until('the last line is there', async () => (await read()).length === 3);
+    expect((await read()).map((entry) => entry.message)).toEqual(['a\uFFFDb', '\uFFFD', 'after']);
+  });
   it('of another team are empty, not told apart from none', async () => {
     expect((await test.api('GET', '/v2/sandboxes/iunknown/logs')).body).toEqual({ logs: [] });
   });
