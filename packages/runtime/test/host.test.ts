@@ -19,12 +19,17 @@ const ABLE: HostFacts = {
     mount: '/usr/bin/mount',
     tar: '/usr/bin/tar',
     'mkfs.btrfs': '/usr/sbin/mkfs.btrfs',
+    crun: '/usr/bin/crun',
   },
   namespaces: true,
   userNamespaces: true,
   overlay: true,
   btrfs: true,
   cgroupControllers: ['cpu', 'memory', 'pids', 'freezer'],
+  limits: [
+    { name: 'fs.pipe-user-pages-soft', value: 1_048_576, atLeast: 1_048_576, enough: true, writable: true },
+    { name: 'fs.inotify.max_user_instances', value: 128, atLeast: 8192, enough: false, writable: true },
+  ],
   ociRuntime: 'runc',
   ociRuntimePath: '/usr/sbin/runc',
   criuVersion: '4.2.1',
@@ -35,6 +40,12 @@ const ABLE: HostFacts = {
 describe('judging a host', () => {
   it('finds nothing wrong with one that has everything', () => {
     expect(judgeHost(ABLE).filter(({ ok }) => !ok)).toEqual([]);
+  });
+
+  it('says which limits of the kernel the server raises', () => {
+    const messages = judgeHost(ABLE).map(({ message }) => message);
+    expect(messages).toContain('fs.pipe-user-pages-soft is 1048576.');
+    expect(messages).toContain('fs.inotify.max_user_instances is 128; the server raises it to 8192.');
   });
 
   it.each([
@@ -49,6 +60,12 @@ describe('judging a host', () => {
       'no btrfs programs',
       { programs: { ...ABLE.programs, 'mkfs.btrfs': undefined } as never },
       'mkfs.btrfs',
+      true,
+    ],
+    [
+      'a limit that cannot be raised',
+      { limits: [{ ...ABLE.limits[1], writable: false }] as never },
+      'fs.inotify.max_user_instances',
       true,
     ],
     ['a full disk', { freeDiskBytes: 1000 }, 'free-disk', true],

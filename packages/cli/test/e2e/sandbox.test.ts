@@ -119,6 +119,12 @@ describe('svc sandbox', () => {
     expect(follow.code).toBe(0);
     expect(follow.stdout.split('\n').filter((line) => line.includes('first-line'))).toHaveLength(1);
     expect(follow.stderr).toContain('The sandbox is gone.');
+    const afterwards = await svc(['sandbox', 'logs', id, '--raw']);
+    expect(afterwards).toMatchObject({ code: 0 });
+    expect(afterwards.stdout).toContain('second-line');
+    const unknown = await svc(['sandbox', 'logs', `${id}x`]);
+    expect(unknown).toMatchObject({ code: 1 });
+    expect(unknown.stderr).toContain('does not exist');
   });
 
   it('shows metrics once there is a sample', async () => {

@@ -1,10 +1,21 @@
 import { access, constants, readFile, statfs } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { type HostLimit, readHostLimits } from '../linux-driver/host-limits.js';
 import { criuDirectory as findCriuDirectory } from '../linux-driver/probe.js';
 import { runProgram } from '../shared/run-program.js';
 
 /** Programs that the `linux` driver uses. */
-export const PROGRAMS = ['nft', 'ip', 'nsenter', 'unshare', 'mount', 'tar', 'mkfs.btrfs', 'apt-get'] as const;
+export const PROGRAMS = [
+  'nft',
+  'ip',
+  'nsenter',
+  'unshare',
+  'mount',
+  'tar',
+  'mkfs.btrfs',
+  'crun',
+  'apt-get',
+] as const;
 export type ProgramName = (typeof PROGRAMS)[number];
 
 /** Host tools lie in sbin as often as in bin, and the PATH of a service may lack it. */
@@ -22,6 +33,8 @@ export interface HostFacts {
   overlay: boolean;
   btrfs: boolean;
   cgroupControllers: string[];
+  /** Limits of the kernel that the driver raises when it starts. */
+  limits: HostLimit[];
   /** The OCI runtime that is asked for. */
   ociRuntime: string;
   ociRuntimePath: string | undefined;
@@ -73,6 +86,7 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
       await read('/proc/self/mountinfo'),
       await read('/sys/fs/cgroup/cgroup.controllers'),
     ),
+    limits: process.platform === 'linux' ? readHostLimits() : [],
     ociRuntime,
     ociRuntimePath: await findProgram(ociRuntime),
     criuVersion: await findCriu(criuDirectory),

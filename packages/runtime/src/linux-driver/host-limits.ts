@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
 
 /** Highest number of open files this process may give to others: a runtime that asks for more is refused. */
 export function hostNofileLimit(limits = readFileSync('/proc/self/limits', 'utf8')): number {
@@ -17,17 +17,38 @@ const NEEDED: { file: string; atLeast: number }[] = [
   { file: '/proc/sys/fs/inotify/max_user_instances', atLeast: 8192 },
 ];
 
+/** One of the kernel's limits that many sandboxes run into. */
+export interface HostLimit {
+  /** As `sysctl` calls it. */
+  name: string;
+  /** 0 when it cannot be read. */
+  value: number;
+  /** What the driver raises it to when it starts. */
+  atLeast: number;
+  enough: boolean;
+  /** Whether this process may raise it. */
+  writable: boolean;
+}
+
+/** Looks at the limits. Changes nothing. */
+export function readHostLimits(): HostLimit[] {
+  return NEEDED.map(({ file, atLeast }) => {
+    const name = file.slice('/proc/sys/'.length).replaceAll('/', '.');
+    const value = read(file);
+    // 0 means no limit for pipes.
+    const enough = value !== undefined && (value >= atLeast || (value === 0 && name.includes('pipe')));
+    return { name, value: value ?? 0, atLeast, enough, writable: isWritable(file) };
+  });
+}
+
 /** Raises what is too low for many sandboxes. Gives a sentence for each that cannot be raised. */
 export function raiseHostLimits(log: (message: string, fields: Record<string, unknown>) => void): string[] {
   const problems: string[] = [];
-  for (const { file, atLeast } of NEEDED) {
-    const name = file.slice('/proc/sys/'.length).replaceAll('/', '.');
+  for (const { name, value, atLeast, enough } of readHostLimits()) {
+    if (enough) continue;
     try {
-      const now = Number(readFileSync(file, 'utf8'));
-      // 0 means no limit for pipes.
-      if (now >= atLeast || (now === 0 && name.includes('pipe'))) continue;
-      writeFileSync(file, String(atLeast));
-      log('a limit of the host was raised', { name, from: now, to: atLeast });
+      writeFileSync(`/proc/sys/${name.replaceAll('.', '/')}`, String(atLeast));
+      log('a limit of the host was raised', { name, from: value, to: atLeast });
     } catch {
       problems.push(
         `${name} cannot be raised: many sandboxes at once may fail (sysctl -w ${name}=${atLeast}).`,
@@ -35,4 +56,21 @@ export function raiseHostLimits(log: (message: string, fields: Record<string, un
     }
   }
   return problems;
+}
+
+function read(file: string): number | undefined {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,7 +1,8 @@
 import type { ClientCore } from '../core/client-core.js';
 import { PageList } from '../core/page.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
-import type { SandboxInfo, SandboxMetrics } from './info.js';
+import type { LogEntry, SandboxInfo, SandboxMetrics } from './info.js';
+import { type FollowLogsOptions, type LogQuery, sandboxLogs } from './logs.js';
 import type { ConnectSandboxOptions, CreateSandboxOptions, ListSandboxesOptions } from './options.js';
 import { Sandbox } from './sandbox.js';
 import { connectSandbox, createSandbox, getSandbox, killSandbox, pauseSandbox } from './sandbox-api.js';
@@ -87,6 +88,24 @@ export class Sandboxes {
     options: RequestOptions & { memory?: boolean | undefined } = {},
   ): Promise<boolean> {
     return pauseSandbox(this.#core, sandboxId, options);
+  }
+
+  /**
+   * Reads what the programs of a sandbox printed, while it runs, is paused, and after it was killed. An unknown one
+   * gives an empty list.
+   * @wire getSandboxLogsV2
+   */
+  logs(sandboxId: string, query: LogQuery = {}): Promise<LogEntry[]> {
+    return sandboxLogs(this.#core, sandboxId)(query);
+  }
+
+  /**
+   * Gives entries of the log of a sandbox, oldest first, as they come. Ends when the sandbox is gone and everything was
+   * read; leave the loop or abort the signal to end it earlier.
+   * @wire getSandboxLogsV2, getSandbox
+   */
+  followLogs(sandboxId: string, options: FollowLogsOptions = {}): AsyncGenerator<LogEntry, void, undefined> {
+    return sandboxLogs(this.#core, sandboxId).follow(options);
   }
 
   /**

@@ -300,6 +300,19 @@ describeOnServer('sandboxes', (stage) => {
     expect(seen).toEqual(['followed 1', 'followed 2', 'followed 3']);
   });
 
+  it('reads and follows the log of a sandbox that was killed, by its id', async () => {
+    const { sandboxes } = stage.client();
+    const created = await sandboxes.create();
+    await created.commands.run('echo last words');
+    await eventually('the line in the log', async () => (await created.logs()).length > 0);
+    await created.kill();
+    expect(await sandboxes.logs(created.id)).toMatchObject([{ message: 'last words' }]);
+    const followed = [];
+    for await (const entry of sandboxes.followLogs(created.id, { pollIntervalMs: 10 })) followed.push(entry);
+    expect(followed).toMatchObject([{ message: 'last words' }]);
+    expect(await sandboxes.logs(`${created.id}x`)).toEqual([]);
+  });
+
   it('ends following the log of a sandbox that is gone', async () => {
     const created = await stage.client().sandboxes.create();
     await created.kill();
