@@ -186,13 +186,19 @@ export class Cgroups {
   }
 
   /** Removes the driver's own cgroup once it is empty. */
-  removeParent(): void {
-    for (const mount of this.#mounts.values()) {
-      try {
-        rmdirSync(join(mount, this.parent));
-      } catch {
-        // Not there, or still in use.
+  async removeParent(): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      let busy = false;
+      for (const mount of this.#mounts.values()) {
+        try {
+          rmdirSync(join(mount, this.parent));
+        } catch (error) {
+          busy ||= (error as NodeJS.ErrnoException).code === 'EBUSY';
+        }
       }
+      // Of a cgroup that was removed the kernel takes leave a little later, and its parent stays busy until then.
+      if (!busy || tries >= 50 || this.names().length > 0) return;
+      await pause(20);
     }
   }
 
