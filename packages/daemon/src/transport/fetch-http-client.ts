@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalClientFn } from '@connectrpc/connect/protocol';
+import { collect } from './collect.js';
 import type { FetchFunction } from './fetch-transport.js';
 
 /** What Connect needs of an HTTP client, over `fetch`. The caller's signal goes to `fetch` itself. */
@@ -60,16 +61,4 @@ function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<
       await iterator.throw?.(reason).catch(() => {});
     },
   });
-}
-
-async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.byteLength, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.byteLength;
-  }
-  return whole;
 }
