@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingMessage } from 'node:http';
+import type { Writable } from 'node:stream';
 
 /**
  * Writes what arrives to a sink, and stops reading while the sink is full. Starts again on the sink's `drain` and also
@@ -16,8 +17,17 @@ export function pump(source: IncomingMessage, sink: OutgoingMessage, onChunk: (c
   source.on('data', (chunk: Buffer) => {
     if (sink.destroyed || sink.writableEnded) return;
     onChunk(chunk);
+    holdBack(sink.socket);
     if (!sink.write(chunk, flushed)) source.pause();
   });
+}
+
+/** Keeps what is written in this turn for one write to the system: a body's last bytes and its end come together. */
+function holdBack(socket: Writable | null): void {
+  if (!socket || socket.destroyed || socket.writableCorked > 0) return;
+  socket.cork();
+  // After the ticks, in which the source's end is told.
+  queueMicrotask(() => socket.uncork());
 }
 
 /** Pairs up a raw header list for `addTrailers`. */
