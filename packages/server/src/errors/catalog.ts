@@ -98,7 +98,7 @@ export const errors = {
   createFailed: (reason: string, cause?: unknown) =>
     error(500, `${PLACEMENT}${reason}`, { errorCode: 'sandbox_create_failed', cause }),
   placementFailed: (cause: unknown) =>
-    error(500, PLACEMENT.trimEnd(), { errorCode: 'internal_server_error', cause }),
+    error(500, `${PLACEMENT}internal error`, { errorCode: 'internal_server_error', cause }),
 
   // Idempotency
   idempotencyKeyInvalid: () => error(400, 'Idempotency-Key must be 1 to 255 characters of a-z and 0-9'),

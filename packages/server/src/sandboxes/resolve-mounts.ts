@@ -4,6 +4,11 @@ import { errors } from '../errors/catalog.js';
 import type { Team } from '../teams/team.js';
 import type { MountConfig } from './config.js';
 
+const KERNEL = ['proc', 'sys', 'dev'];
+/** What Linux takes, bytes. */
+const MAX_PATH = 4_000;
+const MAX_PART = 255;
+
 type Mount = components['schemas']['SandboxVolumeMount'];
 
 /**
@@ -40,18 +45,18 @@ export async function resolveMounts(
   return mounts.map(({ name, path }) => ({ name, path, volumeId: ids.get(name)! }));
 }
 
-function mountProblem(mount: Mount, before: Mount[], ids: Map<string, string>): string | undefined {
+/** What is wrong with one mount; undefined when nothing is. Pure. */
+export function mountProblem(mount: Mount, before: Mount[], ids: Map<string, string>): string | undefined {
   if (!ids.has(mount.name)) return `volume '${mount.name.slice(0, 128)}' not found`;
   const { path } = mount;
   if (path === '') return 'the path is empty';
   if (!path.startsWith('/')) return 'the path is not absolute';
   const parts = path.split('/').slice(1);
-  if (
-    path === '/' ||
-    parts.some((part) => part === '' || part === '.' || part === '..') ||
-    path.includes('\0')
-  )
+  if (path === '/' || parts.some((part) => part === '' || part === '.' || part === '..'))
     return 'the path is not clean';
+  if (KERNEL.includes(parts[0]!)) return `nothing can be mounted in /${parts[0]}, which is the kernel's`;
+  if (Buffer.byteLength(path) > MAX_PATH || parts.some((part) => Buffer.byteLength(part) > MAX_PART))
+    return 'the path is too long';
   if (before.some((other) => other.path === path)) return `the path '${path.slice(0, 200)}' is used twice`;
   return undefined;
 }

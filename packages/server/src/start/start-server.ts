@@ -12,6 +12,7 @@ import type { ServerContext } from '../context.js';
 import { createEventSink } from '../events/sink.js';
 import type { Gateway } from '../gateway/index.js';
 import { randomIds } from '../ids/ids.js';
+import { checkServerKey } from '../keys/check-key.js';
 import { loadServerKey } from '../keys/key-file.js';
 import { createKeyRing } from '../keys/key-ring.js';
 import { RateLimiter } from '../limits/rate-limit.js';
@@ -47,6 +48,7 @@ const TEMPLATE_TABLES = ['templates', 'template_aliases', 'template_tags', 'temp
  * Starts the whole service. Three phases: take hold of what is stored, make it agree with what runs, open the doors.
  * A failure undoes what was done.
  * @throws {DirectoryLockedError} while another server has the data directory.
+ * @throws {StorageError} when the database cannot be used; {ServerKeyError} when it belongs to another key.
  * @throws {DriverError} `unsupported` when the host cannot run the driver.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -80,6 +82,7 @@ async function start(
   const config = resolveConfig(options, { nodeId, envdVersion, apiUrl: '', sandboxUrl: '' });
   const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, now);
   unwind.add('storage', () => db.destroy());
+  await checkServerKey(db, keys);
 
   const opened = await openDriver(options, log, now);
   let destroySandboxes = options.destroySandboxesOnStop ?? false;

@@ -6,6 +6,7 @@ import { takeToken } from '../../src/limits/rate-limit.js';
 import { parseTemplateReference } from '../../src/names/template-reference.js';
 import { decideRecovery } from '../../src/recovery/decide.js';
 import { parseMetadataFilter } from '../../src/sandboxes/metadata-filter.js';
+import { mountProblem } from '../../src/sandboxes/resolve-mounts.js';
 import { type Action, decide, mayFollow, viewOf } from '../../src/sandboxes/state.js';
 import { checkNetwork, egressOf } from '../../src/sandboxes/validate-network.js';
 import { readPlaceholders } from '../../src/sandboxes/validate-rules.js';
@@ -236,5 +237,26 @@ describe('samples', () => {
       mem_total: 512 * 1_048_576,
     });
     expect(sampleOf(sandbox, 5_000, stats, undefined).cpu_used_pct).toBe(0);
+  });
+});
+
+describe('the place of a volume', () => {
+  const ids = new Map([['data', 'id']]);
+  it.each([
+    ['', 'the path is empty'],
+    ['data', 'the path is not absolute'],
+    ['/', 'the path is not clean'],
+    ['/a/../proc', 'the path is not clean'],
+    ['/a/', 'the path is not clean'],
+    ['/proc', "nothing can be mounted in /proc, which is the kernel's"],
+    ['/dev/shm/x', "nothing can be mounted in /dev, which is the kernel's"],
+    [`/${'x'.repeat(256)}`, 'the path is too long'],
+    ['/x'.repeat(2_001), 'the path is too long'],
+    ['/used', "the path '/used' is used twice"],
+    ['/mnt/data', undefined],
+    ['/process', undefined],
+    ['/mnt/ü b', undefined],
+  ])('%j: %s', (path, problem) => {
+    expect(mountProblem({ name: 'data', path }, [{ name: 'data', path: '/used' }], ids)).toBe(problem);
   });
 });

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toApiError } from '../../src/api/error-reply.js';
+import { checkServerKey, ServerKeyError } from '../../src/keys/check-key.js';
+import { createKeyRing } from '../../src/keys/key-ring.js';
 import { openStorage, StorageError } from '../../src/storage/open.js';
 import { openPostgres } from '../../src/storage/postgres.js';
 import { openSqlite } from '../../src/storage/sqlite.js';
@@ -64,6 +66,16 @@ describe('storage', () => {
     const answer = toApiError(failure, 1);
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
     expect(JSON.stringify(answer.toRecord())).not.toMatch(/geheim|127/);
+    await db.destroy();
+  });
+
+  it('belongs to the server key that it was begun with', async () => {
+    const file = path.join(directory, 'keys.db');
+    const { db } = await openStorage({ kind: 'sqlite', file }, directory, Date.now);
+    const key = (byte: number) => createKeyRing(Buffer.alloc(32, byte));
+    await checkServerKey(db, key(1));
+    await checkServerKey(db, key(1));
+    await expect(checkServerKey(db, key(2))).rejects.toThrow(ServerKeyError);
     await db.destroy();
   });
 });

@@ -191,7 +191,7 @@ describe('a create request with a failing driver', () => {
       driver.create = () => Promise.reject(new Error('secret detail'));
       expect(await test.api('POST', '/v2/sandboxes', { templateID: 'base' })).toMatchObject({
         status: 500,
-        body: { error_code: 'internal_server_error', message: 'Failed to place sandbox:' },
+        body: { error_code: 'internal_server_error', message: 'Failed to place sandbox: internal error' },
       });
     } finally {
       driver.create = create;
