@@ -4,6 +4,7 @@ import type { HeapRoom } from '../system/heap-room.js';
 import type { OpenTerminals } from './open-terminals.js';
 import type { PipeSource } from './pipes.js';
 import type { ProcessTable } from './process-table.js';
+import type { SpareShells } from './spare-shells.js';
 
 /** What the Process service works with. */
 export interface ProcessDeps {
@@ -11,6 +12,7 @@ export interface ProcessDeps {
   table: ProcessTable;
   logs: LogRing;
   pipes: PipeSource;
+  spares: SpareShells;
   terminals: OpenTerminals;
   /** Told of every byte of output and input. */
   room: HeapRoom;

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 
 const { O_RDONLY, O_RDWR, O_WRONLY, O_NONBLOCK } = constants;
-/** Pipes made at a time. */
-const BATCH = 18;
+/** Pipes made at a time: as many as one more program is worth, because another program makes them. */
+const BATCH = 36;
 const LOW = 6;
 
 const REFILL_AFTER_MS = 2;
@@ -24,9 +24,13 @@ export interface Pipes {
   stdin: Pipe | undefined;
   stdout: Pipe;
   stderr: Pipe;
-  /** After the program started: drops its ends, turns ours into streams. */
+  /** The program has been started: drops its ends. */
+  started(): void;
+  /** Writes the only text that the program's input gets, at most 4096 bytes, and closes it. @throws Error when nobody reads. */
+  command(text: string): void;
+  /** Turns our ends into streams. */
   open(): { input: Writable | undefined; stdout: Readable; stderr: Readable };
-  /** Drops everything. */
+  /** Drops every end that is neither dropped nor a stream. */
   close(): void;
 }
 
@@ -74,23 +78,35 @@ export function createPipeSource(root: string = tmpdir()): PipeSource {
 
 function pipesOf(stdin: Pipe | undefined, stdout: Pipe, stderr: Pipe): Pipes {
   const all = stdin ? [stdin, stdout, stderr] : [stdout, stderr];
+  const held = new Set(all.flatMap(({ child, parent }) => [child, parent]));
+  const drop = (end: number): void => {
+    if (held.delete(end)) closeSync(end);
+  };
+  const stream = (end: number, direction: 'readable' | 'writable'): Socket => {
+    held.delete(end);
+    return new Socket({ fd: end, readable: direction === 'readable', writable: direction === 'writable' });
+  };
   return {
     stdin,
     stdout,
     stderr,
-    open() {
-      for (const { child } of all) closeSync(child);
-      return {
-        input: stdin ? new Socket({ fd: stdin.parent, readable: false, writable: true }) : undefined,
-        stdout: new Socket({ fd: stdout.parent, readable: true, writable: false }),
-        stderr: new Socket({ fd: stderr.parent, readable: true, writable: false }),
-      };
+    started() {
+      for (const { child } of all) drop(child);
     },
-    close() {
-      for (const { child, parent } of all) {
-        closeSync(child);
-        closeSync(parent);
+    command(text) {
+      try {
+        if (stdin) writeSync(stdin.parent, text);
+      } finally {
+        if (stdin) drop(stdin.parent);
       }
+    },
+    open: () => ({
+      input: stdin && held.has(stdin.parent) ? stream(stdin.parent, 'writable') : undefined,
+      stdout: stream(stdout.parent, 'readable'),
+      stderr: stream(stderr.parent, 'readable'),
+    }),
+    close() {
+      for (const end of held) drop(end);
     },
   };
 }
@@ -107,7 +123,13 @@ function openEnds(holder: number, direction: 'child-reads' | 'child-writes'): Pi
 
 async function makeFifos(root: string, count: number): Promise<number[]> {
   const folder = mkdtempSync(join(root, '.envd-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const remove = (): void => {
+    try {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 5 });
+    } catch {
+      // At an exit in the middle, the other program may still be adding to it.
+    }
+  };
   process.once('exit', remove);
   try {
     const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)));

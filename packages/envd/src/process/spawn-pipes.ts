@@ -5,6 +5,7 @@ import type { OpenTerminals } from './open-terminals.js';
 import { OutputReader } from './output-reader.js';
 import type { Pipes } from './pipes.js';
 import type { Program, ProgramEvents, ProgramSpec } from './program.js';
+import type { StartedProgram } from './spare-shells.js';
 import { writeBytes } from './write-bytes.js';
 
 export interface PipeOptions {
@@ -26,13 +27,37 @@ export function spawnWithPipes(
 ): Program {
   let child: ChildProcess;
   try {
-    // Without a pipe the program's input is empty.
-    const input = pipes.stdin?.child ?? 'ignore';
-    child = startChild(spec, options, terminals.hide([input, pipes.stdout.child, pipes.stderr.child]));
+    child = startChild(spec, options, stdioOf(pipes, terminals));
   } catch (error) {
     pipes.close();
     throw error;
   }
+  pipes.started();
+  return followWithPipes({ child, pipes }, pipes.stdin !== undefined, events);
+}
+
+/** Starts a shell that waits for a line to read. @throws Error of the system call. */
+export function spawnShell(
+  identity: ProgramSpec['identity'],
+  options: PipeOptions,
+  pipes: Pipes,
+  terminals: OpenTerminals,
+): ChildProcess {
+  const shell = { command: '/bin/sh', args: [], environment: {}, directory: '/', identity };
+  try {
+    return startChild(shell, options, stdioOf(pipes, terminals), 'sh');
+  } catch (error) {
+    pipes.close();
+    throw error;
+  }
+}
+
+/** Reads a started program's output to its end. */
+export function followWithPipes(
+  { child, pipes }: StartedProgram,
+  withInput: boolean,
+  events: ProgramEvents,
+): Program {
   const { stdout, stderr, ...opened } = pipes.open();
   let input = opened.input;
   let end = exitStatus(null, null);
@@ -56,7 +81,7 @@ export function spawnWithPipes(
     resume: () => reader.resume(),
     releaseOutput: () => reader.release(),
     write(bytes) {
-      if (!pipes.stdin) return Promise.reject(new Error('stdin is not enabled for this process'));
+      if (!withInput) return Promise.reject(new Error('stdin is not enabled for this process'));
       if (!input) return Promise.reject(new Error('stdin of this process is closed'));
       return writeBytes(input, bytes, 'stdin');
     },
@@ -64,7 +89,17 @@ export function spawnWithPipes(
   };
 }
 
-function startChild(spec: ProgramSpec, options: PipeOptions, stdio: StdioOptions): ChildProcess {
+// Without a pipe the program's input is empty.
+function stdioOf({ stdin, stdout, stderr }: Pipes, terminals: OpenTerminals): StdioOptions {
+  return terminals.hide([stdin?.child ?? 'ignore', stdout.child, stderr.child]);
+}
+
+function startChild(
+  spec: ProgramSpec,
+  options: PipeOptions,
+  stdio: StdioOptions,
+  argv0?: string,
+): ChildProcess {
   const launch = (throughShell: boolean): ChildProcess => {
     const { file, args, uid, gid } = launchCommand(spec, throughShell);
     const child = spawn(file, args, {
@@ -72,6 +107,7 @@ function startChild(spec: ProgramSpec, options: PipeOptions, stdio: StdioOptions
       env: spec.environment,
       stdio,
       detached: options.session,
+      ...(argv0 === undefined || file !== spec.command ? {} : { argv0 }),
       ...(uid === undefined ? {} : { uid, gid }),
     });
     // Node reports some failures by an event; the missing pid has told already.

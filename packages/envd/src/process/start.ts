@@ -10,7 +10,7 @@ import { processEnvironment } from './environment.js';
 import { eventStream } from './event-stream.js';
 import type { Program, ProgramEvents, ProgramSpec } from './program.js';
 import { RunningProcess } from './running-process.js';
-import { spawnWithPipes } from './spawn-pipes.js';
+import { followWithPipes, spawnWithPipes } from './spawn-pipes.js';
 
 type WireStart = MessageInitShape<typeof StartResponseSchema>;
 
@@ -60,7 +60,7 @@ function kill(deps: ProcessDeps, process: RunningProcess): void {
 
 async function launch(deps: ProcessDeps, request: StartRequest, user: OsUser): Promise<RunningProcess> {
   const config = request.process ?? create(ProcessConfigSchema);
-  const spec = await programSpec(deps, user, config);
+  const spec = programSpec(deps, user, config);
   const process: RunningProcess = new RunningProcess(
     { config, tag: request.tag, terminal: request.pty !== undefined },
     {
@@ -78,25 +78,22 @@ async function launch(deps: ProcessDeps, request: StartRequest, user: OsUser): P
   );
   process.adopt(await spawnProgram(deps, request, spec, process.events));
   deps.table.add(process);
+  if (request.stdin === false && !request.pty)
+    deps.spares.note(spec.identity, (listener) => process.whenEnded(listener));
   return process;
 }
 
-async function programSpec(
+function programSpec(
   deps: ProcessDeps,
   user: OsUser,
   config: NonNullable<StartRequest['process']>,
-): Promise<ProgramSpec> {
+): ProgramSpec {
   const { context } = deps;
   return {
     command: config.cmd,
     args: config.args,
     environment: processEnvironment(user, context.envVars, config.envs, deps.daemonPath),
-    directory: await resolveDirectory(
-      config.cwd,
-      context.defaults.workdir,
-      user,
-      context.singleUser !== undefined,
-    ),
+    directory: resolveDirectory(config.cwd, context.defaults.workdir, user, context.singleUser !== undefined),
     identity: context.singleUser ? undefined : { uid: user.uid, gid: user.gid, groups: user.groups },
   };
 }
@@ -110,7 +107,10 @@ async function spawnProgram(
   const session = deps.context.singleUser === undefined;
   try {
     if (!request.pty) {
-      const pipes = await deps.pipes.take(request.stdin ?? true);
+      const input = request.stdin ?? true;
+      const spare = input ? undefined : deps.spares.take(spec);
+      if (spare) return followWithPipes(spare, false, events);
+      const pipes = await deps.pipes.take(input);
       return spawnWithPipes(spec, { session }, pipes, deps.terminals, events);
     }
     const { spawnWithTerminal } = await import('./spawn-terminal.js');

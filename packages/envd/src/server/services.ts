@@ -8,6 +8,8 @@ import type { OpenTerminals } from '../process/open-terminals.js';
 import type { PipeSource } from '../process/pipes.js';
 import { ProcessTable } from '../process/process-table.js';
 import { createProcessService } from '../process/service.js';
+import { SpareShells } from '../process/spare-shells.js';
+import { spawnShell } from '../process/spawn-pipes.js';
 import { createGarbageDuty } from '../system/garbage.js';
 import { createHeapRoom } from '../system/heap-room.js';
 import { createConnectRoutes } from './connect-routes.js';
@@ -28,14 +30,26 @@ export interface Services {
 }
 
 export function createServices(deps: ServicesDeps): Services {
-  const { context } = deps;
+  const { context, pipes, terminals } = deps;
+  const session = context.singleUser === undefined;
+  const spares = new SpareShells({
+    pipes,
+    start: (identity, ends) => spawnShell(identity, { session }, ends, terminals),
+  });
   const table = new ProcessTable();
   const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
   const rpc = createConnectRoutes((router) => {
     registerFilesystem(router, context);
     router.service(
       Process,
-      createProcessService({ ...deps, table, room: createHeapRoom(), daemonPath: process.env.PATH, kill }),
+      createProcessService({
+        ...deps,
+        spares,
+        table,
+        room: createHeapRoom(),
+        daemonPath: process.env.PATH,
+        kill,
+      }),
     );
   });
   const files = createFileRoutes(context);
@@ -46,6 +60,7 @@ export function createServices(deps: ServicesDeps): Services {
       return rpc.handle(request, response, path) || files.handle(request, response, path);
     },
     killAll() {
+      spares.close();
       for (const { pid } of table.running()) tryKill(pid);
     },
   };

@@ -52,6 +52,9 @@ const PLAIN: readonly InProcessCall[] = [
     body: Buffer.from(JSON.stringify({ accessToken: TOKEN, envVars: { A: 'b' }, defaultUser: 'user' })),
   },
   streamingCall('process.Process/Start', [shell('echo out; echo err >&2; exit 3')]),
+  // The third in a row finds a shell that was started ahead.
+  streamingCall('process.Process/Start', [shell('true')]),
+  streamingCall('process.Process/Start', [shell('true')]),
   { method: 'GET', path: '/logs', headers: withToken },
   { method: 'GET', path: '/metrics', headers: withToken },
 ];

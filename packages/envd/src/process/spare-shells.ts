@@ -1,0 +1,150 @@
+import type { ChildProcess } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { basename } from 'node:path';
+import { execScript } from './exec-script.js';
+import type { PipeSource, Pipes } from './pipes.js';
+import type { ProgramSpec } from './program.js';
+
+/** A second program that starts so soon after the first means that more will follow, ms. */
+const ROW_MS = 5000;
+/** How long a shell waits for its program, ms. */
+const WAIT_MS = 10_000;
+/** When the next shell is made while the program before still runs, ms. */
+const LATE_MS = 20;
+
+type Identity = ProgramSpec['identity'];
+
+/** A started program with its pipes. */
+export interface StartedProgram {
+  child: ChildProcess;
+  pipes: Pipes;
+}
+
+export interface SpareShellOptions {
+  pipes: PipeSource;
+  /** Starts `/bin/sh` without variables, reading from the first of the pipes. @throws Error of the system call. */
+  start(identity: Identity, pipes: Pipes): ChildProcess;
+  /** Milliseconds from any point. */
+  now?: () => number;
+}
+
+interface Spare extends StartedProgram {
+  key: string;
+  expiry: NodeJS.Timeout;
+  gone(): void;
+}
+
+/**
+ * Starts one shell ahead, which becomes the next program by exec. To start a program the daemon forks, which takes
+ * longer than most of what follows; so it happens while nobody waits. Only while programs come in a row: a daemon at
+ * rest has no shell.
+ */
+export class SpareShells {
+  readonly #options: SpareShellOptions;
+  readonly #now: () => number;
+  #spare: Spare | undefined;
+  #preparing = false;
+  #closed = false;
+  #lastStart = Number.NEGATIVE_INFINITY;
+  #suited: boolean | undefined;
+
+  constructor(options: SpareShellOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Makes the waiting shell the program, which has no input then. Undefined when there is none that can become it. */
+  take(spec: ProgramSpec): StartedProgram | undefined {
+    const spare = this.#spare;
+    if (spare?.key !== keyOf(spec.identity)) return undefined;
+    const script = execScript(spec);
+    if (script === undefined) return undefined;
+    const { child, pipes } = this.#release(spare);
+    try {
+      pipes.command(script);
+      return { child, pipes };
+    } catch {
+      // Somebody has just ended it.
+      discard({ child, pipes });
+      return undefined;
+    }
+  }
+
+  /** A program of that account has been started: another may follow. */
+  note(identity: Identity, whenEnded: (listener: () => void) => void): void {
+    const now = this.#now();
+    const inRow = now - this.#lastStart < ROW_MS;
+    this.#lastStart = now;
+    if (this.#spare && this.#spare.key !== keyOf(identity)) discard(this.#release(this.#spare));
+    if (!inRow || this.#spare || this.#preparing || !this.#suits()) return;
+    this.#preparing = true;
+    const begin = (): void => {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = undefined;
+      // What has to be said of the program's end comes first.
+      setImmediate(() => void this.#prepare(identity));
+    };
+    let timer: NodeJS.Timeout | undefined = setTimeout(begin, LATE_MS);
+    timer.unref();
+    whenEnded(begin);
+  }
+
+  /** Ends the waiting shell and makes no more. */
+  close(): void {
+    this.#closed = true;
+    if (this.#spare) discard(this.#release(this.#spare));
+  }
+
+  async #prepare(identity: Identity): Promise<void> {
+    try {
+      const pipes = await this.#options.pipes.take(true);
+      if (this.#closed) return pipes.close();
+      this.#keep(keyOf(identity), { child: this.#options.start(identity, pipes), pipes });
+    } catch {
+      // Without a shell the next program is started as the first was, and whoever starts it told what is wrong.
+    } finally {
+      this.#preparing = false;
+    }
+  }
+
+  #keep(key: string, { child, pipes }: StartedProgram): void {
+    pipes.started();
+    const expiry = setTimeout(() => discard(this.#release(spare)), WAIT_MS);
+    expiry.unref();
+    const gone = (): void => this.#release(spare).pipes.close();
+    const spare: Spare = { key, child, pipes, expiry, gone };
+    child.once('exit', gone);
+    this.#spare = spare;
+  }
+
+  #release(spare: Spare): StartedProgram {
+    clearTimeout(spare.expiry);
+    spare.child.off('exit', spare.gone);
+    if (this.#spare === spare) this.#spare = undefined;
+    return spare;
+  }
+
+  // Other shells leave variables of their own behind, or run their own version of a program.
+  #suits(): boolean {
+    this.#suited ??= shellName() === 'dash';
+    return this.#suited;
+  }
+}
+
+function keyOf(identity: Identity): string {
+  return identity ? `${identity.uid} ${identity.gid} ${identity.groups}` : '';
+}
+
+function shellName(): string {
+  try {
+    return basename(realpathSync('/bin/sh'));
+  } catch {
+    return '';
+  }
+}
+
+function discard({ child, pipes }: StartedProgram): void {
+  child.kill('SIGKILL');
+  pipes.close();
+}
