@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DriverError } from '../src/contract/errors.js';
+import { Cgroups } from '../src/linux-driver/cgroups.js';
 import { Holder } from '../src/linux-driver/holder.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { pathsOf } from '../src/linux-driver/paths.js';
@@ -39,6 +42,23 @@ const UNDUMPABLE = [
       !existsSync('/proc/sys/net/vsock') && !existsSync('/sys/module/vsock') && !existsSync('/dev/vsock'),
   },
 ].filter((each) => each.missing !== true);
+
+/** What the filter of a sandbox refuses, made outside. Each says when it is ready. */
+const FOREIGN = [
+  {
+    title: 'a user namespace of its own',
+    argv: () => ['unshare', '-U', 'sh', '-c', 'echo ready; exec sleep 1000'],
+    named: /"sleep" \(process \d+\) runs in a user namespace of its own/,
+  },
+  {
+    title: 'io_uring',
+    argv: (pid: number) => [
+      ...['nsenter', '--user', `--target=${pid}`, '--preserve-credentials', 'python3', '-c'],
+      'import ctypes, time; libc = ctypes.CDLL(None); ring = ctypes.create_string_buffer(120)\nassert libc.syscall(425, 1, ring) > 0\nprint("ready", flush=True); time.sleep(1000)',
+    ],
+    named: /"python3" \(process \d+\) uses io_uring/,
+  },
+];
 
 /** A program that does something and then waits. */
 function python(statement: string): string {
@@ -184,6 +204,32 @@ open("/tmp/held", "w").write(f.read()); time.sleep(1000)'`,
       expect(await client.output('echo alive')).toBe('alive');
       expect((await client.run(ready)).exitCode).toBe(0);
       expect(await bench.driver.listCheckpoints()).toEqual([]);
+    },
+  );
+
+  it.each(FOREIGN)(
+    'names what a sandbox does not let a program get, should it have it after all: $title',
+    async ({ argv, named }) => {
+      const { instance, client } = await bench.create();
+      const cgroups = new Cgroups(pathsOf(bench.dataDir).tag);
+      const name = cgroups.names().find((each) => cgroups.pids(each).length > 0)!;
+      // From outside, where nothing forbids it, and then moved in.
+      const [command, ...words] = argv(cgroups.pids(name)[0]!);
+      const child = spawn(command!, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+      try {
+        await once(child.stdout!, 'data', { signal: AbortSignal.timeout(30_000) });
+        await writeFile(join(cgroups.freezerOf(name), 'cgroup.procs'), String(child.pid));
+        const error = await instance
+          .checkpoint({ checkpointId: 'no', memory: true, then: 'destroy' })
+          .catch((reason: unknown) => reason);
+        expect(DriverError.is(error) && error.code).toBe('undumpable');
+        expect((error as DriverError).message).toMatch(named);
+        expect(child.exitCode ?? child.signalCode).toBeNull();
+        expect(await client.output('echo alive')).toBe('alive');
+        expect(await bench.driver.listCheckpoints()).toEqual([]);
+      } finally {
+        child.kill('SIGKILL');
+      }
     },
   );
 
