@@ -2,7 +2,7 @@ import type { components } from '@svc/platform';
 import type { ServerContext } from '../context.js';
 import { parseTemplateReference } from '../names/template-reference.js';
 import type { Team } from '../teams/team.js';
-import { decodeNextToken, encodeNextToken } from '../wire/next-token.js';
+import { cutPage, decodeNextToken } from '../wire/next-token.js';
 
 export interface ListSnapshotsOptions {
   team: Team;
@@ -57,15 +57,12 @@ export async function listSnapshots(
     .orderBy('template_builds.id', 'asc')
     .limit(options.limit + 1)
     .execute();
-  const full = rows.length > options.limit;
-  if (full) rows.pop();
-  const last = rows.at(-1);
+  const page = cutPage(rows, options.limit, (row) => ({ atMs: row.created_at, id: row.build_id }));
   return {
-    snapshots: rows.map((row) => {
+    nextToken: page.nextToken,
+    snapshots: page.rows.map((row) => {
       const name = row.alias === null ? undefined : `${options.team.slug}/${row.alias}:${row.tag}`;
       return { snapshotID: name ?? `${row.template_id}:${row.tag}`, names: name === undefined ? [] : [name] };
     }),
-    nextToken:
-      full && last !== undefined ? encodeNextToken({ atMs: last.created_at, id: last.build_id }) : undefined,
   };
 }

@@ -3,7 +3,7 @@ import { errors } from '../errors/catalog.js';
 import { findTemplate } from '../names/find-template.js';
 import { parseTemplateReference } from '../names/template-reference.js';
 import type { Team } from '../teams/team.js';
-import { decodeNextToken, encodeNextToken, type Order } from '../wire/next-token.js';
+import { cutPage, decodeNextToken, type Order } from '../wire/next-token.js';
 import type { SandboxRow } from './live.js';
 
 export interface ListOptions {
@@ -70,10 +70,8 @@ export async function listSandboxes(context: ServerContext, options: ListOptions
   page = page.orderBy('started_at', order).orderBy('id', order === 'desc' ? 'asc' : 'desc');
   if (options.limit !== undefined) page = page.limit(options.limit + 1);
 
-  const rows = await page.execute();
-  const full = options.limit !== undefined && rows.length > options.limit;
-  if (full) rows.pop();
-  const last = rows.at(-1);
+  const keyOf = (row: SandboxRow) => ({ atMs: row.started_at, id: row.id });
+  const { rows, nextToken } = cutPage(await page.execute(), options.limit, keyOf, order);
   const totalRunning = countsRunning
     ? Number(
         (
@@ -83,12 +81,7 @@ export async function listSandboxes(context: ServerContext, options: ListOptions
         ).count,
       )
     : undefined;
-  return {
-    rows,
-    nextToken:
-      full && last !== undefined ? encodeNextToken({ atMs: last.started_at, id: last.id }, order) : undefined,
-    totalRunning,
-  };
+  return { rows, nextToken, totalRunning };
 }
 
 /** Null: no such template, so nothing matches. */

@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
 import type { Database } from '../storage/schema.js';
-import { cutPage, decodePageToken } from '../wire/page-token.js';
+import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { secretToWire } from './wire.js';
 
 /** Secrets of a team, newest first. */
@@ -11,8 +11,9 @@ export async function listSecrets(
 ): Promise<{ headers: Record<string, string>; body: components['schemas']['Secret'][] }> {
   const limit = page.limit ?? 100;
   let query = db.selectFrom('secrets').selectAll().where('team_id', '=', teamId);
-  if (page.nextToken !== undefined) {
-    const { atMs, id } = decodePageToken(page.nextToken);
+  const after = decodeNextToken(page.nextToken);
+  if (after !== undefined) {
+    const { atMs, id } = after;
     query = query.where((where) =>
       where.or([
         where('created_at', '<', atMs),

@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
 import type { ServerContext } from '../context.js';
 import type { Team } from '../teams/team.js';
-import { cutPage, decodePageToken } from '../wire/page-token.js';
+import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { findOwnTemplate } from './find-own.js';
 import { namesOfOne } from './names.js';
 import { templateWithBuildsToWire } from './wire.js';
@@ -13,8 +13,7 @@ export async function getTemplate(
   text: string,
   page: { limit?: number | undefined; nextToken?: string | undefined },
 ): Promise<{ headers: Record<string, string>; body: components['schemas']['TemplateWithBuilds'] }> {
-  const after =
-    page.nextToken === undefined || page.nextToken === '' ? undefined : decodePageToken(page.nextToken);
+  const after = decodeNextToken(page.nextToken);
   const template = await findOwnTemplate(context, team, text);
   const limit = page.limit ?? 100;
   let query = context.db.selectFrom('template_builds').selectAll().where('template_id', '=', template.id);

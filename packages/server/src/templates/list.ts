@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { ServerContext } from '../context.js';
 import type { TemplateRow } from '../names/find-template.js';
 import type { Team } from '../teams/team.js';
-import { cutPage, decodePageToken } from '../wire/page-token.js';
+import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { namesOf } from './names.js';
 import { type BuildRow, templateToWire } from './wire.js';
 
@@ -17,8 +17,9 @@ export async function listTemplates(
 ): Promise<{ headers: Record<string, string>; body: WireTemplate[] }> {
   const limit = page.limit ?? 100;
   let query = ofTeam(context, team);
-  if (page.nextToken !== undefined && page.nextToken !== '') {
-    const { atMs, id } = decodePageToken(page.nextToken);
+  const after = decodeNextToken(page.nextToken);
+  if (after !== undefined) {
+    const { atMs, id } = after;
     query = query.where((where) =>
       where.or([
         where('created_at', '<', atMs),

@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
 import { errors } from '../errors/catalog.js';
 import type { Database, WebhookAttemptsTable } from '../storage/schema.js';
-import { decodePageToken, encodePageToken } from '../wire/page-token.js';
+import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { isoTime } from '../wire/time.js';
 import type { AttemptDetail } from './delivery/attempt.js';
 import { findWebhook } from './records.js';
@@ -41,9 +41,9 @@ export async function listDeliveries(
   if (query.end !== undefined) select = select.where('created_at', '<', Date.parse(query.end));
   if (query.deliveryStatus !== undefined) select = select.where('status', '=', query.deliveryStatus);
   if (query.eventType !== undefined) select = select.where('event_type', '=', query.eventType);
-  if (query.cursor !== undefined) {
-    const position = decodePageToken(query.cursor);
-    const seq = Number(position.id);
+  const after = decodeNextToken(query.cursor, direction);
+  if (after !== undefined) {
+    const seq = Number(after.id);
     if (!Number.isSafeInteger(seq)) throw errors.invalidNextToken();
     select = select.where('event_seq', direction === 'asc' ? '>' : '<', seq);
   }
@@ -51,8 +51,8 @@ export async function listDeliveries(
     .orderBy('event_seq', direction)
     .limit(limit + 1)
     .execute();
-  const shown = rows.slice(0, limit);
-  const last = rows.length > limit ? shown.at(-1) : undefined;
+  const keyOf = (row: (typeof rows)[number]) => ({ atMs: row.created_at, id: String(row.event_seq) });
+  const { rows: shown, nextToken } = cutPage(rows, limit, keyOf, direction);
   const attempts = await attemptsOf(
     db,
     shown.map((row) => row.id),
@@ -64,8 +64,7 @@ export async function listDeliveries(
       sandboxId: row.sandbox_id,
       attempts: attempts.get(row.id) ?? [],
     })),
-    nextCursor:
-      last === undefined ? null : encodePageToken({ atMs: last.created_at, id: String(last.event_seq) }),
+    nextCursor: nextToken ?? null,
   };
 }
 
