@@ -38,6 +38,7 @@ need() { # need PACKAGE COMMAND-OR-PATH: names the package when the thing is mis
 }
 if [ -n "$linux" ]; then
   need runc runc
+  need crun crun
   need nftables nft
   need iproute2 ip
   need btrfs-progs mkfs.btrfs
@@ -54,7 +55,6 @@ if [ -n "$examples" ]; then
   need python3 /usr/bin/python3
 fi
 if [ -n "$tests" ]; then
-  need crun crun
   need curl curl
   need git git
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi

@@ -120,13 +120,19 @@ function bootScript(
   const plan = planOf(host, holder, entry);
   const here = `i/${entry.name}`;
   const bundle = join(paths.store, here);
-  const runtime = `${quote(host.runtime)} --root ${quote(paths.oci)} --log ${quote(join(bundle, 'wk/oci.log'))}`;
-  const common = `--bundle ${quote(bundle)} --pid-file ${quote(join(bundle, 'pid'))} --detach ${entry.name}`;
   const restoring = origin.kind === 'checkpoint' && origin.memory;
+  const runtime = (program: string) =>
+    `${quote(program)} --root ${quote(paths.oci)} --log ${quote(join(bundle, 'wk/oci.log'))}`;
+  const common = `--bundle ${quote(bundle)} --pid-file ${quote(join(bundle, 'pid'))} --detach ${entry.name}`;
   // CRIU is known to hang, and must not outlive a server that was killed meanwhile.
   const start = restoring
-    ? `timeout -s KILL 50 ${runtime} restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(bundle, 'wk'))} ${common}`
-    : `${runtime} run ${common}`;
+    ? `timeout -s KILL 50 ${runtime(host.runtime)} restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(bundle, 'wk'))} ${common}`
+    : `${runtime(host.starter)} run ${common}`;
+  // The quicker runtime is the pickier one about a host's cgroups.
+  const startAgain =
+    restoring || host.starter === host.runtime
+      ? 'false'
+      : `{ rm -rf ${quote(join(paths.oci, entry.name))}; ${runtime(host.runtime)} run ${common}; }`;
   const writable =
     origin.kind === 'fresh'
       ? `${store.makeEmpty(`${here}/sv`)}
@@ -148,7 +154,7 @@ over() { mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=o
 over ${quote(plan.root.join(':'))} ${here}/sv/u ${here}/sv/w ${here}/m
 ${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu ${here}/sv/uw ${here}/usr`}
 wait $LIMIT
-${start} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
+${start} </dev/null >/dev/null 2>&1 || ${startAgain} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
 read -r PID < ${here}/pid || :; echo "pid $PID"
 ${network.plumb(entry.slot, entry.spec.network, restoring ? hostname : undefined)}
 `;

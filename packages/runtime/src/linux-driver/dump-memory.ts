@@ -11,6 +11,7 @@ import { explainDumpFailure } from './undumpable.js';
 const DUMP_TIMEOUT_S = 60;
 /** Where the OCI runtime looks for the standard streams when it restores. */
 const DESCRIPTORS = 'descriptors.json';
+const STANDARD_STREAMS = ['/dev/null', '/dev/null', '/dev/null'];
 /** What the hook prints when everything is ready and only the standstill is missing. */
 const READY = 'ready';
 
@@ -29,7 +30,8 @@ esac
 
 /** Runs CRIU and carries the question of its hook out and the answer in; ends with CRIU's own exit code. */
 const script = (directory: string, work: string, argv: readonly string[]) => `
-cd ${quote(directory)} && mkfifo ${work}/ask ${work}/answer && exec 3<>${work}/ask 4<>${work}/answer || exit 9
+cd ${quote(directory)} || exit 9
+mkfifo ${work}/ask ${work}/answer && exec 3<>${work}/ask 4<>${work}/answer || exit 9
 { timeout -s KILL ${DUMP_TIMEOUT_S} ${argv.map(quote).join(' ')} </dev/null >/dev/null 2>&1; echo $? >&3; } &
 while read -r word <&3; do
   case $word in
@@ -56,10 +58,7 @@ export async function dumpMemory(
   const work = join(paths.store, here);
   const images = join(paths.store, options.draft, 'img');
   const bundle = join(paths.store, 'i', entry.name);
-  const state = JSON.parse(readFileSync(join(paths.oci, entry.name, 'state.json'), 'utf8')) as RuntimeState;
-  writeFileSync(holder.view(join(images, DESCRIPTORS)), JSON.stringify(state.external_descriptors), {
-    mode: 0o600,
-  });
+  writeFileSync(holder.view(join(images, DESCRIPTORS)), JSON.stringify(STANDARD_STREAMS), { mode: 0o600 });
   writeFileSync(holder.view(join(work, 'hook')), hook(paths.store, here, options.copy), { mode: 0o700 });
   const config = JSON.parse(readFileSync(holder.view(join(bundle, 'config.json')), 'utf8')) as BundleConfig;
   const argv = [
@@ -103,11 +102,6 @@ export async function dumpMemory(
     `The memory of the sandbox cannot be stored: ${explainDumpFailure(log)}.`,
     { detail },
   );
-}
-
-/** What the OCI runtime remembers of a container, as far as a dump needs it. */
-interface RuntimeState {
-  external_descriptors: string[];
 }
 
 interface BundleConfig {

@@ -3,7 +3,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { DriverError } from '../contract/errors.js';
 import { isSameProcess, processStart } from '../shared/process-identity.js';
 import type { Paths } from './paths.js';
-import { type RunOptions, type RunResult, run, TOOL_PATH } from './run.js';
+import { type RunOptions, type RunResult, run, SCRIPT_ENVIRONMENT, TOOL_PATH } from './run.js';
+import { ScriptShell } from './script-shell.js';
 
 /**
  * Prepares the private mount namespace: nothing mounted here shows on the host. `/run` becomes a tmpfs (CRIU keeps its
@@ -61,17 +62,21 @@ interface HolderRecord {
 export class Holder {
   readonly pid: number;
   readonly #start: string;
+  readonly #enter: readonly string[];
+  readonly #shell: ScriptShell;
 
-  private constructor(record: HolderRecord) {
+  private constructor(record: HolderRecord, paths: Paths) {
     this.pid = record.pid;
     this.#start = record.start;
+    this.#enter = ['nsenter', `--target=${this.pid}`, '--mount', '--root', '--wd'];
+    this.#shell = new ScriptShell(this.#enter, (path) => this.view(path), paths.store);
   }
 
   /** Finds the living holder of a data directory. */
   static find(paths: Paths): Holder | undefined {
     try {
       const record = JSON.parse(readFileSync(paths.holderFile, 'utf8')) as HolderRecord;
-      return isSameProcess(record.pid, record.start) ? new Holder(record) : undefined;
+      return isSameProcess(record.pid, record.start) ? new Holder(record, paths) : undefined;
     } catch {
       return undefined;
     }
@@ -119,7 +124,7 @@ export class Holder {
     child.unref();
     const record = { pid: child.pid, start };
     writeFileSync(paths.holderFile, JSON.stringify(record), { mode: 0o600 });
-    return new Holder(record);
+    return new Holder(record, paths);
   }
 
   get alive(): boolean {
@@ -132,12 +137,14 @@ export class Holder {
   }
 
   /** Runs a shell script inside the namespace. */
-  script(text: string, options: RunOptions): Promise<RunResult> {
-    return run(['nsenter', `--target=${this.pid}`, '--mount', '--root', '--wd', 'sh', '-c', text], {
-      ...options,
-      // The newer mount interface caps the length of overlay options far lower.
-      env: { LIBMOUNT_FORCE_MOUNT2: 'always', ...options.env },
-    });
+  script(text: string, options: Pick<RunOptions, 'timeoutMs' | 'converse'>): Promise<RunResult> {
+    if (options.converse === undefined) return this.#shell.run(text, options.timeoutMs);
+    return run([...this.#enter, 'sh', '-c', text], { ...options, env: SCRIPT_ENVIRONMENT });
+  }
+
+  /** Lets go of it without ending it. */
+  release(): Promise<void> {
+    return this.#shell.end();
   }
 
   /** Ends the process, and with it every mount and name that only the namespace held. */

@@ -10,6 +10,7 @@ import { raiseHostLimits } from './host-limits.js';
 import { Network } from './network.js';
 import type { LinuxDriverOptions } from './options.js';
 import { type Paths, pathsOf } from './paths.js';
+import type { Tools } from './probe.js';
 import { type InstanceEntry, Records } from './records.js';
 import type { LayerFacts } from './root-plan.js';
 import { quote, type RunResult } from './run.js';
@@ -23,8 +24,9 @@ export class Host {
   readonly records: Records;
   readonly store: Store;
   readonly network: Network;
-  /** Path of the OCI runtime. */
+  /** Path of the OCI runtime, and of the one that starts fresh instances. */
   readonly runtime: string;
+  readonly starter: string;
   /** Private CRIU's directory, when there is one that suits. */
   readonly criu: string | undefined;
   agent: Agent | undefined;
@@ -33,10 +35,11 @@ export class Host {
   #holder: Holder | undefined;
   #rising: Promise<Holder> | undefined;
 
-  constructor(options: LinuxDriverOptions, tools: { runtime: string; criu: string | undefined }) {
+  constructor(options: LinuxDriverOptions, tools: Pick<Tools, 'runtime' | 'starter' | 'criu'>) {
     this.options = options;
     this.paths = pathsOf(options.dataDir);
     this.runtime = tools.runtime;
+    this.starter = tools.starter;
     this.criu = tools.criu;
     this.cgroups = new Cgroups(this.paths.tag);
     mkdirSync(this.paths.oci, { recursive: true, mode: 0o700 });
@@ -69,6 +72,7 @@ export class Host {
   }
 
   async #rise(): Promise<Holder> {
+    await this.release();
     const found = Holder.find(this.paths);
     const holder = found ?? (await Holder.start(this.paths));
     try {
@@ -84,6 +88,7 @@ export class Host {
         await this.network.remove(holder).catch(() => undefined);
         holder.stop(this.paths);
       }
+      await holder.release();
       throw error;
     }
     this.#holder = holder;
@@ -135,6 +140,11 @@ export class Host {
     return this.criu === undefined ? '' : `PATH=${quote(this.criu)}:$PATH; export PATH\n`;
   }
 
+  /** Lets go of the host: what stands there stays. */
+  async release(): Promise<void> {
+    await this.#holder?.release();
+  }
+
   /** Takes down what stands on the host, once no instance is left. Paused ones (checkpoints) stay in the store. */
   async down(): Promise<void> {
     const holder = this.current ?? Holder.find(this.paths);
@@ -144,12 +154,13 @@ export class Host {
       await holder.script(`umount ${quote(this.paths.store)} || umount -l ${quote(this.paths.store)}`, {
         timeoutMs: 30_000,
       });
+      await holder.release();
       holder.stop(this.paths);
       const deadline = Date.now() + 5_000;
       while (holder.alive && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
     }
     this.#holder = undefined;
-    this.cgroups.removeParent();
+    await this.cgroups.removeParent();
     if (existsSync(this.paths.networkFile)) rmSync(this.paths.networkFile, { force: true });
   }
 }

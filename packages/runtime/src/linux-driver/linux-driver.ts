@@ -178,6 +178,7 @@ export class LinuxDriver implements Driver {
     await this.#mutex.idle();
     await this.#background.idle();
     if (this.#host.records.all().length === 0) await this.#host.down();
+    await this.#host.release();
     await this.#lock.release();
   }
 

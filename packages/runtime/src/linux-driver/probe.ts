@@ -5,9 +5,11 @@ import type { LinuxDriverOptions } from './options.js';
 import { run, TOOL_PATH } from './run.js';
 
 export interface Tools {
-  /** Path of the OCI runtime. */
+  /** Path of the OCI runtime, which also restores memory. */
   runtime: string;
   runtimeVersion: string;
+  /** Path of the OCI runtime that starts fresh instances: the same one, or a quicker one. */
+  starter: string;
   /** Directory of a CRIU that suits, and its version. */
   criu: string | undefined;
   criuVersion: string | undefined;
@@ -71,6 +73,7 @@ export async function probeTools(options: LinuxDriverOptions): Promise<Tools> {
   return {
     runtime,
     runtimeVersion: version.stdout.split('\n')[0]?.trim() ?? '',
+    starter: (options.ociRuntime === undefined ? findTool('crun') : undefined) ?? runtime,
     criu: criuProblem === undefined ? directory : undefined,
     criuVersion,
     criuProblem,

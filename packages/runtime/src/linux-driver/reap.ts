@@ -85,7 +85,8 @@ function orphanedScripts(paths: Paths): number[] {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      if (!/^(nsenter|sh)\0/.test(command) || !command.includes(`cd ${quote(paths.store)} ||`)) return [];
+      const names = command.includes(`cd ${quote(paths.store)} ||`) || command.endsWith(`\0${paths.store}\0`);
+      if (!/^(nsenter|sh)\0/.test(command) || !names) return [];
       const pgid = readProcStat(Number(pid))?.pgid;
       return pgid === undefined ? [] : [pgid];
     } catch {

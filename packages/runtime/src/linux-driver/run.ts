@@ -22,6 +22,15 @@ export interface RunResult {
 /** Host tools live in sbin as often as in bin, and a service's PATH may lack it. */
 export const TOOL_PATH = '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin';
 
+/** What scripts of the driver find in their environment. */
+export const SCRIPT_ENVIRONMENT = {
+  PATH: TOOL_PATH,
+  LANG: 'C',
+  LC_ALL: 'C',
+  // The newer mount interface caps the length of overlay options far lower.
+  LIBMOUNT_FORCE_MOUNT2: 'always',
+};
+
 /** Runs a command to its end. Never rejects for a failing command: the caller reads `code`. */
 export function run(argv: readonly string[], options: RunOptions): Promise<RunResult> {
   return new Promise((resolve, reject) => {

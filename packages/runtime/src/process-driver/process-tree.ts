@@ -1,5 +1,5 @@
 import { pause } from '../shared/abort.js';
-import { type ProcessEntry, readEnvironment, readProcessTable } from './process-table.js';
+import { type ProcessEntry, readEnvironment, readProcessTable } from '../shared/process-table.js';
 
 /** The variable that marks the daemon of an instance and, where the daemon passes it on, its commands. */
 export const MARKER = 'SVC_INSTANCE_HOME';

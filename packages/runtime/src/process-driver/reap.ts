@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readEnvironment, readProcessTable } from '../shared/process-table.js';
 import { removeTree } from './file-sets.js';
 import type { Paths } from './paths.js';
-import { readEnvironment, readProcessTable } from './process-table.js';
 import { killTree, MARKER } from './process-tree.js';
 import { readRecord } from './record.js';
 
