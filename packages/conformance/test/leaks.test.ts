@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { eventually } from '@svc/runtime/testing';
 import { startServer } from '@svc/server';
 import { expect, test } from 'vitest';
 import { run } from '../src/cases/daemon/run.js';
@@ -8,7 +9,6 @@ import { difference, takeSnapshot } from '../src/leaks/snapshot.js';
 import { linuxLacks } from '../src/linux-host.js';
 import { embeddedOptions } from '../src/targets/embedded.js';
 import { assertStatus, call } from '../src/wire/call.js';
-import { eventually } from '../src/wire/eventually.js';
 import { closeConnections } from '../src/wire/send.js';
 
 const cycles = Number(process.env.SVC_LEAK_CYCLES ?? 12);

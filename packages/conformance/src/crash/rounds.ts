@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '@svc/runtime/testing';
 import { run, startProcess } from '../cases/daemon/run.js';
 import { call } from '../wire/call.js';
-import { eventually } from '../wire/eventually.js';
 import type { Daemon } from '../wire/rpc.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 

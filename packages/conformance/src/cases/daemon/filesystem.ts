@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { eventually } from '@svc/runtime/testing';
 import { casesOf, type Draft } from '../../case.js';
-import { eventually } from '../../wire/eventually.js';
 import { stream, streamFails, unaryFails, unaryOk } from '../../wire/rpc.js';
 import { run } from './run.js';
 import { get, put, scratch } from './scratch.js';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
+import { eventually } from '@svc/runtime/testing';
 import { casesOf, type Draft } from '../../case.js';
 import type { Target, TestSandbox } from '../../targets/target.js';
 import { assertStatus, call } from '../../wire/call.js';
-import { eventually } from '../../wire/eventually.js';
 import { observe } from '../../wire/recorder.js';
 import { stream } from '../../wire/rpc.js';
 import { type Answer, open, type SendOptions, send } from '../../wire/send.js';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { eventually } from '@svc/runtime/testing';
 import { casesOf, type Draft } from '../../case.js';
 import type { Fault, SpecialServer, Target } from '../../targets/target.js';
 import { assertFailure, assertStatus, call, type FailureWish } from '../../wire/call.js';
-import { eventually } from '../../wire/eventually.js';
 
 const PREFIX = 'Failed to place sandbox: ';
 

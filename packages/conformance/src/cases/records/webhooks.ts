@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import { eventually } from '@svc/runtime/testing';
 import { casesOf } from '../../case.js';
 import { SIGNATURE_SECRET } from '../../requests/samples.js';
 import { type Api, assertFailure, assertStatus, call } from '../../wire/call.js';
-import { eventually } from '../../wire/eventually.js';
 import { receive } from './receiver.js';
 
 interface Webhook {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { eventually } from '@svc/runtime/testing';
 import { casesOf, type Draft } from '../../case.js';
 import type { Target, TestSandbox } from '../../targets/target.js';
 import { type Api, assertFailure, assertStatus, call } from '../../wire/call.js';
-import { eventually } from '../../wire/eventually.js';
 import { daemonSend } from '../../wire/rpc.js';
 import { run, startProcess } from '../daemon/run.js';
 

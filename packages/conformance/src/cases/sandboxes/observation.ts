@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { eventually } from '@svc/runtime/testing';
 import { casesOf } from '../../case.js';
 import { unique, unknownIds } from '../../requests/samples.js';
 import { assertFailure, assertStatus, call } from '../../wire/call.js';
-import { eventually } from '../../wire/eventually.js';
 import { run } from '../daemon/run.js';
 
 interface Entry {

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { eventually } from '@svc/runtime/testing';
 import { casesOf, type Draft } from '../../case.js';
 import { unique, unknownIds } from '../../requests/samples.js';
 import { type Api, assertFailure, assertStatus, call } from '../../wire/call.js';
-import { eventually } from '../../wire/eventually.js';
 import { run } from '../daemon/run.js';
 
 interface Created {
