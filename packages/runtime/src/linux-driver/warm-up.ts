@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type OutgoingHttpHeaders, type RequestOptions, request } from 'node:http';
 import type { Dial } from '../shared/dial.js';
 
 const WARM_UP_TIMEOUT_MS = 5_000;
@@ -7,62 +7,42 @@ const WARM_UP_TIMEOUT_MS = 5_000;
 const NOTHING = JSON.stringify({ process: { cmd: '/bin/bash', args: ['-l', '-c', 'true'] }, stdin: false });
 
 /**
- * Makes the daemon load what its first caller would otherwise wait for, by running a program that does nothing.
- * Whatever the answer is does not matter.
+ * Makes the daemon load what its first caller would otherwise wait for: by its own rehearsal, then by running a program
+ * that does nothing. Whatever the answers are does not matter.
  */
 export async function warmUp(dial: Dial): Promise<void> {
-  await rehearse(dial);
+  await exchange(dial, { path: '/health?warm=1' });
   const body = Buffer.alloc(5 + NOTHING.length);
   body.writeUInt32BE(NOTHING.length, 1);
   body.write(NOTHING, 5);
-  const signal = AbortSignal.timeout(WARM_UP_TIMEOUT_MS);
-  const socket = await dial(signal);
-  await new Promise<void>((resolve) => {
-    const sent = request(
-      {
-        method: 'POST',
-        path: '/process.Process/Start',
-        headers: {
-          connection: 'close',
-          host: 'daemon',
-          'content-type': 'application/connect+json',
-          'connect-protocol-version': '1',
-          authorization: `Basic ${Buffer.from('user:').toString('base64')}`,
-        },
-        createConnection: () => socket,
-        signal,
+  await exchange(
+    dial,
+    {
+      method: 'POST',
+      path: '/process.Process/Start',
+      headers: {
+        'content-type': 'application/connect+json',
+        'connect-protocol-version': '1',
+        authorization: `Basic ${Buffer.from('user:').toString('base64')}`,
       },
-      (response) => {
-        response.once('error', () => resolve());
-        response.once('close', resolve);
-        response.resume();
-      },
-    );
-    sent.once('error', () => resolve());
-    sent.end(body);
-  });
-  socket.destroy();
+    },
+    body,
+  );
 }
 
-/** Waits for the daemon's own rehearsal of what its first callers will ask for. */
-async function rehearse(dial: Dial): Promise<void> {
+/** One request on a connection of its own; over when its answer is, or cannot come. */
+async function exchange(dial: Dial, options: RequestOptions, body?: Buffer): Promise<void> {
   const signal = AbortSignal.timeout(WARM_UP_TIMEOUT_MS);
   const socket = await dial(signal);
   await new Promise<void>((resolve) => {
-    const sent = request(
-      {
-        path: '/health?warm=1',
-        headers: { connection: 'close', host: 'daemon' },
-        createConnection: () => socket,
-        signal,
-      },
-      (response) => {
-        response.once('close', resolve);
-        response.resume();
-      },
-    );
+    const headers = { connection: 'close', host: 'daemon', ...(options.headers as OutgoingHttpHeaders) };
+    const sent = request({ ...options, headers, createConnection: () => socket, signal }, (response) => {
+      response.once('error', () => resolve());
+      response.once('close', resolve);
+      response.resume();
+    });
     sent.once('error', () => resolve());
-    sent.end();
+    sent.end(body);
   });
   socket.destroy();
 }

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Capabilities } from '../contract/capabilities.js';
@@ -17,7 +16,7 @@ import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId, requireCheckpointId } from '../shared/instance-id.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { WarmPool } from '../shared/warm-pool.js';
-import { bootDaemon } from './boot-daemon.js';
+import { bootSlot } from './boot-slot.js';
 import { CAPABILITIES, requireSpec } from './capabilities.js';
 import { CheckpointStore } from './checkpoint-store.js';
 import { removeTree } from './file-sets.js';
@@ -26,7 +25,7 @@ import type { Paths } from './paths.js';
 import { ProcessInstance } from './process-instance.js';
 import { killTree } from './process-tree.js';
 import { reapRemains } from './reap.js';
-import { describeRecord, isAlive, type StoredInstance, writeRecord } from './record.js';
+import { describeRecord, isAlive, type StoredInstance } from './record.js';
 import { noSuch, type Stores } from './stores.js';
 
 /** Sandboxes that are plain processes. Made by `createProcessDriver`. */
@@ -234,8 +233,6 @@ export class ProcessDriver implements Driver {
     fill: (home: string) => Promise<void>,
   ): Promise<ProcessInstance> {
     const slot = randomId();
-    const directory = join(this.#paths.instances, slot);
-    const home = join(directory, 'home');
     const record: StoredInstance = {
       slot,
       id: slot,
@@ -248,22 +245,18 @@ export class ProcessDriver implements Driver {
     };
     this.#slots.add(slot);
     try {
-      await mkdir(home, { recursive: true, mode: 0o700 });
-      await writeRecord(directory, record);
-      await fill(home);
-      const { daemon } = this.#options;
-      const booted = await this.#boots.run(() => bootDaemon({ daemon, directory, home, signal }));
-      const complete = { ...record, daemon: { pid: booted.pid, start: booted.start, port: booted.port } };
-      return this.#hold(complete, booted.child);
-    } catch (error) {
-      await killTree({ home }).catch(() => undefined);
-      await removeTree(directory);
-      this.#slots.delete(slot);
-      if (DriverError.is(error) || signal?.aborted) throw error;
-      throw new DriverError('create_failed', 'The sandbox could not be started.', {
-        cause: error,
-        detail: String(error),
+      const booted = await bootSlot({
+        directory: join(this.#paths.instances, slot),
+        record,
+        daemon: this.#options.daemon,
+        boots: this.#boots,
+        fill,
+        signal,
       });
+      return this.#hold(booted.record, booted.child);
+    } catch (error) {
+      this.#slots.delete(slot);
+      throw error;
     }
   }
 
