@@ -4,27 +4,25 @@ import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import { Background } from '../shared/background.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
-import { dialTcp } from '../shared/dial.js';
 import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
-import { boot, DAEMON_PORT, type Origin } from './boot.js';
+import { boot, type Origin } from './boot.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { CheckpointCatalog } from './checkpoint-catalog.js';
 import { disposeInstance } from './dispose.js';
 import type { Host } from './host.js';
-import { HostnameWriter } from './hostname-writer.js';
 import { linuxLayers } from './layers.js';
 import { LinuxInstance } from './linux-instance.js';
 import type { Tools } from './probe.js';
 import { reapLeftovers } from './reap.js';
 import type { InstanceEntry } from './records.js';
 import { renameInstance } from './rename-machine.js';
+import { SpareInstances } from './spare-instances.js';
 import { poolKey, requireSpec } from './spec.js';
 import { storageFull } from './storage-full.js';
-import { warmUp } from './warm-up.js';
 
 /** More starts at once only make each slower. */
 const STARTS_AT_ONCE = 4;
@@ -43,8 +41,7 @@ export class LinuxDriver implements Driver {
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
   /** By name; pooled ones too. */
   readonly #instances = new Map<string, LinuxInstance>();
-  /** Of pooled instances, by name. */
-  readonly #writers = new Map<string, HostnameWriter>();
+  readonly #spares: SpareInstances;
   /** Ids that are being made. */
   readonly #claimed = new Set<string>();
   readonly #background: Background;
@@ -57,6 +54,7 @@ export class LinuxDriver implements Driver {
     this.#host = host;
     this.#lock = lock;
     this.#checkpoints = new CheckpointCatalog(host);
+    this.#spares = new SpareInstances(host);
     this.#background = new Background((error) =>
       host.log('warn', 'clean-up failed', { error: String(error) }),
     );
@@ -84,7 +82,8 @@ export class LinuxDriver implements Driver {
       const pooled = this.#pool.take(options.spec);
       if (pooled !== undefined) {
         try {
-          return await this.#handOut(pooled, options);
+          await this.#spares.handOut(pooled, options);
+          return pooled;
         } catch (error) {
           this.#host.log('warn', 'a pooled instance could not be used', { error: String(error) });
           await pooled.destroy();
@@ -258,12 +257,7 @@ export class LinuxDriver implements Driver {
         signal?.throwIfAborted();
         return boot(host, holder, entry, id ?? entry.name, origin, signal);
       });
-      if (id === undefined) {
-        const address = host.network.addressOf(slot);
-        await warmUp((each) => dialTcp(address, DAEMON_PORT, each)).catch(() => undefined);
-        this.#writers.set(entry.name, new HostnameWriter(entry.pid!));
-        await host.cgroups.freeze(entry.name);
-      }
+      if (id === undefined) await this.#spares.rest(instance);
       entry.state = id === undefined ? 'pooled' : 'live';
       host.records.write(entry);
       return instance;
@@ -273,31 +267,11 @@ export class LinuxDriver implements Driver {
     }
   }
 
-  async #handOut(instance: LinuxInstance, options: CreateOptions): Promise<LinuxInstance> {
-    const { entry } = instance;
-    entry.id = options.id;
-    entry.state = 'live';
-    entry.spec = options.spec;
-    entry.createdAtMs = this.#host.now();
-    // It is still frozen: whoever finds it so after a crash has to let it go on.
-    entry.held = true;
-    this.#host.records.write(entry);
-    const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
-    this.#writers.delete(entry.name);
-    renameInstance(this.#host, entry, entry.name);
-    await writer.write(options.id);
-    this.#host.cgroups.thaw(entry.name);
-    delete entry.held;
-    this.#host.records.write(entry);
-    return instance;
-  }
-
   async #dispose(instance: LinuxInstance): Promise<void> {
     const { entry } = instance;
     const oom = !instance.running && this.#host.cgroups.oomKills(entry.name) > 0;
     instance.finish(oom ? 'oom' : 'destroyed');
-    await this.#writers.get(entry.name)?.end();
-    this.#writers.delete(entry.name);
+    await this.#spares.forget(entry.name);
     const cleanUp = await disposeInstance(this.#host, entry);
     this.#instances.delete(entry.name);
     this.#background.add(cleanUp());

@@ -6,8 +6,8 @@ import { copyTree } from '../shared/copy-tree.js';
 import { randomId, requireLayerId } from '../shared/instance-id.js';
 import { runProgram } from '../shared/run-program.js';
 import { FileSets } from './file-sets.js';
+import { noSuch } from './no-such.js';
 import type { Paths } from './paths.js';
-import { noSuch } from './stores.js';
 
 interface LayerFields {
   /** The layer holds the whole home directory: those below it do not show through. */

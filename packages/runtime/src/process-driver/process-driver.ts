@@ -21,12 +21,13 @@ import { CAPABILITIES, requireSpec } from './capabilities.js';
 import { CheckpointStore } from './checkpoint-store.js';
 import { removeTree } from './file-sets.js';
 import { LayerStore } from './layer-store.js';
+import { noSuch } from './no-such.js';
 import type { Paths } from './paths.js';
 import { ProcessInstance } from './process-instance.js';
 import { killTree } from './process-tree.js';
 import { reapRemains } from './reap.js';
 import { describeRecord, isAlive, type StoredInstance } from './record.js';
-import { noSuch, type Stores } from './stores.js';
+import type { Stores } from './stores.js';
 
 /** Sandboxes that are plain processes. Made by `createProcessDriver`. */
 export class ProcessDriver implements Driver {
