@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { signFilePath } from '@svc/daemon';
+import type { Draft } from '../../../case.js';
+import { unaryOk } from '../../../wire/rpc.js';
+import { run } from '../run.js';
+import { get, put, scratch } from '../scratch.js';
+import { http, octet, type Written } from './calls.js';
+
+/** Signed links, metadata, joined files, a full disk. */
+export const specialCases: Draft[] = [
+  {
+    name: 'a signature opens exactly one file in one direction',
+    operation: 'daemon readFile',
+    expects: '401 signature',
+    run: async (target) => {
+      const { sandbox, path } = await scratch(target);
+      const file = `${path}/signed`;
+      await put(sandbox, file, 'content');
+      const sign = (
+        operation: 'read' | 'write',
+        more: { user?: string; expiration?: number } = {},
+        at = file,
+      ) => signFilePath({ path: at, operation, accessToken: sandbox.accessToken, ...more });
+      const read = (values: Record<string, string>, token: string | null = null) =>
+        http(sandbox, 'readFile', { path: file, ...values }, { token });
+      const now = Math.floor(Date.now() / 1000);
+      assert.equal((await read({ signature: await sign('read') })).text, 'content');
+      const later = now + 600;
+      assert.equal(
+        (
+          await read({
+            signature: await sign('read', { expiration: later }),
+            signature_expiration: String(later),
+          })
+        ).status,
+        200,
+      );
+      assert.equal((await read({})).status, 401, 'none');
+      assert.equal((await read({ signature: 'v1_wrong' })).status, 401, 'wrong');
+      assert.equal((await read({ signature: await sign('write') })).status, 401, 'another direction');
+      assert.equal(
+        (await read({ signature: await sign('read', {}, `${file}2`) })).status,
+        401,
+        'another path',
+      );
+      assert.equal(
+        (await read({ signature: await sign('read'), username: 'root' })).status,
+        401,
+        'another user',
+      );
+      assert.equal(
+        (await read({ signature: await sign('read'), signature_expiration: String(later) })).status,
+        401,
+      );
+      const past = now - 10;
+      assert.equal(
+        (
+          await read({
+            signature: await sign('read', { expiration: past }),
+            signature_expiration: String(past),
+          })
+        ).status,
+        401,
+        'expired',
+      );
+      assert.equal((await read({ signature: await sign('read') }, 'wrong')).status, 401, 'a header wins');
+      const written = await http(
+        sandbox,
+        'writeFiles',
+        { path: file, signature: await sign('write') },
+        { ...octet('new'), token: null },
+      );
+      assert.equal(written.status, 200);
+      assert.equal(await get(sandbox, file), 'new');
+    },
+  },
+  {
+    name: 'metadata of a file is kept, shown, and replaced',
+    operation: 'daemon writeFiles',
+    expects: 'success',
+    run: async (target) => {
+      const { sandbox, path } = await scratch(target);
+      const file = { path: `${path}/file` };
+      const first = await http(
+        sandbox,
+        'writeFiles',
+        file,
+        octet('x', { 'X-Metadata-Author': 'me', 'X-Metadata-Kind': 'test' }),
+      );
+      assert.deepEqual((first.json() as Written[])[0]?.metadata, { author: 'me', kind: 'test' });
+      await http(sandbox, 'writeFiles', file, octet('x', { 'X-Metadata-Other': 'now' }));
+      const { entry } = await unaryOk<{ entry: { metadata?: object } }>(
+        sandbox,
+        'filesystem.Filesystem/Stat',
+        file,
+      );
+      assert.deepEqual(entry.metadata, { other: 'now' });
+    },
+  },
+  {
+    name: 'files are joined, and their parts go',
+    operation: 'daemon composeFiles',
+    expects: 'success',
+    run: async (target) => {
+      const { sandbox, path } = await scratch(target);
+      await put(sandbox, `${path}/1`, 'one ');
+      await put(sandbox, `${path}/2`, 'two');
+      const compose = (body: unknown) =>
+        http(
+          sandbox,
+          'composeFiles',
+          {},
+          { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } },
+        );
+      const answer = await compose({ source_paths: [`${path}/1`, `${path}/2`], destination: `${path}/both` });
+      assert.equal(answer.status, 200);
+      assert.equal(await get(sandbox, `${path}/both`), 'one two');
+      assert.equal((await run(sandbox, `ls '${path}'`)).stdout, 'both\n');
+    },
+  },
+  {
+    name: 'joining what makes no sense gives 400',
+    operation: 'daemon composeFiles',
+    expects: '400',
+    run: async (target) => {
+      const { sandbox, path } = await scratch(target);
+      await put(sandbox, `${path}/1`, 'one');
+      const compose = (body: string) =>
+        http(sandbox, 'composeFiles', {}, { body, headers: { 'Content-Type': 'application/json' } });
+      const texts = [
+        { source_paths: [], destination: `${path}/x` },
+        { source_paths: [`${path}/1`], destination: `${path}/1` },
+        { source_paths: [path], destination: `${path}/x` },
+        { source_paths: [`${path}/1`] },
+      ].map((body) => JSON.stringify(body));
+      for (const text of [...texts, '{', '[]']) assert.equal((await compose(text)).status, 400, text);
+      assert.equal(await get(sandbox, `${path}/1`), 'one', 'nothing was lost');
+    },
+  },
+  {
+    name: 'joining a part that is not there gives 404',
+    operation: 'daemon composeFiles',
+    expects: '404',
+    run: async (target) => {
+      const { sandbox, path } = await scratch(target);
+      await put(sandbox, `${path}/1`, 'one');
+      const answer = await http(
+        sandbox,
+        'composeFiles',
+        {},
+        {
+          body: JSON.stringify({ source_paths: [`${path}/1`, `${path}/nothing`], destination: `${path}/x` }),
+          headers: { 'Content-Type': 'application/json' },
+        },
+      );
+      assert.equal(answer.status, 404);
+      assert.equal(await get(sandbox, `${path}/1`), 'one');
+    },
+  },
+  {
+    name: 'a full disk gives 507, and the sandbox lives on',
+    operation: 'daemon writeFiles',
+    expects: '507',
+    needs: ['isolation'],
+    timeoutMs: 120_000,
+    run: async (target) => {
+      const sandbox = await target.newSandbox();
+      const piece = Buffer.alloc(1 << 20, 1);
+      let left = 1_024;
+      const body = new Readable({
+        read() {
+          this.push(left-- > 0 ? piece : null);
+        },
+      });
+      const answer = await http(
+        sandbox,
+        'writeFiles',
+        { path: '~/large' },
+        { body, headers: { 'Content-Type': 'application/octet-stream' } },
+      );
+      assert.equal(answer.status, 507, answer.text);
+      await run(sandbox, 'rm -f ~/large');
+      await put(sandbox, '~/small', 'fits');
+      assert.equal(await get(sandbox, '~/small'), 'fits');
+    },
+  },
+];
