@@ -1,5 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import { DriverError } from '../contract/errors.js';
+import type { Background } from '../shared/background.js';
 import { randomId, requireCheckpointId } from '../shared/instance-id.js';
 import { type CheckpointRecord, readCheckpoint } from './checkpoint.js';
 import type { Host } from './host.js';
@@ -7,10 +8,12 @@ import type { Host } from './host.js';
 /** The checkpoints in the store, and which of them are being restored. */
 export class CheckpointCatalog {
   readonly #host: Host;
+  readonly #background: Background;
   readonly #restoring = new Map<string, number>();
 
-  constructor(host: Host) {
+  constructor(host: Host, background: Background) {
     this.#host = host;
+    this.#background = background;
   }
 
   async all(): Promise<CheckpointRecord[]> {
@@ -44,7 +47,7 @@ export class CheckpointCatalog {
     }
   }
 
-  /** Repeating it is fine. @throws {DriverError} `busy` while it is being restored. */
+  /** Settles once it is gone by name; its room becomes free soon after. Repeating it is fine. @throws {DriverError} `busy` while it is being restored. */
   async delete(id: string): Promise<void> {
     requireCheckpointId(id);
     if (this.isRestoring(id)) throw new DriverError('busy', 'The checkpoint is being restored.');
@@ -53,6 +56,7 @@ export class CheckpointCatalog {
     if (!existsSync(path)) return;
     const aside = `c/.gone-${randomId()}`;
     renameSync(path, this.#host.view(holder, aside));
-    await this.#host.inStore(holder, this.#host.store.remove(aside), 'create_failed', 300_000);
+    const removed = this.#host.inStore(holder, this.#host.store.remove(aside), 'create_failed', 300_000);
+    this.#background.add(removed.then(() => undefined));
   }
 }

@@ -53,11 +53,11 @@ export class LinuxDriver implements Driver {
   constructor(host: Host, tools: Tools, lock: DataDirLock) {
     this.#host = host;
     this.#lock = lock;
-    this.#checkpoints = new CheckpointCatalog(host);
     this.#spares = new SpareInstances(host);
     this.#background = new Background((error) =>
       host.log('warn', 'clean-up failed', { error: String(error) }),
     );
+    this.#checkpoints = new CheckpointCatalog(host, this.#background);
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
     this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
@@ -144,6 +144,7 @@ export class LinuxDriver implements Driver {
       await this.#checkpoints.delete(id);
       removed.push(`checkpoint ${id}`);
     }
+    await this.#background.idle();
     removed.push(
       ...(await reapLeftovers(this.#host, new Set(this.#instances.keys()), await this.#checkpoints.all())),
     );
