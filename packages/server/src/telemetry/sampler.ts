@@ -1,3 +1,4 @@
+import { DriverError } from '@svc/runtime';
 import type { Insertable } from 'kysely';
 import type { ServerContext } from '../context.js';
 import type { SandboxMetricsTable } from '../storage/schema.js';
@@ -25,7 +26,9 @@ export async function sampleAll(context: ServerContext, memory: CpuMemory): Prom
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
           await collectLogs(context, live, { timeoutMs: 2_000 });
         } catch (error) {
-          context.log.debug({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');
+          // Sandboxes end while they are looked at; anything else keeps somebody from seeing their logs.
+          const level = DriverError.is(error) ? 'debug' : 'warn';
+          context.log[level]({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');
         }
       }),
     );
