@@ -56,15 +56,24 @@ function replaceName(directory: string, file: string, from: string, to: string):
   const text = renameIn(found.text, from, to);
   if (text === found.text) return;
   const draft = `${directory}/.${file}.${to}`;
-  rmSync(draft, { force: true });
-  // `wx` does not follow links either.
-  const fd = openSync(draft, 'wx', found.mode);
+  const fd = openNew(draft, found.mode);
   try {
     writeFileSync(fd, text);
   } finally {
     closeSync(fd);
   }
   renameSync(draft, `${directory}/${file}`);
+}
+
+/** Makes a file. `wx` does not follow links either. */
+function openNew(path: string, mode: number): number {
+  try {
+    return openSync(path, 'wx', mode);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    rmSync(path, { force: true, recursive: true });
+    return openSync(path, 'wx', mode);
+  }
 }
 
 function readRegularFile(path: string): { text: string; mode: number } | undefined {

@@ -36,8 +36,10 @@ export class SpareInstances {
     this.#host.records.write(entry);
     const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
     this.#writers.delete(entry.name);
+    // Side by side: one is another process's work, the other ours.
+    const named = writer.write(options.id);
     renameInstance(this.#host, entry, entry.name);
-    await writer.write(options.id);
+    await named;
     this.#host.cgroups.thaw(entry.name);
     delete entry.held;
     this.#host.records.write(entry);
