@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Server, type ServerOptions, startServer } from '@svc/server';
-import type { Capability } from '../case.js';
+import type { Capability } from '../capability.js';
 import { closeConnections, send } from '../wire/send.js';
 import { SandboxShelf } from './sandboxes.js';
 import { startSpecialServer } from './special-server.js';

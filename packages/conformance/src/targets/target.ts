@@ -1,4 +1,4 @@
-import type { Capability } from '../case.js';
+import type { Capability } from '../capability.js';
 import type { Api } from '../wire/call.js';
 import type { Daemon } from '../wire/rpc.js';
 

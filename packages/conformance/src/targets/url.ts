@@ -1,4 +1,4 @@
-import type { Capability } from '../case.js';
+import type { Capability } from '../capability.js';
 import { hasTemplates } from './embedded.js';
 import { SandboxShelf } from './sandboxes.js';
 import type { Target } from './target.js';

@@ -1,4 +1,4 @@
-import type { Capability } from '../../case.js';
+import type { Capability } from '../../capability.js';
 import { type Operation, platform } from '../../wire/documents.js';
 
 /** Every operation of the platform. */

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import type { Draft } from '../../case.js';
+import { assertStatus, call } from '../../wire/call.js';
+import { serveEcho } from './echo.js';
+import { assertRecord, knock, to } from './knock.js';
+
+/** What the network settings of a sandbox change on the way in. */
+export const networkSettingCases: Draft[] = [
+  {
+    name: 'a private port needs the traffic token, the daemon does not',
+    operation: 'gateway',
+    expects: '403 private',
+    run: async (target) => {
+      const answer = await call(target, 'createSandboxV2', {
+        body: { templateID: target.template, timeout: 120, network: { allowPublicTraffic: false } },
+      });
+      const made = assertStatus<{
+        sandboxID: string;
+        envdAccessToken: string;
+        trafficAccessToken: string;
+        templateID: string;
+      }>(answer, 201);
+      const sandbox = {
+        sandboxUrl: target.sandboxUrl,
+        sandboxId: made.sandboxID,
+        accessToken: made.envdAccessToken,
+        templateId: made.templateID,
+      };
+      const echo = await serveEcho(sandbox);
+      for (const token of [undefined, 'wrong', made.envdAccessToken]) {
+        const refused = await knock(target, {
+          ...to(made.sandboxID, echo.port),
+          'Svc-Traffic-Access-Token': token,
+        });
+        assert.match(assertRecord(refused, 403).message as string, /Svc-Traffic-Access-Token|private/i);
+      }
+      const admitted = await knock(target, {
+        ...to(made.sandboxID, echo.port),
+        'svc-traffic-access-token': made.trafficAccessToken,
+      });
+      const got = assertStatus<{ headers: Record<string, string> }>(admitted, 200);
+      assert.equal(got.headers['svc-traffic-access-token'], undefined, 'the token is not passed on');
+      echo.stop();
+      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: made.sandboxID } }), 204);
+    },
+  },
+  {
+    name: 'maskRequestHost changes the host that the service sees',
+    operation: 'gateway',
+    expects: 'success',
+    run: async (target) => {
+      const sandbox = await target.newSandbox({
+        network: { maskRequestHost: `masked.example.com:\${PORT}` },
+      });
+      const echo = await serveEcho(sandbox);
+      const host = `${echo.port}-${sandbox.sandboxId}.${target.domain ?? 'example.com'}`;
+      const got = assertStatus<{ headers: Record<string, string> }>(await knock(target, { Host: host }), 200);
+      assert.equal(got.headers.host, `masked.example.com:${echo.port}`);
+      assert.equal(got.headers['x-forwarded-host'], host);
+      echo.stop();
+      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
+    },
+  },
+];

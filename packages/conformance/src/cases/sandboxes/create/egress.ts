@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import type { Draft } from '../../../case.js';
+import { assertFailure, call } from '../../../wire/call.js';
+import { kill, type Made } from './calls.js';
+
+const NOT_ENFORCED: Record<string, Record<string, unknown>> = {
+  'transform rules': {
+    network: { rules: { 'a.example.com': [{ transform: { headers: { 'X-Key': 'v' } } }] } },
+  },
+  'a part of the addresses denied': { network: { denyOut: ['203.0.113.0/24'] } },
+  'exceptions from denying all': { network: { allowOut: ['203.0.113.0/24'], denyOut: ['0.0.0.0/0'] } },
+};
+
+/** Rules for the way out that are not enforced, and proxies. */
+export const egressCases: Draft[] = [
+  ...Object.entries(NOT_ENFORCED).map(
+    ([name, body]): Draft => ({
+      name: `${name}: what would not be enforced is refused, never accepted in silence`,
+      operation: 'createSandboxV2',
+      expects: '400 not enforced',
+      run: async (target) => {
+        const answer = await call(target, 'createSandboxV2', {
+          body: { templateID: target.template, ...body },
+        });
+        if (answer.status === 201) {
+          const { sandboxID } = answer.json() as Made;
+          await kill(target, sandboxID);
+          assert.fail('accepted: there must be a case that shows its enforcement');
+        }
+        assertFailure(answer, { status: 400, message: /enforced|isolate/ });
+      },
+    }),
+  ),
+  {
+    name: 'an egress proxy of a team with the flag must have a sound address',
+    operation: 'createSandboxV2',
+    expects: '400 egressProxy',
+    needs: ['teams'],
+    run: async (target) => {
+      const team = await target.team({ egressProxy: true });
+      for (const egressProxy of [
+        { address: 'nonsense' },
+        { address: 'proxy.example.com:0' },
+        { address: 'proxy.example.com:65536' },
+        { address: 'proxy.example.com:1080', password: 'p' },
+        { address: 'proxy.example.com:1080', username: 'u'.repeat(256) },
+      ])
+        assertFailure(
+          await call(team, 'createSandboxV2', {
+            body: { templateID: target.template, network: { egressProxy } },
+          }),
+          { status: 400 },
+        );
+    },
+  },
+];
