@@ -1,4 +1,5 @@
-export type { Capability, Case } from './case.js';
+export type { Capability } from './capability.js';
+export type { Case } from './case.js';
 export { cases } from './cases/index.js';
 export { runCase } from './run/run-case.js';
 export { startEmbedded } from './targets/embedded.js';
