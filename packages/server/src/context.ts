@@ -9,7 +9,7 @@ import type { KeyRing } from './keys/key-ring.js';
 import type { RateLimiter } from './limits/rate-limit.js';
 import type { NodeRegistry } from './nodes/registry.js';
 import type { LiveSandboxes } from './sandboxes/live.js';
-import type { ResolvedTemplate } from './sandboxes/resolve-template.js';
+import type { ResolvedTemplate } from './sandboxes/resolved-template.js';
 import type { DialectName } from './storage/migration.js';
 import type { ReadCache } from './storage/read-cache.js';
 import type { Database } from './storage/schema.js';

@@ -2,7 +2,7 @@ import { SandboxGoneError } from '../core/errors/connection-errors.js';
 import { connectCode, errorFromConnect, isConnectFailure } from '../core/errors/from-connect.js';
 import { errorFromNetwork, isNetworkFailure, networkCode } from '../core/errors/from-network.js';
 import { SvcError } from '../core/errors/svc-error.js';
-import type { DaemonCallContext } from './daemon-connection.js';
+import type { CallContext } from '../core/pipeline/call-context.js';
 
 interface Surroundings {
   url: string;
@@ -16,7 +16,7 @@ interface Surroundings {
  */
 export async function explainRpcFailure(
   error: unknown,
-  context: DaemonCallContext,
+  context: Pick<CallContext, 'operation' | 'resource'>,
   surroundings: Surroundings,
 ): Promise<unknown> {
   if (SvcError.is(error)) return error;

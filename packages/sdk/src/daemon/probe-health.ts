@@ -1,8 +1,16 @@
 import type { RequestOptions } from '../core/pipeline/call-context.js';
-import type { DaemonConnection } from './daemon-connection.js';
+import type { Fetch } from '../core/pipeline/pipeline.js';
 
 /** Longest wait for the answer of a health probe, ms. */
 const probeLimitMs = 5_000;
+
+/** Sends plain HTTP to one sandbox's daemon. */
+interface DaemonHttp {
+  http<T>(
+    context: { operation: string; options: RequestOptions },
+    work: (fetch: Fetch, baseUrl: string) => Promise<T>,
+  ): Promise<T>;
+}
 
 /**
  * Asks the daemon's health route: `running` for 2xx, `gone` for the gateway's 502, `unknown` for everything else,
@@ -11,7 +19,7 @@ const probeLimitMs = 5_000;
  * @wire GET /health
  */
 export async function probeHealth(
-  connection: DaemonConnection,
+  connection: DaemonHttp,
   options: RequestOptions,
 ): Promise<'running' | 'gone' | 'unknown'> {
   const requestTimeoutMs = options.requestTimeoutMs ?? probeLimitMs;

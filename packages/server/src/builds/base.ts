@@ -1,25 +1,13 @@
-import type { ServerContext } from '../context.js';
 import { BuildError } from './build-error.js';
 import type { BuildJob } from './build-job.js';
-import type { BuildLog } from './build-log.js';
 import { type BuildState, DEFAULT_USER } from './build-state.js';
+import type { BuildTools } from './build-tools.js';
 import { baseFromImage } from './images/base-from-image.js';
-import type { LayerCache } from './layer-cache.js';
 import { BuildMachine } from './machine.js';
 import { buildSpec } from './spec.js';
 
-export interface BaseTools {
-  context: ServerContext;
-  job: BuildJob;
-  cache: LayerCache;
-  log: BuildLog;
-  signal: AbortSignal;
-  /** Told of the layers after each step: they stay known when a later one fails. */
-  onLayers(layers: string[]): void;
-}
-
 /** The first phase: what the build starts from. @throws {BuildError} */
-export async function prepareBase(tools: BaseTools): Promise<BuildState> {
+export async function prepareBase(tools: BuildTools): Promise<BuildState> {
   const { job } = tools;
   const reuse = job.request.force !== true;
   if (job.parent !== undefined) return baseFromTemplate(tools, job.parent, reuse);
@@ -39,7 +27,7 @@ export async function prepareBase(tools: BaseTools): Promise<BuildState> {
 }
 
 async function baseFromTemplate(
-  tools: BaseTools,
+  tools: BuildTools,
   parent: NonNullable<BuildJob['parent']>,
   reuse: boolean,
 ): Promise<BuildState> {
@@ -67,7 +55,7 @@ async function baseFromTemplate(
 }
 
 async function layerOfSnapshot(
-  { context, job, cache, signal }: BaseTools,
+  { context, job, cache, signal }: BuildTools,
   parent: NonNullable<BuildJob['parent']>,
   key: string,
 ): Promise<string> {

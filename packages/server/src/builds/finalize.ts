@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
 import { recordCheckpoint } from '../sandboxes/checkpoints.js';
 import { IN_LOGIN_SHELL } from '../sandboxes/login-shell.js';
-import type { BaseTools } from './base.js';
 import { BuildError } from './build-error.js';
 import type { BuildState } from './build-state.js';
+import type { BuildTools } from './build-tools.js';
 import { BuildMachine } from './machine.js';
 import { pathProfile } from './path-profile.js';
 import { makeLayer, openSealedEnv } from './run-steps.js';
@@ -17,7 +17,7 @@ export interface FinishedBuild {
 }
 
 /** The last phase: the start command runs, and the template is ready once its ready command says so. */
-export async function finalize(tools: BaseTools, given: BuildState): Promise<FinishedBuild> {
+export async function finalize(tools: BuildTools, given: BuildState): Promise<FinishedBuild> {
   const { context, job, signal } = tools;
   let state = given;
   const path = state.env.PATH;
@@ -50,7 +50,7 @@ export async function finalize(tools: BaseTools, given: BuildState): Promise<Fin
   return { state, checkpoint: startCommand === null ? undefined : await keepMemory(tools, machine) };
 }
 
-async function withPathProfile(tools: BaseTools, state: BuildState, path: string): Promise<BuildState> {
+async function withPathProfile(tools: BuildTools, state: BuildState, path: string): Promise<BuildState> {
   const layer = await makeLayer(tools, state, async (machine) => {
     await machine.script('setting PATH', pathProfile, [path]);
     return 'changed';
@@ -60,7 +60,7 @@ async function withPathProfile(tools: BaseTools, state: BuildState, path: string
 
 /** Runs the start command; rejects when it fails. Leaving lets it go on. */
 async function startProgram(
-  { log }: BaseTools,
+  { log }: BuildTools,
   machine: BuildMachine,
   state: BuildState,
   command: string,
@@ -90,7 +90,7 @@ async function startProgram(
     );
 }
 
-async function waitUntilReady(tools: BaseTools, machine: BuildMachine, state: BuildState): Promise<void> {
+async function waitUntilReady(tools: BuildTools, machine: BuildMachine, state: BuildState): Promise<void> {
   const { readyIntervalMs, readyTimeoutMs, startWaitMs } = tools.context.config.builds;
   const { log, signal } = tools;
   const command = state.readyCommand;
@@ -130,7 +130,7 @@ async function waitUntilReady(tools: BaseTools, machine: BuildMachine, state: Bu
 }
 
 /** Stores the ready program's memory where the driver can; else sandboxes start the command themselves. */
-async function keepMemory(tools: BaseTools, machine: BuildMachine): Promise<FinishedBuild['checkpoint']> {
+async function keepMemory(tools: BuildTools, machine: BuildMachine): Promise<FinishedBuild['checkpoint']> {
   const { context, job, log } = tools;
   if (!context.driver.capabilities.memorySnapshot) return undefined;
   const id = `template-${job.build.id}`;

@@ -1,6 +1,6 @@
-import type { BaseTools } from './base.js';
 import { BuildError } from './build-error.js';
 import type { BuildState } from './build-state.js';
+import type { BuildTools } from './build-tools.js';
 import { stepKey } from './layer-cache.js';
 import { BuildMachine } from './machine.js';
 import { buildSpec } from './spec.js';
@@ -8,7 +8,7 @@ import { readStep } from './steps/read-step.js';
 import type { Step, StepResult } from './steps/step.js';
 
 /** Runs the instructions in order, each in an instance of its own, and keeps what each changed as a layer. */
-export async function runSteps(tools: BaseTools, base: BuildState): Promise<BuildState> {
+export async function runSteps(tools: BuildTools, base: BuildState): Promise<BuildState> {
   const { job, log, context } = tools;
   const limits = { rootfs: context.driver.capabilities.layers === 'rootfs' };
   // All are read before any runs: a typing error in the last one is found at once.
@@ -31,7 +31,7 @@ export async function runSteps(tools: BaseTools, base: BuildState): Promise<Buil
 }
 
 async function withLayer(
-  tools: BaseTools,
+  tools: BuildTools,
   state: BuildState,
   step: Step,
   work: NonNullable<Step['work']>,
@@ -58,7 +58,7 @@ async function withLayer(
 
 /** Works in a fresh instance and stores what was written. Null: nothing was. */
 export async function makeLayer(
-  tools: BaseTools,
+  tools: BuildTools,
   state: BuildState,
   work: (machine: BuildMachine) => Promise<StepResult>,
 ): Promise<{ id: string; sizeBytes: number } | null> {
@@ -74,7 +74,7 @@ export async function makeLayer(
 }
 
 /** Variables that came sealed from a snapshot. */
-export function openSealedEnv(tools: Pick<BaseTools, 'context'>, state: BuildState): Record<string, string> {
+export function openSealedEnv(tools: Pick<BuildTools, 'context'>, state: BuildState): Record<string, string> {
   if (state.sealedEnv === null) return {};
   try {
     return JSON.parse(tools.context.keys.open('build', state.sealedEnv)) as Record<string, string>;

@@ -1,16 +1,9 @@
-import type { Selectable } from 'kysely';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
-import { findTemplate, firstAlias, type TemplateRow } from '../names/find-template.js';
+import { findTemplate, firstAlias } from '../names/find-template.js';
 import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference.js';
-import type { TemplateBuildsTable } from '../storage/schema.js';
 import type { Team } from '../teams/team.js';
-
-export interface ResolvedTemplate {
-  template: TemplateRow;
-  build: Selectable<TemplateBuildsTable>;
-  alias: string | null;
-}
+import type { ResolvedTemplate } from './resolved-template.js';
 
 /**
  * Finds the build that a sandbox is made of; what was found lately is believed.

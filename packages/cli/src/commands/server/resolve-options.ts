@@ -1,7 +1,7 @@
 import { loadConfig, type ServerOptions } from '@svc/server';
 import { CliError } from '../../errors/cli-error.js';
 import { isLoopback } from './is-loopback.js';
-import type { UpFlags } from './up.js';
+import type { UpFlags } from './up-flags.js';
 
 /** The server's options: flags over environment over the file. The driver is still a wish. */
 export async function resolveServerOptions(

@@ -10,7 +10,7 @@ import { reportToParent } from './parent-report.js';
 import { exposureWarning, resolveServerOptions } from './resolve-options.js';
 import { showKeyOnce } from './show-key-once.js';
 import { explainStartFailure } from './start-failure.js';
-import type { UpFlags } from './up.js';
+import type { UpFlags } from './up-flags.js';
 
 /** Runs the server in this process until Ctrl+C or SIGTERM. */
 export async function serve(cli: Cli, flags: UpFlags): Promise<void> {

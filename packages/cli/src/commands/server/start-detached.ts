@@ -8,7 +8,7 @@ import type { Cli } from '../../program/cli.js';
 import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
 import { detachedVariable, type ParentMessage } from './parent-report.js';
 import { resolveServerOptions } from './resolve-options.js';
-import type { UpFlags } from './up.js';
+import type { UpFlags } from './up-flags.js';
 
 /** Starts the same command again in the background, and waits until it is up. */
 export async function startDetached(cli: Cli, flags: UpFlags): Promise<void> {

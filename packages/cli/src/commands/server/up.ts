@@ -1,28 +1,7 @@
 import { type Command, Option } from 'commander';
 import { wholeNumber } from '../../parse/number.js';
 import { act, leaf } from '../../program/leaf.js';
-
-/** Options of `server up`. */
-export interface UpFlags {
-  config?: string;
-  dataDir?: string;
-  host?: string;
-  port?: number;
-  sandboxPort?: number;
-  operatorPort?: number | false;
-  domain?: string;
-  publicApiUrl?: string;
-  publicSandboxUrl?: string;
-  driver?: 'linux' | 'process' | 'auto';
-  ociRuntime?: string;
-  poolSize?: number;
-  maxSandboxes?: number;
-  postgresUrl?: string;
-  allowPrivateWebhooks?: boolean;
-  logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug';
-  killSandboxesOnStop?: boolean;
-  detach?: boolean;
-}
+import type { UpFlags } from './up-flags.js';
 
 const port = wholeNumber('A port', 0, 65_535);
 const portOrOff = (text: string): number | false => (text === 'off' ? false : port(text));

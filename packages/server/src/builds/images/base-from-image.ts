@@ -1,8 +1,8 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { BaseTools } from '../base.js';
 import { BuildError } from '../build-error.js';
 import { DEFAULT_USER } from '../build-state.js';
+import type { BuildTools } from '../build-tools.js';
 import { BuildMachine } from '../machine.js';
 import { draftsDirectory } from '../paths.js';
 import { buildSpec } from '../spec.js';
@@ -27,7 +27,7 @@ const PREPARE = `(${MAKE_USER}) >&2
 mkdir -p /tmp /var/tmp /run && chmod 1777 /tmp /var/tmp`;
 
 /** Makes layers of an image. Its environment is kept; user, directory and commands are the template's own matter. */
-export async function baseFromImage(tools: BaseTools, reuse: boolean): Promise<ImageBase> {
+export async function baseFromImage(tools: BuildTools, reuse: boolean): Promise<ImageBase> {
   const { context, job, log, cache, signal } = tools;
   if (context.driver.capabilities.layers !== 'rootfs')
     throw new BuildError(
@@ -56,7 +56,7 @@ export async function baseFromImage(tools: BaseTools, reuse: boolean): Promise<I
   }
 }
 
-async function prepare({ context, job, signal }: BaseTools, layer: string) {
+async function prepare({ context, job, signal }: BuildTools, layer: string) {
   const spec = buildSpec(job.build, [layer]);
   await using machine = await BuildMachine.boot(context, spec, {}, signal);
   await machine.script('preparing the image (it needs /bin/sh and common tools)', PREPARE, [
@@ -66,7 +66,7 @@ async function prepare({ context, job, signal }: BaseTools, layer: string) {
   return await machine.instance.commitLayer();
 }
 
-async function openImage(tools: BaseTools, draft: string): Promise<LocalImage> {
+async function openImage(tools: BuildTools, draft: string): Promise<LocalImage> {
   const { context, job, log, signal } = tools;
   const reference = parseImageReference(job.request.fromImage!);
   if (reference.kind === 'registry') {

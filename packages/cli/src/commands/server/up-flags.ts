@@ -1,0 +1,21 @@
+/** Options of `server up`. */
+export interface UpFlags {
+  config?: string;
+  dataDir?: string;
+  host?: string;
+  port?: number;
+  sandboxPort?: number;
+  operatorPort?: number | false;
+  domain?: string;
+  publicApiUrl?: string;
+  publicSandboxUrl?: string;
+  driver?: 'linux' | 'process' | 'auto';
+  ociRuntime?: string;
+  poolSize?: number;
+  maxSandboxes?: number;
+  postgresUrl?: string;
+  allowPrivateWebhooks?: boolean;
+  logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug';
+  killSandboxesOnStop?: boolean;
+  detach?: boolean;
+}

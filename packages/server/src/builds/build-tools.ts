@@ -1,0 +1,15 @@
+import type { ServerContext } from '../context.js';
+import type { BuildJob } from './build-job.js';
+import type { BuildLog } from './build-log.js';
+import type { LayerCache } from './layer-cache.js';
+
+/** What every phase of a build works with. */
+export interface BuildTools {
+  context: ServerContext;
+  job: BuildJob;
+  cache: LayerCache;
+  log: BuildLog;
+  signal: AbortSignal;
+  /** Told of the layers after each step: they stay known when a later one fails. */
+  onLayers(layers: string[]): void;
+}
