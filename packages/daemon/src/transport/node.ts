@@ -2,7 +2,7 @@ import type { Transport } from '@connectrpc/connect';
 import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import type { DefaultTransportOptions } from './default-transport.js';
-import { sendWhole } from './whole-http-client.js';
+import { sendWhole } from './node-http-client.js';
 
 /** Node's transport: HTTP/1.1, JSON, nothing compressed (output of programs costs more to pack than to send). */
 export function createPlatformTransport({ baseUrl }: DefaultTransportOptions): Transport {
