@@ -26,6 +26,12 @@ const STATUS: Readonly<Record<string, number>> = {
   EINVAL: 400,
   // A fifo without a reader, a device without a driver.
   ENXIO: 400,
+  // What the system does not let the daemon touch. 403 is the gateway's word for who may wake a sandbox.
+  EACCES: 400,
+  EPERM: 400,
+  EROFS: 400,
+  // A program that runs.
+  ETXTBSY: 400,
   ENOSPC: 507,
   EDQUOT: 507,
   EFBIG: 507,

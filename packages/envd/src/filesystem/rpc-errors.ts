@@ -27,6 +27,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on device',
   EDQUOT: 'disk quota exceeded',
   EROFS: 'read-only file system',
+  ETXTBSY: 'a program that runs cannot be written',
   ENAMETOOLONG: 'file name too long',
 };
 

@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -208,6 +209,40 @@ describe('POST /files', () => {
     await expectFailure(await put('dir', Buffer.alloc(20_000_000)), 400);
     expect(await readFile(inHome('file'), 'utf8')).toBe('kept');
   });
+
+  test('answers 400 for a program that runs', async () => {
+    await copyFile('/bin/sleep', inHome('program'));
+    const child = spawn(inHome('program'), ['60'], { stdio: 'ignore' });
+    try {
+      await once(child, 'spawn');
+      expect(await expectFailure(await put('program', 'x'), 400)).toContain('program that runs');
+    } finally {
+      child.kill();
+    }
+    expect(await readFile(inHome('program'))).toEqual(await readFile('/bin/sleep'));
+  });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'answers 400 on a file system that is read-only (root only: mounts a tmpfs)',
+    async (ctx) => {
+      await mkdir(inHome('fixed'));
+      try {
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inHome('fixed')], { stdio: 'ignore' });
+      } catch {
+        return ctx.skip('mounting is not permitted');
+      }
+      try {
+        for (const target of ['fixed/f', 'fixed/dir/f'])
+          expect(await expectFailure(await put(target, 'x'), 400)).toContain('read-only file system');
+        await writeFile(inHome('part'), 'x');
+        const body = JSON.stringify({ source_paths: ['part'], destination: 'fixed/f' });
+        await expectFailure(await fetch(daemon.url({}, '/files/compose'), { method: 'POST', body }), 400);
+        expect(await readFile(inHome('part'), 'utf8')).toBe('x');
+      } finally {
+        execFileSync('umount', [inHome('fixed')]);
+      }
+    },
+  );
 
   test.skipIf(process.getuid?.() !== 0)(
     'answers 507 when the disk is full (root only: mounts a tmpfs)',
