@@ -27,7 +27,7 @@ const longestDelayMs = 4_000;
  * Whether and when to try again. Pure.
  *
  * - A connection that failed before anything was sent: always. One that failed later: idempotent calls.
- * - 429 and 503 with `Retry-After`, and 502 and 504: idempotent calls. The service's wait is kept, up to 30 s.
+ * - 429 and 503 with `Retry-After`, and 408, 502 and 504: idempotent calls. The service's wait is kept, up to 30 s.
  * - Everything else: never.
  */
 export function decideRetry(question: RetryQuestion): RetryDecision {
@@ -46,7 +46,8 @@ export function decideRetry(question: RetryQuestion): RetryDecision {
       ? { retry: false }
       : { retry: true, delayMs: Math.round(retryAfterMs + random * Math.min(1000, retryAfterMs / 4)) };
   }
-  if (status === 502 || status === 504) return { retry: true, delayMs: backoff(attempts, random) };
+  if (status === 408 || status === 502 || status === 504)
+    return { retry: true, delayMs: backoff(attempts, random) };
   return { retry: false };
 }
 

@@ -36,6 +36,7 @@ describe('errorFromAnswer', () => {
     [404, { resource: 'secret' }, 'SecretNotFoundError', false],
     [404, { resource: 'volume' }, 'VolumeNotFoundError', false],
     [404, { resource: 'webhook' }, 'WebhookNotFoundError', false],
+    [408, {}, 'TimeoutError', true],
     [409, {}, 'ConflictError', false],
     [413, {}, 'InvalidRequestError', false],
     [429, {}, 'RateLimitError', true],

@@ -29,6 +29,8 @@ describe('decideRetry', () => {
     ['502, idempotent', answer(502), true, true],
     ['502, not idempotent', answer(502), false, false],
     ['504, idempotent', answer(504), true, true],
+    ['408, idempotent', answer(408), true, true],
+    ['408, not idempotent', answer(408), false, false],
     ['500', answer(500), true, false],
     ['404', answer(404), true, false],
     ['409', answer(409), true, false],

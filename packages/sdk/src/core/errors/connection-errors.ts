@@ -19,7 +19,7 @@ export interface TimeoutDetails extends SvcErrorDetails {
   limitMs?: number | undefined;
 }
 
-/** A time limit fired. `option` names the option that moves it. */
+/** A time limit fired: of the SDK, where `option` names the option that moves it, or of the service (408). */
 export class TimeoutError extends SvcError {
   static override readonly kind: string = 'TimeoutError';
   /** The option that moves the limit; undefined where the caller cannot move it. */

@@ -8,7 +8,7 @@ import {
   ServerError,
   StorageFullError,
 } from './answer-errors.js';
-import { SandboxGoneError } from './connection-errors.js';
+import { SandboxGoneError, TimeoutError } from './connection-errors.js';
 import { parseRateLimit, parseRetryAfter } from './rate-limit.js';
 import { notFoundClass, notFoundHint, type ResourceKind } from './resource.js';
 import type { SvcError, SvcErrorDetails } from './svc-error.js';
@@ -79,6 +79,12 @@ function byStatus(answer: FailedAnswer): Row {
   }
   if (status === 403) return { make: PermissionError };
   if (status === 404) return { make: notFoundClass(resource), hint: notFoundHint(resource) };
+  if (status === 408)
+    return {
+      make: TimeoutError,
+      retryable: true,
+      hint: 'The connection was too slow, or what the body is read from stalled: send it again.',
+    };
   if (status === 409) return { make: ConflictError };
   if (status === 429) {
     const waitMs = parseRetryAfter(headers, answer.nowMs);
