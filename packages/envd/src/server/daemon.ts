@@ -40,7 +40,7 @@ export function startDaemon(
     { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: IDLE_TIMEOUT_MS },
     (request, response) => {
       // Whoever asks whether we are up gets the answer first, and has other things to do after it.
-      if (request.url === '/health') response.once('finish', warmUp.begin);
+      if (/^\/health(\?|$)/.test(request.url ?? '')) response.once('finish', warmUp.begin);
       else called = true;
       app.handle(request, response);
     },

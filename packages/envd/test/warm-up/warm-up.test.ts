@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,6 +17,19 @@ describe('the warm-up', () => {
   it('can be waited for', async () => {
     expect((await get('/health?warm=1')).status).toBe(204);
     expect((await get('/health?warm=1')).status).toBe(204);
+  });
+
+  it('runs a program when it is what the first request waits for', async () => {
+    const programs = mkdtempSync(join(tmpdir(), 'envd-programs-'));
+    writeFileSync(join(programs, 'true'), '#!/bin/sh\n: > "${0%/*}/ran"\n', { mode: 0o755 });
+    const other = await startBundled({ env: { PATH: `${programs}:${process.env.PATH}` } });
+    try {
+      expect((await fetch(`${other.url}/health?warm=1`)).status).toBe(204);
+      expect(readdirSync(programs)).toContain('ran');
+    } finally {
+      await other.stop();
+      rmSync(programs, { recursive: true, force: true });
+    }
   });
 
   it('leaves no trace in what the daemon tells', async () => {
