@@ -122,6 +122,14 @@ async function spawnProgram(
       events,
     );
   } catch (error) {
-    throw new ConnectError(`cannot start the process: ${(error as Error).message}`, Code.InvalidArgument);
+    throw new ConnectError(`cannot start the process: ${reasonOf(error)}`, Code.InvalidArgument);
   }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  // Node's own text repeats the value, which may be a secret.
+  return code === 'ERR_INVALID_ARG_VALUE'
+    ? 'its command, an argument or a variable holds a NUL character'
+    : message;
 }

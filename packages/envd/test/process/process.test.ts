@@ -99,6 +99,14 @@ describe('Start', () => {
     });
   });
 
+  it('refuses a variable that no program could get, without repeating it', async () => {
+    const run = collect(daemon.client.start({ process: { cmd: 'true', envs: { KEY: 'hidden\0value' } } }));
+    await expect(run).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      message: expect.stringMatching(/^(?!.*hidden).*NUL/),
+    });
+  });
+
   it('refuses an unknown user', async () => {
     const run = collect(daemon.clientAs('who-is-that').start(shell('true')));
     await expect(run).rejects.toMatchObject({
