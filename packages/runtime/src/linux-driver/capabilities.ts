@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Capabilities } from '../contract/capabilities.js';
 import type { Host } from './host.js';
 import type { Tools } from './probe.js';
@@ -28,5 +29,6 @@ export function capabilitiesOf(host: Host, tools: Tools): Capabilities {
 /** One line for the operator. */
 export function summaryOf(host: Host, tools: Tools): string {
   const memory = tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`;
-  return `linux: ${tools.runtimeVersion}, store on ${host.store.kind}, ${memory}`;
+  const starter = tools.starter === tools.runtime ? '' : ` with ${basename(tools.starter)} to start`;
+  return `linux: ${tools.runtimeVersion}${starter}, store on ${host.store.kind}, ${memory}`;
 }

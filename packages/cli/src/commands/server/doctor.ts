@@ -27,7 +27,7 @@ export function addDoctor(server: Command): void {
   leaf(server, 'doctor', 'tell what this machine has of what isolated sandboxes need')
     .option('--fix', 'get what is missing: Debian packages and a private CRIU, as root')
     .option('--dry-run', 'with --fix: only say what would be done')
-    .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default runc)')
+    .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, with crun to start)')
     .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
     .action(
       act(async (cli, flags: DoctorFlags) => {

@@ -32,7 +32,7 @@ export function addUp(server: Command): void {
     .option('--domain <domain>', 'sandbox ports are <port>-<id>.<domain> (default svc.localhost)')
     .option('--public-api-url <url>', 'address of the API as clients see it, behind a proxy')
     .option('--public-sandbox-url <url>', 'address of the gateway as clients see it, behind a proxy')
-    .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, else crun)')
+    .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, with crun to start)')
     .option('--pool-size <count>', 'sandboxes kept booted and waiting', wholeNumber('--pool-size', 0, 1000))
     .option(
       '--max-sandboxes <count>',
