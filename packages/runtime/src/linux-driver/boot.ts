@@ -11,6 +11,7 @@ import type { Host } from './host.js';
 import { hostNofileLimit } from './host-limits.js';
 import { ociConfig } from './oci-config.js';
 import type { InstanceEntry } from './records.js';
+import { makeCgroup, type OutsideMount, RESTORE_TIMEOUT_S, restoreCommand } from './restore-memory.js';
 import { planRoot } from './root-plan.js';
 import { quote } from './run.js';
 
@@ -35,10 +36,12 @@ export async function boot(
 ): Promise<void> {
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const code = restoring ? 'restore_failed' : 'create_failed';
-  writeBundle(host, holder, entry, hostname);
+  const { mounts } = writeBundle(host, holder, entry, hostname);
+  const outside = mounts.filter(({ type }) => type === 'bind');
+  if (restoring && restoresItself(host)) makeCgroup(host, entry);
   const result = await host.inStore(
     holder,
-    bootScript(host, holder, entry, hostname, origin),
+    bootScript(host, holder, entry, hostname, origin, outside),
     code,
     START_TIMEOUT_MS,
   );
@@ -81,7 +84,11 @@ function eagerDial(address: string): Dial {
   };
 }
 
-function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname: string): void {
+function restoresItself({ cgroups, options }: Host): boolean {
+  return cgroups.version === 1 && options.restoreBy !== 'runtime';
+}
+
+function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname: string) {
   const bundle = join(host.paths.store, 'i', entry.name);
   mkdirSync(join(holder.view(bundle), 'm'), { recursive: true });
   mkdirSync(join(holder.view(bundle), 'wk'), { recursive: true });
@@ -103,6 +110,7 @@ function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname:
   });
   writeFileSync(join(holder.view(bundle), 'config.json'), JSON.stringify(config));
   writeFileSync(join(holder.view(bundle), 'criu.conf'), CRIU_CONFIG);
+  return config;
 }
 
 function planOf(host: Host, holder: Holder, entry: InstanceEntry) {
@@ -115,6 +123,7 @@ function bootScript(
   entry: InstanceEntry,
   hostname: string,
   origin: Origin,
+  outside: readonly OutsideMount[],
 ): string {
   const { store, network, paths } = host;
   const plan = planOf(host, holder, entry);
@@ -124,10 +133,12 @@ function bootScript(
   const runtime = (program: string) =>
     `${quote(program)} --root ${quote(paths.oci)} --log ${quote(join(bundle, 'wk/oci.log'))}`;
   const common = `--bundle ${quote(bundle)} --pid-file ${quote(join(bundle, 'pid'))} --detach ${entry.name}`;
-  // CRIU is known to hang, and must not outlive a server that was killed meanwhile.
-  const start = restoring
-    ? `timeout -s KILL 50 ${runtime(host.runtime)} restore --image-path ${quote(join(paths.store, `c/${origin.checkpointId}/img`))} --work-path ${quote(join(bundle, 'wk'))} ${common}`
-    : `${runtime(host.starter)} run ${common}`;
+  const images = restoring ? join(paths.store, `c/${origin.checkpointId}/img`) : '';
+  const restore = () =>
+    restoresItself(host)
+      ? restoreCommand(host, entry, { images, mounts: outside })
+      : `timeout -s KILL ${RESTORE_TIMEOUT_S} ${runtime(host.runtime)} restore --image-path ${quote(images)} --work-path ${quote(join(bundle, 'wk'))} ${common}`;
+  const start = restoring ? restore() : `${runtime(host.starter)} run ${common}`;
   // The quicker runtime is the pickier one about a host's cgroups.
   const startAgain =
     restoring || host.starter === host.runtime

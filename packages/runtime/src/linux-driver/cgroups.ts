@@ -2,8 +2,21 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { pause } from '../shared/abort.js';
+import { moveProcesses, parseCgroupMounts, read, walk } from './cgroup-files.js';
 
 const CONTROLLERS_V2 = ['cpu', 'memory', 'pids', 'io'];
+/** Hierarchies that limit, count or freeze; in the others an instance stays where its server is. */
+const CONTROLLERS_V1 = ['cpu', 'cpuacct', 'memory', 'pids', 'devices', 'freezer'];
+
+export interface CgroupLimits {
+  memoryBytes?: number;
+  /** Processor time for each period, microseconds. */
+  cpuQuotaUs?: number;
+  cpuPeriodUs: number;
+  pids?: number;
+  /** Rules of the devices controller for what may be used; nothing else may. */
+  devices: readonly string[];
+}
 
 /** The cgroups of one driver, on v1 (hybrid too) and v2 hosts. */
 export class Cgroups {
@@ -57,6 +70,34 @@ export class Cgroups {
   /** Where the processes of an instance are frozen, in the file system. */
   freezerOf(name: string): string {
     return this.#directory('freezer', name);
+  }
+
+  /**
+   * Makes the cgroup of an instance and sets its limits. For v1 only: on v2 the devices are ruled by a program in the
+   * kernel, which the OCI runtime writes.
+   */
+  make(name: string, limits: CgroupLimits): void {
+    const set = (controller: string, file: string, value: string | number) =>
+      writeFileSync(join(this.#directory(controller, name), file), String(value));
+    for (const directory of this.directoriesOf(name)) mkdirSync(directory, { recursive: true });
+    if (limits.memoryBytes !== undefined) {
+      set('memory', 'memory.limit_in_bytes', limits.memoryBytes);
+      if (this.swapAccounting) set('memory', 'memory.memsw.limit_in_bytes', limits.memoryBytes);
+    }
+    if (limits.cpuQuotaUs !== undefined) {
+      set('cpu', 'cpu.cfs_period_us', limits.cpuPeriodUs);
+      set('cpu', 'cpu.cfs_quota_us', limits.cpuQuotaUs);
+    }
+    if (limits.pids !== undefined) set('pids', 'pids.max', limits.pids);
+    set('devices', 'devices.deny', 'a');
+    for (const rule of limits.devices) set('devices', 'devices.allow', rule);
+  }
+
+  /** Directories of an instance's cgroup, one in each hierarchy of v1 that matters. */
+  directoriesOf(name: string): string[] {
+    return CONTROLLERS_V1.filter((controller) => this.#mounts.has(controller)).map((controller) =>
+      this.#directory(controller, name),
+    );
   }
 
   /** Names of the cgroups under the driver's own one, living instances or leftovers. */
@@ -210,53 +251,5 @@ export class Cgroups {
     const directory = this.#directory('freezer', name);
     if (this.version === 1) writeFileSync(join(directory, 'freezer.state'), frozen ? 'FROZEN' : 'THAWED');
     else writeFileSync(join(directory, 'cgroup.freeze'), frozen ? '1' : '0');
-  }
-}
-
-/** Reads which hierarchies are mounted where. Co-mounted v1 controllers (`cpu,cpuacct`) each get an entry. */
-export function parseCgroupMounts(mountinfo: string): { v1: Map<string, string>; v2: string | undefined } {
-  const v1 = new Map<string, string>();
-  let v2: string | undefined;
-  for (const line of mountinfo.split('\n')) {
-    const [left, right] = line.split(' - ');
-    if (left === undefined || right === undefined) continue;
-    const point = left.split(' ')[4]!;
-    const [type, , options] = right.split(' ');
-    if (type === 'cgroup2') v2 ??= point;
-    if (type !== 'cgroup') continue;
-    for (const option of (options ?? '').split(',')) {
-      if (option !== 'rw' && option !== 'ro' && option !== 'xattr' && !v1.has(option)) v1.set(option, point);
-    }
-  }
-  return { v1, v2 };
-}
-
-function moveProcesses(from: string, to: string): void {
-  mkdirSync(to, { recursive: true });
-  for (const pid of (read(join(from, 'cgroup.procs')) ?? '').split('\n')) {
-    if (pid === '') continue;
-    try {
-      writeFileSync(join(to, 'cgroup.procs'), pid);
-    } catch {
-      // A kernel thread or a process that ended.
-    }
-  }
-}
-
-/** A directory and those below it, parents first. */
-function walk(top: string): string[] {
-  if (!existsSync(top)) return [];
-  const found = [top];
-  for (const entry of readdirSync(top, { withFileTypes: true })) {
-    if (entry.isDirectory()) found.push(...walk(join(top, entry.name)));
-  }
-  return found;
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
   }
 }

@@ -43,6 +43,8 @@ for name in null zero full random urandom tty; do
   : > "/run/dev/$name"; : > "/run/nodes/$name"
   mount --bind "/dev/$name" "/run/nodes/$name"; mount -o remount,bind,ro "/run/nodes/$name"
 done
+# A restore hides files of /proc behind this one, which root inside could change if it were not read-only too.
+mount --bind /run/nodes/null /dev/null
 ln -s pts/ptmx /run/dev/ptmx; ln -s /proc/self/fd /run/dev/fd
 ln -s /proc/self/fd/0 /run/dev/stdin; ln -s /proc/self/fd/1 /run/dev/stdout; ln -s /proc/self/fd/2 /run/dev/stderr
 ip netns add gw

@@ -36,7 +36,7 @@ const CAPABILITIES = [
 ];
 
 /** Device numbers a sandbox may use: null, zero, full, random, urandom, tty, ptmx, pts. */
-const DEVICES: [major: number, minor?: number][] = [
+export const DEVICES: [major: number, minor?: number][] = [
   [1, 3],
   [1, 5],
   [1, 7],

@@ -7,6 +7,11 @@ export interface LinuxDriverOptions extends DriverOptions {
    * fresh instances where it is installed, because that takes a third of the time.
    */
   ociRuntime?: 'runc' | 'crun' | 'runsc' | 'kata' | (string & {});
+  /**
+   * Who calls CRIU for a restore: the driver itself, or the OCI runtime, which is slower. Default `driver`, but `runtime` on
+   * cgroup v2, where only the runtime can rule over devices.
+   */
+  restoreBy?: 'driver' | 'runtime';
   /** Size of the store's image in MiB when it is first made. Default 60 % of the free disk, at most 40 GiB; sparse. 0: plain directories. */
   storeSizeMiB?: number;
   network?: NetworkOptions;
