@@ -32,6 +32,8 @@ export class Records {
   constructor(directory: string) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // What a process was writing when it was killed.
+    for (const file of readdirSync(directory)) if (file.endsWith('.tmp')) rmSync(join(directory, file));
   }
 
   write(entry: InstanceEntry): void {
