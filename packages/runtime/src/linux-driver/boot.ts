@@ -9,11 +9,11 @@ import { CRIU_CONFIG } from './criu/criu-config.js';
 import type { Holder } from './holder.js';
 import type { Host } from './host.js';
 import { hostNofileLimit } from './host-limits.js';
-import { ociConfig } from './oci-config.js';
+import { type OciConfig, ociConfig } from './oci-config.js';
 import type { InstanceEntry } from './records.js';
-import { makeCgroup, type OutsideMount, RESTORE_TIMEOUT_S, restoreCommand } from './restore-memory.js';
 import { planRoot } from './root-plan.js';
 import { quote } from './run.js';
+import { restoresItself, startCommands } from './start-commands.js';
 
 /** Where the daemon listens inside. */
 export const DAEMON_PORT = 49_983;
@@ -36,12 +36,11 @@ export async function boot(
 ): Promise<void> {
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const code = restoring ? 'restore_failed' : 'create_failed';
-  const { mounts } = writeBundle(host, holder, entry, hostname);
-  const outside = mounts.filter(({ type }) => type === 'bind');
-  if (restoring && restoresItself(host)) makeCgroup(host, entry);
+  const config = writeBundle(host, holder, entry, hostname);
+  if (restoring && restoresItself(host)) host.cgroups.make(entry.name, config.linux.resources);
   const result = await host.inStore(
     holder,
-    bootScript(host, holder, entry, hostname, origin, outside),
+    bootScript(host, holder, entry, hostname, origin, startCommands(host, entry, origin, config)),
     code,
     START_TIMEOUT_MS,
   );
@@ -84,11 +83,7 @@ function eagerDial(address: string): Dial {
   };
 }
 
-function restoresItself({ cgroups, options }: Host): boolean {
-  return cgroups.version === 1 && options.restoreBy !== 'runtime';
-}
-
-function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname: string) {
+function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname: string): OciConfig {
   const bundle = join(host.paths.store, 'i', entry.name);
   mkdirSync(join(holder.view(bundle), 'm'), { recursive: true });
   mkdirSync(join(holder.view(bundle), 'wk'), { recursive: true });
@@ -123,27 +118,12 @@ function bootScript(
   entry: InstanceEntry,
   hostname: string,
   origin: Origin,
-  outside: readonly OutsideMount[],
+  starts: readonly string[],
 ): string {
-  const { store, network, paths } = host;
+  const { store, network } = host;
   const plan = planOf(host, holder, entry);
   const here = `i/${entry.name}`;
-  const bundle = join(paths.store, here);
   const restoring = origin.kind === 'checkpoint' && origin.memory;
-  const runtime = (program: string) =>
-    `${quote(program)} --root ${quote(paths.oci)} --log ${quote(join(bundle, 'wk/oci.log'))}`;
-  const common = `--bundle ${quote(bundle)} --pid-file ${quote(join(bundle, 'pid'))} --detach ${entry.name}`;
-  const images = restoring ? join(paths.store, `c/${origin.checkpointId}/img`) : '';
-  const restore = () =>
-    restoresItself(host)
-      ? restoreCommand(host, entry, { images, mounts: outside })
-      : `timeout -s KILL ${RESTORE_TIMEOUT_S} ${runtime(host.runtime)} restore --image-path ${quote(images)} --work-path ${quote(join(bundle, 'wk'))} ${common}`;
-  const start = restoring ? restore() : `${runtime(host.starter)} run ${common}`;
-  // The quicker runtime is the pickier one about a host's cgroups.
-  const startAgain =
-    restoring || host.starter === host.runtime
-      ? 'false'
-      : `{ rm -rf ${quote(join(paths.oci, entry.name))}; ${runtime(host.runtime)} run ${common}; }`;
   const writable =
     origin.kind === 'fresh'
       ? `${store.makeEmpty(`${here}/sv`)}
@@ -165,7 +145,7 @@ over() { mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=o
 over ${quote(plan.root.join(':'))} ${here}/sv/u ${here}/sv/w ${here}/m
 ${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu ${here}/sv/uw ${here}/usr`}
 wait $LIMIT
-${start} </dev/null >/dev/null 2>&1 || ${startAgain} </dev/null >/dev/null 2>&1 || fail 'the runtime failed'
+${starts.map((start) => `${start} </dev/null >/dev/null 2>&1`).join(' || ')} || fail 'the runtime failed'
 read -r PID < ${here}/pid || :; echo "pid $PID"
 ${network.plumb(entry.slot, entry.spec.network, restoring ? hostname : undefined)}
 `;

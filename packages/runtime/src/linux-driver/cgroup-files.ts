@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readText } from '../shared/read-text.js';
 
 /** Reads which hierarchies are mounted where. Co-mounted v1 controllers (`cpu,cpuacct`) each get an entry. */
 export function parseCgroupMounts(mountinfo: string): { v1: Map<string, string>; v2: string | undefined } {
@@ -22,7 +23,7 @@ export function parseCgroupMounts(mountinfo: string): { v1: Map<string, string>;
 /** Moves what it can: kernel threads stay. */
 export function moveProcesses(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
-  for (const pid of (read(join(from, 'cgroup.procs')) ?? '').split('\n')) {
+  for (const pid of (readText(join(from, 'cgroup.procs')) ?? '').split('\n')) {
     if (pid === '') continue;
     try {
       writeFileSync(join(to, 'cgroup.procs'), pid);
@@ -40,13 +41,4 @@ export function walk(top: string): string[] {
     if (entry.isDirectory()) found.push(...walk(join(top, entry.name)));
   }
   return found;
-}
-
-/** A file's text; undefined where there is none. */
-export function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
 }

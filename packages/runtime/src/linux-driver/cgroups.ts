@@ -2,21 +2,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { pause } from '../shared/abort.js';
-import { moveProcesses, parseCgroupMounts, read, walk } from './cgroup-files.js';
+import { readText } from '../shared/read-text.js';
+import { moveProcesses, parseCgroupMounts, walk } from './cgroup-files.js';
+import type { OciConfig } from './oci-config.js';
 
 const CONTROLLERS_V2 = ['cpu', 'memory', 'pids', 'io'];
 /** Hierarchies that limit, count or freeze; in the others an instance stays where its server is. */
 const CONTROLLERS_V1 = ['cpu', 'cpuacct', 'memory', 'pids', 'devices', 'freezer'];
 
-export interface CgroupLimits {
-  memoryBytes?: number;
-  /** Processor time for each period, microseconds. */
-  cpuQuotaUs?: number;
-  cpuPeriodUs: number;
-  pids?: number;
-  /** Rules of the devices controller for what may be used; nothing else may. */
-  devices: readonly string[];
-}
+/** What OCI runtimes allow beside what they are told: to make nodes, which a user namespace does not let anybody, and the console. */
+const ALSO_ALLOWED = ['c *:* m', 'b *:* m', 'c 5:1 rwm'];
 
 /** The cgroups of one driver, on v1 (hybrid too) and v2 hosts. */
 export class Cgroups {
@@ -76,21 +71,26 @@ export class Cgroups {
    * Makes the cgroup of an instance and sets its limits. For v1 only: on v2 the devices are ruled by a program in the
    * kernel, which the OCI runtime writes.
    */
-  make(name: string, limits: CgroupLimits): void {
-    const set = (controller: string, file: string, value: string | number) =>
-      writeFileSync(join(this.#directory(controller, name), file), String(value));
+  make(name: string, { memory, cpu, pids, devices }: OciConfig['linux']['resources']): void {
+    const set = (controller: string, file: string, value: string | number | undefined) => {
+      if (value !== undefined) writeFileSync(join(this.#directory(controller, name), file), String(value));
+    };
     for (const directory of this.directoriesOf(name)) mkdirSync(directory, { recursive: true });
-    if (limits.memoryBytes !== undefined) {
-      set('memory', 'memory.limit_in_bytes', limits.memoryBytes);
-      if (this.swapAccounting) set('memory', 'memory.memsw.limit_in_bytes', limits.memoryBytes);
-    }
-    if (limits.cpuQuotaUs !== undefined) {
-      set('cpu', 'cpu.cfs_period_us', limits.cpuPeriodUs);
-      set('cpu', 'cpu.cfs_quota_us', limits.cpuQuotaUs);
-    }
-    if (limits.pids !== undefined) set('pids', 'pids.max', limits.pids);
+    set('memory', 'memory.limit_in_bytes', memory?.limit);
+    set('memory', 'memory.memsw.limit_in_bytes', memory?.swap);
+    set('cpu', 'cpu.cfs_period_us', cpu?.period);
+    set('cpu', 'cpu.cfs_quota_us', cpu?.quota);
+    set('pids', 'pids.max', pids?.limit);
     set('devices', 'devices.deny', 'a');
-    for (const rule of limits.devices) set('devices', 'devices.allow', rule);
+    for (const device of devices) {
+      if (!('type' in device)) continue;
+      set(
+        'devices',
+        'devices.allow',
+        `${device.type} ${device.major}:${device.minor ?? '*'} ${device.access}m`,
+      );
+    }
+    for (const rule of ALSO_ALLOWED) set('devices', 'devices.allow', rule);
   }
 
   /** Directories of an instance's cgroup, one in each hierarchy of v1 that matters. */
@@ -118,7 +118,7 @@ export class Cgroups {
   pids(name: string): number[] {
     const pids = new Set<number>();
     for (const directory of walk(this.#directory('freezer', name))) {
-      for (const line of (read(join(directory, 'cgroup.procs')) ?? '').split('\n')) {
+      for (const line of (readText(join(directory, 'cgroup.procs')) ?? '').split('\n')) {
         if (line !== '') pids.add(Number(line));
       }
     }
@@ -151,8 +151,8 @@ export class Cgroups {
 
   frozen(name: string): boolean {
     const directory = this.#directory('freezer', name);
-    if (this.version === 1) return read(join(directory, 'freezer.state'))?.trim() === 'FROZEN';
-    return /^frozen 1$/m.test(read(join(directory, 'cgroup.events')) ?? '');
+    if (this.version === 1) return readText(join(directory, 'freezer.state'))?.trim() === 'FROZEN';
+    return /^frozen 1$/m.test(readText(join(directory, 'cgroup.events')) ?? '');
   }
 
   /** Kills everything in the cgroup, frozen or not. */
@@ -181,17 +181,17 @@ export class Cgroups {
   /** How often the memory limit killed a process. */
   oomKills(name: string): number {
     const file = this.version === 1 ? 'memory.oom_control' : 'memory.events';
-    const text = read(join(this.#directory('memory', name), file)) ?? '';
+    const text = readText(join(this.#directory('memory', name), file)) ?? '';
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
   }
 
   usage(name: string): { cpuUsageUs: number; memoryBytes: number; memoryCacheBytes: number; pids: number } {
     const number = (controller: string, file: string) =>
-      Number(read(join(this.#directory(controller, name), file))?.trim() ?? 0) || 0;
+      Number(readText(join(this.#directory(controller, name), file))?.trim() ?? 0) || 0;
     const field = (controller: string, file: string, key: string) =>
       Number(
         new RegExp(`^${key} (\\d+)$`, 'm').exec(
-          read(join(this.#directory(controller, name), file)) ?? '',
+          readText(join(this.#directory(controller, name), file)) ?? '',
         )?.[1] ?? 0,
       );
     if (this.version === 1) {

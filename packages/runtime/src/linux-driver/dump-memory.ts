@@ -1,8 +1,12 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
+import { readText } from '../shared/read-text.js';
+import { criuCommand } from './criu/criu-command.js';
+import { mountsToName } from './criu/external-mounts.js';
 import type { Holder } from './holder.js';
 import type { Host } from './host.js';
+import type { OciConfig } from './oci-config.js';
 import type { InstanceEntry } from './records.js';
 import { quote } from './run.js';
 import { explainDumpFailure } from './undumpable.js';
@@ -29,10 +33,10 @@ esac
 `;
 
 /** Runs CRIU and carries the question of its hook out and the answer in; ends with CRIU's own exit code. */
-const script = (directory: string, work: string, argv: readonly string[]) => `
+const script = (directory: string, work: string, dump: string) => `
 cd ${quote(directory)} || exit 9
 mkfifo ${work}/ask ${work}/answer && exec 3<>${work}/ask 4<>${work}/answer || exit 9
-{ timeout -s KILL ${DUMP_TIMEOUT_S} ${argv.map(quote).join(' ')} </dev/null >/dev/null 2>&1; echo $? >&3; } &
+{ ${dump} </dev/null >/dev/null 2>&1; echo $? >&3; } &
 while read -r word <&3; do
   case $word in
   ${READY}) echo ${READY}; read -r answer; echo "$answer" >&4;;
@@ -60,18 +64,21 @@ export async function dumpMemory(
   const bundle = join(paths.store, 'i', entry.name);
   writeFileSync(holder.view(join(images, DESCRIPTORS)), JSON.stringify(STANDARD_STREAMS), { mode: 0o600 });
   writeFileSync(holder.view(join(work, 'hook')), hook(paths.store, here, options.copy), { mode: 0o700 });
-  const config = JSON.parse(readFileSync(holder.view(join(bundle, 'config.json')), 'utf8')) as BundleConfig;
-  const argv = [
-    join(host.criu!, 'criu'),
-    ...['dump', '--no-default-config', '--config', join(bundle, 'criu.conf'), '--tree', `${entry.pid}`],
-    ...['--images-dir', images, '--work-dir', work, '--log-file', 'dump.log', '-v2'],
-    ...['--root', join(bundle, 'm'), '--leave-running', '--empty-ns', 'net'],
-    ...['--freeze-cgroup', host.cgroups.freezerOf(entry.name), '--action-script', join(work, 'hook')],
-    ...externalMounts(entry.pid!, config).flatMap((mount) => ['--external', mount]),
-  ];
+  const config = JSON.parse(readFileSync(holder.view(join(bundle, 'config.json')), 'utf8')) as OciConfig;
+  const dump = criuCommand(host, entry, {
+    action: 'dump',
+    images,
+    work,
+    external: mountsToName(entry.pid!, config),
+    timeoutS: DUMP_TIMEOUT_S,
+    more: [
+      ...['--tree', `${entry.pid}`, '--leave-running', '--action-script', join(work, 'hook')],
+      ...['--freeze-cgroup', host.cgroups.freezerOf(entry.name)],
+    ],
+  });
   let freezing: Promise<void> | undefined;
   let notFrozen: unknown;
-  const result = await holder.script(script(paths.store, here, argv), {
+  const result = await holder.script(script(paths.store, here, dump), {
     timeoutMs: (DUMP_TIMEOUT_S + 60) * 1000,
     converse(stdout, answer) {
       if (!stdout.includes(READY)) return;
@@ -87,7 +94,7 @@ export async function dumpMemory(
   await freezing;
   if (notFrozen !== undefined) throw notFrozen;
   if (result.code === 0) return;
-  const log = readLog(holder.view(join(work, 'dump.log')));
+  const log = readText(holder.view(join(work, 'dump.log'))) ?? '';
   const lines = log.split('\n').filter((line) => /Error|Warn/.test(line));
   const detail = `${lines.slice(-12).join('\n')}\n${result.stderr}`.trim();
   host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
@@ -102,31 +109,4 @@ export async function dumpMemory(
     `The memory of the sandbox cannot be stored: ${explainDumpFailure(log)}.`,
     { detail },
   );
-}
-
-interface BundleConfig {
-  mounts: { destination: string; type: string }[];
-  linux: { maskedPaths: string[] };
-}
-
-/** Mounts whose content is not part of the images, named as the OCI runtime names them when it restores. */
-function externalMounts(pid: number, config: BundleConfig): string[] {
-  const bound = config.mounts.filter(({ type }) => type === 'bind');
-  const masked = config.linux.maskedPaths.filter((path) => {
-    const found = statSync(`/proc/${pid}/root${path}`, { throwIfNoEntry: false });
-    // The runtime hides a file behind /dev/null and a directory behind an empty file system.
-    return found !== undefined && !found.isDirectory();
-  });
-  return [
-    ...bound.map(({ destination }) => `mnt[${destination}]:${destination}`),
-    ...masked.map((path) => `mnt[${path}]:/dev/null`),
-  ];
-}
-
-function readLog(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

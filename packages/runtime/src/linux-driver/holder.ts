@@ -65,13 +65,16 @@ export class Holder {
   readonly pid: number;
   readonly #start: string;
   readonly #enter: readonly string[];
+  /** Last word of every script's command line: whose it is. */
+  readonly #mark: string;
   readonly #shell: ScriptShell;
 
   private constructor(record: HolderRecord, paths: Paths) {
     this.pid = record.pid;
     this.#start = record.start;
     this.#enter = ['nsenter', `--target=${this.pid}`, '--mount', '--root', '--wd'];
-    this.#shell = new ScriptShell(this.#enter, (path) => this.view(path), paths.store);
+    this.#mark = paths.store;
+    this.#shell = new ScriptShell(this.#enter, (path) => this.view(path), this.#mark);
   }
 
   /** Finds the living holder of a data directory. */
@@ -141,7 +144,8 @@ export class Holder {
   /** Runs a shell script inside the namespace. */
   script(text: string, options: Pick<RunOptions, 'timeoutMs' | 'converse'>): Promise<RunResult> {
     if (options.converse === undefined) return this.#shell.run(text, options.timeoutMs);
-    return run([...this.#enter, 'sh', '-c', text], { ...options, env: SCRIPT_ENVIRONMENT });
+    const argv = [...this.#enter, 'sh', '-c', text, 'script', this.#mark];
+    return run(argv, { ...options, env: SCRIPT_ENVIRONMENT });
   }
 
   /** Lets go of it without ending it. */

@@ -36,7 +36,7 @@ const CAPABILITIES = [
 ];
 
 /** Device numbers a sandbox may use: null, zero, full, random, urandom, tty, ptmx, pts. */
-export const DEVICES: [major: number, minor?: number][] = [
+const DEVICES: [major: number, minor?: number][] = [
   [1, 3],
   [1, 5],
   [1, 7],
@@ -168,3 +168,5 @@ export function ociConfig(input: OciConfigInput) {
     },
   };
 }
+
+export type OciConfig = ReturnType<typeof ociConfig>;

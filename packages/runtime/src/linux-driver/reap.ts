@@ -5,7 +5,6 @@ import type { CheckpointRecord } from './checkpoint.js';
 import { disposeInstance } from './dispose.js';
 import type { Host } from './host.js';
 import type { Paths } from './paths.js';
-import { quote } from './run.js';
 
 /**
  * Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed.
@@ -85,8 +84,7 @@ function orphanedScripts(paths: Paths): number[] {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      const names = command.includes(`cd ${quote(paths.store)} ||`) || command.endsWith(`\0${paths.store}\0`);
-      if (!/^(nsenter|sh)\0/.test(command) || !names) return [];
+      if (!/^(nsenter|sh)\0/.test(command) || !command.endsWith(`\0${paths.store}\0`)) return [];
       const pgid = readProcStat(Number(pid))?.pgid;
       return pgid === undefined ? [] : [pgid];
     } catch {

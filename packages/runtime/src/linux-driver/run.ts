@@ -3,12 +3,9 @@ import { spawn } from 'node:child_process';
 export interface RunOptions {
   /** Longest the command may take, ms; then its whole process group is killed. */
   timeoutMs: number;
-  stdin?: string;
   /** Answers what the command prints: gets all of its output so far, each time there is more. Input stays open. */
   converse?: (stdout: string, answer: (text: string) => void) => void;
   env?: Record<string, string>;
-  /** Bytes of output kept, each stream. Default 256 KiB. */
-  outputLimitBytes?: number;
 }
 
 export interface RunResult {
@@ -18,6 +15,9 @@ export interface RunResult {
   stderr: string;
   timedOut: boolean;
 }
+
+/** Characters of output kept, each stream. */
+export const OUTPUT_LIMIT = 256 * 1024;
 
 /** Host tools live in sbin as often as in bin, and a service's PATH may lack it. */
 export const TOOL_PATH = '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin';
@@ -39,7 +39,6 @@ export function run(argv: readonly string[], options: RunOptions): Promise<RunRe
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { PATH: TOOL_PATH, LANG: 'C', LC_ALL: 'C', ...options.env },
     });
-    const limit = options.outputLimitBytes ?? 256 * 1024;
     let stdout = '';
     let stderr = '';
     let timedOut = false;
@@ -48,14 +47,14 @@ export function run(argv: readonly string[], options: RunOptions): Promise<RunRe
       killGroup(child.pid);
     }, options.timeoutMs);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (stdout.length < limit) stdout += text;
+      if (stdout.length < OUTPUT_LIMIT) stdout += text;
       options.converse?.(stdout, (answer) => child.stdin.write(answer));
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (stderr.length < limit) stderr += text;
+      if (stderr.length < OUTPUT_LIMIT) stderr += text;
     });
     child.stdin.on('error', () => undefined);
-    if (options.converse === undefined) child.stdin.end(options.stdin ?? '');
+    if (options.converse === undefined) child.stdin.end();
     child.once('error', (error) => {
       clearTimeout(timer);
       reject(error);

@@ -1,12 +1,12 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { killTree } from '../shared/kill-tree.js';
-import { type RunResult, SCRIPT_ENVIRONMENT } from './run.js';
+import { killFamily } from '../shared/process-family.js';
+import { readText } from '../shared/read-text.js';
+import { OUTPUT_LIMIT, type RunResult, SCRIPT_ENVIRONMENT } from './run.js';
 
 /** Where scripts and what they print stand, in the holder's namespace: memory that goes with it. */
 const DIRECTORY = '/run/scripts';
-const OUTPUT_LIMIT_BYTES = 256 * 1024;
 
 /**
  * Takes names of scripts, runs each in a subshell of its own and says when it began ("p name pid") and ended ("d name
@@ -69,7 +69,7 @@ export class ScriptShell {
       };
       const timer = setTimeout(() => {
         timedOut = true;
-        if (pending.pid !== undefined) killTree(pending.pid);
+        if (pending.pid !== undefined) killFamily(pending.pid);
         pending.settle(undefined);
       }, timeoutMs);
       this.#pending.set(name, pending);
@@ -141,11 +141,7 @@ function hold(child: ChildProcessWithoutNullStreams, working: boolean): void {
 
 /** Reads what a script printed and removes it. */
 function take(path: string): string {
-  try {
-    return readFileSync(path).subarray(0, OUTPUT_LIMIT_BYTES).toString('utf8');
-  } catch {
-    return '';
-  } finally {
-    rmSync(path, { force: true });
-  }
+  const text = readText(path)?.slice(0, OUTPUT_LIMIT) ?? '';
+  rmSync(path, { force: true });
+  return text;
 }

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { readProcStat } from '../shared/process-identity.js';
+import { readText } from '../shared/read-text.js';
 
 /** Finds programs that a checkpoint cannot hold. Gives sentences for the user; empty when none is known. */
 export function findUndumpable(initPid: number, pids: readonly number[], cgroupVersion: 1 | 2): string[] {
@@ -66,14 +67,6 @@ function descriptors(pid: number): string[] {
 function link(path: string): string | undefined {
   try {
     return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
   } catch {
     return undefined;
   }

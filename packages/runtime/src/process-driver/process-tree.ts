@@ -1,4 +1,5 @@
 import { pause } from '../shared/abort.js';
+import { signalProcess, stopAll, withDescendants } from '../shared/process-family.js';
 import { type ProcessEntry, readEnvironment, readProcessTable } from '../shared/process-table.js';
 
 /** The variable that marks the daemon of an instance and, where the daemon passes it on, its commands. */
@@ -28,43 +29,23 @@ export function selectMembers(
     if (pid === root.daemonPid || environmentOf(pid).some((entry) => marks.includes(entry))) members.add(pid);
   }
   members.delete(self);
-  for (let grew = members.size > 0; grew; ) {
-    grew = false;
-    for (const { pid, ppid, sid } of table) {
-      if (pid === self || pid === 1 || members.has(pid)) continue;
-      if (members.has(ppid) || members.has(sid)) {
-        members.add(pid);
-        grew = true;
-      }
-    }
-  }
-  return table.filter(({ pid }) => members.has(pid));
+  return withDescendants(
+    table,
+    members,
+    ({ pid, ppid, sid }, found) => pid !== self && pid !== 1 && (found.has(ppid) || found.has(sid)),
+  );
 }
 
 export function findMembers(root: TreeRoot): ProcessEntry[] {
   return selectMembers(readProcessTable(), root);
 }
 
-/** A program that forks without end can outrun us this many times before we go on with what we have. */
-const STOP_ROUNDS = 50;
-
 /**
  * Stops every process of the instance, parents first. Gives the pids that stood already: a job that the user stopped
  * must not go on when the instance does.
  */
 export function stopTree(root: TreeRoot): number[] {
-  const seen = new Set<number>();
-  const stoodBefore: number[] = [];
-  for (let round = 0; round < STOP_ROUNDS; round += 1) {
-    const fresh = findMembers(root).filter(({ pid }) => !seen.has(pid));
-    if (fresh.length === 0) break;
-    for (const { pid, stopped } of fresh.sort((a, b) => a.age - b.age)) {
-      seen.add(pid);
-      if (stopped) stoodBefore.push(pid);
-      else signalProcess(pid, 'SIGSTOP');
-    }
-  }
-  return stoodBefore;
+  return stopAll(() => findMembers(root));
 }
 
 /** Lets the instance's processes go on, children first, so that no shell finds a child of its own still stopped. */
@@ -84,14 +65,5 @@ export async function killTree(root: TreeRoot, timeoutMs = 10_000): Promise<void
     for (const { pid } of members) signalProcess(pid, 'SIGKILL');
     if (Date.now() > deadline) throw new Error(`${members.length} processes of the instance cannot be ended`);
     await pause(delayMs);
-  }
-}
-
-/** False when the process is gone. */
-export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false;
   }
 }

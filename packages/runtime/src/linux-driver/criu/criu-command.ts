@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import type { Host } from '../host.js';
+import type { InstanceEntry } from '../records.js';
+import { quote } from '../run.js';
+
+export interface CriuCall {
+  action: 'dump' | 'restore';
+  /** Directories in the store. */
+  images: string;
+  work: string;
+  /** Of mounts whose content is not in the images. */
+  external: readonly string[];
+  /** CRIU is known to hang, and must not outlive a server that was killed meanwhile. */
+  timeoutS: number;
+  /** Further arguments. */
+  more: readonly string[];
+}
+
+/** Command line by which CRIU stores or restores an instance, as the OCI runtime would call it; its log is in `work`. */
+export function criuCommand(host: Host, entry: InstanceEntry, call: CriuCall): string {
+  const bundle = join(host.paths.store, 'i', entry.name);
+  const words = [
+    ...['timeout', '-s', 'KILL', `${call.timeoutS}`, join(host.criu!, 'criu'), call.action],
+    ...['--no-default-config', '--config', join(bundle, 'criu.conf'), '--root', join(bundle, 'm')],
+    ...['--images-dir', call.images, '--work-dir', call.work, '--log-file', `${call.action}.log`, '-v2'],
+    ...['--empty-ns', 'net', ...call.external.flatMap((mount) => ['--external', mount]), ...call.more],
+  ];
+  return words.map(quote).join(' ');
+}

@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+
+/** A file's text; undefined where there is none to be read. */
+export function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
