@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { describeCause } from './cause.js';
 import { migrate } from './migrate.js';
 import type { DialectName } from './migration.js';
 import { openPostgres } from './postgres.js';
@@ -25,11 +26,10 @@ export class StorageError extends Error {
   readonly code: string | undefined;
 
   constructor(dialect: DialectName, cause: unknown) {
-    const { message, code } = cause as { message?: string; code?: unknown };
+    const { text, code } = describeCause(cause);
     const what = dialect === 'postgres' ? 'PostgreSQL' : 'the database in the data directory';
-    // Several addresses of one name fail together, with an empty text.
-    super(`${what} cannot be used: ${message || String(code)}`, { cause });
-    this.code = typeof code === 'string' ? code : undefined;
+    super(`${what} cannot be used: ${text}`, { cause });
+    this.code = code;
   }
 }
 

@@ -1,3 +1,5 @@
+import { describeCause } from './cause.js';
+
 /** The database does not take connections: what was asked for did not begin. */
 export class DatabaseUnreachableError extends Error {
   override readonly name = 'DatabaseUnreachableError';
@@ -5,9 +7,8 @@ export class DatabaseUnreachableError extends Error {
   readonly code: string | undefined;
 
   constructor(cause: unknown) {
-    const { message, code } = cause as { message?: string; code?: unknown };
-    // Several addresses of one name fail together, with an empty text.
-    super(message || String(code), { cause });
-    this.code = typeof code === 'string' ? code : undefined;
+    const { text, code } = describeCause(cause);
+    super(text, { cause });
+    this.code = code;
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { bundleServer, startChildServer } from '../support/child-server.js';
+import { bundleServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { createSandbox, run, until } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
 
@@ -65,13 +65,8 @@ describe.skipIf(!able)('the server on the linux driver', () => {
     const program = await bundleServer();
     const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-linux-survive-'));
     const env = {
-      SVC_DATA_DIR: dataDir,
-      SVC_DRIVER: 'linux',
-      SVC_API_PORT: '0',
-      SVC_SANDBOX_PORT: '0',
-      SVC_OPERATOR_PORT: '0',
+      ...childEnvironment(dataDir, 'linux'),
       SVC_POOL_SIZE: '1',
-      SVC_LOG_LEVEL: 'error',
     };
     let server = await startChildServer(program, env);
     const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));

@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { expect, it } from 'vitest';
-import { bundleServer, type ChildServer, startChildServer } from '../support/child-server.js';
+import {
+  bundleServer,
+  type ChildServer,
+  childEnvironment,
+  startChildServer,
+} from '../support/child-server.js';
 import { run, until } from '../support/sandboxes.js';
 
 const findings = await checkHost({ dataDir: tmpdir() });
@@ -103,13 +108,8 @@ it.skipIf(!able)(
     const program = await bundleServer();
     const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-memory-survives-'));
     const env = {
-      SVC_DATA_DIR: dataDir,
-      SVC_DRIVER: 'linux',
-      SVC_API_PORT: '0',
-      SVC_SANDBOX_PORT: '0',
-      SVC_OPERATOR_PORT: '0',
+      ...childEnvironment(dataDir, 'linux'),
       SVC_POOL_SIZE: '0',
-      SVC_LOG_LEVEL: 'error',
     };
     let server: ChildServer = await startChildServer(program, env);
     const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer } from '../../src/index.js';
-import { bundleServer, type ChildServer, startChildServer } from '../support/child-server.js';
+import {
+  bundleServer,
+  type ChildServer,
+  childEnvironment,
+  startChildServer,
+} from '../support/child-server.js';
 import { childStorage, dropSchema } from '../support/server-storage.js';
 
 let program: string;
@@ -18,12 +23,7 @@ beforeAll(async () => {
   schema = stored.schema;
   url = stored.url;
   env = {
-    SVC_DATA_DIR: dataDir,
-    SVC_DRIVER: 'process',
-    SVC_API_PORT: '0',
-    SVC_SANDBOX_PORT: '0',
-    SVC_OPERATOR_PORT: '0',
-    SVC_LOG_LEVEL: 'error',
+    ...childEnvironment(dataDir, 'process'),
     ...(url === undefined ? {} : { SVC_POSTGRES_URL: url }),
   };
 });

@@ -34,6 +34,18 @@ export async function bundleServer(): Promise<string> {
   return outfile;
 }
 
+/** What a child server is told: any ports, nothing to say unless something is wrong. */
+export function childEnvironment(dataDir: string, driver: 'linux' | 'process'): Record<string, string> {
+  return {
+    SVC_DATA_DIR: dataDir,
+    SVC_DRIVER: driver,
+    SVC_API_PORT: '0',
+    SVC_SANDBOX_PORT: '0',
+    SVC_OPERATOR_PORT: '0',
+    SVC_LOG_LEVEL: 'error',
+  };
+}
+
 export interface ChildServer {
   apiUrl: string;
   sandboxUrl: string;
