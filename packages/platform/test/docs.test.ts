@@ -1,0 +1,53 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { anchorsOf, linksOf, strangersOf } from '../../../scripts/check-docs.mjs';
+
+const script = fileURLToPath(new URL('../../../scripts/check-docs.mjs', import.meta.url));
+// Put together here, so that this file does not show the command that it forbids.
+const npx = 'npx';
+
+describe('the documentation', () => {
+  it('leads somewhere with every link, and never runs a stranger of the name svc', () => {
+    expect(execFileSync(process.execPath, [script], { encoding: 'utf8' })).toMatch(/links in \d+ pages/);
+  });
+
+  it('is refused when a link leads nowhere, an anchor does not exist, or npx would run another package', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'svc-docs-'));
+    try {
+      writeFileSync(join(directory, 'a.md'), `# One\n[x](b.md) [y](#two) [z](#one)\n\n    ${npx} svc up\n`);
+      const { status, stderr } = spawnSync(process.execPath, [script, directory], { encoding: 'utf8' });
+      expect(status).toBe(1);
+      expect(stderr).toContain('b.md leads nowhere');
+      expect(stderr).toContain('#two: the page has no heading of that name');
+      expect(stderr).toContain("runs a stranger's package");
+      expect(stderr).not.toContain('#one');
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  it.each([
+    [`${npx} svc server up`, 1],
+    [`${npx} -y svc`, 1],
+    [`${npx} svc-server --help`, 1],
+    [`${npx} @svc/cli server up`, 0],
+    ['svc server up', 0],
+    [`${npx} svc-anything-else`, 0],
+  ])('finds the command of a stranger in %j: %i', (text, count) => {
+    expect(strangersOf(text)).toHaveLength(count);
+  });
+
+  it('knows the anchors of headings', () => {
+    const text = '# A `b` c!\n## A b c\n```\n# not one\n```\n### [Link](x.md) & more\n<a id="own"></a>\n';
+    expect([...anchorsOf(text)]).toEqual(['a-b-c', 'a-b-c-1', 'link--more', 'own']);
+  });
+
+  it('finds links, images and references, but not in code', () => {
+    const text = '[a](b.md#c) ![d](e.png "title") `[f](g)`\n```\n[h](i)\n```\n[j]: k.md\n';
+    expect(linksOf(text)).toEqual(['b.md#c', 'e.png', 'k.md']);
+  });
+});

@@ -1,0 +1,3 @@
+export function anchorsOf(markdown: string): Set<string>;
+export function linksOf(markdown: string): string[];
+export function strangersOf(text: string): string[];
