@@ -27,6 +27,18 @@ for (let i = 0; ; i += 1) {
 }
 `;
 
+/** Stores an instance and destroys it, and is killed when the instance's processes are stopped and about to be ended. */
+const PROGRAM_KILLED_IN_DESTROY = `
+import { createProcessDriver } from './driver.mjs';
+const [dataDir, daemon] = process.argv.slice(2);
+const driver = await createProcessDriver({ dataDir, daemon: JSON.parse(daemon) });
+const spec = { layers: [], limits: {}, network: { egress: 'internet' }, mounts: [], labels: {} };
+const instance = await driver.create({ id: 'one', spec });
+const kill = process.kill.bind(process);
+process.kill = (pid, signal) => kill(signal === 'SIGKILL' ? process.pid : pid, signal);
+await instance.checkpoint({ checkpointId: 'one', memory: false, then: 'destroy' });
+`;
+
 describe('a process driver that is killed at any moment', () => {
   let directory: string;
   beforeAll(async () => {
@@ -39,6 +51,7 @@ describe('a process driver that is killed at any moment', () => {
       format: 'esm',
     });
     await writeFile(join(directory, 'program.mjs'), PROGRAM);
+    await writeFile(join(directory, 'killed-in-destroy.mjs'), PROGRAM_KILLED_IN_DESTROY);
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
@@ -76,5 +89,26 @@ describe('a process driver that is killed at any moment', () => {
       }
       expect(findRemains(dataDir)).toEqual([]);
     }
+  });
+
+  it('leaves no instance that is on record as running and answers nobody', async () => {
+    const dataDir = join(directory, 'stopped');
+    const child = spawn(
+      process.execPath,
+      [join(directory, 'killed-in-destroy.mjs'), dataDir, JSON.stringify(envdBundle)],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+    expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
+
+    const driver = await createProcessDriver({ dataDir, daemon: envdBundle });
+    try {
+      expect(await driver.list()).toMatchObject([{ id: 'one', state: 'running' }]);
+      const client = new DaemonClient((await driver.adopt('one'))!);
+      expect(await client.health()).toBe(204);
+      expect(await client.output('echo back')).toBe('back');
+    } finally {
+      await driver.close({ destroyInstances: true });
+    }
+    expect(findRemains(dataDir)).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { lockDataDir } from '../shared/data-dir-lock.js';
 import { removeTree } from './file-sets.js';
 import { pathsOf } from './paths.js';
 import { ProcessDriver } from './process-driver.js';
-import { readRecord, type StoredInstance } from './record.js';
+import { isLeftStopped, readRecord, type StoredInstance } from './record.js';
 
 /**
  * Opens a data directory with the driver that isolates nothing. For trying things out and for fast tests: what runs in
@@ -29,8 +29,7 @@ export async function createProcessDriver(options: DriverOptions): Promise<Drive
     'The process driver gives NO ISOLATION: sandboxes are plain processes with all the rights of this server. Never run untrusted code with it.',
   );
   const driver = new ProcessDriver(options, lock, paths, records);
-  for (const { id, held } of records.values()) {
-    if (held === true) await (await driver.adopt(id))?.thaw();
-  }
+  const toThaw = [...records.values()].filter((record) => record.held === true || isLeftStopped(record));
+  for (const { id } of toThaw) await (await driver.adopt(id))?.thaw();
   return driver;
 }

@@ -18,7 +18,7 @@ import { signalProcess } from '../shared/process-family.js';
 import { removeTree } from './file-sets.js';
 import { continueTree, killTree, stopTree, type TreeRoot } from './process-tree.js';
 import { StatsReader } from './read-stats.js';
-import { isAlive, type StoredInstance, writeRecord } from './record.js';
+import { isAlive, isLeftStopped, type StoredInstance, writeRecord } from './record.js';
 import type { Stores } from './stores.js';
 
 export const DAEMON_PORT = 49983;
@@ -130,7 +130,7 @@ export class ProcessInstance implements Instance {
   thaw(): Promise<void> {
     return this.#exclusively(async () => {
       this.#requireAlive();
-      if (!this.#record.frozen) return;
+      if (!this.#record.frozen && !isLeftStopped(this.#record)) return;
       continueTree(this.#root, this.#record.stoodBefore);
       await this.#save({ ...this.#record, frozen: false, held: false, stoodBefore: [] });
     });

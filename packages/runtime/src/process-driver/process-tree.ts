@@ -62,6 +62,8 @@ export async function killTree(root: TreeRoot, timeoutMs = 10_000): Promise<void
   for (let delayMs = 1; ; delayMs = Math.min(delayMs * 2, 50)) {
     const members = findMembers(root);
     if (members.length === 0) return;
+    // The daemon goes first: whoever finds it alive, after a crash in between, finds its programs whole.
+    if (members.some(({ pid }) => pid === root.daemonPid)) signalProcess(root.daemonPid!, 'SIGKILL');
     for (const { pid } of members) signalProcess(pid, 'SIGKILL');
     if (Date.now() > deadline) throw new Error(`${members.length} processes of the instance cannot be ended`);
     await pause(delayMs);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { InstanceRecord } from '../contract/instance.js';
-import { isSameProcess } from '../shared/process-identity.js';
+import { isSameProcess, isStopped } from '../shared/process-identity.js';
 import { writeAtomically } from '../shared/write-atomically.js';
 
 /** What is kept of an instance on disk, in `instances/<slot>/record.json`. */
@@ -39,6 +39,14 @@ export async function readRecord(directory: string): Promise<StoredInstance | un
 
 export function isAlive(record: StoredInstance): boolean {
   return record.daemon !== undefined && isSameProcess(record.daemon.pid, record.daemon.start);
+}
+
+/**
+ * Whether the daemon stands although nothing on record stopped it: the driver before was killed while it destroyed the
+ * instance, after it had stopped the processes and before it ended them.
+ */
+export function isLeftStopped(record: StoredInstance): boolean {
+  return !record.frozen && isAlive(record) && isStopped(record.daemon!.pid);
 }
 
 /** What the outside learns of an instance. */

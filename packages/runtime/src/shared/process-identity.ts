@@ -23,6 +23,16 @@ export function isSameProcess(pid: number, start: string): boolean {
   return processStart(pid) === start;
 }
 
+/** Whether a process stands still by SIGSTOP or its like. False when it is gone. */
+export function isStopped(pid: number): boolean {
+  if (process.platform === 'linux') return readProcStat(pid)?.state === 'T';
+  try {
+    return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim().startsWith('T');
+  } catch {
+    return false;
+  }
+}
+
 export interface ProcStat {
   /** One letter as in proc(5): R, S, D, T, Z, ... */
   state: string;
