@@ -27,7 +27,9 @@ export function isSameProcess(pid: number, start: string): boolean {
 export function isStopped(pid: number): boolean {
   if (process.platform === 'linux') return readProcStat(pid)?.state === 'T';
   try {
-    return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim().startsWith('T');
+    return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+      .trim()
+      .startsWith('T');
   } catch {
     return false;
   }

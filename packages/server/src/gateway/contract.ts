@@ -74,6 +74,10 @@ export interface GatewayConfig {
   dialTimeoutMs?: number;
   /** How long a request waits for a sandbox in transition, ms. Default 60 000. */
   transitionWaitMs?: number;
+  /** After so long without the head of an answer from the daemon it is asked whether it is healthy, ms. Default 10 000. */
+  silenceMs?: number;
+  /** Longest that the daemon may take to say so, ms; after two failures the request ends. Default 10 000. */
+  healthMs?: number;
   /** How long an unused connection to the daemon is kept, ms. Default 620 000 (the daemon keeps it 640 s). */
   daemonIdleMs?: number;
   /** How long an unused connection to any other port is kept, ms. Default 4000 (many servers close after 5 s). */
@@ -114,6 +118,7 @@ export type RefusalReason =
   | 'private_ingress'
   | 'access_token'
   | 'sandbox_stopped'
+  | 'daemon_silent'
   | 'upstream_failed';
 
 /** Counters since start, and gauges named `open*` and `idle*`. */

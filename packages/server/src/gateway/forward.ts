@@ -25,6 +25,8 @@ export interface ForwardOptions {
   refuse: (reason: Refusal['reason']) => void;
   /** A kept-alive connection is used. */
   onReused: () => void;
+  /** The head of the answer has come. */
+  onHead: () => void;
   onRequestBytes: (count: number) => void;
   onResponseBytes: (count: number) => void;
   onClientLeft: () => void;
@@ -32,8 +34,8 @@ export interface ForwardOptions {
 }
 
 export interface Forwarding {
-  /** Ends the exchange because the sandbox goes away. */
-  stop(message: string): void;
+  /** Ends the exchange because the sandbox goes away, or does not answer. */
+  stop(message: string, reason: 'sandbox_stopped' | 'daemon_silent'): void;
 }
 
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
@@ -87,6 +89,7 @@ export function forward(options: ForwardOptions): Forwarding {
       if (statusCode === 103 && headers.link && !over && !relay) res.writeEarlyHints({ link: headers.link });
     });
     attempt.once('response', (up) => {
+      options.onHead();
       if (over || res.destroyed) {
         attempt.destroy();
         return;
@@ -141,14 +144,14 @@ export function forward(options: ForwardOptions): Forwarding {
   if (withBody) sendBody();
 
   return {
-    stop(message) {
+    stop(message, reason) {
       if (relay) relay.breakOff(message);
       else if (!over && isConnectStream(req.headers['content-type'])) {
         over = true;
         const type = req.headers['content-type'] ?? '';
         res.writeHead(200, { 'Content-Type': type, 'Access-Control-Allow-Origin': '*' });
         res.end(unavailableFrame(message));
-      } else fail('sandbox_stopped');
+      } else fail(reason);
       over = true;
       upstream.destroy();
     },

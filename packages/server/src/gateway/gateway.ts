@@ -13,10 +13,12 @@ import { Pools } from './pools.js';
 import { type Refusal, refusalStatus } from './refusal.js';
 import { hasBody, isPreflight, type RequestLine, readRequestLine } from './request-line.js';
 import { answerOn, sendRefusal } from './respond.js';
+import { watchSilence } from './silence.js';
 import { createStats } from './stats.js';
 import { forwardUpgrade } from './upgrade.js';
 
 const stoppedMessage = 'The sandbox was paused or killed';
+const silentMessage = 'The sandbox does not answer';
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /** A request whose sandbox is found, and its place among the open ones. */
@@ -138,6 +140,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     stats.openRequests++;
     res.once('close', () => {
       stats.openRequests--;
+      endWatch?.();
       exchanges.release(exchange);
       const fields = {
         sandboxId,
@@ -155,6 +158,17 @@ export function createGateway(deps: GatewayDeps): Gateway {
       idleMs: port === daemonPort ? (config.daemonIdleMs ?? 620_000) : (config.serviceIdleMs ?? 4000),
       connect: (signal) => connect({ route, port, host: masked ?? line.host, signal }),
     });
+    // Other ports belong to programs that may answer when they like.
+    const endWatch =
+      port !== daemonPort
+        ? undefined
+        : watchSilence({
+            findRoute: () => deps.findRoute(sandboxId),
+            port,
+            waitMs: config.silenceMs ?? 10_000,
+            probeMs: config.healthMs ?? 10_000,
+            onSilent: () => forwarding.stop(silentMessage, 'daemon_silent'),
+          });
     const forwarding = forward({
       req,
       res,
@@ -164,6 +178,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       expectContinue,
       refuse: (reason) => refuse(req, res, { reason, sandboxId, port }),
       onReused: () => stats.reusedConnections++,
+      onHead: () => endWatch?.(),
       onRequestBytes: (count) => {
         sent.request += count;
         stats.requestBytes += count;
@@ -175,7 +190,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       onClientLeft: () => stats.clientAborts++,
       onUpstreamBroken: () => stats.upstreamAborts++,
     });
-    stoppable(exchange, res, forwarding.stop);
+    stoppable(exchange, res, (message) => forwarding.stop(message, 'sandbox_stopped'));
   };
 
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer, res: ServerResponse) => {

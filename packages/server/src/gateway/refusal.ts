@@ -34,6 +34,7 @@ const catalog = {
   private_ingress: { status: 403, body: 'record', message: 'The port is private' },
   access_token: { status: 403, body: 'record', message: 'The X-Access-Token header is missing or wrong' },
   sandbox_stopped: { status: 502, body: 'record', message: 'The sandbox was stopped before it answered' },
+  daemon_silent: { status: 502, body: 'record', message: 'The sandbox does not answer' },
   upstream_failed: {
     status: 502,
     body: 'text',
