@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from './config/load.js';
 import type { ServerOptions } from './config/options.js';
+import { hardenProcess } from './start/harden-process.js';
 import { startServer } from './start/start-server.js';
 
 const HELP = `Usage: svc-server [options]
@@ -57,6 +58,7 @@ async function main(): Promise<void> {
       ...flagged('SVC_LOG_LEVEL', values['log-level']),
     },
   });
+  for (const problem of await hardenProcess()) process.stderr.write(`${problem}\n`);
   await serve(asEnv);
 }
 

@@ -52,7 +52,8 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
 }
 
 async function aptInstall(aptGet: string, packages: string[], log: FixHostOptions['log']): Promise<void> {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'));
+  const env = { ...Object.fromEntries(own), DEBIAN_FRONTEND: 'noninteractive' };
   await runProgram(aptGet, ['update', '-qq'], { env });
   const args = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
   const { exitCode, stderr } = await runProgram(aptGet, args, { env });

@@ -2,6 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { DriverError } from '../contract/errors.js';
 import type { Background } from '../shared/background.js';
 import { randomId, requireCheckpointId } from '../shared/instance-id.js';
+import type { RetryLater } from '../shared/retry-later.js';
 import { type CheckpointRecord, readCheckpoint } from './checkpoint.js';
 import type { Host } from './host.js';
 
@@ -9,10 +10,12 @@ import type { Host } from './host.js';
 export class CheckpointCatalog {
   readonly #host: Host;
   readonly #background: Background;
+  readonly #cleanUp: RetryLater;
   readonly #restoring = new Map<string, number>();
 
-  constructor(host: Host, background: Background) {
+  constructor(host: Host, background: Background, cleanUp: RetryLater) {
     this.#host = host;
+    this.#cleanUp = cleanUp;
     this.#background = background;
   }
 
@@ -56,7 +59,10 @@ export class CheckpointCatalog {
     if (!existsSync(path)) return;
     const aside = `c/.gone-${randomId()}`;
     renameSync(path, this.#host.view(holder, aside));
-    const removed = this.#host.inStore(holder, this.#host.store.remove(aside), 'create_failed', 300_000);
+    const removed = this.#cleanUp.attempt(aside, async () => {
+      const current = await this.#host.up();
+      await this.#host.inStore(current, this.#host.store.remove(aside), 'create_failed', 300_000);
+    });
     this.#background.add(removed.then(() => undefined));
   }
 }

@@ -13,6 +13,7 @@ import { ScriptShell } from './script-shell.js';
  */
 const SETUP = `
 set -e
+ulimit -c 0
 if ! mount --make-rprivate / 2>/dev/null; then
   awk '{ print $5 }' /proc/self/mountinfo | while read -r point; do mount --make-private "$point" 2>/dev/null || true; done
   if [ "$1" != again ]; then

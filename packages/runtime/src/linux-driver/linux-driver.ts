@@ -6,6 +6,7 @@ import { Background } from '../shared/background.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
+import { RetryLater } from '../shared/retry-later.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
@@ -45,6 +46,7 @@ export class LinuxDriver implements Driver {
   /** Ids that are being made. */
   readonly #claimed = new Set<string>();
   readonly #background: Background;
+  readonly #cleanUp: RetryLater;
   readonly #checkpoints: CheckpointCatalog;
   readonly #pool: WarmPool<InstanceSpec, LinuxInstance>;
   readonly #watch: NodeJS.Timeout;
@@ -57,7 +59,11 @@ export class LinuxDriver implements Driver {
     this.#background = new Background((error) =>
       host.log('warn', 'clean-up failed', { error: String(error) }),
     );
-    this.#checkpoints = new CheckpointCatalog(host, this.#background);
+    this.#cleanUp = new RetryLater({
+      onFailure: (name, error) =>
+        host.log('warn', 'clean-up failed and will be tried again', { what: name, ...reasonOf(error) }),
+    });
+    this.#checkpoints = new CheckpointCatalog(host, this.#background, this.#cleanUp);
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
     this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
@@ -136,17 +142,22 @@ export class LinuxDriver implements Driver {
     const removed: string[] = [];
     for (const instance of this.#living()) {
       if (keep.instanceIds.includes(instance.id) && instance.running) continue;
-      await instance.destroy();
-      removed.push(`instance ${instance.id}`);
+      if (await this.#cleanUp.attempt(`instance ${instance.id}`, () => instance.destroy()))
+        removed.push(`instance ${instance.id}`);
     }
     for (const { id } of await this.#checkpoints.all()) {
       if (keep.checkpointIds.includes(id) || this.#checkpoints.isRestoring(id)) continue;
-      await this.#checkpoints.delete(id);
-      removed.push(`checkpoint ${id}`);
+      if (await this.#cleanUp.attempt(`checkpoint ${id}`, () => this.#checkpoints.delete(id)))
+        removed.push(`checkpoint ${id}`);
     }
     await this.#background.idle();
     removed.push(
-      ...(await reapLeftovers(this.#host, new Set(this.#instances.keys()), await this.#checkpoints.all())),
+      ...(await reapLeftovers(
+        this.#host,
+        new Set(this.#instances.keys()),
+        await this.#checkpoints.all(),
+        this.#cleanUp,
+      )),
     );
     return removed;
   }
@@ -175,6 +186,7 @@ export class LinuxDriver implements Driver {
     if (options.destroyInstances === true)
       await Promise.all(this.#living().map((instance) => instance.destroy()));
     clearInterval(this.#watch);
+    this.#cleanUp.close();
     await this.#mutex.idle();
     await this.#background.idle();
     if (this.#host.records.all().length === 0) await this.#host.down();
@@ -191,11 +203,12 @@ export class LinuxDriver implements Driver {
     for (const entry of this.#host.records.all()) {
       this.#host.network.reserve(entry.slot);
       const instance = this.#track(entry);
-      if (entry.held === true && instance.running) {
-        this.#host.cgroups.thaw(entry.name);
-        delete entry.held;
-        this.#host.records.write(entry);
-      }
+      if (entry.held === true && instance.running)
+        void this.#cleanUp.attempt(`thaw ${entry.name}`, async () => {
+          this.#host.cgroups.thaw(entry.name);
+          delete entry.held;
+          this.#host.records.write(entry);
+        });
       if (entry.state === 'live') instance.check();
       else this.#background.add(instance.destroy());
     }
@@ -273,7 +286,7 @@ export class LinuxDriver implements Driver {
     const oom = !instance.running && this.#host.cgroups.oomKills(entry.name) > 0;
     instance.finish(oom ? 'oom' : 'destroyed');
     await this.#spares.forget(entry.name);
-    const cleanUp = await disposeInstance(this.#host, entry);
+    const cleanUp = await disposeInstance(this.#host, entry, this.#cleanUp);
     this.#instances.delete(entry.name);
     this.#background.add(cleanUp());
   }
@@ -283,4 +296,8 @@ export class LinuxDriver implements Driver {
     await this.#pool.drop((spec) => spec.layers.includes(id));
     return (await this.#checkpoints.all()).some((record) => record.layers.includes(id));
   }
+}
+
+function reasonOf(error: unknown): Record<string, unknown> {
+  return DriverError.is(error) ? { error: error.message, detail: error.detail } : { error: String(error) };
 }

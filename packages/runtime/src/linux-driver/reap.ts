@@ -1,19 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcStat } from '../shared/process-identity.js';
+import type { RetryLater } from '../shared/retry-later.js';
 import type { CheckpointRecord } from './checkpoint.js';
 import { disposeInstance } from './dispose.js';
 import type { Host } from './host.js';
 import type { Paths } from './paths.js';
 
 /**
- * Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed.
+ * Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed; what cannot
+ * be removed is left to `cleanUp` and keeps nobody waiting.
  * @param tracked names of instances that the driver knows, whatever state they are in.
  */
 export async function reapLeftovers(
   host: Host,
   tracked: ReadonlySet<string>,
   checkpoints: CheckpointRecord[],
+  cleanUp: RetryLater,
 ): Promise<string[]> {
   const holder = await host.up();
   const recorded = host.records.all();
@@ -29,32 +32,42 @@ export async function reapLeftovers(
   for (const name of names) {
     if (known.has(name)) continue;
     // Slot 0 is nobody's.
-    const cleanUp = await disposeInstance(host, {
-      name,
-      state: 'making',
-      spec: { layers: [], limits: {}, network: { egress: 'none' }, mounts: [], labels: {} },
-      slot: 0,
-      createdAtMs: 0,
-      agent: '',
-      layers: [],
-    });
-    await cleanUp();
+    const removeTraces = await disposeInstance(
+      host,
+      {
+        name,
+        state: 'making',
+        spec: { layers: [], limits: {}, network: { egress: 'none' }, mounts: [], labels: {} },
+        slot: 0,
+        createdAtMs: 0,
+        agent: '',
+        layers: [],
+      },
+      cleanUp,
+    );
+    await removeTraces();
     removed.push(`leftover ${name}`);
   }
   for (const folder of ['c', 'l'] as const) {
     for (const name of host.store.list(holder, folder)) {
       if (!name.startsWith('.')) continue;
-      await host.inStore(holder, host.store.remove(`${folder}/${name}`), 'create_failed', 120_000);
-      removed.push(`draft ${folder}/${name.slice(1)}`);
+      const path = `${folder}/${name}`;
+      if (await cleanUp.attempt(path, () => removePath(host, host.store.remove(path))))
+        removed.push(`draft ${folder}/${name.slice(1)}`);
     }
   }
   for (const name of host.store.list(holder, 'agents')) {
     if (agentsInUse.has(name)) continue;
-    await host.inStore(holder, `rm -rf --one-file-system agents/${name}`, 'create_failed', 120_000);
+    const path = `agents/${name}`;
+    if (!(await cleanUp.attempt(path, () => removePath(host, `rm -rf --one-file-system ${path}`)))) continue;
     // A cache of an earlier version of the daemon, nobody's leftover.
     host.log('debug', 'an agent of an earlier version was removed', { agent: name });
   }
   return removed;
+}
+
+async function removePath(host: Host, script: string): Promise<void> {
+  await host.inStore(await host.up(), script, 'create_failed', 120_000);
 }
 
 /** Longest that a script of a killed server may still need; a dump is the slowest. */

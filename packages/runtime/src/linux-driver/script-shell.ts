@@ -13,6 +13,7 @@ const DIRECTORY = '/run/scripts';
  * code"). An empty name only collects those that have ended.
  */
 const LOOP = `
+ulimit -c 0
 while read -r name; do
   jobs >/dev/null 2>&1
   [ -n "$name" ] || continue

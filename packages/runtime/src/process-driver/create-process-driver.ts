@@ -15,7 +15,9 @@ import { isLeftStopped, readRecord, type StoredInstance } from './record.js';
 export async function createProcessDriver(options: DriverOptions): Promise<Driver> {
   const lock = await lockDataDir(options.dataDir);
   const paths = pathsOf(options.dataDir);
-  await removeTree(paths.drafts);
+  await removeTree(paths.drafts).catch((error: unknown) =>
+    options.log?.('warn', 'Drafts of an earlier run could not be removed.', { error: String(error) }),
+  );
   for (const path of [paths.instances, paths.layers, paths.checkpoints, paths.drafts]) {
     await mkdir(path, { recursive: true, mode: 0o700 });
   }

@@ -14,6 +14,7 @@ import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instanc
 import { copyTree } from '../shared/copy-tree.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId, requireCheckpointId } from '../shared/instance-id.js';
+import { RetryLater } from '../shared/retry-later.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { WarmPool } from '../shared/warm-pool.js';
 import { bootSlot } from './boot-slot.js';
@@ -39,6 +40,7 @@ export class ProcessDriver implements Driver {
   readonly #lock: DataDirLock;
   readonly #paths: Paths;
   readonly #stores: Stores;
+  readonly #cleanUp: RetryLater;
   readonly #pool: WarmPool<InstanceSpec, ProcessInstance>;
   readonly #boots = new Semaphore(Math.max(2, availableParallelism()));
   /** What is on disk and not held by an object: made by an earlier process of the server. */
@@ -59,6 +61,13 @@ export class ProcessDriver implements Driver {
     this.#stored = records;
     this.layers = new LayerStore({ paths, inUse: (id) => this.#layerInUse(id) });
     this.#stores = { layers: this.layers, checkpoints: new CheckpointStore(paths) };
+    this.#cleanUp = new RetryLater({
+      onFailure: (name, error) =>
+        options.log?.('warn', 'Clean-up failed and will be tried again.', {
+          what: name,
+          error: String(error),
+        }),
+    });
     this.#pool = new WarmPool({
       keyOf: (spec) => spec.layers.join('/'),
       make: (spec, signal) => this.#makePooled(spec, signal),
@@ -120,8 +129,8 @@ export class ProcessDriver implements Driver {
     const removed: string[] = [];
     for (const [id, instance] of this.#held) {
       if (keep.instanceIds.includes(id)) continue;
-      await instance.destroy();
-      removed.push(`instance ${id}`);
+      if (await this.#cleanUp.attempt(`instance ${id}`, () => instance.destroy()))
+        removed.push(`instance ${id}`);
     }
     const kept = new Set(this.#slots);
     for (const [id, record] of this.#stored) {
@@ -130,10 +139,10 @@ export class ProcessDriver implements Driver {
     }
     for (const { id } of await this.#stores.checkpoints.sets.list()) {
       if (keep.checkpointIds.includes(id)) continue;
-      await this.#stores.checkpoints.sets.delete(id);
-      removed.push(`checkpoint ${id}`);
+      if (await this.#cleanUp.attempt(`checkpoint ${id}`, () => this.#stores.checkpoints.sets.delete(id)))
+        removed.push(`checkpoint ${id}`);
     }
-    return [...removed, ...(await reapRemains(this.#paths, kept))];
+    return [...removed, ...(await reapRemains(this.#paths, kept, this.#cleanUp))];
   }
 
   async listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
@@ -157,6 +166,7 @@ export class ProcessDriver implements Driver {
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#cleanUp.close();
     await this.#pool.close();
     await Promise.allSettled(this.#inFlight);
     if (options.destroyInstances) {

@@ -1,13 +1,21 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readEnvironment, readProcessTable } from '../shared/process-table.js';
+import type { RetryLater } from '../shared/retry-later.js';
 import { removeTree } from './file-sets.js';
 import type { Paths } from './paths.js';
 import { killTree, MARKER } from './process-tree.js';
 import { readRecord } from './record.js';
 
-/** Removes every instance directory and process but those of `keptSlots`. Names what it removed. */
-export async function reapRemains(paths: Paths, keptSlots: ReadonlySet<string>): Promise<string[]> {
+/**
+ * Removes every instance directory and process but those of `keptSlots`. Names what it removed; what cannot be removed is
+ * left to `cleanUp`.
+ */
+export async function reapRemains(
+  paths: Paths,
+  keptSlots: ReadonlySet<string>,
+  cleanUp: RetryLater,
+): Promise<string[]> {
   const removed: string[] = [];
   const onDisk = await readdir(paths.instances);
   const slots = new Set([...onDisk, ...runningSlots(paths.instances)]);
@@ -15,8 +23,11 @@ export async function reapRemains(paths: Paths, keptSlots: ReadonlySet<string>):
     if (keptSlots.has(slot)) continue;
     const directory = join(paths.instances, slot);
     const record = await readRecord(directory);
-    await killTree({ home: join(directory, 'home') });
-    await removeTree(directory);
+    const gone = await cleanUp.attempt(`instance directory ${slot}`, async () => {
+      await killTree({ home: join(directory, 'home') });
+      await removeTree(directory);
+    });
+    if (!gone) continue;
     removed.push(
       record?.phase === 'ready' ? `instance ${record.id}` : `half-made or pooled instance ${slot}`,
     );

@@ -13,6 +13,7 @@ export interface ProgramResult {
 
 export interface ProgramOptions {
   cwd?: string;
+  /** Default: PATH alone. The server's own environment may hold keys. */
   env?: NodeJS.ProcessEnv;
   /** Fed to the program; nothing when absent. */
   stdin?: Readable;
@@ -30,7 +31,7 @@ export function runProgram(
     if (options.signal?.aborted) return reject(options.signal.reason);
     const child = spawn(command, args, {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      env: { ...(options.env ?? process.env), LC_ALL: 'C' },
+      env: { ...(options.env ?? { PATH: process.env.PATH }), LC_ALL: 'C' },
       stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
     const onAbort = () => child.kill('SIGKILL');

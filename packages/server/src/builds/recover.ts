@@ -1,11 +1,14 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import type { ServerConfig } from '../config/config.js';
 import type { ServerContext } from '../context.js';
-import { draftsDirectory } from './paths.js';
+import { removeAll } from '../recovery/remove-all.js';
+import { draftsDirectory, trashDirectory } from './paths.js';
 import { sweepLayers } from './sweep-layers.js';
 
 /**
- * Ends builds that were under way when this node's last process died, and removes what they left. Their instances are
- * destroyed by the recovery of sandboxes, which knows none of them.
+ * Ends builds that were under way when this node's last process died, and moves what they left to the trash. Their
+ * instances are destroyed by the recovery of sandboxes, which knows none of them.
  */
 export async function recoverBuilds(context: ServerContext): Promise<void> {
   const now = context.now();
@@ -20,6 +23,19 @@ export async function recoverBuilds(context: ServerContext): Promise<void> {
     .where('status', '=', 'building')
     .where('node_id', '=', context.config.nodeId)
     .execute();
-  await rm(draftsDirectory(context.config), { recursive: true, force: true });
+  const trash = trashDirectory(context.config);
+  try {
+    await mkdir(trash, { recursive: true, mode: 0o700 });
+    await rename(draftsDirectory(context.config), path.join(trash, context.ids.hex(16)));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      context.log.warn({ err: error }, 'what interrupted builds left could not be put away');
+  }
   await sweepLayers(context);
+}
+
+/** @throws {AggregateError} when something stays */
+export async function emptyBuildTrash(config: Pick<ServerConfig, 'dataDir'>): Promise<void> {
+  const trash = trashDirectory(config);
+  await removeAll((await readdir(trash).catch(() => [])).map((name) => path.join(trash, name)));
 }

@@ -41,6 +41,7 @@ const tuning = {
   events: { retentionMs: whole(0) },
   webhooks: { allowPrivateAddresses: yesOrNo, retryDelaysMs: waits, timeoutMs: whole(1) },
   idempotency: { retentionMs: whole(0) },
+  cleanUpIntervalMs: whole(1),
   minAutoResumeSeconds: whole(0),
   maxConcurrentBuilds: whole(1),
   builds: {

@@ -48,6 +48,8 @@ export interface ServerConfig {
     timeoutMs: number;
   };
   idempotency: { retentionMs: number };
+  /** How often what could not be removed before is tried again, ms. */
+  cleanUpIntervalMs: number;
   /** Least time to live after an automatic resume, s. */
   minAutoResumeSeconds: number;
   /** Template builds of this server that run at once. */

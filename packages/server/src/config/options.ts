@@ -76,6 +76,8 @@ export interface Tuning {
   events?: { retentionMs?: number };
   webhooks?: { allowPrivateAddresses?: boolean; retryDelaysMs?: number[]; timeoutMs?: number };
   idempotency?: { retentionMs?: number };
+  /** How often the trash of deleted volumes and builds is emptied, ms. Default one minute. */
+  cleanUpIntervalMs?: number;
   minAutoResumeSeconds?: number;
   maxConcurrentBuilds?: number;
   /** Template builds. Defaults: 1 hour for one build; ready commands tried every 2 s for 10 minutes; 20 s for a start command without one; images from `images` in the data directory. */

@@ -42,6 +42,7 @@ export function resolveConfig(
       ...tuning.webhooks,
     },
     idempotency: { retentionMs: 86_400_000, ...tuning.idempotency },
+    cleanUpIntervalMs: tuning.cleanUpIntervalMs ?? 60_000,
     minAutoResumeSeconds: tuning.minAutoResumeSeconds ?? 300,
     maxConcurrentBuilds: tuning.maxConcurrentBuilds ?? 2,
     builds: {

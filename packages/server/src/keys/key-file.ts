@@ -9,13 +9,17 @@ import path from 'node:path';
 export async function loadServerKey(dataDir: string, given: string | undefined): Promise<Buffer> {
   if (given !== undefined) return parse(given, 'the configured server key');
   const file = path.join(dataDir, 'server.key');
+  const known = await readFile(file, 'utf8').catch(() => undefined);
+  if (known !== undefined) {
+    await chmod(file, 0o600);
+    return parse(known.trim(), 'server.key in the data directory');
+  }
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
   await link(draft, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
   await rm(draft, { force: true });
-  await chmod(file, 0o600);
   return parse((await readFile(file, 'utf8')).trim(), 'server.key in the data directory');
 }
 

@@ -37,7 +37,11 @@ export async function recover(context: ServerContext): Promise<RecoveryReport> {
   }
   const known = new Set(rows.map((row) => row.id));
   for (const record of records.values()) if (!known.has(record.id)) await destroyStray(context, record);
-  report.reaped = await reapCheckpoints(context, checkpoints);
+  try {
+    report.reaped = await reapCheckpoints(context, checkpoints);
+  } catch (error) {
+    context.log.error({ err: error }, 'what nobody needs any more could not be removed at this start');
+  }
   return report;
 }
 
@@ -105,8 +109,12 @@ async function backToRunning(context: ServerContext, live: LiveSandbox): Promise
 }
 
 async function destroyStray(context: ServerContext, record: InstanceRecord): Promise<void> {
-  const instance = await context.driver.adopt(record.id);
-  await instance?.destroy();
+  try {
+    const instance = await context.driver.adopt(record.id);
+    await instance?.destroy();
+  } catch (error) {
+    context.log.error({ err: error, sandboxId: record.id }, 'an instance of no sandbox could not be ended');
+  }
 }
 
 /** Drops what no row wants: interrupted forks and snapshots, and what the driver finds by its labels. */

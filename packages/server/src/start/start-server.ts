@@ -5,7 +5,7 @@ import { handlers } from '../api/handlers/index.js';
 import { notYet } from '../api/not-yet.js';
 import { TeamStore } from '../auth/team-store.js';
 import { BuildQueue } from '../builds/queue.js';
-import { recoverBuilds } from '../builds/recover.js';
+import { emptyBuildTrash, recoverBuilds } from '../builds/recover.js';
 import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
 import type { ServerContext } from '../context.js';
@@ -19,12 +19,14 @@ import { RateLimiter } from '../limits/rate-limit.js';
 import { HEARTBEAT_MS, NodeRegistry } from '../nodes/registry.js';
 import { gatewayMetrics, processMetrics, startOperatorServer } from '../operator/index.js';
 import { sandboxMetrics, statusOf } from '../operator/status.js';
+import { CleanUp } from '../recovery/clean-up.js';
 import { recover } from '../recovery/recover.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { LiveSandboxes } from '../sandboxes/live.js';
 import { lockDirectory } from '../storage/directory-lock.js';
 import { openStorage } from '../storage/open.js';
+import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
 import { type CpuMemory, forgetOld, sampleAll } from '../telemetry/sampler.js';
 import { createVolumeStore } from '../volumes/directories.js';
@@ -47,6 +49,7 @@ const TEMPLATE_TABLES = ['templates', 'template_aliases', 'template_tags', 'temp
 /**
  * Starts the whole service. Three phases: take hold of what is stored, make it agree with what runs, open the doors.
  * A failure undoes what was done.
+ * @throws {DataDirectoryError} when other users could read the data directory and that cannot be changed.
  * @throws {DirectoryLockedError} while another server has the data directory.
  * @throws {StorageError} when the database cannot be used; {ServerKeyError} when it belongs to another key.
  * @throws {DriverError} `unsupported` when the host cannot run the driver.
@@ -76,6 +79,9 @@ async function start(
   const drainMs = options.drainMs ?? 10_000;
 
   // 1. What is stored.
+  await makePrivateDirectory(options.dataDir, (fields) =>
+    log.warn(fields, 'the data directory was open to other users of this machine: its mode was changed'),
+  );
   unwind.add('lock', await lockDirectory(options.dataDir));
   const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));
   const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));
@@ -137,7 +143,12 @@ async function start(
   const { credentials, fresh } = await seed(context, base);
   const recovery = await recover(context);
   await recoverBuilds(context);
-  await context.volumes.emptyTrash();
+  // Nobody waits for it: a program that writes into a deleted volume must not keep the server from starting.
+  const cleanUp = new CleanUp(context, [
+    ['the trash of volumes', () => context.volumes.emptyTrash()],
+    ['the trash of builds', () => emptyBuildTrash(config)],
+  ]);
+  unwind.add('clean-up', () => cleanUp.stop());
 
   // 3. The doors.
   const gatewayServer = createGatewayServer(context, options);

@@ -1,4 +1,4 @@
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 /** The data directory is owned by another living server. */
@@ -7,12 +7,11 @@ export class DirectoryLockedError extends Error {
 }
 
 /**
- * Makes the data directory (mode 0700) and takes it for this process. A lock whose process died is taken over.
+ * Takes the data directory for this process. A lock whose process died is taken over.
  * @returns a function that gives it free.
  * @throws {DirectoryLockedError} while another process lives that holds it.
  */
 export async function lockDirectory(dataDir: string): Promise<() => Promise<void>> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const file = path.join(dataDir, 'server.lock');
   const mine = `${process.pid} ${await processStart(process.pid)}\n`;
   for (let round = 0; round < 5; round += 1) {

@@ -1,5 +1,6 @@
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { removeAll } from '../recovery/remove-all.js';
 
 /** Where the files of volumes stand: `volumes/<id>` in the data directory; deleted ones wait in `volumes/.trash`. */
 export interface VolumeStore {
@@ -7,7 +8,7 @@ export interface VolumeStore {
   hostDirectory(volumeId: string): Promise<string>;
   /** Takes a volume's files out of reach at once; they are removed in the background. */
   discard(volumeId: string): Promise<void>;
-  /** Removes what an earlier end left in the trash. */
+  /** Removes what could not be removed before. @throws {AggregateError} when something stays */
   emptyTrash(): Promise<void>;
 }
 
@@ -31,12 +32,12 @@ export function createVolumeStore(dataDir: string): VolumeStore {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
         throw error;
       }
-      // A sandbox that has it mounted keeps what it holds open; the rest goes.
+      // A sandbox that has it mounted keeps what it holds open; the rest goes, now or with the next clean-up.
       void rm(dead, { recursive: true, force: true }).catch(() => {});
     },
     async emptyTrash() {
       const names = await readdir(trash).catch(() => []);
-      for (const name of names) await rm(path.join(trash, name), { recursive: true, force: true });
+      await removeAll(names.map((name) => path.join(trash, name)));
     },
   };
 }

@@ -15,8 +15,9 @@ import type { UpFlags } from './up-flags.js';
 /** Runs the server in this process until Ctrl+C or SIGTERM. */
 export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   const report = reportToParent();
-  const { startServer } = await import('@svc/server');
+  const { hardenProcess, startServer } = await import('@svc/server');
   const options = await resolveServerOptions(flags, cli.env);
+  const unprotected = await hardenProcess();
   const wish = typeof options.driver === 'string' ? options.driver : flags.driver;
   const chosen = await chooseDriver({
     driver: flags.driver ?? wish,
@@ -56,7 +57,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
       credentialsFile: credentialsFile(options.dataDir),
       newKey: (await showKeyOnce(options.dataDir)) ? server.apiKey : undefined,
       adopted: server.recovery.adopted,
-      warnings: warning === undefined ? [] : [warning],
+      warnings: [...(warning === undefined ? [] : [warning]), ...unprotected],
       detached: report !== undefined,
     };
     if (report !== undefined) report.ready(facts);

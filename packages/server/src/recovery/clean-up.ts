@@ -1,0 +1,51 @@
+import type { ServerContext } from '../context.js';
+import { repeat } from '../start/repeat.js';
+
+type Step = [what: string, task: () => Promise<void>];
+
+/** Longest that a stop waits for a round, ms: what it was removing is found again at the next start. */
+const STOP_WAIT_MS = 2_000;
+
+/**
+ * Removes what nobody needs any more, from the start on and then every `cleanUpIntervalMs`. Nothing waits for it; a
+ * step that fails is logged, does not stand in the way of the others, and is tried again in the next round.
+ */
+export class CleanUp {
+  readonly #context: Pick<ServerContext, 'config' | 'log'>;
+  readonly #steps: readonly Step[];
+  readonly #stopRepeating: () => Promise<void>;
+  #first: Promise<void>;
+
+  constructor(context: Pick<ServerContext, 'config' | 'log'>, steps: readonly Step[]) {
+    this.#context = context;
+    this.#steps = steps;
+    this.#first = this.round();
+    this.#stopRepeating = repeat(
+      context.config.cleanUpIntervalMs,
+      () => this.round(),
+      () => {},
+    );
+  }
+
+  /** Runs every step once. Never rejects. */
+  async round(): Promise<void> {
+    for (const [what, task] of this.#steps) {
+      try {
+        await task();
+      } catch (error) {
+        this.#context.log.warn({ err: error, what }, 'clean-up failed and will be tried again');
+      }
+    }
+  }
+
+  /** Starts no further round. */
+  async stop(): Promise<void> {
+    const ended = Promise.all([this.#first, this.#stopRepeating()]);
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, STOP_WAIT_MS);
+    });
+    await Promise.race([ended, patience]);
+    clearTimeout(timer);
+  }
+}
