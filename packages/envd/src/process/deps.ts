@@ -2,6 +2,7 @@ import type { EnvdContext } from '../context.js';
 import type { LogRing } from '../log-ring/log-ring.js';
 import type { HeapRoom } from '../system/heap-room.js';
 import type { OpenTerminals } from './open-terminals.js';
+import type { OutputBudget } from './output-budget.js';
 import type { PipeSource } from './pipes.js';
 import type { ProcessTable } from './process-table.js';
 import type { SpareShells } from './spare-shells.js';
@@ -10,6 +11,7 @@ import type { SpareShells } from './spare-shells.js';
 export interface ProcessDeps {
   context: EnvdContext;
   table: ProcessTable;
+  budget: OutputBudget;
   logs: LogRing;
   pipes: PipeSource;
   spares: SpareShells;

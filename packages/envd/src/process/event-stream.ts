@@ -1,23 +1,31 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import type { ProcessEventSchema } from '@svc/daemon/gen';
 import type { ProcessEvent } from './process-event.js';
+import type { RunningProcess } from './running-process.js';
 import type { Subscription } from './subscription.js';
 
 type WireEvent = MessageInitShape<typeof ProcessEventSchema>;
 
-/** Start, then the reader's events up to the end, with keepalives in silence. Closes the subscription. */
+/**
+ * Start, then the reader's events up to the end, with keepalives in silence. Closes the subscription. `numbered`: the
+ * start tells the offset of what follows.
+ */
 export async function* eventStream(
-  pid: number,
+  process: Pick<RunningProcess, 'pid' | 'description'>,
   subscription: Subscription,
   context: Pick<HandlerContext, 'signal' | 'requestHeader'>,
+  numbered = false,
 ): AsyncGenerator<WireEvent> {
   const { signal } = context;
   const leave = () => subscription.close();
   signal.addEventListener('abort', leave);
   try {
     const keepaliveMs = keepaliveInterval(context.requestHeader.get('keepalive-ping-interval'));
-    yield { event: { case: 'start', value: { pid } } };
+    const start = { pid: process.pid, startedAt: timestampFromMs(process.description.startedAt) };
+    const offset = numbered ? { offset: BigInt(subscription.offset) } : {};
+    yield { event: { case: 'start', value: { ...start, ...offset } } };
     while (true) {
       if (!(await subscription.wait(keepaliveMs))) {
         yield { event: { case: 'keepalive', value: {} } };

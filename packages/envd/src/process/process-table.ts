@@ -1,14 +1,20 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { ProcessSelector } from '@svc/daemon/gen';
+import type { OutputBudget } from './output-budget.js';
 import type { RunningProcess } from './running-process.js';
 
-/** How long the end of a process can still be asked for, ms. */
+/** How long the end of a process, and its output, can still be asked for, ms. */
 export const RETAINED_END_MS = 30_000;
 
 /** The processes that run, and those that ended just now. */
 export class ProcessTable {
   readonly #running = new Map<number, RunningProcess>();
   readonly #ended = new Map<number, { process: RunningProcess; timer: NodeJS.Timeout }>();
+  readonly #budget: OutputBudget;
+
+  constructor(budget: OutputBudget) {
+    this.#budget = budget;
+  }
 
   add(process: RunningProcess): void {
     this.#forget(process.pid);
@@ -20,7 +26,7 @@ export class ProcessTable {
     const { pid } = process;
     if (this.#running.get(pid) !== process) return;
     this.#running.delete(pid);
-    const timer = setTimeout(() => this.#ended.delete(pid), RETAINED_END_MS);
+    const timer = setTimeout(() => this.#forget(pid), RETAINED_END_MS);
     timer.unref();
     this.#ended.set(pid, { process, timer });
   }
@@ -45,12 +51,13 @@ export class ProcessTable {
     return select(selector, [...ended, ...this.#running.values()]);
   }
 
-  // A number that is in use again no longer means the old process.
+  // Also for a number that is in use again: it no longer means the old process.
   #forget(pid: number): void {
     const entry = this.#ended.get(pid);
     if (!entry) return;
     clearTimeout(entry.timer);
     this.#ended.delete(pid);
+    this.#budget.forget(entry.process.output);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ProcessConfig } from '@svc/daemon/gen';
 import type { ExitStatus } from './exit-status.js';
-import type { ProcessEvent } from './process-event.js';
+import { KeptOutput } from './kept-output.js';
+import type { OutputBudget } from './output-budget.js';
 import type { OutputKind, Program, ProgramEvents } from './program.js';
 import { Subscription } from './subscription.js';
 
@@ -9,11 +10,15 @@ export interface ProcessDescription {
   config: ProcessConfig;
   tag: string | undefined;
   terminal: boolean;
+  /** Milliseconds since 1970. */
+  startedAt: number;
 }
 
 /** A process that the daemon started, with its readers. It lives on when they leave. */
 export class RunningProcess {
   readonly description: ProcessDescription;
+  /** The latest of what it printed, also after its end. */
+  readonly output: KeptOutput;
   readonly #subscriptions = new Set<Subscription>();
   readonly #onOutput: (kind: OutputKind, bytes: Uint8Array) => void;
   readonly #onEnd: (status: ExitStatus) => void;
@@ -24,9 +29,11 @@ export class RunningProcess {
 
   constructor(
     description: ProcessDescription,
+    budget: OutputBudget,
     listeners: { output(kind: OutputKind, bytes: Uint8Array): void; end(status: ExitStatus): void },
   ) {
     this.description = description;
+    this.output = new KeptOutput(budget);
     this.#onOutput = listeners.output;
     this.#onEnd = listeners.end;
   }
@@ -59,35 +66,42 @@ export class RunningProcess {
   readonly events: ProgramEvents = {
     output: (kind, bytes) => {
       this.#onOutput(kind, bytes);
-      this.#publish({ kind: 'data', output: kind, bytes });
+      this.output.append(kind, bytes);
+      this.#notify();
     },
     end: (status) => {
       this.#end = status;
-      this.#publish({ kind: 'end', status });
+      this.#notify();
+      this.#subscriptions.clear();
       this.#onEnd(status);
       // An ended process is kept for a while: it must not hold on to the call that started it.
       for (const listener of this.#whenEnded.splice(0)) listener();
     },
   };
 
-  /** Joins the readers. Every reader gets its own copy of what comes from now on. */
-  subscribe(): Subscription {
-    const subscription = new Subscription(() => {
-      if (subscription.closed) this.#subscriptions.delete(subscription);
-      this.#adjustFlow();
-    });
-    if (this.#end) subscription.push({ kind: 'end', status: this.#end });
-    else this.#subscriptions.add(subscription);
+  /** Joins the readers. Each reader gets all output from the offset on, as far as it is kept; absent: from now on. */
+  subscribe(from?: number): Subscription {
+    const subscription: Subscription = new Subscription(
+      this.output.cursor(from),
+      () => this.#end,
+      () => {
+        if (subscription.closed) this.#subscriptions.delete(subscription);
+        this.#adjustFlow();
+      },
+    );
+    if (!this.#end) this.#subscriptions.add(subscription);
+    this.#adjustFlow();
     return subscription;
   }
 
-  #publish(event: ProcessEvent): void {
-    for (const subscription of this.#subscriptions) subscription.push(event);
+  #notify(): void {
+    for (const subscription of this.#subscriptions) subscription.notify();
     this.#adjustFlow();
   }
 
-  // The slowest reader sets the pace; without readers output is read and dropped.
+  // The slowest reader sets the pace; without readers output is read all the same, and the latest of it kept.
   #adjustFlow(): void {
+    if (this.#end) return;
     let full = false;
     for (const subscription of this.#subscriptions) full ||= subscription.full;
     if (full === this.#paused || !this.#program) return;

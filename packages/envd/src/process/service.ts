@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type Process, Signal } from '@svc/daemon/gen';
 import type { ProcessDeps } from './deps.js';
@@ -18,13 +19,16 @@ export function createProcessService(deps: ProcessDeps): ServiceImpl<typeof Proc
 
     async *connect(request, context) {
       const process = table.getRetained(request.process);
-      for await (const event of eventStream(process.pid, process.subscribe(), context)) yield { event };
+      const from = request.from === undefined ? undefined : Number(request.from);
+      const events = eventStream(process, process.subscribe(from), context, from !== undefined);
+      for await (const event of events) yield { event };
     },
 
     list() {
       const processes = [...table.running()].map(({ description, pid }) => ({
         config: description.config,
         pid,
+        startedAt: timestampFromMs(description.startedAt),
         ...(description.tag === undefined ? {} : { tag: description.tag }),
       }));
       return { processes };

@@ -22,7 +22,8 @@ export async function* startProcess(
 ): AsyncGenerator<WireStart> {
   const user = await requestUser(deps.context, context.requestHeader.get('authorization'));
   const process = await launch(deps, request, user);
-  const subscription = process.subscribe();
+  // What it printed before this line ran belongs to the stream too.
+  const subscription = process.subscribe(0);
   const timeoutMs = context.timeoutMs();
   let expired = false;
   if (timeoutMs !== undefined) {
@@ -35,7 +36,7 @@ export async function* startProcess(
     process.whenEnded(() => clearTimeout(timer));
   }
   try {
-    for await (const event of eventStream(process.pid, subscription, context)) yield { event };
+    for await (const event of eventStream(process, subscription, context)) yield { event };
   } finally {
     // The library's own timer may be first to end the stream.
     if (isDeadline(context.signal) && !process.end) kill(deps, process);
@@ -62,7 +63,8 @@ async function launch(deps: ProcessDeps, request: StartRequest, user: OsUser): P
   const config = request.process ?? create(ProcessConfigSchema);
   const spec = programSpec(deps, user, config);
   const process: RunningProcess = new RunningProcess(
-    { config, tag: request.tag, terminal: request.pty !== undefined },
+    { config, tag: request.tag, terminal: request.pty !== undefined, startedAt: deps.context.now() },
+    deps.budget,
     {
       output: (kind, bytes) => {
         deps.room.note(bytes.byteLength);

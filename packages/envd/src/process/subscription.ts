@@ -1,60 +1,65 @@
+import type { ExitStatus } from './exit-status.js';
+import type { OutputCursor } from './kept-output.js';
 import type { ProcessEvent } from './process-event.js';
 
 const HIGH_WATER_BYTES = 256 * 1024;
 const LOW_WATER_BYTES = 64 * 1024;
-// What an event costs beside its bytes.
-const EVENT_OVERHEAD_BYTES = 64;
 
-/** One reader's queue of events; it holds little more than 256 KiB, because its process stops when it is full. */
+/** One reader of a process. Little more than 256 KiB wait for it, because its process stops when it is so far behind. */
 export class Subscription {
-  readonly #queue: ProcessEvent[] = [];
+  readonly #cursor: OutputCursor;
+  readonly #end: () => ExitStatus | undefined;
   readonly #onRoom: () => void;
-  #head = 0;
-  #bytes = 0;
   #full = false;
+  #finished = false;
   #closed = false;
   #wake: (() => void) | undefined;
 
-  /** `onRoom` is called when a full queue has room again, and when the reader leaves. */
-  constructor(onRoom: () => void) {
+  /**
+   * `end` tells how the process ended, once all of its output is there. `onRoom` is called when a reader that was behind
+   * has caught up, and when it leaves.
+   */
+  constructor(cursor: OutputCursor, end: () => ExitStatus | undefined, onRoom: () => void) {
+    this.#cursor = cursor;
+    this.#end = end;
     this.#onRoom = onRoom;
+    this.#full = cursor.backlog >= HIGH_WATER_BYTES;
+  }
+
+  /** Bytes of output before what `shift` gives next. */
+  get offset(): number {
+    return this.#cursor.offset;
   }
 
   get full(): boolean {
     return this.#full && !this.#closed;
   }
 
-  push(event: ProcessEvent): void {
+  /** There is more to read. */
+  notify(): void {
     if (this.#closed) return;
-    this.#queue.push(event);
-    this.#bytes += sizeOf(event);
-    if (this.#bytes >= HIGH_WATER_BYTES) this.#full = true;
+    if (!this.#full && this.#cursor.backlog >= HIGH_WATER_BYTES) this.#full = true;
     this.#wake?.();
   }
 
   /** The next event if there is one. */
   shift(): ProcessEvent | undefined {
-    const event = this.#queue[this.#head];
-    if (event === undefined) return undefined;
-    this.#head++;
-    if (this.#head === this.#queue.length) {
-      this.#queue.length = 0;
-      this.#head = 0;
-    } else if (this.#head > 256) {
-      this.#queue.splice(0, this.#head);
-      this.#head = 0;
-    }
-    this.#bytes -= sizeOf(event);
-    if (this.#full && this.#bytes <= LOW_WATER_BYTES) {
+    if (this.#closed || this.#finished) return undefined;
+    const piece = this.#cursor.read();
+    if (this.#full && this.#cursor.backlog <= LOW_WATER_BYTES) {
       this.#full = false;
       this.#onRoom();
     }
-    return event;
+    if (piece) return { kind: 'data', ...piece };
+    const status = this.#end();
+    if (!status) return undefined;
+    this.#finished = true;
+    return { kind: 'end', status };
   }
 
   /** Waits until `shift` gives something, the reader left, or the time is over: then false. */
   async wait(timeoutMs: number): Promise<boolean> {
-    if (this.#head < this.#queue.length || this.#closed) return true;
+    if (this.#closed || this.#end() || this.#cursor.backlog > 0) return true;
     return new Promise((resolve) => {
       const done = (woken: boolean) => {
         clearTimeout(timer);
@@ -67,13 +72,11 @@ export class Subscription {
     });
   }
 
-  /** Ends the reader's interest; what is queued is dropped. */
+  /** Ends the reader's interest. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#queue.length = 0;
-    this.#head = 0;
-    this.#bytes = 0;
+    this.#cursor.close();
     this.#wake?.();
     this.#onRoom();
   }
@@ -81,8 +84,4 @@ export class Subscription {
   get closed(): boolean {
     return this.#closed;
   }
-}
-
-function sizeOf(event: ProcessEvent): number {
-  return EVENT_OVERHEAD_BYTES + (event.kind === 'data' ? event.bytes.byteLength : 0);
 }

@@ -5,6 +5,7 @@ import { createFileRoutes } from '../files/index.js';
 import { registerFilesystem } from '../filesystem/index.js';
 import type { LogRing } from '../log-ring/log-ring.js';
 import type { OpenTerminals } from '../process/open-terminals.js';
+import { OutputBudget } from '../process/output-budget.js';
 import type { PipeSource } from '../process/pipes.js';
 import { ProcessTable } from '../process/process-table.js';
 import { createProcessService } from '../process/service.js';
@@ -36,7 +37,8 @@ export function createServices(deps: ServicesDeps): Services {
     pipes,
     start: (identity, ends) => spawnShell(identity, { session }, ends, terminals),
   });
-  const table = new ProcessTable();
+  const budget = new OutputBudget();
+  const table = new ProcessTable(budget);
   const kill = (pid: number, signal: NodeJS.Signals) => void process.kill(pid, signal);
   const rpc = createConnectRoutes((router) => {
     registerFilesystem(router, context);
@@ -46,6 +48,7 @@ export function createServices(deps: ServicesDeps): Services {
         ...deps,
         spares,
         table,
+        budget,
         room: createHeapRoom(),
         daemonPath: process.env.PATH,
         kill,

@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Signal, type StreamInputRequestSchema } from '@svc/daemon/gen';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -167,6 +168,91 @@ describe('Connect', () => {
     expect((await rest).stdout).toBe('one\ntwo\n');
     expect((await other).stdout).toContain('two\n');
     expect((await collect({ [Symbol.asyncIterator]: () => third })).stdout).toBe('one\ntwo\n');
+  });
+
+  const from = (pid: number, offset: number) => ({ process: byPid(pid), from: BigInt(offset) });
+
+  it('replays the output of a running process from an offset, then goes on', async () => {
+    const { pid, rest } = await begin(shell('echo first; read line; echo "then $line"', { stdin: true }));
+    await eventually('the first line', async () => {
+      const stream = daemon.client.connect(from(pid, 0))[Symbol.asyncIterator]();
+      await stream.next();
+      const data = (await stream.next()).value?.event?.event;
+      await stream.return?.();
+      return data?.case === 'data';
+    });
+    const whole = collect(daemon.client.connect(from(pid, 0)));
+    const part = collect(daemon.client.connect(from(pid, 2)));
+    const now = daemon.client.connect({ process: byPid(pid) })[Symbol.asyncIterator]();
+    await now.next();
+    await daemon.client.sendInput({ process: byPid(pid), input: stdin('more\n') });
+    expect((await whole).stdout).toBe('first\nthen more\n');
+    expect((await part).stdout).toBe('rst\nthen more\n');
+    expect((await collect({ [Symbol.asyncIterator]: () => now })).stdout).toBe('then more\n');
+    expect((await rest).stdout).toBe('first\nthen more\n');
+  });
+
+  it("gives an ended process's output to whoever asks for it, and only to them", async () => {
+    const { pid } = await collect(daemon.client.start(shell('echo out; echo err >&2; exit 3')));
+    const late = await collect(daemon.client.connect(from(pid, 0)));
+    expect(late).toMatchObject({ stdout: 'out\n', stderr: 'err\n', end: { exitCode: 3 } });
+    expect(await collect(daemon.client.connect({ process: byPid(pid) }))).toMatchObject({ bytes: 0 });
+    expect(await collect(daemon.client.connect(from(pid, 8)))).toMatchObject({
+      bytes: 0,
+      end: { exitCode: 3 },
+    });
+  });
+
+  it('keeps the output of a process that nobody follows, and says what is gone of it', async () => {
+    const leaving = new AbortController();
+    const size = 3_000_000;
+    const { pid, rest } = await begin(shell(`read line; head -c ${size} /dev/zero`, { stdin: true }), {
+      signal: leaving.signal,
+    });
+    leaving.abort();
+    await rest.catch(() => {});
+    await daemon.client.sendInput({ process: byPid(pid), input: stdin('go\n') });
+    await eventually('the end', async () =>
+      (await daemon.client.list({})).processes.every((process) => process.pid !== pid),
+    );
+    const stream = daemon.client.connect(from(pid, 1000))[Symbol.asyncIterator]();
+    const start = (await stream.next()).value?.event?.event;
+    const offset = start?.case === 'start' ? Number(start.value.offset) : Number.NaN;
+    expect(offset).toBeGreaterThan(1000);
+    expect(offset).toBeLessThan(size);
+    const late = await collect({ [Symbol.asyncIterator]: () => stream });
+    expect(offset + late.bytes).toBe(size);
+    expect(late.end?.exitCode).toBe(0);
+  });
+
+  it('names a process by its pid and its start, in streams and in the list', async () => {
+    const before = Date.now();
+    const { pid } = await begin(shell('exec sleep 600'));
+    const stream = daemon.client.connect({ process: byPid(pid) })[Symbol.asyncIterator]();
+    const start = (await stream.next()).value?.event?.event;
+    const { processes } = await daemon.client.list({});
+    const listed = processes.find((process) => process.pid === pid);
+    const startedAt = listed?.startedAt && timestampMs(listed.startedAt);
+    expect(startedAt).toBeGreaterThanOrEqual(before);
+    expect(startedAt).toBeLessThanOrEqual(Date.now());
+    expect(start).toMatchObject({ case: 'start', value: { pid, startedAt: listed?.startedAt } });
+    expect(start?.case === 'start' && start.value.offset).toBeUndefined();
+    await daemon.client.sendSignal({ process: byPid(pid), signal: Signal.SIGKILL });
+  });
+
+  it('keeps memory flat however many programs print and are left', async () => {
+    const before = residentBytes(daemon.pid);
+    for (let round = 0; round < 30; round++) {
+      const leaving = new AbortController();
+      const { rest } = await begin(shell('head -c 5000000 /dev/zero'), { signal: leaving.signal });
+      leaving.abort();
+      await rest.catch(() => {});
+    }
+    await eventually('all of them to end', async () => {
+      const { processes } = await daemon.client.list({});
+      return processes.every(({ config }) => !config?.args.at(-1)?.startsWith('head -c 5000000'));
+    });
+    expect(residentBytes(daemon.pid) - before).toBeLessThan(48 * 1024 * 1024);
   });
 
   it('answers not_found and unimplemented for selectors that mean nothing', async () => {

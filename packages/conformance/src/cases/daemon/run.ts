@@ -19,7 +19,7 @@ export interface EndEvent {
 }
 
 export interface ProcessEvent {
-  start?: { pid: number };
+  start?: { pid: number; startedAt?: string; offset?: string };
   data?: { stdout?: string; stderr?: string; pty?: string };
   end?: EndEvent;
   keepalive?: object;
@@ -27,6 +27,8 @@ export interface ProcessEvent {
 
 export interface Running {
   pid: number;
+  /** The first event. */
+  start: NonNullable<ProcessEvent['start']>;
   stream: RpcStream;
   /** The next event, or undefined at the end of the stream. */
   next(): Promise<ProcessEvent | undefined>;
@@ -62,9 +64,14 @@ export async function startProcess(
   return follow(await stream(daemon, 'process.Process/Start', startMessage(request), options));
 }
 
-/** Attaches to a process. */
-export async function attach(daemon: Daemon, selector: { pid: number } | { tag: string }): Promise<Running> {
-  return follow(await stream(daemon, 'process.Process/Connect', { process: selector }));
+/** Attaches to a process: to its output from an offset on, or to what is printed from now on. */
+export async function attach(
+  daemon: Daemon,
+  selector: { pid: number } | { tag: string },
+  from?: string | number,
+): Promise<Running> {
+  const request = { process: selector, ...(from === undefined ? {} : { from }) };
+  return follow(await stream(daemon, 'process.Process/Connect', request));
 }
 
 async function follow(rpc: RpcStream): Promise<Running> {
@@ -87,6 +94,7 @@ async function follow(rpc: RpcStream): Promise<Running> {
   assert.ok(first?.start !== undefined, `the first event is start: ${JSON.stringify(first ?? rpc.end())}`);
   return {
     pid: first.start.pid,
+    start: first.start,
     stream: rpc,
     next,
     async until(wanted) {

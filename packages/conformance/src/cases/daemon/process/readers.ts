@@ -46,6 +46,70 @@ export const readerCases: Draft[] = [
     },
   },
   {
+    name: 'the output of an ended program is replayed from the beginning, or from any offset',
+    operation: CONNECT,
+    expects: 'success',
+    run: async (target) => {
+      const sandbox = await target.sandbox();
+      const script = 'echo one; echo two >&2; exit 3';
+      const running = await startProcess(sandbox, { cmd: '/bin/sh', args: ['-c', script] });
+      await running.finish();
+      const whole = await attach(sandbox, { pid: running.pid }, 0);
+      assert.deepEqual(whole.start, { ...running.start, offset: '0' });
+      const { stdout, stderr, end } = await whole.finish();
+      assert.deepEqual([stdout, stderr, end?.exitCode], ['one\n', 'two\n', 3]);
+      const rest = await (await attach(sandbox, { pid: running.pid }, '6')).finish();
+      assert.equal(`${rest.stdout}${rest.stderr}`.length, 2);
+      const past = await attach(sandbox, { pid: running.pid }, '18446744073709551615');
+      assert.equal(past.start.offset, '8');
+      assert.deepEqual((await past.finish()).end?.exitCode, 3);
+    },
+  },
+  {
+    name: 'output that was printed while nobody read is replayed, then followed',
+    operation: CONNECT,
+    expects: 'success',
+    run: async (target) => {
+      const sandbox = await target.sandbox();
+      const script = 'read a; echo "first $a"; echo ready >&2; read b; echo "second $b"';
+      const first = await startProcess(sandbox, { cmd: '/bin/sh', args: ['-c', script], stdin: true });
+      first.leave();
+      const process = selectorOf(first.pid);
+      await unaryOk(sandbox, SEND, { process, input: { stdin: base64('x\n') } });
+      const again = await attach(sandbox, process, 0);
+      await again.until('ready');
+      await unaryOk(sandbox, SEND, { process, input: { stdin: base64('y\n') } });
+      assert.equal((await again.finish()).stdout, 'first x\nsecond y\n');
+    },
+  },
+  {
+    name: 'of more output than is kept the latest is replayed, and the start tells where it begins',
+    operation: CONNECT,
+    expects: 'success',
+    run: async (target) => {
+      const sandbox = await target.sandbox();
+      const size = 8_000_000;
+      const script = `head -c ${size} /dev/zero`;
+      const running = await startProcess(sandbox, { cmd: '/bin/sh', args: ['-c', script] });
+      const whole = await running.finish();
+      assert.equal(whole.stdout.length, size);
+      const late = await attach(sandbox, { pid: running.pid }, 1);
+      const offset = Number(late.start.offset);
+      assert.ok(offset > 1 && offset < size, `offset ${offset}`);
+      assert.equal(offset + (await late.finish()).stdout.length, size);
+    },
+  },
+  {
+    name: 'connecting with an offset that is none gives invalid_argument',
+    operation: CONNECT,
+    expects: 'invalid_argument',
+    run: async (target) => {
+      const sandbox = await target.sandbox();
+      for (const from of [-1, 1.5, 'x', '18446744073709551616'])
+        await streamFails(sandbox, CONNECT, { process: NOBODY, from }, 'invalid_argument');
+    },
+  },
+  {
     name: 'connecting to nothing gives not_found',
     operation: CONNECT,
     expects: 'not_found',
@@ -82,8 +146,10 @@ export const readerCases: Draft[] = [
           config: { cmd: '/bin/sh', args: ['-c', 'read x'], envs: { A: 'b' }, cwd: '/' },
           pid: running.pid,
           tag: 'listed',
+          startedAt: running.start.startedAt,
         },
       ]);
+      assert.ok(Math.abs(Date.parse(processes?.[0]?.startedAt ?? '') - Date.now()) < 60_000);
       await unaryOk(sandbox, CLOSE, { process: selectorOf(running.pid) });
       await running.finish();
       assert.deepEqual(await unaryOk(sandbox, LIST, {}), {});

@@ -16,6 +16,7 @@ export interface Listed {
   processes?: {
     pid: number;
     tag?: string;
+    startedAt: string;
     config: { cmd: string; args?: string[]; envs?: object; cwd?: string };
   }[];
 }

@@ -1,0 +1,42 @@
+import type { KeptOutput } from './kept-output.js';
+
+/** Memory that the kept output of all processes may take, bytes. */
+export const TOTAL_KEPT_BYTES = 4 * 1024 * 1024;
+/** How far below the bound it is brought when the bound is reached, so that the next piece finds room. */
+const STEP_BYTES = 256 * 1024;
+
+/** Keeps the output of all processes together within a bound: whoever holds most gives first. */
+export class OutputBudget {
+  readonly #holders = new Set<KeptOutput>();
+  #bytes = 0;
+
+  /** Memory that is held, bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** One of the outputs takes so many bytes more, or less. */
+  charge(holder: KeptOutput, bytes: number): void {
+    this.#bytes += bytes;
+    this.#holders.add(holder);
+    if (this.#bytes > TOTAL_KEPT_BYTES && bytes > 0) this.#shrink(TOTAL_KEPT_BYTES - STEP_BYTES);
+  }
+
+  /** An output is kept no more. */
+  forget(holder: KeptOutput): void {
+    if (this.#holders.delete(holder)) this.#bytes -= holder.cost;
+  }
+
+  #shrink(goal: number): void {
+    const held = new Set<KeptOutput>();
+    while (this.#bytes > goal) {
+      let largest: KeptOutput | undefined;
+      for (const holder of this.#holders) {
+        if (!held.has(holder) && holder.cost > (largest?.cost ?? 0)) largest = holder;
+      }
+      if (!largest) return;
+      // Its readers still have to get everything that it has.
+      if (!largest.dropOldest()) held.add(largest);
+    }
+  }
+}
