@@ -20,6 +20,7 @@ export class Deadline {
   readonly #controller = new AbortController();
   readonly #options: DeadlineOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #endsAt: number | undefined;
 
   constructor(options: DeadlineOptions) {
     this.#options = options;
@@ -34,11 +35,18 @@ export class Deadline {
     return this.#controller.signal;
   }
 
+  /** Time until the limit fires, ms. Undefined without a limit. */
+  get remainingMs(): number | undefined {
+    return this.#endsAt === undefined ? undefined : Math.max(0, this.#endsAt - performance.now());
+  }
+
   /** Sets the time limit anew, counted from now, ms. 0 removes it. The caller's signal stays. */
   restart(timeoutMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#endsAt = undefined;
     if (timeoutMs <= 0 || timeoutMs > longestTimer || this.signal.aborted) return;
+    this.#endsAt = performance.now() + timeoutMs;
     this.#timer = setTimeout(() => {
       this.abort(this.#options.onTimeout?.(timeoutMs) ?? new Error(`No result within ${timeoutMs} ms`));
     }, timeoutMs);

@@ -7,10 +7,14 @@ export interface RetryQuestion {
   outcome: AttemptOutcome;
   /** Attempts made so far, at least 1. */
   attempts: number;
+  /** Those of them, the last one left out, that a rate limit refused. They count only where no time limit ends them. */
+  refused: number;
   /** Most further attempts after the first. */
   maxRetries: number;
   /** Whether making the call twice is the same as making it once. */
   idempotent: boolean;
+  /** Time left until the call's own limit, ms. Absent: it has none. */
+  remainingMs?: number | undefined;
   /** Between 0 and 1. */
   random: number;
 }
@@ -27,11 +31,15 @@ const longestDelayMs = 4_000;
  * Whether and when to try again. Pure.
  *
  * - A connection that failed before anything was sent: always. One that failed later: idempotent calls.
- * - 429 and 503 with `Retry-After`, and 408, 502 and 504: idempotent calls. The service's wait is kept, up to 30 s.
+ * - 429 with `Retry-After`: always, because a rate limit refuses a request before anything is done. It is tried until the
+ *   call's time limit would pass, however many attempts that takes; without a time limit attempts are counted.
+ * - 503 with `Retry-After`, and 408, 502 and 504: idempotent calls. The service's wait is kept, up to 30 s.
  * - Everything else: never.
  */
 export function decideRetry(question: RetryQuestion): RetryDecision {
-  const { outcome, attempts, maxRetries, idempotent, random } = question;
+  const { outcome, maxRetries, idempotent, remainingMs, random } = question;
+  if (isRateLimited(outcome)) return decideRateLimited(outcome.retryAfterMs, question);
+  const attempts = remainingMs === undefined ? question.attempts : question.attempts - question.refused;
   if (attempts > maxRetries) return { retry: false };
   if (outcome.kind === 'connection') {
     return idempotent || outcome.unsent
@@ -40,15 +48,35 @@ export function decideRetry(question: RetryQuestion): RetryDecision {
   }
   if (!idempotent) return { retry: false };
   const { status, retryAfterMs } = outcome;
-  if (retryAfterMs !== undefined && (status === 429 || status === 503)) {
-    // A little later than asked, so that many clients that were told the same do not come back together.
-    return retryAfterMs > longestRetryWaitMs
-      ? { retry: false }
-      : { retry: true, delayMs: Math.round(retryAfterMs + random * Math.min(1000, retryAfterMs / 4)) };
-  }
+  if (retryAfterMs !== undefined && status === 503) return afterServiceWait(retryAfterMs, random);
   if (status === 408 || status === 502 || status === 504)
     return { retry: true, delayMs: backoff(attempts, random) };
   return { retry: false };
+}
+
+/** Whether an attempt was refused by a rate limit: nothing was done, and the answer says when to come again. */
+export function isRateLimited(
+  outcome: AttemptOutcome,
+): outcome is { kind: 'answer'; status: number; retryAfterMs: number } {
+  return outcome.kind === 'answer' && outcome.status === 429 && outcome.retryAfterMs !== undefined;
+}
+
+function decideRateLimited(retryAfterMs: number, question: RetryQuestion): RetryDecision {
+  const { attempts, refused, maxRetries, remainingMs, random } = question;
+  if (maxRetries === 0 || (remainingMs === undefined && attempts > maxRetries)) return { retry: false };
+  const decision = afterServiceWait(retryAfterMs, random);
+  if (!decision.retry) return decision;
+  // A service that says "at once" again and again is not asked without a pause.
+  const delayMs = Math.max(decision.delayMs, refused === 0 ? 0 : backoff(refused, random));
+  // A wait that the time limit would cut short is told now, as what it is and not as a timeout.
+  return remainingMs !== undefined && delayMs >= remainingMs ? { retry: false } : { retry: true, delayMs };
+}
+
+/** A little later than asked, so that many clients that were told the same do not come back together. */
+function afterServiceWait(retryAfterMs: number, random: number): RetryDecision {
+  return retryAfterMs > longestRetryWaitMs
+    ? { retry: false }
+    : { retry: true, delayMs: Math.round(retryAfterMs + random * Math.min(1000, retryAfterMs / 4)) };
 }
 
 /** Doubles from 200 ms to 4 s; the real wait lies between half of that and all of it. */

@@ -60,8 +60,37 @@ describe('Pipeline', () => {
       json(429, {}, soon),
       json(429, { last: 1 }, soon),
     );
-    const response = await pipelineOver(fetch).call(context, (send) => send(request()));
+    const untimed = pipelineOver(fetch, { requestTimeoutMs: 0 });
+    const response = await untimed.call(context, (send) => send(request()));
     expect([response.status, await response.json(), requests.length]).toEqual([429, { last: 1 }, 3]);
+  });
+
+  it('repeats a POST that a rate limit refused, within its time limit and past the number of retries', async () => {
+    const refusals = [1, 2, 3, 4].map(() => json(429, {}, soon));
+    const { fetch, requests } = scriptedFetch(...refusals, json(201, { made: 1 }));
+    const attempts: number[] = [];
+    const counted = { ...context, onAttempt: (attempt: number) => void attempts.push(attempt) };
+    const response = await pipelineOver(fetch).call(counted, (send) => send(request('POST', { body: '{}' })));
+    expect([response.status, requests.map(({ body }) => body)]).toEqual([201, Array(5).fill('{}')]);
+    // Nothing was done by any of them, so a "not found" of the last would mean that it never was there.
+    expect(attempts).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('does not repeat a POST that a limit of the team refused, nor one without retries', async () => {
+    const team = scriptedFetch(json(429, { message: 'too many sandboxes' }), json(201, {}));
+    const options = { maxRetries: 0 };
+    const none = scriptedFetch(json(429, {}, soon), json(201, {}));
+    const post = (fetch: Fetch, more = {}) =>
+      pipelineOver(fetch).call({ ...context, ...more }, (send) => send(request('POST', { body: '{}' })));
+    expect([(await post(team.fetch)).status, team.requests.length]).toEqual([429, 1]);
+    expect([(await post(none.fetch, { options })).status, none.requests.length]).toEqual([429, 1]);
+  });
+
+  it('gives the 429 at once when its wait does not fit into the time limit', async () => {
+    const { fetch, requests } = scriptedFetch(json(429, {}, { 'retry-after': '20' }), json(201, {}));
+    const options = { requestTimeoutMs: 10_000 };
+    const response = await pipelineOver(fetch).call({ ...context, options }, (send) => send(request('POST')));
+    expect([response.status, requests.length]).toEqual([429, 1]);
   });
 
   it('hands a long Retry-After to the caller instead of sleeping', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AttemptOutcome, decideRetry } from '../../src/core/retry.js';
+import { type AttemptOutcome, decideRetry, type RetryQuestion } from '../../src/core/retry.js';
 
 const answer = (status: number, retryAfterMs?: number): AttemptOutcome => ({
   kind: 'answer',
@@ -12,9 +12,8 @@ const refused: AttemptOutcome = { kind: 'connection', unsent: true };
 const ask = (
   outcome: AttemptOutcome,
   idempotent: boolean,
-  rest: { attempts?: number; random?: number } = {},
-) =>
-  decideRetry({ outcome, idempotent, attempts: rest.attempts ?? 1, maxRetries: 2, random: rest.random ?? 0 });
+  rest: Partial<RetryQuestion> = {},
+) => decideRetry({ outcome, idempotent, attempts: 1, refused: 0, maxRetries: 2, random: 0, ...rest });
 
 describe('decideRetry', () => {
   it.each([
@@ -22,7 +21,7 @@ describe('decideRetry', () => {
     ['a broken connection, not idempotent', broken, false, false],
     ['a refused connection, not idempotent', refused, false, true],
     ['429 with Retry-After, idempotent', answer(429, 1000), true, true],
-    ['429 with Retry-After, not idempotent', answer(429, 1000), false, false],
+    ['429 with Retry-After, not idempotent', answer(429, 1000), false, true],
     ['429 without Retry-After', answer(429), true, false],
     ['503 with Retry-After', answer(503, 1000), true, true],
     ['503 without Retry-After', answer(503), true, false],
@@ -52,13 +51,24 @@ describe('decideRetry', () => {
 
   it('backs off exponentially with jitter', () => {
     const delay = (attempts: number, random: number) =>
-      (
-        decideRetry({ outcome: broken, idempotent: true, attempts, maxRetries: 9, random }) as {
-          delayMs: number;
-        }
-      ).delayMs;
+      (ask(broken, true, { attempts, maxRetries: 9, random }) as { delayMs: number }).delayMs;
     expect([1, 2, 3, 9].map((attempts) => delay(attempts, 1))).toEqual([200, 400, 800, 4000]);
     expect([1, 2, 3, 9].map((attempts) => delay(attempts, 0))).toEqual([100, 200, 400, 2000]);
+  });
+
+  it('counts no attempt that a rate limit refused while a time limit is set', () => {
+    const late = { attempts: 9, refused: 8 };
+    expect(ask(answer(429, 1000), false, { ...late, remainingMs: 30_000 }).retry).toBe(true);
+    expect(ask(answer(429, 1000), false, { ...late, remainingMs: 900 }).retry).toBe(false);
+    expect(ask(answer(429, 1000), false, late).retry).toBe(false);
+    expect(ask(broken, true, { ...late, remainingMs: 30_000 }).retry).toBe(true);
+  });
+
+  it('pauses longer and longer before a service that says "at once" again and again', () => {
+    const delays = [0, 1, 2, 3].map((refused) =>
+      ask(answer(429, 0), false, { attempts: refused + 1, refused, remainingMs: 30_000, random: 1 }),
+    );
+    expect(delays).toEqual([0, 200, 400, 800].map((delayMs) => ({ retry: true, delayMs })));
   });
 
   it('stops after the given number of retries', () => {

@@ -6,7 +6,10 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** Longest time for the whole call, retries included, ms. 0: none. Default: the client's `requestTimeoutMs`. */
   requestTimeoutMs?: number | undefined;
-  /** Most further attempts after a failed one. Default: the client's `maxRetries`. */
+  /**
+   * Most further attempts after a failed one. Default: the client's `maxRetries`. Attempts that a rate limit refused are
+   * not counted while there is a time limit; 0 turns off those too.
+   */
   maxRetries?: number | undefined;
 }
 
@@ -21,6 +24,6 @@ export interface CallContext {
   /** Whether making the call twice is the same as making it once. Default: by method and `Idempotency-Key`. */
   idempotent?: boolean | undefined;
   options?: RequestOptions | undefined;
-  /** Told the number of each attempt, from 1, before it is made. */
+  /** Told the number of each attempt, from 1, before it is made. Attempts that a rate limit refused are not counted. */
   onAttempt?: ((attempt: number) => void) | undefined;
 }

@@ -5,7 +5,7 @@ import { errorFromNetwork, isNetworkFailure } from '../errors/from-network.js';
 import { parseRetryAfter } from '../errors/rate-limit.js';
 import type { Logger } from '../logger.js';
 import { redactHeaders, redactUrl } from '../redact.js';
-import { type AttemptOutcome, decideRetry } from '../retry.js';
+import { type AttemptOutcome, decideRetry, isRateLimited } from '../retry.js';
 import type { CallContext } from './call-context.js';
 import { chain, type Middleware } from './middleware.js';
 
@@ -75,7 +75,7 @@ export class Pipeline {
     publish('start', () => record);
     try {
       const value = await deadline.run((signal) =>
-        work((request, init) => this.#send(request, init, context, run, signal), signal),
+        work((request, init) => this.#send(request, init, context, run, deadline), signal),
       );
       deadline.restart(0);
       publish('end', () => summary(run));
@@ -113,17 +113,20 @@ export class Pipeline {
     init: RequestInit | undefined,
     context: CallContext,
     run: Run,
-    signal: AbortSignal,
+    deadline: Deadline,
   ): Promise<Response> {
+    const { signal } = deadline;
     const { logger, maxRetries, middleware = [], random = Math.random } = this.#options;
     this.#identify(original, context);
     const idempotent = context.idempotent ?? isIdempotent(original);
     const retries = context.options?.maxRetries ?? maxRetries;
+    /** Attempts that a rate limit refused: they did nothing, so they use up no retry. */
+    let refused = 0;
     for (let attempt = 1; ; attempt++) {
       run.attempts++;
-      context.onAttempt?.(attempt);
+      context.onAttempt?.(attempt - refused);
       // A body can be sent once, and middleware may change what it gets: what may be sent again is sent as a copy.
-      const copied = attempt <= retries && (original.body !== null || middleware.length > 0);
+      const copied = retries > 0 && (original.body !== null || middleware.length > 0);
       const request = copied ? original.clone() : original;
       const outcome = await this.#attempt(request, init, context, run, attempt, signal);
       const failure: AttemptOutcome | undefined =
@@ -135,14 +138,17 @@ export class Pipeline {
         decideRetry({
           outcome: failure,
           attempts: attempt,
+          refused,
           maxRetries: retries,
           idempotent,
+          remainingMs: deadline.remainingMs,
           random: random(),
         });
       if (!decision?.retry) {
         if (outcome instanceof Response) return outcome;
         throw outcome;
       }
+      if (failure && isRateLimited(failure)) refused++;
       const { delayMs } = decision;
       const status = outcome instanceof Response ? { status: outcome.status } : { error: outcome };
       logger.info(`${context.operation}: attempt ${attempt} failed, next in ${delayMs} ms`, {
