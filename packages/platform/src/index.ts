@@ -1,5 +1,5 @@
 export type { FetchLike } from './gen/openapi-client.js';
-export { serializePath } from './gen/path-guard.js';
+export { PathParameterError, serializePath } from './gen/path-guard.js';
 export type { components, operations, paths, webhooks } from './gen/platform.js';
 export { platformOperations } from './gen/platform-operations.js';
 // The schemas' friendly names are a generated table of contents of their own: a new schema needs no edit here.

@@ -10,7 +10,10 @@ import { defined, fromSandbox, toSeconds } from './wire.js';
 export interface ForkOptions extends RequestOptions {
   /** Number of new sandboxes, 1 to 100. Default: the service's, 1. */
   count?: number | undefined;
-  /** Time to live of each new sandbox, ms, rounded up to whole seconds. Default: the service's, 15 s. */
+  /**
+   * Time to live of each new sandbox, ms, rounded up to whole seconds, at most the team's `limits.maxTimeoutMs`; more is
+   * refused. 0 makes forks that end at once. Default: the service's, 15 s.
+   */
   timeoutMs?: number | undefined;
 }
 

@@ -57,7 +57,10 @@ export interface IamOptions {
 export interface CreateSandboxOptions extends RequestOptions {
   /** Template, as name, `namespace/name`, id, each with an optional `:tag`, or a snapshot's id. Default `base`. */
   template?: string | undefined;
-  /** Time to live, ms, rounded up to whole seconds, from 1000. Default: the service's, 5 minutes. */
+  /**
+   * Time to live, ms, rounded up to whole seconds, from 1000 to the team's `limits.maxTimeoutMs` (24 h unless set
+   * otherwise); more is refused. Default: the service's, 5 minutes.
+   */
   timeoutMs?: number | undefined;
   /** Pairs to find the sandbox by. */
   metadata?: Record<string, string> | undefined;
@@ -70,6 +73,8 @@ export interface CreateSandboxOptions extends RequestOptions {
   allowInternetAccess?: boolean | undefined;
   network?: NetworkOptions | undefined;
   iam?: IamOptions | undefined;
+  /** Settings of an MCP gateway inside, by server. Stored with the sandbox; a template that runs such a gateway reads them. */
+  mcp?: Record<string, unknown> | undefined;
   /** Volumes by the absolute path at which they appear. */
   volumeMounts?: Record<string, string | { readonly name: string }> | undefined;
   /** Makes the call safe to repeat: the same key and options never give two sandboxes. 1 to 255 of `[a-z0-9]`. */
@@ -78,10 +83,18 @@ export interface CreateSandboxOptions extends RequestOptions {
 
 /** Options of connecting to a sandbox. */
 export interface ConnectSandboxOptions extends RequestOptions {
-  /** Time to live from now, ms, rounded up to whole seconds, from 1000; never shortens that of a running one. Default: the service's, 5 minutes. */
+  /**
+   * Time to live from now, ms, rounded up to whole seconds, from 1000 to the team's `limits.maxTimeoutMs`; more is
+   * refused. Never shortens that of a running one. Default: the service's, 5 minutes, with `autoPause` 15 s.
+   */
   timeoutMs?: number | undefined;
   /** Whether a paused sandbox gets its memory back; false boots it anew from its files. Default: the service's, true. */
   memory?: boolean | undefined;
+  /**
+   * Whether the resumed sandbox is paused (true) or killed (false) at the end of its time to live. Default: as before.
+   * Needs a paused sandbox: the setting of a running one cannot be changed.
+   */
+  autoPause?: boolean | undefined;
 }
 
 /** Which sandboxes to list. */

@@ -4,18 +4,19 @@ import { isoTime } from '../wire/time.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
-import { endFromNow } from './ttl.js';
+import { checkTimeout, endFromNow } from './ttl.js';
 
 /** Least extension, and the one without a duration, seconds. */
 const LEAST_SECONDS = 15;
 
-/** Makes a running sandbox live at least `seconds` from now; never shortens. @throws {ApiError} 404, 409 */
+/** Makes a running sandbox live at least `seconds` from now; never shortens. @throws {ApiError} 400, 404, 409 */
 export async function refreshSandbox(
   context: ServerContext,
   team: Team,
   sandboxId: string,
   seconds: number | undefined,
 ): Promise<void> {
+  if (seconds !== undefined) checkTimeout(seconds, team.limits);
   const { live } = await admit(context, team.id, sandboxId, 'update');
   const wanted = Math.max(seconds ?? LEAST_SECONDS, LEAST_SECONDS);
   await changeRow(

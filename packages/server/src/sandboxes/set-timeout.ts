@@ -5,15 +5,16 @@ import { isoTime } from '../wire/time.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
-import { endFromNow } from './ttl.js';
+import { checkTimeout, endFromNow } from './ttl.js';
 
-/** Sets the end of a running sandbox to `seconds` from now, within the plan. @throws {ApiError} 400, 404, 409 */
+/** Sets the end of a running sandbox to `seconds` from now, no later than the team's longest run. @throws {ApiError} 400, 404, 409 */
 export async function setSandboxTimeout(
   context: ServerContext,
   team: Team,
   sandboxId: string,
   seconds: number,
 ): Promise<void> {
+  checkTimeout(seconds, team.limits);
   const { live } = await admit(context, team.id, sandboxId, 'update');
   const now = context.now();
   if (now - live.row.started_at >= team.limits.maxTimeToLiveSeconds * 1000) throw errors.maxLifeExceeded();

@@ -1,7 +1,11 @@
 import { errors } from '../errors/catalog.js';
 import type { TeamLimits } from '../teams/team.js';
 
-/** Checks a requested time to live, in seconds. @throws {ApiError} 400 */
+/**
+ * Checks a requested time to live, in seconds. The one rule of every operation that takes one: more than the team may use
+ * is refused; a run that was extended ends at its longest all the same (`endFromNow`).
+ * @throws {ApiError} 400
+ */
 export function checkTimeout(seconds: number, limits: TeamLimits): number {
   if (seconds > limits.maxTimeToLiveSeconds) throw errors.timeoutTooLong(limits.maxTimeToLiveSeconds);
   return seconds;

@@ -16,7 +16,6 @@ export interface WireSettings {
 
 /** Answer to create, resume, connect and each fork. */
 export function sandboxToWire(row: SandboxRow, settings: WireSettings): Schemas['Sandbox'] {
-  const privateIngress = configOf(row).network?.allowPublicTraffic === false;
   return {
     templateID: row.template_id,
     sandboxID: row.id,
@@ -24,9 +23,15 @@ export function sandboxToWire(row: SandboxRow, settings: WireSettings): Schemas[
     envdVersion: row.envd_version,
     ...(row.alias === null ? {} : { alias: row.alias }),
     envdAccessToken: accessToken(settings.keys, row.id),
-    ...(privateIngress ? { trafficAccessToken: trafficToken(settings.keys, row.id) } : {}),
+    ...trafficTokenOf(row, settings),
     ...(settings.announceDomain ? { domain: settings.domain } : {}),
   };
+}
+
+/** The token of ports that are not public. */
+function trafficTokenOf(row: SandboxRow, settings: WireSettings): { trafficAccessToken?: string } {
+  const isPrivate = configOf(row).network?.allowPublicTraffic === false;
+  return isPrivate ? { trafficAccessToken: trafficToken(settings.keys, row.id) } : {};
 }
 
 export function listedToWire(row: SandboxRow): Schemas['ListedSandbox'] {
@@ -52,6 +57,7 @@ export function detailToWire(row: SandboxRow, settings: WireSettings): Schemas['
   return {
     ...listedToWire(row),
     envdAccessToken: accessToken(settings.keys, row.id),
+    ...trafficTokenOf(row, settings),
     ...(settings.announceDomain ? { domain: settings.domain } : {}),
     allowInternetAccess: config.allowInternetAccess,
     ...(config.network === undefined ? {} : { network: config.network }),

@@ -27,17 +27,25 @@ export const badTimeCases: Draft[] = [
       },
     }),
   ),
-  ...['resumeSandbox', 'connectSandbox', 'connectSandboxV2', 'forkSandbox'].map(
+  ...[
+    'resumeSandbox',
+    'connectSandbox',
+    'connectSandboxV2',
+    'setSandboxTimeout',
+    'forkSandbox',
+    'refreshSandbox',
+  ].map(
     (operation): Draft => ({
       name: `${operation} beyond the longest life gives 400`,
       operation,
       expects: '400 timeout',
       needs: ['teams'],
       run: async (target) => {
-        const team = await target.team({ limits: { maxTimeToLiveSeconds: 3_600 } });
+        const team = await target.team({ limits: { maxTimeToLiveSeconds: 1_800 } });
         const sandbox = await target.newSandbox({ timeout: 60 }, team);
         if (operation === 'resumeSandbox') assertStatus(await act(team, sandbox, 'pauseSandbox'), 204);
-        assertFailure(await act(team, sandbox, operation, { timeout: 3_601 }), {
+        const field = operation === 'refreshSandbox' ? 'duration' : 'timeout';
+        assertFailure(await act(team, sandbox, operation, { [field]: 1_801 }), {
           status: 400,
           message: /hour/,
         });
