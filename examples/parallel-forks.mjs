@@ -16,13 +16,17 @@ try {
   const worker = await sandbox.commands.start('python3 -u worker.py', { stdin: true, tag: 'worker' });
   for await (const event of worker) if (event.text?.includes('ready')) break;
 
-  const results = await sandbox.withForks(4, async (fork, index) => {
-    // The same process, with the table in its memory, goes on in each fork.
-    const copy = await fork.commands.connect({ tag: 'worker' });
-    const input = copy.stdin.getWriter();
-    await input.write(`${(index + 1) * 111}\n`);
-    for await (const event of copy) if (event.text) return event.text.trim();
-  });
+  const results = await sandbox.withForks(
+    4,
+    async (fork, index) => {
+      // The same process, with the table in its memory, goes on in each fork.
+      const copy = await fork.commands.connect({ tag: 'worker' });
+      const input = copy.stdin.getWriter();
+      await input.write(`${(index + 1) * 111}\n`);
+      for await (const event of copy) if (event.text) return event.text.trim();
+    },
+    { timeoutMs: 60_000 },
+  );
 
   for (const [index, result] of results.entries()) {
     console.log(

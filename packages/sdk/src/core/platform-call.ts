@@ -1,5 +1,5 @@
-import type { PlatformClient } from '@svc/platform';
-import { AuthenticationError } from './errors/answer-errors.js';
+import { PathParameterError, type PlatformClient } from '@svc/platform';
+import { AuthenticationError, InvalidRequestError } from './errors/answer-errors.js';
 import { errorFromAnswer } from './errors/from-answer.js';
 import type { CallContext } from './pipeline/call-context.js';
 import type { Fetch, Pipeline } from './pipeline/pipeline.js';
@@ -49,7 +49,10 @@ export class PlatformCaller {
       );
     }
     return this.#pipeline.call({ ...context, service: 'platform' }, async (fetch) => {
-      const { data, error, response } = await send(this.#client, fetch);
+      const { data, error, response } = await send(this.#client, fetch).catch((thrown) => {
+        if (!(thrown instanceof PathParameterError)) throw thrown;
+        throw new InvalidRequestError(`${operation}: ${thrown.message}.`, { operation, cause: thrown });
+      });
       if (response.ok) return { data: data as Exclude<Data, undefined>, response };
       const { status, headers } = response;
       throw errorFromAnswer({

@@ -7,8 +7,8 @@ export interface RetryQuestion {
   outcome: AttemptOutcome;
   /** Attempts made so far, at least 1. */
   attempts: number;
-  /** Those of them, the last one left out, that a rate limit refused. They count only where no time limit ends them. */
-  refused: number;
+  /** Those of them, the last one left out, that a rate limit refused: they count only where no time limit ends them. Default 0. */
+  refused?: number | undefined;
   /** Most further attempts after the first. */
   maxRetries: number;
   /** Whether making the call twice is the same as making it once. */
@@ -37,9 +37,9 @@ const longestDelayMs = 4_000;
  * - Everything else: never.
  */
 export function decideRetry(question: RetryQuestion): RetryDecision {
-  const { outcome, maxRetries, idempotent, remainingMs, random } = question;
+  const { outcome, refused = 0, maxRetries, idempotent, remainingMs, random } = question;
   if (isRateLimited(outcome)) return decideRateLimited(outcome.retryAfterMs, question);
-  const attempts = remainingMs === undefined ? question.attempts : question.attempts - question.refused;
+  const attempts = remainingMs === undefined ? question.attempts : question.attempts - refused;
   if (attempts > maxRetries) return { retry: false };
   if (outcome.kind === 'connection') {
     return idempotent || outcome.unsent
@@ -62,7 +62,7 @@ export function isRateLimited(
 }
 
 function decideRateLimited(retryAfterMs: number, question: RetryQuestion): RetryDecision {
-  const { attempts, refused, maxRetries, remainingMs, random } = question;
+  const { attempts, refused = 0, maxRetries, remainingMs, random } = question;
   if (maxRetries === 0 || (remainingMs === undefined && attempts > maxRetries)) return { retry: false };
   const decision = afterServiceWait(retryAfterMs, random);
   if (!decision.retry) return decision;

@@ -1,6 +1,6 @@
 import type { ClientCore } from '../core/client-core.js';
+import { deleteOnce } from '../core/delete-once.js';
 import { ConflictError } from '../core/errors/answer-errors.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonTarget } from '../daemon/target.js';
 import type { SandboxDetail, SandboxMetrics, SnapshotInfo } from './info.js';
@@ -14,6 +14,7 @@ import {
   toConnectBody,
   toCreateBody,
   toNetworkUpdate,
+  toResumeBody,
   toSeconds,
 } from './wire.js';
 
@@ -43,6 +44,8 @@ export async function connectSandbox(
   sandboxID: string,
   options: ConnectSandboxOptions,
 ): Promise<SandboxTarget> {
+  // Only the older operation takes `autoPause`; it refuses a sandbox that runs, so that it is not repeated blindly.
+  if (options.autoPause !== undefined) return resumeSandbox(core, sandboxID, options);
   const context = { operation: 'sandboxes.connect', resource, idempotent: true, options };
   const body = toConnectBody(options);
   const { data } = await core.platform.call(context, (platform, fetch) =>
@@ -51,6 +54,19 @@ export async function connectSandbox(
       fetch,
       ...(body === undefined ? {} : { body }),
     }),
+  );
+  return fromSandbox(data);
+}
+
+async function resumeSandbox(
+  core: ClientCore,
+  sandboxID: string,
+  options: ConnectSandboxOptions,
+): Promise<SandboxTarget> {
+  const context = { operation: 'sandboxes.connect', resource, options } as const;
+  const body = toResumeBody(options);
+  const { data } = await core.platform.call(context, (platform, fetch) =>
+    platform.POST('/sandboxes/{sandboxID}/resume', { params: { path: { sandboxID } }, body, fetch }),
   );
   return fromSandbox(data);
 }
@@ -67,24 +83,12 @@ export async function getSandbox(
   return { target: fromSandbox(data), detail: fromDetail(data) };
 }
 
-export async function killSandbox(
-  core: ClientCore,
-  sandboxID: string,
-  options: RequestOptions,
-): Promise<boolean> {
-  let attempts = 0;
-  const onAttempt = (attempt: number) => (attempts = attempt);
-  const context = { operation: 'sandboxes.kill', resource, options, onAttempt };
-  try {
-    await core.platform.call(context, (platform, fetch) =>
+export function killSandbox(core: ClientCore, sandboxID: string, options: RequestOptions): Promise<boolean> {
+  return deleteOnce({ operation: 'sandboxes.kill', resource, options }, (context) =>
+    core.platform.call(context, (platform, fetch) =>
       platform.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID } }, fetch }),
-    );
-    return true;
-  } catch (error) {
-    // After a repeated attempt "not found" most likely means that the first one did it.
-    if (NotFoundError.is(error)) return attempts > 1;
-    throw error;
-  }
+    ),
+  );
 }
 
 export async function pauseSandbox(

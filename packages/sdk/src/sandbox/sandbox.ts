@@ -81,6 +81,22 @@ export class Sandbox {
     return this.sandboxId;
   }
 
+  /**
+   * Token of the sandbox's daemon, sent as `X-Access-Token`. Who has it can do in the sandbox what this handle can; it is
+   * the same over pause and resume. Undefined when the service gave none.
+   */
+  get accessToken(): string | undefined {
+    return this.#target.accessToken;
+  }
+
+  /**
+   * Token of the sandbox's ports, sent as `Svc-Traffic-Access-Token`, when they are private
+   * (`network.allowPublicTraffic: false`); undefined when they are public. `fetch` sends it.
+   */
+  get trafficAccessToken(): string | undefined {
+    return this.#target.trafficToken;
+  }
+
   /** The generated clients of the sandbox's daemon, as its default user: no policy, errors of the Connect library. */
   get daemon(): Promise<DaemonClient> {
     return this.#connection.client();
@@ -151,17 +167,19 @@ export class Sandbox {
 
   /**
    * Resumes the sandbox when it is paused. When it runs, its time to live is made at least as long as `timeoutMs`.
-   * @throws SandboxNotFoundError
-   * @wire connectSandboxV2
+   * @throws SandboxNotFoundError, InvalidRequestError for more time than the team may use, ConflictError with `autoPause`
+   *   when it runs
+   * @wire connectSandboxV2, resumeSandbox
    */
   async resume(options: ConnectSandboxOptions = {}): Promise<void> {
     await connectSandbox(this.#core, this.sandboxId, options);
   }
 
   /**
-   * Makes the sandbox live at least this long from now; never shortens its time to live.
+   * Makes the sandbox live at least this long from now; never shortens its time to live. A run never gets longer than
+   * the team's `limits.maxTimeoutMs`, counted from its start.
    * @param durationMs rounded up to whole seconds, at most an hour; below 15 s means 15 s. Default: 15 s.
-   * @throws SandboxNotFoundError also when it is paused
+   * @throws SandboxNotFoundError also when it is paused; InvalidRequestError for more time than the team may use
    * @wire refreshSandbox
    */
   refresh(durationMs?: number, options: RequestOptions = {}): Promise<void> {
@@ -169,9 +187,10 @@ export class Sandbox {
   }
 
   /**
-   * Sets the time to live, counted from now; may shorten it.
-   * @param timeoutMs rounded up to whole seconds; 0 ends it now.
-   * @throws SandboxNotFoundError also when it is paused
+   * Sets the time to live, counted from now; may shorten it. A run never gets longer than the team's
+   * `limits.maxTimeoutMs`, counted from its start; `info().endAt` tells when it ends.
+   * @param timeoutMs rounded up to whole seconds, at most `limits.maxTimeoutMs`; 0 ends it now.
+   * @throws SandboxNotFoundError also when it is paused; InvalidRequestError for more time than the team may use
    * @wire setSandboxTimeout
    */
   setTimeout(timeoutMs: number, options: RequestOptions = {}): Promise<void> {
@@ -222,7 +241,8 @@ export class Sandbox {
 
   /**
    * Forks the sandbox, runs a function on each fork, and kills every fork when its run is over, whatever its outcome.
-   * @param options `concurrency`: runs at once, default all; `timeoutMs`: time to live of the forks, default 5 minutes.
+   * @param options `concurrency`: runs at once, default all; `timeoutMs`: time to live of the forks, which must
+   *   cover every run. Default: the service's, 15 s.
    * @returns one entry a fork: the function's value, or what it threw, or why there was no fork.
    * @wire forkSandbox, killSandbox
    */
@@ -231,8 +251,8 @@ export class Sandbox {
     run: (fork: Sandbox, index: number) => Promise<Value> | Value,
     options: Omit<ForkOptions, 'count'> & { concurrency?: number | undefined } = {},
   ): Promise<ForkRun<Value>[]> {
-    const { concurrency, timeoutMs = 300_000, ...rest } = options;
-    return runOnForks(await this.fork({ ...rest, count, timeoutMs }), run, {
+    const { concurrency, ...rest } = options;
+    return runOnForks(await this.fork({ ...rest, count }), run, {
       concurrency,
       signal: rest.signal,
     });

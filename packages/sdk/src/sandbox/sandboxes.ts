@@ -34,8 +34,9 @@ export class Sandboxes {
 
   /**
    * Gives a handle of a running sandbox, or resumes a paused one.
-   * @throws SandboxNotFoundError
-   * @wire connectSandboxV2
+   * @throws SandboxNotFoundError, InvalidRequestError for more time than the team may use, ConflictError with `autoPause`
+   *   when it runs
+   * @wire connectSandboxV2, resumeSandbox
    */
   async connect(sandboxId: string, options: ConnectSandboxOptions = {}): Promise<Sandbox> {
     return new Sandbox(this.#core, await connectSandbox(this.#core, sandboxId, options));

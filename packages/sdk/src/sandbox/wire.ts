@@ -2,6 +2,7 @@ import type {
   ConnectRequestV2,
   ListedSandbox,
   NewSandboxV2,
+  ResumeRequest,
   SandboxLogEntry,
   SandboxMetric,
   SandboxNetworkConfig,
@@ -41,6 +42,7 @@ export function toCreateBody(options: CreateSandboxOptions): NewSandboxV2 {
     envs,
     metadata,
     iam,
+    mcp,
     network,
     allowInternetAccess,
     volumeMounts,
@@ -54,6 +56,7 @@ export function toCreateBody(options: CreateSandboxOptions): NewSandboxV2 {
     metadata,
     envVars: envs,
     iam: iam && defined(iam),
+    mcp,
     volumeMounts:
       volumeMounts &&
       Object.entries(volumeMounts).map(([path, volume]) => ({
@@ -111,12 +114,17 @@ export function toNetworkUpdate(
 
 /** The body of a connect request; undefined when nothing was said. */
 export function toConnectBody(options: ConnectSandboxOptions): ConnectRequestV2 | undefined {
-  const { timeoutMs, memory } = options;
-  if (timeoutMs === undefined && memory === undefined) return undefined;
-  return defined({
-    timeout: timeoutMs === undefined ? undefined : toSeconds(timeoutMs, 'timeoutMs'),
-    memory,
-  }) as ConnectRequestV2;
+  const body = defined(toTimeAndMemory(options));
+  return Object.keys(body).length === 0 ? undefined : (body as ConnectRequestV2);
+}
+
+/** The body of a resume request. */
+export function toResumeBody(options: ConnectSandboxOptions): ResumeRequest {
+  return defined({ ...toTimeAndMemory(options), autoPause: options.autoPause }) as ResumeRequest;
+}
+
+function toTimeAndMemory({ timeoutMs, memory }: ConnectSandboxOptions) {
+  return { timeout: timeoutMs === undefined ? undefined : toSeconds(timeoutMs, 'timeoutMs'), memory };
 }
 
 /** The query of a list. */
@@ -135,13 +143,12 @@ export function toListQuery(options: ListSandboxesOptions, token: string | undef
 
 /** What is needed to reach a sandbox. */
 export function fromSandbox(sandbox: WireSandbox | WireDetail): DaemonTarget & { templateId: string } {
-  const traffic = 'trafficAccessToken' in sandbox ? (sandbox.trafficAccessToken ?? undefined) : undefined;
   return {
     sandboxId: sandbox.sandboxID,
     templateId: sandbox.templateID,
     envdVersion: sandbox.envdVersion,
     accessToken: sandbox.envdAccessToken,
-    trafficToken: traffic,
+    trafficToken: sandbox.trafficAccessToken ?? undefined,
     domain: sandbox.domain || undefined,
   };
 }

@@ -1,5 +1,6 @@
 import type { ClientCore } from '../core/client-core.js';
 import { deleteOnce } from '../core/delete-once.js';
+import { VolumeNotFoundError } from '../core/errors/not-found-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import { Volume } from './volume.js';
 import { VolumeAccess, type VolumeGrant } from './volume-access.js';
@@ -7,6 +8,7 @@ import type { VolumeInfo } from './volume-info.js';
 import { fromVolume } from './wire.js';
 
 const resource = 'volume' as const;
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The volumes of the team: directories that outlive sandboxes and can be mounted into many. */
 export class Volumes {
@@ -45,24 +47,40 @@ export class Volumes {
 
   /**
    * Gives a handle of a volume.
-   * @throws VolumeNotFoundError, InvalidRequestError for what is no identifier
-   * @wire getVolume
+   * @param idOrName its `volumeId`, or its name, which takes one request more
+   * @throws VolumeNotFoundError
+   * @wire getVolume, listVolumes
    */
-  async get(volumeId: string, options: RequestOptions = {}): Promise<Volume> {
+  async get(idOrName: string, options: RequestOptions = {}): Promise<Volume> {
+    const volumeId = await this.#idOf(idOrName, options);
+    if (volumeId === undefined)
+      throw new VolumeNotFoundError(
+        `volumes.get: there is no volume named '${idOrName}'. client.volumes.list() shows what there is.`,
+        { operation: 'volumes.get' },
+      );
     const grant = await this.#grant(volumeId, options);
     return this.#handle({ volumeID: grant.volumeId, name: grant.name }, grant);
   }
 
   /**
    * Deletes a volume with all that is in it. Sandboxes that have it mounted keep it until they end. False when there was none.
-   * @wire deleteVolume
+   * @param idOrName its `volumeId`, or its name, which takes one request more
+   * @wire deleteVolume, listVolumes
    */
-  delete(volumeId: string, options: RequestOptions = {}): Promise<boolean> {
+  async delete(idOrName: string, options: RequestOptions = {}): Promise<boolean> {
+    const volumeId = await this.#idOf(idOrName, options);
+    if (volumeId === undefined) return false;
     return deleteOnce({ operation: 'volumes.delete', resource, options }, (context) =>
       this.#core.platform.call(context, (platform, fetch) =>
         platform.DELETE('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),
       ),
     );
+  }
+
+  /** The id that a name stands for; undefined when there is no such volume. What looks like an id is one. */
+  async #idOf(idOrName: string, options: RequestOptions): Promise<string | undefined> {
+    if (idForm.test(idOrName)) return idOrName;
+    return (await this.list(options)).find(({ name }) => name === idOrName)?.volumeId;
   }
 
   async #grant(volumeId: string, options: RequestOptions): Promise<VolumeGrant> {

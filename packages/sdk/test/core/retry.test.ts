@@ -9,11 +9,8 @@ const answer = (status: number, retryAfterMs?: number): AttemptOutcome => ({
 const broken: AttemptOutcome = { kind: 'connection', unsent: false };
 const refused: AttemptOutcome = { kind: 'connection', unsent: true };
 
-const ask = (
-  outcome: AttemptOutcome,
-  idempotent: boolean,
-  rest: Partial<RetryQuestion> = {},
-) => decideRetry({ outcome, idempotent, attempts: 1, refused: 0, maxRetries: 2, random: 0, ...rest });
+const ask = (outcome: AttemptOutcome, idempotent: boolean, rest: Partial<RetryQuestion> = {}) =>
+  decideRetry({ outcome, idempotent, attempts: 1, maxRetries: 2, random: 0, ...rest });
 
 describe('decideRetry', () => {
   it.each([

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   AuthenticationError,
+  ConflictError,
   ConnectionError,
   InvalidRequestError,
   type Sandbox,
@@ -89,6 +90,8 @@ describeOnServer('sandboxes', (stage) => {
     await sandbox.refresh(600_000);
     const long = (await sandbox.info()).endAt.getTime();
     expect(long - short).toBeGreaterThan(400_000);
+    await expect(sandbox.setTimeout(48 * 3_600_000)).rejects.toThrow(/longer than 24 hours/);
+    expect((await sandbox.info()).endAt.getTime()).toBe(long);
     await sandbox.refresh(15_000);
     expect((await sandbox.info()).endAt.getTime()).toBe(long);
   });
@@ -244,7 +247,7 @@ describeOnServer('sandboxes', (stage) => {
         if (index === 1) throw new Error('this one fails');
         return (await fork.commands.run('echo $((6 * 7))')).stdout;
       },
-      { concurrency: 1 },
+      { concurrency: 1, timeoutMs: 300_000 },
     );
     expect(results).toEqual([
       { ok: true, value: '42\n' },
@@ -359,6 +362,31 @@ describeOnServer('sandboxes', (stage) => {
       await service.kill();
     }
     expect((await sandbox.fetch(1)).status).toBe(502);
+  });
+
+  it('reaches a private port through a handle that was got, and not without its token', async () => {
+    const { sandboxes } = stage.client();
+    await using closed = await sandboxes.create({ network: { allowPublicTraffic: false } });
+    expect(closed.trafficAccessToken).toMatch(/./);
+    const got = await sandboxes.get(closed.id);
+    expect(got.trafficAccessToken).toBe(closed.trafficAccessToken);
+    // Nothing listens there: the gateway looked, which it does only for who may ask.
+    expect((await got.fetch(1)).status).toBe(502);
+    const headers = { 'Svc-Sandbox-Id': closed.id, 'Svc-Sandbox-Port': '1' };
+    const stranger = await fetch(stage.server.sandboxUrl, { headers });
+    expect(stranger.status).toBe(403);
+    await stranger.body?.cancel();
+    expect(sandbox.trafficAccessToken).toBeUndefined();
+  });
+
+  it('resumes with another end of its life', async (context) => {
+    if (!stage.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${stage.driver} driver keeps no memory`);
+    await using created = await stage.client().sandboxes.create();
+    await expect(created.resume({ autoPause: true })).rejects.toSatisfy((error) => ConflictError.is(error));
+    await created.pause();
+    await created.resume({ autoPause: true, timeoutMs: 60_000 });
+    expect((await created.info()).lifecycle.onTimeout).toBe('pause');
   });
 
   it('reads the team', async () => {

@@ -6,15 +6,12 @@ import { parseDuration } from '../../parse/duration.js';
 import { wholeNumber } from '../../parse/number.js';
 import { act, leaf } from '../../program/leaf.js';
 
-/** The service's own default of 15 s is gone before a person has typed the next command. */
-const defaultLifeMs = 300_000;
-
 export function addFork(sandbox: Command): void {
   leaf(sandbox, 'fork <id>', 'make running copies of a sandbox, memory included; prints their ids')
     .option('-n, --count <count>', 'number of copies, 1 to 100', wholeNumber('--count', 1, 100), 1)
-    .option('-t, --timeout <span>', 'time to live of each copy (default 5m)', parseDuration, defaultLifeMs)
+    .option('-t, --timeout <span>', "time to live of each copy (default: the service's, 15s)", parseDuration)
     .action(
-      act(async (cli, id: string, { count, timeout }: { count: number; timeout: number }) => {
+      act(async (cli, id: string, { count, timeout }: { count: number; timeout?: number }) => {
         const client = await cli.client();
         const { signal } = cli;
         const source = await client.sandboxes.get(id, { signal });

@@ -10,7 +10,7 @@ import {
 } from './answer-errors.js';
 import { SandboxGoneError, TimeoutError } from './connection-errors.js';
 import { parseRateLimit, parseRetryAfter } from './rate-limit.js';
-import { notFoundClass, notFoundHint, type ResourceKind } from './resource.js';
+import { badIdentifierHint, notFoundClass, notFoundHint, type ResourceKind } from './resource.js';
 import type { SvcError, SvcErrorDetails } from './svc-error.js';
 
 /** A failed answer, read. */
@@ -107,7 +107,8 @@ function byStatus(answer: FailedAnswer): Row {
   }
   if (status >= 500)
     return { make: ServerError, retryable: status === 502 || status === 503 || status === 504 };
-  return { make: InvalidRequestError };
+  const hint = badIdentifierHint(resource, readRecord(answer.body).message ?? '');
+  return { make: InvalidRequestError, hint };
 }
 
 /** The one table from a failed HTTP answer to an error: by `error_code`, then by status, service and resource. Pure. */

@@ -20,6 +20,7 @@ export type ResourceKind =
   | 'volume'
   | 'webhook'
   | 'snapshot'
+  | 'apiKey'
   | 'team';
 
 type NotFoundClass = new (message: string, details?: SvcErrorDetails) => NotFoundError;
@@ -41,12 +42,29 @@ const hints: Partial<Record<ResourceKind, string>> = {
     'Check the name, its tag, and that its build is ready: client.templates.list() shows what there is.',
   file: "Relative paths start at the user's home; sandbox.files.list() shows what is there.",
   snapshot: 'client.snapshots.list() shows what there is.',
+  secret: 'client.secrets.list() shows what there is.',
+  volume: 'client.volumes.list() shows what there is.',
+  webhook: 'client.webhooks.list() shows what there is.',
+  apiKey: 'client.apiKeys.list() shows what there is.',
   process: 'It has ended, or was never started here: sandbox.commands.list() shows what runs.',
 };
 
 /** The class of "not found" for a kind of resource. */
 export function notFoundClass(kind: ResourceKind | undefined): NotFoundClass {
   return (kind && classes[kind]) ?? NotFoundError;
+}
+
+const identifiers: Partial<Record<ResourceKind, string>> = {
+  sandbox: 'A sandbox is named by its sandboxId: client.sandboxes.list() shows it.',
+  secret: 'A secret is named by its secretId or by its name: letters, digits, _ and -.',
+  volume: 'A volume is named by its volumeId, a UUID: client.volumes.list() shows it.',
+  webhook: 'A webhook is named by its webhookId, a UUID: client.webhooks.list() shows it.',
+  apiKey: 'A key is named by its apiKeyId, a UUID, not by the key: client.apiKeys.list() shows it.',
+};
+
+/** What to tell someone who named a resource by something that names none; nothing for other refusals. */
+export function badIdentifierHint(kind: ResourceKind | undefined, message: string): string | undefined {
+  return /^Invalid (.+ ID|secrets request)$/.test(message) ? kind && identifiers[kind] : undefined;
 }
 
 /** What to tell someone whose resource is missing. */
