@@ -13,6 +13,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { fastBase64 } from './fast-base64.mjs';
 import { fastJson } from './fast-json.mjs';
+import { thirdPartyNotices } from './third-party.mjs';
 
 const root = process.cwd();
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -101,8 +102,9 @@ if (stale.length > 0)
   throw new Error(`No dist/esm target for ${stale.map((entry) => entry.source).join(', ')}`);
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   ...common,
+  metafile: true,
   entryPoints: esm,
   outdir: 'dist/esm',
   format: 'esm',
@@ -121,6 +123,9 @@ if (cjs.length > 0) {
   });
   writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }
+
+const notices = thirdPartyNotices(root, Object.keys(metafile.inputs));
+if (notices !== undefined) writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), notices);
 
 for (const { source, esm: target } of entries.filter((entry) => entry.source.endsWith('.json'))) {
   mkdirSync(dirname(resolve(root, target)), { recursive: true });

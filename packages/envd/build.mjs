@@ -1,13 +1,15 @@
 // Bundles the daemon: a loader, the two parts of the program, V8's code cache for this Node, and the native add-ons, in one folder.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { fastBase64 } from '../../scripts/fast-base64.mjs';
 import { fastJson } from '../../scripts/fast-json.mjs';
+import { thirdPartyNotices } from '../../scripts/third-party.mjs';
+import { copyAddons } from './addons.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
@@ -16,10 +18,7 @@ const dist = join(here, 'dist');
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
 
-// The packages of other platforms are installed only there, so a build carries what its machine has.
-const TARGETS = ['linux-x64', 'linux-arm64'];
-copyAddons('pty', (target) => `@lydell/node-pty-${target}/pty.node`);
-copyAddons('xattr', (target) => `@napi-rs/xattr-${target}-gnu/xattr.${target}-gnu.node`);
+copyAddons();
 
 // The package's own loader tries every platform; the bundle knows where its add-on lies.
 const xattrBesideBundle = {
@@ -98,6 +97,13 @@ await build({
   outfile: join(dist, 'envd.cjs'),
   define: { DIGESTS: JSON.stringify({ core: digest(parts.core), services: digest(parts.services) }) },
 });
+// The add-ons are no input of the bundle: the packages that hold them are named here.
+const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const addons = ['@lydell/node-pty', '@napi-rs/xattr'].map((name) => require.resolve(`${name}/package.json`));
+writeFileSync(
+  join(dist, 'THIRD-PARTY-LICENSES.txt'),
+  thirdPartyNotices(process.cwd(), [...inputs, ...addons]),
+);
 execFileSync(process.execPath, [join(dist, 'envd.cjs'), '--write-code-cache'], { stdio: 'inherit' });
 
 if (process.argv.includes('--explain')) {
@@ -108,22 +114,4 @@ if (process.argv.includes('--explain')) {
 
 function digest(path) {
   return createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
-}
-
-function copyAddons(name, specifier) {
-  const found = TARGETS.filter((target) => {
-    const source = resolveFile(specifier(target));
-    if (source) copyFileSync(source, join(dist, `${name}-${target}.node`));
-    return source !== undefined;
-  });
-  if (found.length === 0) console.warn(`the ${name} add-on is not installed: what needs it will not work`);
-}
-
-function resolveFile(specifier) {
-  try {
-    const path = require.resolve(specifier);
-    return existsSync(path) ? path : undefined;
-  } catch {
-    return undefined;
-  }
 }
