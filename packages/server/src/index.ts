@@ -1,4 +1,4 @@
-export { environmentVariables, type LoadConfigOptions, loadConfig } from './config/load.js';
+export { environmentVariables, type LoadConfigOptions, loadConfig, parseRateLimit } from './config/load.js';
 export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
 export type { ServerStatus } from './operator/status.js';
 export { hardenProcess } from './start/harden-process.js';

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { completionScripts } from '../../src/commands/completion/scripts.js';
 import { readTree } from '../../src/commands/completion/tree.js';
 import { toCreateOptions } from '../../src/commands/sandbox/create.js';
+import { resolveServerOptions } from '../../src/commands/server/resolve-options.js';
 import { targetPath } from '../../src/commands/volume/put.js';
 import { collectEvents } from '../../src/commands/webhook/event-types.js';
 import { chooseGroup, groups } from '../../src/program/groups.js';
@@ -93,6 +94,14 @@ describe('completion', () => {
 });
 
 describe('options of commands', () => {
+  it('of server up set limits, beside those of the environment', async () => {
+    const env = { SVC_DATA_DIR: '/tmp/x', SVC_RATE_LIMIT: '50:60' };
+    const options = await resolveServerOptions({ createRateLimit: 'off', teamMaxSandboxes: 9 }, env);
+    expect(options.rateLimits).toEqual({ general: { rate: 50, burst: 60 }, create: { rate: 0, burst: 1 } });
+    expect(options.teamLimits).toEqual({ maxConcurrentSandboxes: 9 });
+    await expect(resolveServerOptions({ rateLimit: 'much' }, env)).rejects.toThrow(/^--rate-limit must be/);
+  });
+
   it('of create leave unsaid what was not said', () => {
     expect(toCreateOptions(undefined, { internet: true })).toEqual({});
     expect(

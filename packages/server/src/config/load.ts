@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from 'yaml';
+import type { RateLimit } from '../limits/rate-limit.js';
 import { findConfigProblem } from './check-file.js';
 import type { ServerOptions } from './options.js';
 
@@ -13,8 +14,8 @@ export interface LoadConfigOptions {
   flags?: Partial<ServerOptions>;
 }
 
-/** Settings of the environment: variable, option, how its text is read. */
-const VARIABLES: [string, keyof ServerOptions, (text: string, name: string) => unknown][] = [
+/** Settings of the environment: variable, option (`table.entry` for one entry of a table), how its text is read. */
+const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_DATA_DIR', 'dataDir', text],
   ['SVC_HOST', 'host', text],
   ['SVC_API_PORT', 'apiPort', number],
@@ -32,17 +33,24 @@ const VARIABLES: [string, keyof ServerOptions, (text: string, name: string) => u
   ['SVC_NODE_SANDBOX_URL', 'nodeSandboxUrl', text],
   ['SVC_SERVER_KEY', 'serverKey', text],
   ['SVC_MAX_SANDBOXES', 'maxSandboxes', number],
+  ['SVC_TEAM_MAX_SANDBOXES', 'teamLimits.maxConcurrentSandboxes', number],
+  ['SVC_RATE_LIMIT', 'rateLimits.general', parseRateLimit],
+  ['SVC_CREATE_RATE_LIMIT', 'rateLimits.create', parseRateLimit],
   ['SVC_POOL_SIZE', 'poolSize', number],
   ['SVC_LOG_LEVEL', 'logLevel', oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')],
 ];
 
+/** Options whose entries stand for themselves. */
+const MERGED_TABLES = ['teamLimits', 'rateLimits'] as const;
+
 /** The environment's settings, for help texts and manuals. */
-export const environmentVariables: readonly { variable: string; option: keyof ServerOptions }[] =
-  VARIABLES.map(([variable, option]) => ({ variable, option }));
+export const environmentVariables: readonly { variable: string; option: string }[] = VARIABLES.map(
+  ([variable, option]) => ({ variable, option }),
+);
 
 /**
  * Puts the server's options together. Precedence, highest first: flags, environment, file, defaults.
- * Objects (`teamLimits`, `rateLimits`, `base`, `tuning`, `storage`) are replaced whole, never merged.
+ * `teamLimits` and `rateLimits` are put together entry by entry; other objects (`base`, `tuning`, `storage`) are replaced whole.
  * @throws {Error} naming the file or variable that cannot be read, or the option of the file that does not exist or has a wrong value.
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<ServerOptions> {
@@ -52,12 +60,19 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Serve
   const fromEnv: Record<string, unknown> = {};
   for (const [name, key, read] of VARIABLES) {
     const value = env[name];
-    if (value !== undefined && value !== '') fromEnv[key] = read(value, name);
+    if (value === undefined || value === '') continue;
+    const [table, entry] = key.split('.') as [string, string?];
+    fromEnv[table] =
+      entry === undefined ? read(value, name) : { ...(fromEnv[table] as object), [entry]: read(value, name) };
   }
   const flags = Object.fromEntries(
     Object.entries(options.flags ?? {}).filter(([, value]) => value !== undefined),
   );
-  const merged = { ...fromFile, ...fromEnv, ...flags } as Partial<ServerOptions>;
+  const sources = [fromFile, fromEnv, flags] as Partial<ServerOptions>[];
+  const merged: Partial<ServerOptions> = Object.assign({}, ...sources);
+  for (const table of MERGED_TABLES)
+    if (sources.some((source) => source[table] !== undefined))
+      merged[table] = Object.assign({}, ...sources.map((source) => source[table]));
   return { ...merged, dataDir: path.resolve(merged.dataDir ?? defaultDataDir(env)) };
 }
 
@@ -100,6 +115,21 @@ function text(value: string): string {
 function number(value: string, name: string): number {
   if (!/^\d+$/.test(value)) throw new Error(`${name} must be a whole number`);
   return Number(value);
+}
+
+/**
+ * Reads a rate limit: `RATE` or `RATE:BURST`, requests per second and at once, or `off`. Without a burst: five seconds' worth.
+ * @throws {Error} that says what is expected and not what was given
+ */
+export function parseRateLimit(value: string, name: string): RateLimit {
+  if (value === 'off') return { rate: 0, burst: 1 };
+  const [, rate, burst] = /^(\d+(?:\.\d+)?)(?::([1-9]\d*))?$/.exec(value) ?? [];
+  if (rate === undefined || Number(rate) === 0)
+    throw new Error(`${name} must be requests per second, as 100 or with a burst 100:500, or off`);
+  return {
+    rate: Number(rate),
+    burst: burst === undefined ? Math.max(1, Math.ceil(Number(rate) * 5)) : Number(burst),
+  };
 }
 
 function oneOf(...allowed: string[]) {

@@ -40,9 +40,12 @@ export interface ServerOptions {
   nodeId?: string;
   /** 64 hex digits that protect what is stored sealed. Default: made once and kept in the data directory. */
   serverKey?: string;
-  /** What teams may use, where their record says nothing. */
+  /** What teams may use, where their record says nothing. Sandboxes at once: 500. */
   teamLimits?: Partial<TeamLimits>;
-  /** A rate of 0 switches a bucket off. */
+  /**
+   * Requests per second and at once, for each team: `create` counts requests that make sandboxes, `general` the others.
+   * A rate of 0 switches one off. Default: 100 creates a second and 1000 at once; 1000 others a second and 5000 at once.
+   */
   rateLimits?: { general?: RateLimit; create?: RateLimit };
   /** Sandboxes that run at once, all teams together. Default 1000. */
   maxSandboxes?: number;

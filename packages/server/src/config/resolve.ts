@@ -24,8 +24,8 @@ export function resolveConfig(
     announceDomain: options.domain !== undefined,
     teamLimits: { ...defaultTeamLimits, ...options.teamLimits },
     rateLimits: {
-      general: options.rateLimits?.general ?? { rate: 600, burst: 1_200 },
-      create: options.rateLimits?.create ?? { rate: 5, burst: 20 },
+      general: options.rateLimits?.general ?? { rate: 1_000, burst: 5_000 },
+      create: options.rateLimits?.create ?? { rate: 100, burst: 1_000 },
     },
     maxSandboxes: options.maxSandboxes ?? 1_000,
     placementTimeoutMs: tuning.placementTimeoutMs ?? 60_000,

@@ -7,12 +7,24 @@ import type { Team } from '../teams/team.js';
 /** States that count as running against limits. */
 const ACTIVE = ['creating', 'running', 'pausing', 'snapshotting', 'resuming'] as const;
 
-/** Refuses when this server runs as many sandboxes as it may. @throws {ApiError} 503 */
-export function assertServerCapacity(context: ServerContext): void {
-  let active = 0;
-  for (const live of context.sandboxes.values())
-    if (live.row.state !== 'paused' || live.transition?.kind === 'resuming') active += 1;
-  if (active >= context.config.maxSandboxes) throw errors.capacityUnavailable('the server is at capacity');
+/**
+ * Takes a place among the sandboxes that this server runs, for one that is about to. Taken at once, so that of several
+ * at the same time none slips past the limit.
+ * @returns gives the place back; to be called once the sandbox's row counts by itself, or its start failed.
+ * @throws {ApiError} 503 when this server runs as many sandboxes as it may
+ */
+export function takePlace(context: ServerContext): () => void {
+  const { sandboxes, config } = context;
+  let active = sandboxes.starting;
+  for (const live of sandboxes.values()) if (live.row.state !== 'paused') active += 1;
+  if (active >= config.maxSandboxes)
+    throw errors.capacityUnavailable(`this server runs ${config.maxSandboxes} sandboxes, its most`);
+  sandboxes.starting += 1;
+  let held = true;
+  return () => {
+    if (held) sandboxes.starting -= 1;
+    held = false;
+  };
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Tx } from '../storage/schema.js';
 import type { Team } from '../teams/team.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
 import { type BootSource, bootInstance, sealSecrets } from './boot.js';
-import { assertServerCapacity, assertTeamConcurrency } from './capacity.js';
+import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
 import type { NetworkConfig, SandboxConfig, SandboxSecrets } from './config.js';
 import { lifecycleEvent } from './lifecycle-events.js';
@@ -43,7 +43,6 @@ export async function createSandbox(context: ServerContext, options: CreateOptio
   const network = request.network === undefined ? undefined : checkNetwork(request.network, team.flags);
   egressOf(network, request.allow_internet_access ?? null, context.driver.capabilities);
   const mounts = await resolveMounts(context, team, request.volumeMounts ?? []);
-  assertServerCapacity(context);
 
   const { build } = resolved;
   const stored = build.checkpoint_id !== null || build.layers !== '[]';
@@ -94,16 +93,27 @@ export interface StartOptions {
   signal?: AbortSignal;
 }
 
-/** Puts a new sandbox's row down, boots it, and tells everybody. Nothing is left when it fails. */
+/**
+ * Puts a new sandbox's row down, boots it, and tells everybody. Nothing is left when it fails.
+ * @throws {ApiError} 429 above the team's limit, 503 above the server's; 500, 503, 504 when it cannot be placed.
+ */
 export async function startNew(context: ServerContext, options: StartOptions): Promise<SandboxRow> {
-  const { team, row } = options;
-  await context.db.transaction().execute(async (tx) => {
-    await assertTeamConcurrency(context, tx, team);
-    await tx.insertInto('sandboxes').values(row).execute();
-    await insertMetadata(tx, row);
-  });
-  const live = context.sandboxes.set(newLive(row));
+  const live = await insertNew(context, options);
   return begin(live, 'creating', () => finishCreate(context, live, options));
+}
+
+async function insertNew(context: ServerContext, { team, row }: StartOptions): Promise<LiveSandbox> {
+  const givePlaceBack = takePlace(context);
+  try {
+    await context.db.transaction().execute(async (tx) => {
+      await assertTeamConcurrency(context, tx, team);
+      await tx.insertInto('sandboxes').values(row).execute();
+      await insertMetadata(tx, row);
+    });
+    return context.sandboxes.set(newLive(row));
+  } finally {
+    givePlaceBack();
+  }
 }
 
 async function finishCreate(

@@ -25,26 +25,27 @@ export interface ForkOptions {
 type Result = components['schemas']['ForkResult'];
 
 /**
- * Snapshots a running sandbox once, memory and all, and starts `count` new ones from it.
+ * Snapshots a running sandbox once, memory and all, and starts `count` new ones from it. A fork that the team may not
+ * have (429), that the server has no place for (503) or that does not start in the request's time (504) fails by itself.
  * @returns one result per fork, in any mix of success and failure.
  * @throws {ApiError} 400, 404, 409, 500, 503 when not even the snapshot was made.
  */
 export async function forkSandbox(context: ServerContext, options: ForkOptions): Promise<Result[]> {
   const { team } = options;
   checkTimeout(options.timeoutSeconds, team.limits);
-  if (options.count >= team.limits.maxConcurrentSandboxes)
-    throw errors.badRequest(
-      `count must be below ${team.limits.maxConcurrentSandboxes}, the number of sandboxes that the team may run`,
-    );
   const { live } = await admit(context, team.id, options.sandboxId, 'fork');
   if (!context.driver.capabilities.memorySnapshot) throw errors.memorySnapshotMissing('fork');
   const checkpointId = `fork-${context.ids.uuid()}`;
-  const logsFrom = await begin(live, 'snapshotting', () => snapshotRunning(context, live, checkpointId));
+  const endsAt = performance.now() + context.config.requestTimeoutMs * 0.9;
   try {
+    const logsFrom = await begin(live, 'snapshotting', () => snapshotRunning(context, live, checkpointId));
+    options.signal?.throwIfAborted();
     const source = live.row;
+    // Once forks exist the answer must name them: their time ends before that of the request.
+    const timeout = AbortSignal.timeout(Math.max(0, Math.round(endsAt - performance.now())));
     return await Promise.all(
       Array.from({ length: options.count }, () =>
-        startFork(context, options, source, checkpointId, logsFrom),
+        startFork(context, { ...options, timeout }, source, checkpointId, logsFrom),
       ),
     );
   } finally {
@@ -79,7 +80,6 @@ async function snapshotRunning(
     async (tx, row) => {
       if (failure === undefined)
         await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.checkpointed', row));
-      else await tx.deleteFrom('checkpoints').where('id', '=', checkpointId).execute();
     },
   );
   if (failure !== undefined) throw failure;
@@ -88,7 +88,7 @@ async function snapshotRunning(
 
 async function startFork(
   context: ServerContext,
-  options: ForkOptions,
+  options: ForkOptions & { timeout: AbortSignal },
   source: SandboxRow,
   checkpointId: string,
   logsFrom: number,
@@ -116,13 +116,20 @@ async function startFork(
       team: options.team,
       row,
       source: { kind: 'checkpoint', checkpointId, memory: true, tokenOf: source.id },
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      signal:
+        options.signal === undefined ? options.timeout : AbortSignal.any([options.timeout, options.signal]),
     });
     return { sandbox: sandboxToWire(made, { keys: context.keys, ...context.config }) };
   } catch (error) {
-    const known = ApiError.is(error) ? error : errors.internal(error);
+    const known = forkError(error, options.timeout.aborted);
     if (known.status >= 500)
       context.log.warn({ err: error, sandboxId: row.id }, 'a fork could not be started');
     return { error: known.toRecord() };
   }
+}
+
+function forkError(error: unknown, timedOut: boolean): ApiError {
+  if (ApiError.is(error) && error.status < 500) return error;
+  if (timedOut) return errors.placementTimeout(1);
+  return ApiError.is(error) ? error : errors.internal(error);
 }

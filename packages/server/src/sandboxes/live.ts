@@ -46,6 +46,8 @@ export function stateOf(live: LiveSandbox): SandboxRow['state'] {
 /** Sandboxes of this node by id: running, paused in RAM, or in transition. Rows of others are read when asked for. */
 export class LiveSandboxes {
   readonly #byId = new Map<string, LiveSandbox>();
+  /** Sandboxes about to run whose rows do not say so yet: places taken by `takePlace`. */
+  starting = 0;
 
   get(sandboxId: string): LiveSandbox | undefined {
     return this.#byId.get(sandboxId);

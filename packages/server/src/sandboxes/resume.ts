@@ -4,7 +4,7 @@ import { accessToken } from '../keys/sandbox-tokens.js';
 import type { Team } from '../teams/team.js';
 import { resetLogCursor } from '../telemetry/collect-logs.js';
 import { bootInstance } from './boot.js';
-import { assertServerCapacity, assertTeamConcurrency } from './capacity.js';
+import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { configOf } from './config.js';
@@ -47,14 +47,14 @@ export function resumeHeld(
   options: Omit<ResumeOptions, 'sandboxId'>,
 ): Promise<SandboxRow> {
   return begin(live, 'resuming', async () => {
-    assertServerCapacity(context);
+    const givePlaceBack = takePlace(context);
     const cold = options.memory === false;
     await changeRow(
       context,
       live,
       () => ({ state: 'resuming' }),
       (tx, row) => assertTeamConcurrency(context, tx, options.team, row.id),
-    );
+    ).finally(givePlaceBack);
     const before = live.row;
     const executionId = context.ids.uuid();
     try {

@@ -27,7 +27,7 @@ export interface Team {
 
 export const defaultTeamLimits: TeamLimits = {
   maxTimeToLiveSeconds: 86_400,
-  maxConcurrentSandboxes: 100,
+  maxConcurrentSandboxes: 500,
   maxConcurrentBuilds: 20,
   maxCpuCount: 8,
   maxMemoryMiB: 8192,

@@ -31,6 +31,23 @@ describe('configuration', () => {
     const options = await loadConfig({ file, env, flags: { apiPort: undefined as never } });
     expect(options.apiPort).toBe(1);
   });
+  it('puts limits together entry by entry, so that one flag leaves the file its others', async () => {
+    const env = {
+      SVC_CONFIG: file,
+      SVC_DATA_DIR: directory,
+      SVC_TEAM_MAX_SANDBOXES: '7',
+      SVC_RATE_LIMIT: '50',
+      SVC_CREATE_RATE_LIMIT: '2.5:10',
+    };
+    const options = await loadConfig({ env, flags: { rateLimits: { create: { rate: 0, burst: 1 } } } });
+    expect(options.teamLimits).toEqual({ maxSecrets: 3, maxConcurrentSandboxes: 7 });
+    expect(options.rateLimits).toEqual({ general: { rate: 50, burst: 250 }, create: { rate: 0, burst: 1 } });
+    expect((await loadConfig({ env })).rateLimits?.create).toEqual({ rate: 2.5, burst: 10 });
+    expect((await loadConfig({ env: { SVC_RATE_LIMIT: 'off' } })).rateLimits?.general?.rate).toBe(0);
+    await expect(loadConfig({ env: { SVC_RATE_LIMIT: 'fast' } })).rejects.toThrow(
+      'SVC_RATE_LIMIT must be requests per second, as 100 or with a burst 100:500, or off',
+    );
+  });
   it('names the variable or the file that cannot be read, and never its value', async () => {
     await expect(loadConfig({ env: { SVC_API_PORT: 'secret!' } })).rejects.toThrow(
       /^SVC_API_PORT must be a whole number$/,

@@ -55,6 +55,13 @@ describe('rate limits', () => {
     expect((await read()).status).toBe(200);
     expect((await fetch(`${test.server.apiUrl}/health`)).headers.get('RateLimit-Limit')).toBeNull();
   });
+  it('of the defaults let a program create 40 sandboxes at once', async () => {
+    test = await startTestServer({ rateLimits: {} });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => test.api('POST', '/v2/sandboxes', { templateID: 'nothing' })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+  });
 });
 
 describe('time limits', () => {

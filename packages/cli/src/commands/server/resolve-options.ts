@@ -1,5 +1,5 @@
-import { loadConfig, type ServerOptions } from '@svc/server';
-import { CliError } from '../../errors/cli-error.js';
+import { loadConfig, parseRateLimit, type ServerOptions } from '@svc/server';
+import { CliError, UsageError } from '../../errors/cli-error.js';
 import { isLoopback } from './is-loopback.js';
 import type { UpFlags } from './up-flags.js';
 
@@ -15,6 +15,9 @@ export async function resolveServerOptions(
     postgresUrl,
     allowPrivateWebhooks,
     killSandboxesOnStop,
+    teamMaxSandboxes,
+    rateLimit,
+    createRateLimit,
     ...rest
   } = flags;
   const loaded = await loadConfig({
@@ -34,6 +37,8 @@ export async function resolveServerOptions(
       ...(port === undefined ? {} : { apiPort: port }),
       ...(driver === undefined || driver === 'auto' ? {} : { driver }),
       ...(postgresUrl === undefined ? {} : { storage: { kind: 'postgres', url: postgresUrl } }),
+      ...(teamMaxSandboxes === undefined ? {} : { teamLimits: { maxConcurrentSandboxes: teamMaxSandboxes } }),
+      rateLimits: rateLimitsOf({ rateLimit, createRateLimit }),
       ...(killSandboxesOnStop ? { destroySandboxesOnStop: true } : {}),
     },
   }).catch((error: Error) => {
@@ -48,6 +53,22 @@ export async function resolveServerOptions(
     ...loaded,
     ...(tuning === undefined ? {} : { tuning }),
   };
+}
+
+function rateLimitsOf(flags: {
+  rateLimit: string | undefined;
+  createRateLimit: string | undefined;
+}): NonNullable<ServerOptions['rateLimits']> {
+  try {
+    return {
+      ...(flags.rateLimit === undefined ? {} : { general: parseRateLimit(flags.rateLimit, '--rate-limit') }),
+      ...(flags.createRateLimit === undefined
+        ? {}
+        : { create: parseRateLimit(flags.createRateLimit, '--create-rate-limit') }),
+    };
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}.`);
+  }
 }
 
 /** A remark on listening beyond this machine: nothing there is encrypted. Undefined when there is none to make. */

@@ -13,6 +13,9 @@ export interface UpFlags {
   ociRuntime?: string;
   poolSize?: number;
   maxSandboxes?: number;
+  teamMaxSandboxes?: number;
+  rateLimit?: string;
+  createRateLimit?: string;
   postgresUrl?: string;
   allowPrivateWebhooks?: boolean;
   logLevel?: 'silent' | 'error' | 'warn' | 'info' | 'debug';

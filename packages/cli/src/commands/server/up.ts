@@ -40,6 +40,16 @@ export function addUp(server: Command): void {
       wholeNumber('--max-sandboxes', 1, 1_000_000),
     )
     .option(
+      '--team-max-sandboxes <count>',
+      'sandboxes that one team runs at once (SVC_TEAM_MAX_SANDBOXES; default 500)',
+      wholeNumber('--team-max-sandboxes', 0, 1_000_000),
+    )
+    .option(
+      '--create-rate-limit <rate>',
+      'requests that make sandboxes, per second and team, as 100 or 100:500 with a burst; off (SVC_CREATE_RATE_LIMIT; default 100:1000)',
+    )
+    .option('--rate-limit <rate>', 'other requests, per second and team (SVC_RATE_LIMIT; default 1000:5000)')
+    .option(
       '--postgres-url <url>',
       'PostgreSQL instead of SQLite (SVC_POSTGRES_URL keeps it out of process lists)',
     )

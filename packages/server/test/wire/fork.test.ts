@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ServerOptions } from '../../src/index.js';
+import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.js';
+import { createSandbox, until } from '../support/sandboxes.js';
+import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
+
+let test: TestServer;
+let driver: MemoryDriver;
+let directory: string;
+
+async function start(options: Partial<ServerOptions>): Promise<void> {
+  directory = await mkdtemp(path.join(tmpdir(), 'svc-fork-'));
+  driver = await createMemoryDriver(directory);
+  test = await startTestServer({ driver, ...options });
+  onTestFinished(async () => {
+    await test[Symbol.asyncDispose]();
+    await driver.close({ destroyInstances: true });
+    await rm(directory, { recursive: true, force: true });
+  });
+}
+
+const fork = (id: string, body: object): Promise<ApiAnswer> =>
+  test.api('POST', `/sandboxes/${id}/fork`, body);
+const errorsOf = (answer: ApiAnswer) =>
+  (answer.body as { error?: { code: number; error_code?: string } }[])
+    .filter((entry) => entry.error !== undefined)
+    .map(({ error }) => [error!.code, error!.error_code].filter((part) => part !== undefined).join(' '));
+
+async function nothingLeft(): Promise<void> {
+  expect([...driver.stored]).toEqual([]);
+  const { db } = test.server.context;
+  expect(await db.selectFrom('checkpoints').select('id').execute()).toEqual([]);
+  expect(await db.selectFrom('sandboxes').select('id').where('state', '=', 'creating').execute()).toEqual([]);
+}
+
+describe('forkSandbox', () => {
+  it('of 100 is refused to nobody: what the team may not run fails with 429 by entry', async () => {
+    await start({ teamLimits: { maxConcurrentSandboxes: 3 } });
+    const { id } = await createSandbox(test);
+    const answer = await fork(id, { count: 100, timeout: 60 });
+    expect(answer.status).toBe(201);
+    expect(answer.body).toHaveLength(100);
+    expect(errorsOf(answer)).toEqual(Array.from({ length: 98 }, () => '429'));
+    await nothingLeft();
+  });
+  it('stays within the sandboxes of the server, with 503 by entry', async () => {
+    await start({ maxSandboxes: 3 });
+    const { id } = await createSandbox(test);
+    const answer = await fork(id, { count: 8, timeout: 60 });
+    expect(answer.status).toBe(201);
+    expect(errorsOf(answer)).toEqual(Array.from({ length: 6 }, () => '503 sandbox_capacity_unavailable'));
+    expect(test.server.context.sandboxes.size).toBe(3);
+    expect(test.server.context.sandboxes.starting).toBe(0);
+    await nothingLeft();
+  });
+  it('keeps the snapshot until the last fork has started from it', async () => {
+    await start({});
+    const { id } = await createSandbox(test);
+    let restores = 0;
+    const others: (() => void)[] = [];
+    driver.beforeRestore = async () => {
+      restores += 1;
+      if (restores === 1) throw new Error('no luck');
+      await new Promise<void>((go) => others.push(go));
+    };
+    const pending = fork(id, { count: 3, timeout: 60 });
+    await until('two forks wait and one failed', () => others.length === 2);
+    others[0]!();
+    await until('one fork runs', () => runningForks(id) === 1);
+    expect(driver.stored.size).toBe(1);
+    others[1]!();
+    const answer = await pending;
+    expect(errorsOf(answer)).toEqual(['500 internal_server_error']);
+    await nothingLeft();
+  });
+  it('that runs out of time names the forks that started, with 504 for the others', async () => {
+    await start({ tuning: { requestTimeoutMs: 4_000 } });
+    const { id } = await createSandbox(test);
+    let restores = 0;
+    driver.beforeRestore = async (signal) => {
+      restores += 1;
+      if (restores === 1) return;
+      await new Promise((_, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+      );
+    };
+    const answer = await fork(id, { count: 3, timeout: 60 });
+    expect(answer.status).toBe(201);
+    expect(errorsOf(answer)).toEqual(['504 sandbox_placement_timeout', '504 sandbox_placement_timeout']);
+    await nothingLeft();
+  });
+});
+
+describe('a limit of sandboxes', () => {
+  it('holds against creates that come at once', async () => {
+    await start({ maxSandboxes: 2 });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => test.api('POST', '/v2/sandboxes', { templateID: 'base' })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 503, 503, 503, 503, 503, 503]);
+  });
+  it('lets a paused sandbox take the last place', async () => {
+    await start({ maxSandboxes: 2 });
+    const { id } = await createSandbox(test);
+    await test.api('POST', `/sandboxes/${id}/pause`);
+    await createSandbox(test);
+    expect((await test.api('POST', `/v2/sandboxes/${id}/connect`)).status).toBe(201);
+  });
+});
+
+function runningForks(sourceId: string): number {
+  return [...test.server.context.sandboxes.values()].filter(
+    ({ row }) => row.id !== sourceId && row.state === 'running',
+  ).length;
+}
