@@ -21,6 +21,8 @@ export interface DaemonClientOptions extends DaemonAddress {
   headers?: Record<string, string | undefined> | undefined;
   /** Carries the RPCs. Default: Node's HTTP client in Node, `fetch` elsewhere and where `fetch` is given. */
   transport?: Transport | undefined;
+  /** Largest message of an RPC that is taken over `fetch`, bytes; a larger one fails with `resource_exhausted`. Default 4 GiB. */
+  readMaxBytes?: number | undefined;
 }
 
 export interface DaemonClient {
@@ -39,9 +41,9 @@ export interface DaemonClient {
  * no retries, no deadlines, no errors of their own. Nothing is sent before the first call.
  */
 export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
-  const { baseUrl, fetch } = options;
+  const { baseUrl, fetch, readMaxBytes } = options;
   const headers = { ...daemonHeaders(options), ...options.headers };
-  const transport = withHeaders(options.transport ?? transportOf(baseUrl, fetch), headers);
+  const transport = withHeaders(options.transport ?? transportOf(baseUrl, fetch, readMaxBytes), headers);
   let http: HttpClient<paths> | undefined;
   return {
     process: createClient(Process, transport),
@@ -55,10 +57,15 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
   };
 }
 
-function transportOf(baseUrl: string, fetch: FetchLike | undefined): Transport {
+function transportOf(
+  baseUrl: string,
+  fetch: FetchLike | undefined,
+  readMaxBytes: number | undefined,
+): Transport {
   if (!fetch) return createDefaultTransport({ baseUrl });
   return createFetchTransport({
     baseUrl,
+    readMaxBytes,
     fetch: (url, init) => fetch(new Request(url, init), init.signal ? { signal: init.signal } : undefined),
   });
 }

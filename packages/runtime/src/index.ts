@@ -33,3 +33,10 @@ export {
   type NetworkOptions,
 } from './linux-driver/index.js';
 export { createProcessDriver } from './process-driver/index.js';
+export {
+  askDaemon,
+  type DaemonLimits,
+  DaemonProtocolError,
+  type DaemonReply,
+  type DaemonRequest,
+} from './shared/ask-daemon.js';

@@ -1,6 +1,12 @@
 export { type CommandResult, DaemonClient, type RunningCommand } from './testing/daemon-client.js';
 export { type DescribeDriverOptions, describeDriver } from './testing/describe-driver.js';
 export { eventually } from './testing/eventually.js';
+export {
+  type HostileAnswer,
+  type HostileDaemon,
+  hostileAnswers,
+  startHostileDaemon,
+} from './testing/hostile-daemon.js';
 export { findRemains } from './testing/remains.js';
 export { tarOf } from './testing/tar.js';
 export { type DriverFactory, type MadeInstance, Workbench } from './testing/workbench.js';

@@ -2,6 +2,7 @@ export { environmentVariables, type LoadConfigOptions, loadConfig, parseRateLimi
 export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
 export type { ServerStatus } from './operator/status.js';
 export { hardenProcess } from './start/harden-process.js';
+export { installLastResort } from './start/last-resort.js';
 export type { Server, StopOptions } from './start/server.js';
 export { startServer } from './start/start-server.js';
 export { DirectoryLockedError } from './storage/directory-lock.js';

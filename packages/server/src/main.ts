@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { loadConfig } from './config/load.js';
 import type { ServerOptions } from './config/options.js';
 import { hardenProcess } from './start/harden-process.js';
+import { installLastResort } from './start/last-resort.js';
 import { startServer } from './start/start-server.js';
 
 const HELP = `Usage: svc-server [options]
@@ -68,6 +69,7 @@ function flagged(name: string, value: string | undefined): Record<string, string
 
 async function serve(options: ServerOptions): Promise<void> {
   const server = await startServer(options);
+  installLastResort(server.context.log);
   const lines = [
     `platform API  ${server.apiUrl}`,
     `sandboxes     ${server.sandboxUrl}`,

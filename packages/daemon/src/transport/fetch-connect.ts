@@ -15,7 +15,7 @@ export function createFetchConnect(options: FetchTransportOptions): Transport {
       acceptCompression: [],
       sendCompression: null,
       compressMinBytes: Number.POSITIVE_INFINITY,
-      readMaxBytes: 0xffffffff,
+      readMaxBytes: options.readMaxBytes ?? 0xffffffff,
       writeMaxBytes: 0xffffffff,
     });
   const whole = over(false);

@@ -14,6 +14,8 @@ export interface FetchTransportOptions {
    * client-streaming call are collected and sent as one body when the stream ends.
    */
   streamRequests?: boolean | undefined;
+  /** Largest message that is read, bytes. Default 4 GiB. */
+  readMaxBytes?: number | undefined;
 }
 
 /** A Connect transport over `fetch` with the JSON codec. Its code loads on the first call. */

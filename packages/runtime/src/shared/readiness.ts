@@ -1,6 +1,6 @@
-import { request } from 'node:http';
 import { DriverError } from '../contract/errors.js';
 import { pause } from './abort.js';
+import { askDaemon } from './ask-daemon.js';
 import type { Dial } from './dial.js';
 
 const FIRST_RETRY_MS = 2;
@@ -48,29 +48,15 @@ export async function waitForDaemon(dial: Dial, deadline: Deadline): Promise<voi
 }
 
 /** One `GET /health`; gives the status. */
-export async function probeHealth(dial: Dial, signal?: AbortSignal): Promise<number> {
-  const limit = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-  const either = signal === undefined ? limit : AbortSignal.any([limit, signal]);
-  const socket = await dial(either);
-  return new Promise((resolve, reject) => {
-    const probe = request(
-      {
-        method: 'GET',
-        path: '/health',
-        headers: { connection: 'close' },
-        createConnection: () => socket,
-        signal: either,
-      },
-      (response) => {
-        response.resume();
-        socket.destroy();
-        resolve(response.statusCode ?? 0);
-      },
-    );
-    probe.on('error', (error) => {
-      socket.destroy();
-      reject(error);
-    });
-    probe.end();
-  });
+async function probeHealth(dial: Dial, signal: AbortSignal): Promise<number> {
+  const { status } = await askDaemon(
+    dial,
+    { method: 'GET', path: '/health' },
+    {
+      signal: AbortSignal.any([AbortSignal.timeout(PROBE_TIMEOUT_MS), signal]),
+      maxBytes: 0,
+      enough: () => true,
+    },
+  );
+  return status;
 }

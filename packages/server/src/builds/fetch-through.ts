@@ -12,6 +12,8 @@ export function fetchThrough(dispatcher: Dispatcher): FetchLike {
       body,
       signal,
       dispatcher,
+      // A daemon sends nobody elsewhere.
+      redirect: 'error',
     });
     return response as unknown as Response;
   };

@@ -9,6 +9,11 @@ import { BuildError } from './build-error.js';
 import { fetchThrough } from './fetch-through.js';
 import { LineSplitter } from './line-splitter.js';
 
+/** What the build instance may say at once: root in it may answer in the daemon's place. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+const MAX_SCRIPT_OUTPUT = 16 * 1024 * 1024;
+
 export interface ProgramOptions {
   /** For `/bin/sh -c`. */
   script: string;
@@ -51,12 +56,14 @@ export class BuildMachine implements AsyncDisposable {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: 1_000,
+      maxHeaderSize: 16 * 1024,
     });
     this.#client = createDaemonClient({
       baseUrl: 'http://sandbox',
       sandboxId: instance.id,
       accessToken: token,
       fetch: fetchThrough(this.#agent),
+      readMaxBytes: MAX_MESSAGE_BYTES,
     });
   }
 
@@ -136,14 +143,19 @@ export class BuildMachine implements AsyncDisposable {
   async script(what: string, script: string, args: string[] = []): Promise<string> {
     const out: string[] = [];
     const complaints: string[] = [];
+    let size = 0;
     const code = await this.run({
       script,
       args,
       user: 'root',
       // Its home may be missing in an image.
       cwd: '/',
-      onLine: (stream, line) => (stream === 'stdout' ? out : complaints).push(line),
+      onLine: (stream, line) => {
+        size += line.length + 1;
+        if (size <= MAX_SCRIPT_OUTPUT) (stream === 'stdout' ? out : complaints).push(line);
+      },
     });
+    if (size > MAX_SCRIPT_OUTPUT) throw new BuildError(`${what} failed: it printed too much`);
     if (code === 0) return out.join('\n').trim();
     throw new BuildError(`${what} failed: ${complaints.slice(-3).join('; ') || `exit status ${code}`}`);
   }
@@ -158,7 +170,7 @@ export class BuildMachine implements AsyncDisposable {
       dispatcher: this.#agent,
       signal: this.#signal,
     });
-    const text = await response.body.text();
+    const text = await readStart(response.body, MAX_ANSWER_BYTES);
     if (response.statusCode !== 200)
       throw new BuildError(
         response.statusCode === 507
@@ -171,6 +183,18 @@ export class BuildMachine implements AsyncDisposable {
     await this.#agent.destroy().catch(() => {});
     await this.instance.destroy();
   }
+}
+
+/** The beginning of a body; the rest is not waited for. */
+async function readStart(body: Readable, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= maxBytes) break;
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, maxBytes);
 }
 
 function explained(error: unknown): unknown {

@@ -40,6 +40,15 @@ export interface Forwarding {
 
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
+/** Passes early hints on; those that are no list of links are left out. */
+function passHints(res: ServerResponse, link: string | string[]): void {
+  try {
+    res.writeEarlyHints({ link });
+  } catch {
+    // Node checks the text, which the sandbox wrote, and throws.
+  }
+}
+
 /** Sends a request into a sandbox and the answer back, both as streams; an end or a break of one side reaches the other. */
 export function forward(options: ForwardOptions): Forwarding {
   const { req, res, agent, refuse } = options;
@@ -86,7 +95,7 @@ export function forward(options: ForwardOptions): Forwarding {
       if (options.expectContinue && !over && !relay) res.writeContinue();
     });
     attempt.on('information', ({ statusCode, headers }) => {
-      if (statusCode === 103 && headers.link && !over && !relay) res.writeEarlyHints({ link: headers.link });
+      if (statusCode === 103 && headers.link && !over && !relay) passHints(res, headers.link);
     });
     attempt.once('response', (up) => {
       options.onHead();

@@ -46,8 +46,13 @@ export function relayResponse(options: {
   const finish = () => {
     if (over) return;
     over = true;
-    if (up.rawTrailers.length > 0 && res.chunkedEncoding) res.addTrailers(trailerPairs(up.rawTrailers));
-    res.end();
+    try {
+      if (up.rawTrailers.length > 0 && res.chunkedEncoding) res.addTrailers(trailerPairs(up.rawTrailers));
+      res.end();
+    } catch {
+      // Trailers that cannot be written as HTTP.
+      abort(res, up);
+    }
   };
   const breakOff = (message: string) => {
     if (over) return;

@@ -1,7 +1,9 @@
-import http from 'node:http';
-import type { Instance } from '@svc/runtime';
+import { askDaemon, type Instance } from '@svc/runtime';
+import { type LogPage, readLogPage } from './log-page.js';
 
 export const DAEMON_PORT = 49_983;
+/** Most that an answer may be. A page of logs is the largest: 1 MiB of text, escaped. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** What the server tells the daemon after a boot or a restore. Absent fields stay as they are. @wire POST /init */
 export interface DaemonSettings {
@@ -14,20 +16,6 @@ export interface DaemonSettings {
   hostname?: string;
   caBundle?: string;
   lifecycleID?: string;
-}
-
-export interface DaemonLogEntry {
-  seq: number;
-  timestamp: string;
-  level: string;
-  message: string;
-  fields: Record<string, string | number>;
-}
-
-export interface DaemonLogs {
-  entries: DaemonLogEntry[];
-  next: number;
-  dropped: number;
 }
 
 /** The daemon answered, but not as hoped. */
@@ -58,28 +46,22 @@ export async function initDaemon(
   await call(instance, 'POST', '/init', JSON.stringify(settings), options);
 }
 
-/** Whether the daemon answers. */
-export async function daemonHealth(instance: Instance, options: DaemonCallOptions = {}): Promise<boolean> {
-  return call(instance, 'GET', '/health', undefined, options).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** What processes printed after entry `after`. */
+/**
+ * What processes printed after entry `after`.
+ * @throws {DaemonAnswerError}, and {DaemonProtocolError} for an answer that no daemon gives.
+ */
 export async function daemonLogs(
   instance: Instance,
   after: number,
   limit: number,
   options: DaemonCallOptions = {},
-): Promise<DaemonLogs> {
-  return JSON.parse(
-    await call(instance, 'GET', `/logs?after=${after}&limit=${limit}`, undefined, options),
-  ) as DaemonLogs;
+): Promise<LogPage> {
+  const text = await call(instance, 'GET', `/logs?after=${after}&limit=${limit}`, undefined, options);
+  return readLogPage(text, { after, limit });
 }
 
-/** One request over a connection of its own. Gives the body of a 2xx answer. @throws {DaemonAnswerError} */
-export async function call(
+/** One request over a connection of its own. Gives the body of a 2xx answer. @throws {DaemonAnswerError}, {DaemonProtocolError} */
+async function call(
   instance: Instance,
   method: string,
   path: string,
@@ -87,39 +69,22 @@ export async function call(
   options: DaemonCallOptions,
 ): Promise<string> {
   const limit = AbortSignal.timeout(options.timeoutMs ?? 10_000);
-  const signal = options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]);
-  const socket = await instance.dial(DAEMON_PORT, { signal });
-  try {
-    return await new Promise<string>((resolve, reject) => {
-      const request = http.request(
-        {
-          method,
-          path,
-          host: 'sandbox',
-          createConnection: () => socket as never,
-          headers: {
-            ...(options.token === undefined ? {} : { 'X-Access-Token': options.token }),
-            ...(body === undefined
-              ? {}
-              : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
-          },
-          signal,
-        },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () => {
-            const status = response.statusCode ?? 0;
-            if (status >= 200 && status < 300) resolve(Buffer.concat(chunks).toString('utf8'));
-            else reject(new DaemonAnswerError(`${method} ${path.split('?')[0]}`, status));
-          });
-        },
-      );
-      request.on('error', reject);
-      request.end(body);
-    });
-  } finally {
-    socket.destroy();
-  }
+  const { status, body: answer } = await askDaemon(
+    (signal) => instance.dial(DAEMON_PORT, { signal }),
+    {
+      method,
+      path,
+      headers: {
+        ...(options.token === undefined ? {} : { 'X-Access-Token': options.token }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body }),
+    },
+    {
+      signal: options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]),
+      maxBytes: MAX_ANSWER_BYTES,
+    },
+  );
+  if (status < 200 || status >= 300) throw new DaemonAnswerError(`${method} ${path.split('?')[0]}`, status);
+  return answer.toString('utf8');
 }

@@ -22,6 +22,8 @@ export interface LiveSandbox {
   gone: boolean;
   /** The last collection of logs: they run one after another. */
   logs: Promise<number> | undefined;
+  /** When a failed collection of logs is tried again by itself, ms since the epoch. */
+  logsRetryAt: number | undefined;
   /** Writes of the row run one after another. */
   writes: Promise<unknown>;
 }
@@ -34,6 +36,7 @@ export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
     run: 0,
     gone: false,
     logs: undefined,
+    logsRetryAt: undefined,
     writes: Promise.resolve(),
   };
 }

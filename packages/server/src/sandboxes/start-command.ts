@@ -1,7 +1,10 @@
-import http from 'node:http';
-import type { Instance } from '@svc/runtime';
+import { askDaemon, type Instance } from '@svc/runtime';
 import { DAEMON_PORT, DaemonAnswerError } from './daemon-control.js';
 import { IN_LOGIN_SHELL } from './login-shell.js';
+
+/** One read of a connection is 64 KiB. */
+const MAX_FIRST_BYTES = 128 * 1024;
+const END_OF_STREAM = 2;
 
 /**
  * Launches a template's start command through the daemon and leaves it running: resolves at its start event.
@@ -22,40 +25,26 @@ export async function startCommandOf(
   const frame = Buffer.alloc(5 + message.length);
   frame.writeUInt32BE(message.length, 1);
   message.copy(frame, 5);
-  const socket = await instance.dial(DAEMON_PORT, { signal: options.signal });
-  try {
-    await new Promise<void>((resolve, reject) => {
-      const request = http.request(
-        {
-          method: 'POST',
-          path: '/process.Process/Start',
-          host: 'sandbox',
-          createConnection: () => socket as never,
-          headers: {
-            'Content-Type': 'application/connect+json',
-            'Connect-Protocol-Version': '1',
-            'X-Access-Token': options.token,
-            'Content-Length': frame.length,
-          },
-          signal: options.signal,
-        },
-        (response) => {
-          response.on('error', reject);
-          if (response.statusCode !== 200) {
-            reject(new DaemonAnswerError('the start command', response.statusCode ?? 0));
-            return;
-          }
-          // The first frame is the start event, or the end of the stream when the command could not start.
-          response.once('data', (chunk: Buffer) =>
-            ((chunk[0] ?? 0) & 2) === 0 ? resolve() : reject(new DaemonAnswerError('the start command', 500)),
-          );
-          response.once('end', () => reject(new DaemonAnswerError('the start command', 500)));
-        },
-      );
-      request.on('error', reject);
-      request.end(frame);
-    });
-  } finally {
-    socket.destroy();
-  }
+  const { status, body } = await askDaemon(
+    (signal) => instance.dial(DAEMON_PORT, { signal }),
+    {
+      method: 'POST',
+      path: '/process.Process/Start',
+      headers: {
+        'Content-Type': 'application/connect+json',
+        'Connect-Protocol-Version': '1',
+        'X-Access-Token': options.token,
+      },
+      body: frame,
+    },
+    {
+      signal: options.signal,
+      maxBytes: MAX_FIRST_BYTES,
+      // The first frame is the start event, or the end of the stream when the command could not start: its flags tell.
+      enough: (answered, received) => answered !== 200 || received.length > 0,
+    },
+  );
+  if (status !== 200) throw new DaemonAnswerError('the start command', status);
+  if (body.length === 0 || (body[0]! & END_OF_STREAM) !== 0)
+    throw new DaemonAnswerError('the start command', 500);
 }

@@ -1,7 +1,8 @@
 import type { ServerContext } from '../context.js';
 import { accessToken } from '../keys/sandbox-tokens.js';
-import { type DaemonLogEntry, daemonLogs } from '../sandboxes/daemon-control.js';
+import { daemonLogs } from '../sandboxes/daemon-control.js';
 import type { LiveSandbox, SandboxRow } from '../sandboxes/live.js';
+import type { LogEntry } from '../sandboxes/log-page.js';
 import type { Tx } from '../storage/schema.js';
 import { levelRank } from './levels.js';
 
@@ -10,6 +11,7 @@ const MAX_PAGES = 8;
 
 /**
  * Takes over what the processes of a sandbox printed since the last time. Calls for one sandbox run one after another.
+ * @param options.timeoutMs bounds the whole collection.
  * @returns the daemon's number of the last entry taken.
  */
 export function collectLogs(
@@ -21,10 +23,11 @@ export function collectLogs(
     const { instance, row } = live;
     if (instance === undefined) return 0;
     let after = await readCursor(context, row);
+    const signal = AbortSignal.timeout(options.timeoutMs);
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const logs = await daemonLogs(instance, after, PAGE, {
         token: accessToken(context.keys, row.id),
-        timeoutMs: options.timeoutMs,
+        signal,
       });
       if (logs.entries.length === 0) break;
       after = logs.entries.at(-1)!.seq;
@@ -90,7 +93,7 @@ export async function resetLogCursor(context: ServerContext, sandboxId: string):
 async function store(
   context: ServerContext,
   row: SandboxRow,
-  entries: DaemonLogEntry[],
+  entries: LogEntry[],
   daemonSeq: number,
 ): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
@@ -100,17 +103,17 @@ async function store(
       .where('sandbox_id', '=', row.id)
       .executeTakeFirst();
     const first = cursor?.next_seq ?? 1;
+    const now = context.now();
     const rows = entries.map((entry, index) => ({
       sandbox_id: row.id,
       team_id: row.team_id,
       seq: first + index,
-      at: Date.parse(entry.timestamp),
+      // What claims to be of the future would outlive the retention.
+      at: Math.min(entry.at, now),
       level: levelRank(entry.level),
       // PostgreSQL has no NUL in text; in JSON it is an escape.
       message: entry.message.replaceAll('\0', '\uFFFD'),
-      fields: JSON.stringify(
-        Object.fromEntries(Object.entries(entry.fields ?? {}).map(([key, value]) => [key, String(value)])),
-      ),
+      fields: JSON.stringify(entry.fields),
     }));
     for (let at = 0; at < rows.length; at += 100)
       await tx
@@ -125,7 +128,7 @@ async function store(
       daemon_seq: daemonSeq,
       next_seq: first + rows.length,
       size_bytes: (cursor?.size_bytes ?? 0) + added,
-      updated_at: context.now(),
+      updated_at: now,
     };
     await tx
       .insertInto('log_cursors')

@@ -8,6 +8,9 @@ import { sampleOf } from './metrics.js';
 /** Readings before the last, for the CPU share. */
 export type CpuMemory = Map<string, { cpuUsageUs: number; at: number }>;
 
+/** A sandbox whose daemon gave no logs is not asked again for so long: it must not hold up the others. */
+const LOGS_RETRY_MS = 30_000;
+
 /** Reads what every running sandbox uses, and takes over its logs. */
 export async function sampleAll(context: ServerContext, memory: CpuMemory): Promise<void> {
   const samples: Insertable<SandboxMetricsTable>[] = [];
@@ -24,8 +27,9 @@ export async function sampleAll(context: ServerContext, memory: CpuMemory): Prom
           const now = context.now();
           samples.push(sampleOf(live.row, now, stats, memory.get(live.row.id)));
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
-          await collectLogs(context, live, { timeoutMs: 2_000 });
+          if (now >= (live.logsRetryAt ?? 0)) await collectLogs(context, live, { timeoutMs: 2_000 });
         } catch (error) {
+          live.logsRetryAt = context.now() + LOGS_RETRY_MS;
           // Sandboxes end while they are looked at; anything else keeps somebody from seeing their logs.
           const level = DriverError.is(error) ? 'debug' : 'warn';
           context.log[level]({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');

@@ -15,7 +15,7 @@ import type { UpFlags } from './up-flags.js';
 /** Runs the server in this process until Ctrl+C or SIGTERM. */
 export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   const report = reportToParent();
-  const { hardenProcess, startServer } = await import('@svc/server');
+  const { hardenProcess, installLastResort, startServer } = await import('@svc/server');
   const options = await resolveServerOptions(flags, cli.env);
   const unprotected = await hardenProcess();
   const wish = typeof options.driver === 'string' ? options.driver : flags.driver;
@@ -31,6 +31,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   }).catch((error: unknown) => {
     throw explainStartFailure(error, options);
   });
+  const removeLastResort = installLastResort(server.context.log);
   const run: RunFile = {
     pid: process.pid,
     processStart: (await processStart(process.pid)) ?? '',
@@ -67,6 +68,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     cli.out.note('\nStopping: requests under way may end first. Ctrl+C again stops at once.');
   } finally {
     await server.stop();
+    removeLastResort();
     await removeRunFile(options.dataDir, process.pid);
   }
   const kept =

@@ -1,0 +1,58 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { hostileAnswers } from '@svc/runtime/testing';
+import { expect, it } from 'vitest';
+import { Stage } from '../gateway/fixture.js';
+
+/** Sends one request and gives its status; 0 when the connection broke. Reads at most a little of the answer. */
+const ask = (port: number, headers: Record<string, string>, timeoutMs = 400) =>
+  new Promise<number>((resolve) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/', headers, agent: false }, (response) => {
+      response.on('error', () => undefined);
+      response.on('data', () => sent.destroy());
+      response.on('close', () => resolve(response.statusCode ?? 0));
+    });
+    sent.setTimeout(timeoutMs, () => sent.destroy());
+    sent.on('error', () => resolve(0));
+    sent.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      resolve(101);
+    });
+    sent.on('information', () => undefined);
+    sent.end();
+  });
+
+it.each(Object.entries(hostileAnswers))(
+  'a service that answers with %s costs its own client only',
+  async (_name, answer) => {
+    await using stage = await Stage.open();
+    const hostile = stage.add('ihostile');
+    await stage.serveTcp(hostile, 3000, (socket) => socket.once('data', () => answer(socket)));
+    const neighbour = stage.add('ineighbour');
+    await stage.serve(neighbour, 3000, (_request, response) => response.end('fine'));
+    const to = (id: string) => ({ 'Svc-Sandbox-Id': id, 'Svc-Sandbox-Port': '3000' });
+
+    await ask(stage.port, to('ihostile'));
+    await ask(stage.port, { ...to('ihostile'), Connection: 'Upgrade', Upgrade: 'websocket' });
+    await ask(stage.port, { ...to('ihostile'), Connection: 'TE', TE: 'trailers' });
+
+    expect(await ask(stage.port, to('ineighbour'), 5_000)).toBe(200);
+  },
+);
+
+it('a client that leaves while a service floods it does not leave the flood behind', async () => {
+  await using stage = await Stage.open();
+  const hostile = stage.add('ihostile');
+  await stage.serveTcp(hostile, 3000, (socket) =>
+    socket.once('data', () => hostileAnswers['an endless body in chunks']!(socket)),
+  );
+  const client = connect({ host: '127.0.0.1', port: stage.port });
+  client.write(
+    'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nSvc-Sandbox-Id: ihostile\r\nSvc-Sandbox-Port: 3000\r\n\r\n',
+  );
+  await new Promise((resolve) => client.once('data', resolve));
+  const gone = new Promise((resolve) => hostile.dialed[0]!.once('close', resolve));
+  client.destroy();
+  await gone;
+  expect(stage.gateway.stats.openRequests).toBe(0);
+});
