@@ -1,9 +1,17 @@
+export {
+  ArchiveError,
+  type ArchiveLimits,
+  DEFAULT_ARCHIVE_LIMITS,
+} from './archive/archive-limits.js';
+export { meterExpansion } from './archive/meter-expansion.js';
+export { type GuardOptions, guardTar } from './archive/tar-guard.js';
 export type { Capabilities } from './contract/capabilities.js';
 export type {
   CreateOptions,
   DaemonProgram,
   Driver,
   DriverOptions,
+  ImportOptions,
   Layers,
   PoolRequest,
   RestoreOptions,
@@ -27,6 +35,7 @@ export { type Finding, linuxDriverCanRun } from './host/finding.js';
 export { type FixHostOptions, fixHost } from './host/fix-host.js';
 export type { HostOptions } from './host/host-facts.js';
 export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './host/select-driver.js';
+export { removeTree } from './jail/remove-tree.js';
 export {
   createLinuxDriver,
   type LinuxDriverOptions,

@@ -1,5 +1,6 @@
 export { type CommandResult, DaemonClient, type RunningCommand } from './testing/daemon-client.js';
 export { type DescribeDriverOptions, describeDriver } from './testing/describe-driver.js';
+export { type DescribeEscapesOptions, describeEscapes } from './testing/describe-escapes.js';
 export { eventually } from './testing/eventually.js';
 export {
   type HostileAnswer,
@@ -8,5 +9,5 @@ export {
   startHostileDaemon,
 } from './testing/hostile-daemon.js';
 export { findRemains } from './testing/remains.js';
-export { tarOf } from './testing/tar.js';
+export { paxRecord, type TarTestEntry, tarBytes, tarOf, tarOfEntries } from './testing/tar.js';
 export { type DriverFactory, type MadeInstance, Workbench } from './testing/workbench.js';

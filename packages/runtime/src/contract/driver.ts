@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ArchiveLimits } from '../archive/archive-limits.js';
 import type { Capabilities } from './capabilities.js';
 import type { Instance, InstanceRecord, InstanceSpec, LayerInfo } from './instance.js';
 
@@ -17,10 +18,21 @@ export interface RestoreOptions extends CreateOptions {
   memory: boolean;
 }
 
+export interface ImportOptions {
+  /** Default {@link DEFAULT_ARCHIVE_LIMITS}, each. */
+  limits?: Partial<ArchiveLimits>;
+  /** Aborting undoes what was unpacked so far. */
+  signal?: AbortSignal;
+}
+
 /** Layers of file systems, stored by the driver. */
 export interface Layers {
-  /** Makes a layer of a tar stream (a whole root file system, or files to put on top). @throws {DriverError} `invalid_archive` */
-  importTar(tar: Readable, options?: { signal?: AbortSignal }): Promise<LayerInfo>;
+  /**
+   * Makes a layer of a plain tar stream (a whole root file system, or files to put on top). Device nodes and pipes are left
+   * out; nothing in the archive reaches anything outside of the layer.
+   * @throws {DriverError} `invalid_archive`, also for what goes beyond the limits; `storage_full`.
+   */
+  importTar(tar: Readable, options?: ImportOptions): Promise<LayerInfo>;
   list(): Promise<LayerInfo[]>;
   /** @throws {DriverError} `busy` while an instance or checkpoint stands on it. */
   delete(id: string): Promise<void>;

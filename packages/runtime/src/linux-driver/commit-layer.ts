@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import type { LayerInfo } from '../contract/instance.js';
 import { randomId } from '../shared/instance-id.js';
 import type { Host } from './host.js';
+import { isDirectory } from './inside-layer.js';
 import type { InstanceEntry } from './records.js';
 
 /** Stores what an instance wrote as a layer. The instance stands still only while the copy is taken. */
@@ -25,15 +26,18 @@ export async function commitInstance(host: Host, entry: InstanceEntry): Promise<
   const result = await host.inStore(
     holder,
     `set -e
-cd ${draft}; rm -rf w uw; mv u root
-if [ -n "$(ls -A uu)" ]; then rm -rf root/usr; mv uu root/usr; else rmdir uu; fi
-rm -rf root/.sbx
-du -s -B1 root; [ -d root/usr ] && echo usr; true`,
+if ! rmdir ${draft}/uu 2>/dev/null; then
+  mv -T ${draft}/u/usr ${draft}/uw/mount-point 2>/dev/null || true
+  mv -T ${draft}/uu ${draft}/u/usr
+fi
+${host.store.removeEntries(draft, ['w', 'uw', 'u/.sbx'])}
+mv ${draft}/u ${draft}/root
+du -s -B1 ${draft}/root`,
     'create_failed',
     300_000,
   );
   const sizeBytes = Number(/^(\d+)\s/m.exec(result.stdout)?.[1] ?? 0);
-  const facts = { full: false, hasUsr: /^usr$/m.test(result.stdout), sizeBytes };
+  const facts = { full: false, hasUsr: isDirectory(host.view(holder, `${draft}/root/usr`)), sizeBytes };
   writeFileSync(host.view(holder, `${draft}/layer.json`), JSON.stringify(facts));
   await host.inStore(holder, `mv ${draft} l/${id}`, 'create_failed', 10_000);
   return { id, sizeBytes };

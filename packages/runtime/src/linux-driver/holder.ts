@@ -142,6 +142,11 @@ export class Holder {
     return `/proc/${this.pid}/root${path}`;
   }
 
+  /** The command line that runs a command inside the namespace. */
+  enter(command: readonly string[]): string[] {
+    return [...this.#enter, ...command];
+  }
+
   /** Runs a shell script inside the namespace. */
   script(text: string, options: Pick<RunOptions, 'timeoutMs' | 'converse'>): Promise<RunResult> {
     if (options.converse === undefined) return this.#shell.run(text, options.timeoutMs);

@@ -7,6 +7,7 @@ import { MAKE_BASE_ROOT } from './base-root.js';
 import { Cgroups } from './cgroups.js';
 import { Holder } from './holder.js';
 import { raiseHostLimits } from './host-limits.js';
+import { isDirectory } from './inside-layer.js';
 import { Network } from './network.js';
 import type { LinuxDriverOptions } from './options.js';
 import { type Paths, pathsOf } from './paths.js';
@@ -129,7 +130,10 @@ export class Host {
 
   layerFacts(holder: Holder, id: string): (LayerFacts & { sizeBytes: number }) | undefined {
     try {
-      return JSON.parse(readFileSync(this.view(holder, `l/${id}/layer.json`), 'utf8'));
+      const layer = this.view(holder, `l/${id}`);
+      const facts = JSON.parse(readFileSync(`${layer}/layer.json`, 'utf8'));
+      // Looked at anew: what is mounted must be a directory of the layer, whoever made it.
+      return { ...facts, hasUsr: isDirectory(`${layer}/root/usr`) };
     } catch {
       return undefined;
     }

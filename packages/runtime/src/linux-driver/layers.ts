@@ -1,41 +1,46 @@
 import { spawn } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Layers } from '../contract/driver.js';
+import { ArchiveError } from '../archive/archive-limits.js';
+import { guardTar } from '../archive/tar-guard.js';
+import type { ImportOptions, Layers } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { LayerInfo } from '../contract/instance.js';
+import { jailCommand } from '../jail/jail-task.js';
 import { randomId, requireLayerId } from '../shared/instance-id.js';
+import type { Holder } from './holder.js';
 import type { Host } from './host.js';
-import { TOOL_PATH } from './run.js';
+import { isDirectory, isThere } from './inside-layer.js';
+import { SCRIPT_ENVIRONMENT } from './run.js';
 
 /** Layers in the store. @param inUse whether an instance or checkpoint stands on a layer. */
 export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> | boolean): Layers {
   return {
-    async importTar(tar: Readable, options: { signal?: AbortSignal } = {}): Promise<LayerInfo> {
+    async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
       const holder = await host.up();
       const id = randomId();
       const draft = `l/.${id}`;
       const directory = host.view(holder, draft);
       mkdirSync(`${directory}/root`, { recursive: true });
       try {
-        await extract(tar, `${directory}/root`, options.signal);
+        await extract(holder, `${host.paths.store}/${draft}`, tar, options);
         const full = ['bin/sh', 'usr/bin/sh', 'etc/os-release', 'usr/lib/os-release'].some((path) =>
-          present(`${directory}/root`, path),
+          isThere(`${directory}/root`, path),
         );
         const result = await host.inStore(
           holder,
-          `rm -rf ${draft}/root/.sbx; du -s -B1 ${draft}/root`,
+          `${host.store.removeEntries(draft, ['root/.sbx'])}; du -s -B1 ${draft}/root`,
           'create_failed',
           300_000,
         );
         const sizeBytes = Number(/^(\d+)\s/m.exec(result.stdout)?.[1] ?? 0);
-        const facts = { full, hasUsr: existsSync(`${directory}/root/usr`), sizeBytes };
+        const facts = { full, hasUsr: isDirectory(`${directory}/root/usr`), sizeBytes };
         writeFileSync(`${directory}/layer.json`, JSON.stringify(facts));
         await host.inStore(holder, `mv ${draft} l/${id}`, 'create_failed', 10_000);
         return { id, sizeBytes };
       } catch (error) {
-        await host.inStore(holder, `rm -rf --one-file-system ${draft}`, 'create_failed', 300_000);
+        await host.inStore(holder, host.store.remove(draft), 'create_failed', 300_000);
         throw error;
       }
     },
@@ -62,45 +67,15 @@ export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> 
   };
 }
 
-/** Existence by name alone: a link of the archive must not be followed on the host. */
-function present(root: string, path: string): boolean {
-  try {
-    return lstatChain(root, path);
-  } catch {
-    return false;
-  }
-}
-
-function lstatChain(root: string, path: string): boolean {
-  const parts = path.split('/');
-  let here = root;
-  for (const [index, part] of parts.entries()) {
-    here = `${here}/${part}`;
-    const stats = lstatSync(here);
-    if (index < parts.length - 1 && !stats.isDirectory()) return false;
-  }
-  return true;
-}
-
-/** Extracts with owners and modes kept, device nodes left out; tar refuses names that lead out of the directory. */
-async function extract(tar: Readable, directory: string, signal: AbortSignal | undefined): Promise<void> {
-  const child = spawn(
-    'tar',
-    [
-      '-x',
-      '--numeric-owner',
-      '-p',
-      '--xattrs',
-      '--xattrs-include=user.*',
-      '--exclude=dev/*',
-      '--exclude=./dev/*',
-      '-C',
-      directory,
-      '-f',
-      '-',
-    ],
-    { stdio: ['pipe', 'ignore', 'pipe'], env: { PATH: TOOL_PATH, LC_ALL: 'C' } },
-  );
+/** Extracts with owners and modes kept, devices left out, in a process that sees nothing but the draft. */
+async function extract(
+  holder: Holder,
+  draft: string,
+  tar: Readable,
+  { limits, signal }: ImportOptions,
+): Promise<void> {
+  const [file, ...args] = holder.enter(jailCommand(draft, { kind: 'extract', into: 'root' }));
+  const child = spawn(file!, args, { stdio: ['pipe', 'ignore', 'pipe'], env: SCRIPT_ENVIRONMENT });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < 4000) stderr += text;
@@ -109,7 +84,8 @@ async function extract(tar: Readable, directory: string, signal: AbortSignal | u
     child.once('error', reject);
     child.once('close', resolve);
   });
-  const feed = pipeline(tar, child.stdin, ...(signal === undefined ? [] : [{ signal }])).catch(
+  const guarded = Readable.from(guardTar(tar, { limits }), { objectMode: false });
+  const feed = pipeline(guarded, child.stdin, ...(signal === undefined ? [] : [{ signal }])).catch(
     (error: unknown) => error,
   );
   const failure = await feed;
@@ -119,7 +95,8 @@ async function extract(tar: Readable, directory: string, signal: AbortSignal | u
   if (code === 0 && failure === undefined) return;
   if (/No space left|Disk quota/.test(stderr))
     throw new DriverError('storage_full', 'The storage of the sandboxes is full.');
-  throw new DriverError('invalid_archive', 'The archive cannot be read as tar.', {
+  const why = ArchiveError.is(failure) ? failure.message : 'it cannot be read as tar';
+  throw new DriverError('invalid_archive', `The archive is refused: ${why}.`, {
     detail: stderr.trim(),
     cause: failure,
   });

@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
+import { jailCommand } from '../jail/jail-task.js';
 import type { Holder } from './holder.js';
 import type { Paths } from './paths.js';
 import { quote } from './run.js';
@@ -54,7 +56,7 @@ else
     rm -f "$image.new"
     truncate -s ${size}M "$image.new" && mkfs.btrfs -q -f -m single -d single "$image.new" >/dev/null && mv "$image.new" "$image"
   fi
-  if error=$(mount -t btrfs -o loop,noatime,discard=async "$image" "$store" 2>&1); then kind=btrfs
+  if error=$(mount -t btrfs -o loop,noatime,nosuid,nodev,discard=async "$image" "$store" 2>&1); then kind=btrfs
   elif [ -e "$store/.used" ]; then echo "failed $error"; exit 0
   else echo "problem the store image cannot be mounted: $error"; rm -f "$image"; fi
 fi
@@ -103,9 +105,16 @@ echo "fsid $(btrfs filesystem show "$store" 2>/dev/null | sed -n 's/.*uuid: //p'
 
   /** Shell lines that remove a tree which may hold one subvolume, or be one. */
   remove(target: string): string {
-    if (this.kind === 'plain') return `rm -rf --one-file-system ${target}`;
+    const jailed = this.removeEntries(dirname(target), [basename(target)]);
+    if (this.kind === 'plain') return jailed;
     return `if [ -d ${target}/sv ]; then btrfs subvolume delete ${target}/sv >/dev/null 2>&1 || true; fi
-btrfs subvolume delete ${target} >/dev/null 2>&1 || rm -rf --one-file-system ${target}`;
+btrfs subvolume delete ${target} >/dev/null 2>&1 || [ ! -e ${target} ] || ${jailed}`;
+  }
+
+  /** Shell line that removes what stands below a directory, in a process that sees nothing but the directory. */
+  removeEntries(directory: string, paths: readonly string[]): string {
+    const tree = join(this.#paths.store, directory);
+    return jailCommand(tree, { kind: 'remove', paths }).map(quote).join(' ');
   }
 
   /** Bytes that a subvolume refers to, by its id. Undefined where the kernel does not count them. */

@@ -1,5 +1,7 @@
-import type { Readable } from 'node:stream';
-import type { Layers } from '../contract/driver.js';
+import { Readable } from 'node:stream';
+import { ArchiveError } from '../archive/archive-limits.js';
+import { guardTar } from '../archive/tar-guard.js';
+import type { ImportOptions, Layers } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { LayerInfo } from '../contract/instance.js';
 import { copyTree } from '../shared/copy-tree.js';
@@ -30,10 +32,16 @@ export class LayerStore implements Layers {
     this.#sets = new FileSets({ directory: options.paths.layers, drafts: options.paths.drafts });
   }
 
-  async importTar(tar: Readable, options: { signal?: AbortSignal } = {}): Promise<LayerInfo> {
+  async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
     return this.#add(false, async (files) => {
       const args = ['-x', '-f', '-', '-C', files, '--no-same-owner'];
-      const { exitCode, stderr } = await runProgram('tar', args, { stdin: tar, signal: options.signal });
+      const stdin = Readable.from(guardTar(tar, { limits: options.limits }), { objectMode: false });
+      const { exitCode, stderr } = await runProgram('tar', args, { stdin, signal: options.signal }).catch(
+        (error: unknown) => {
+          if (!ArchiveError.is(error)) throw error;
+          throw new DriverError('invalid_archive', `The archive is refused: ${error.message}.`);
+        },
+      );
       if (exitCode === 0) return;
       if (/No space left|Disk quota exceeded/.test(stderr)) {
         throw new DriverError('storage_full', 'There is not enough disk space for the layer.', {

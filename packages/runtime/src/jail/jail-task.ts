@@ -1,0 +1,58 @@
+import { JAIL_SCRIPT } from './jail-script.js';
+
+/** What a jailed helper does to a tree that a tenant wrote. Paths are relative to it. */
+export type JailTask =
+  /** Removes what stands at paths of the tree with everything in them. Those that are not there do not matter. */
+  | { kind: 'remove'; paths: readonly string[] }
+  /** Unpacks a plain tar archive from standard input into a directory of the tree, owners and modes kept. */
+  | { kind: 'extract'; into: string };
+
+/** What one task may use. */
+export interface JailLimits {
+  /** Seconds of CPU time. Default 600. */
+  cpuSeconds: number;
+  /** MiB of address space. Default 1,024. */
+  memoryMiB: number;
+  /** Bytes of the largest file that it may write. Default 64 GiB. */
+  fileBytes: number;
+}
+
+const DEFAULT_LIMITS: JailLimits = { cpuSeconds: 600, memoryMiB: 1_024, fileBytes: 64 * 2 ** 30 };
+
+/**
+ * The command line of a task in a jail: a process that sees the tree and the host's programs, and nothing else of the
+ * host. To be run as root.
+ * @param tree absolute path of a directory; no tenant may be able to change what the path leads to.
+ */
+export function jailCommand(tree: string, task: JailTask, limits: Partial<JailLimits> = {}): string[] {
+  const { cpuSeconds, memoryMiB, fileBytes } = { ...DEFAULT_LIMITS, ...limits };
+  if (!tree.startsWith('/')) throw new TypeError('The tree of a jail needs an absolute path.');
+  return [
+    ...['unshare', '--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child=SIGKILL'],
+    ...['sh', '-c', JAIL_SCRIPT, 'jail', tree],
+    ...[cpuSeconds, memoryMiB * 1024, Math.ceil(fileBytes / 512)].map(String),
+    ...programOf(task),
+  ];
+}
+
+function programOf(task: JailTask): string[] {
+  switch (task.kind) {
+    case 'remove':
+      // It goes by descriptors, and what is swapped for a link meanwhile is not followed.
+      return ['rm', '-rf', '--one-file-system', '--', ...task.paths.map(inTree)];
+    case 'extract':
+      return [
+        'tar',
+        ...['-x', '--numeric-owner', '-p', '--xattrs', '--xattrs-include=user.*'],
+        ...['--exclude=dev/*', '--exclude=./dev/*'],
+        ...['-C', inTree(task.into), '-f', '-'],
+      ];
+  }
+}
+
+/** Whatever a path may lead to, a jailed process finds nothing there but the tree; this only finds mistakes. */
+function inTree(path: string): string {
+  if (path === '' || path.startsWith('/') || path.split('/').some((part) => part === '..' || part === '.'))
+    throw new TypeError(`${JSON.stringify(path)} is no path in the tree of a jail.`);
+  return `/tree/${path}`;
+}
