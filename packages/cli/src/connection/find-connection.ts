@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configFile, readConfig } from './config-file.js';
+import { findDataDirectory } from './local-servers.js';
 import { type Addresses, type Connection, resolveConnection } from './resolve-connection.js';
-import { findDataDirectory, readRunFile } from './run-file.js';
+import { type RunFile, readRunFile } from './run-file.js';
 
 /** What was found of a local server. */
 export interface LocalServer extends Addresses {
@@ -12,6 +13,8 @@ export interface LocalServer extends Addresses {
   /** The key exists, but this user may not read it. */
   keyForbidden: boolean;
   privateWebhooks: boolean;
+  /** Other servers that run on this machine. */
+  others: RunFile[];
 }
 
 export function credentialsFile(dataDir: string): string {
@@ -23,7 +26,7 @@ export async function findLocalServer(
   env: Record<string, string | undefined>,
   option?: string,
 ): Promise<LocalServer> {
-  const dataDir = await findDataDirectory(env, option);
+  const { dataDir, others } = await findDataDirectory(env, option);
   const found = await readRunFile(dataDir);
   const running = found?.alive === true;
   let keyForbidden = false;
@@ -35,6 +38,7 @@ export async function findLocalServer(
     dataDir,
     running,
     keyForbidden,
+    others,
     privateWebhooks: found?.run.privateWebhooks ?? false,
     ...(running ? { apiUrl: found.run.apiUrl, sandboxUrl: found.run.sandboxUrl } : {}),
     ...readKey(text),
@@ -58,4 +62,25 @@ function readKey(text: string | undefined): { apiKey?: string } {
   } catch {
     return {};
   }
+}
+
+/**
+ * Says which service is meant, when nobody named it and others might have been: a server found by itself beside other
+ * servers, or kept settings while a server runs here. Undefined when there is no doubt. Pure.
+ */
+export function describeChoice(connection: Connection, local: LocalServer): string | undefined {
+  const { apiUrl, domain, addressFrom } = connection;
+  const elsewhere = local.others.map((run) => `${run.apiUrl} (${run.dataDir})`);
+  if (addressFrom === 'local server' && elsewhere.length > 0)
+    return `Using ${apiUrl} (${local.dataDir}), the server started last; also here: ${elsewhere.join(', ')}. SVC_DATA_DIR or --api-url chooses.`;
+  if (addressFrom === 'settings' && local.running && local.apiUrl !== apiUrl)
+    return `Using ${apiUrl ?? domain} as \`svc auth login\` kept it, not the server of this machine (${local.apiUrl}). --api-url chooses.`;
+  return undefined;
+}
+
+/** Names a service that nobody named, for commands that destroy. Pure. */
+export function describeTarget(connection: Connection, local: LocalServer): string | undefined {
+  const { apiUrl, domain, addressFrom } = connection;
+  if (addressFrom === 'local server') return `On ${apiUrl} (server of this machine, ${local.dataDir}):`;
+  return addressFrom === 'settings' ? `On ${apiUrl ?? domain} (as \`svc auth login\` kept it):` : undefined;
 }

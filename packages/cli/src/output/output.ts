@@ -51,9 +51,18 @@ export class Output {
     else this.line(text());
   }
 
-  /** Writes a list: the items with `--json`, else a table, or a remark when there is nothing. */
-  table<Item>(items: readonly Item[], columns: readonly Column<Item>[], empty: string): void {
+  /**
+   * Writes a list: the items with `--json`, else a table, or a remark when there is nothing.
+   * @param quiet for `--quiet`: the one word of each item, a line each, instead of the table
+   */
+  table<Item>(
+    items: readonly Item[],
+    columns: readonly Column<Item>[],
+    empty: string,
+    quiet?: (item: Item) => string,
+  ): void {
     if (this.json) this.line(JSON.stringify(items, null, 2));
+    else if (quiet) this.write(items.map((item) => `${quiet(item)}\n`).join(''));
     else if (items.length === 0) this.note(empty);
     else this.write(formatTable(items, columns, this.style));
   }

@@ -8,6 +8,13 @@ export function toCommandLine(words: readonly string[]): string {
   return words.length === 1 ? words[0]! : words.map(quoteWord).join(' ');
 }
 
+/** The same for a terminal, where a program is started without a shell unless the line needs one. Pure. */
+export function toProgram(words: readonly string[]): string[] {
+  const [line] = words;
+  const isLine = words.length === 1 && quoteWord(line!) !== line;
+  return isLine ? ['/bin/sh', '-c', line!] : [...words];
+}
+
 /** Quotes a word so that a POSIX shell takes it as it is. */
 export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,5 +1,5 @@
 import type { Client } from '@svc/sdk';
-import { findConnection } from '../connection/find-connection.js';
+import { describeChoice, describeTarget, findConnection } from '../connection/find-connection.js';
 import { CliError } from '../errors/cli-error.js';
 import { Output } from '../output/output.js';
 
@@ -27,8 +27,13 @@ export class Cli {
     this.out = new Output({ json: options.json === true, color: options.color !== false, env });
   }
 
-  /** A client of the service that options, environment, settings or a local server name. @throws {CliError} without a key */
-  async client(): Promise<Client> {
+  /**
+   * A client of the service that options, environment, settings or a local server name. When nobody named it and it is
+   * not the only one, standard error tells which it is.
+   * @param use.destroys tell in any case when nobody named it
+   * @throws {CliError} without a key
+   */
+  async client(use: { destroys?: boolean } = {}): Promise<Client> {
     const { apiUrl, sandboxUrl } = this.options;
     const wanted = {
       ...(apiUrl === undefined ? {} : { apiUrl }),
@@ -40,6 +45,9 @@ export class Cli {
       import('../version.js'),
     ]);
     const { keyFrom: _key, addressFrom: _address, ...settings } = connection;
+    const choice =
+      describeChoice(connection, local) ?? (use.destroys ? describeTarget(connection, local) : undefined);
+    if (choice !== undefined) this.out.note(choice);
     if (settings.apiKey === undefined) throw noKey(local.keyForbidden ? local.dataDir : undefined);
     return new Client({
       ...settings,

@@ -20,6 +20,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/sandbox/index.js')).addSandboxCommands,
   },
   {
+    name: 'snapshot',
+    summary: 'keep what a sandbox is at one moment, memory included',
+    load: async () => (await import('../commands/snapshot/index.js')).addSnapshotCommands,
+  },
+  {
     name: 'template',
     summary: 'build what sandboxes start from',
     load: async () => (await import('../commands/template/index.js')).addTemplateCommands,
@@ -38,6 +43,11 @@ export const groups: readonly GroupEntry[] = [
     name: 'webhook',
     summary: 'be told what happens to sandboxes',
     load: async () => (await import('../commands/webhook/index.js')).addWebhookCommands,
+  },
+  {
+    name: 'event',
+    summary: 'read what happened to sandboxes',
+    load: async () => (await import('../commands/event/index.js')).addEventCommands,
   },
   {
     name: 'auth',

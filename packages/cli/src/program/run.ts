@@ -3,6 +3,7 @@ import { ExitWith, exitCodes, UsageError } from '../errors/cli-error.js';
 import { describeError, errorLines, errorRecord } from '../errors/describe-error.js';
 import { createStyle, wantsColor } from '../output/style.js';
 import { printable } from '../output/table.js';
+import { groups } from './groups.js';
 import { buildProgram } from './program.js';
 
 /** Runs one command line. Gives the exit code; failures are told on standard error. */
@@ -41,13 +42,17 @@ function tell(described: ReturnType<typeof describeError>, color: boolean): void
 }
 
 function usageError(error: CommanderError, argv: readonly string[]): UsageError {
-  // An unknown command has no help: that of its group lists what there is.
-  const depth = error.code === 'commander.unknownCommand' ? 1 : 2;
-  const path = argv.filter((word) => !word.startsWith('-')).slice(0, depth);
+  const path = knownCommands(argv).slice(0, error.code === 'commander.unknownCommand' ? 1 : 2);
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
   const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!)]$/.test(first) ? '' : '.'}`;
   return new UsageError(
     message,
     [...more, `\`svc ${[...path, '--help'].join(' ')}\` tells more.`].join('\n'),
   );
+}
+
+/** The words before the first unknown one: help of a command that does not exist would fail too. */
+function knownCommands(argv: readonly string[]): string[] {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  return groups.some(({ name }) => name === words[0]) ? words : [];
 }

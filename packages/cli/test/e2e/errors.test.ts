@@ -69,6 +69,21 @@ describe('failures of svc', () => {
     );
   });
 
+  it('advise only commands that work', async () => {
+    for (const argv of [
+      ['nonsense'],
+      ['nonsense', 'deeper'],
+      ['sandbox', 'crate'],
+      ['sandbox', 'list', '--what'],
+    ]) {
+      const run = await runCli(argv);
+      expect(run.code, argv.join(' ')).toBe(2);
+      const advice = /`svc (.*--help)`/.exec(run.stderr)?.[1];
+      expect(advice, run.stderr).toBeDefined();
+      expect((await runCli(advice!.split(' '))).code, advice).toBe(0);
+    }
+  });
+
   it('print the help of a group without a command on standard error', async () => {
     const run = await runCli(['secret']);
     expect(run).toMatchObject({ code: 2, stdout: '' });

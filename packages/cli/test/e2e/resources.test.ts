@@ -25,6 +25,8 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     expect((await svc(['secret', 'update', 'db-password'], { stdin: 'other' })).stdout).toContain(
       'version 2',
     );
+    expect((await svc(['secret', 'get', 'db-password'])).stdout).toMatch(/Version +2\n[\s\S]*team=a/);
+    expect((await svc(['secret', 'list', '-q'])).stdout).toBe('db-password\n');
     expect((await svc(['secret', 'delete', 'db-password'])).stdout).toBe('Deleted db-password\n');
     expect((await svc(['secret', 'delete', 'db-password'])).code).toBe(1);
   });
@@ -56,6 +58,16 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     expect((await svc(['volume', 'get', 'data', '/in/a.txt', file])).code).toBe(0);
     expect(await readFile(file, 'utf8')).toBe('volume text');
     expect((await svc(['volume', 'info', 'data'])).stdout).toContain(id);
+    expect((await svc(['volume', 'ls'])).stdout).toMatch(new RegExp(`data\\s+${id}`));
+    expect((await svc(['volume', 'mkdir', 'data', 'a/b', '-p', '--mode', '750'])).stdout).toBe(
+      'Made /a/b/\n',
+    );
+    expect((await svc(['volume', 'chmod', 'data', 'in/a.txt', '640', '--uid', '1000'])).stdout).toMatch(
+      /^0640 1000:\d+ \/in\/a\.txt\n$/,
+    );
+    expect((await svc(['volume', 'chmod', 'data', 'in/a.txt', 'rw'])).stderr).toContain('no file mode');
+    expect((await svc(['volume', 'rm', 'data', 'in'])).stdout).toBe('Deleted in\n');
+    expect((await svc(['volume', 'rm', 'data', 'in'])).code).toBe(1);
     expect((await svc(['volume', 'delete', 'data'])).code).toBe(0);
     const gone = await svc(['volume', 'info', 'data']);
     expect(gone.code).toBe(1);
@@ -71,6 +83,8 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     const list = await svc(['webhook', 'list']);
     expect(list.stdout).toMatch(new RegExp(`${id}\\s+127.0.0.1:9\\s+disabled\\s+\\S+\\s+killed,created`));
     expect(list.stdout).not.toContain('whsec_');
+    expect((await svc(['webhook', 'get', id])).stdout).toMatch(/State +disabled\n/);
+    expect((await svc(['webhook', 'stats', id])).stdout).toMatch(/EVENTS +DELIVERED[\s\S]* 0 +0 +0 +0\n/);
     expect((await svc(['webhook', 'create', 'http://127.0.0.1:9/', '--events', 'exploded'])).code).toBe(2);
     expect((await svc(['webhook', 'delete', id])).code).toBe(0);
   });
@@ -112,7 +126,30 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
       'hello\nmade by the build\n',
     );
     await svc(['sandbox', 'kill', id]);
+    const info = await svc(['template', 'info', 'my-app']);
+    expect(info.stdout).toMatch(/Seen +by this team alone\n/);
+    expect(info.stdout).toMatch(/Tags +.*v1/s);
+    const [latest] = (await svc(['template', 'builds', 'my-app', '-q'])).stdout.split('\n');
+    expect((await svc(['template', 'logs', 'my-app', latest!])).stderr).toContain(`Build ${latest}: `);
+    expect((await svc(['template', 'logs', 'my-app'])).stdout).not.toBe('');
+    expect((await svc(['template', 'publish', 'my-app'])).stdout).toContain('my-app is public.\n');
+    expect((await svc(['template', 'alias', 'my-app'])).stdout).toContain('public');
+    expect((await svc(['template', 'unpublish', 'my-app'])).stdout).toContain('my-app is private.\n');
     expect((await svc(['template', 'delete', 'my-app'])).code).toBe(0);
+  });
+
+  it('reads a template in TypeScript where Node.js can, and tells what to do where not', async () => {
+    const file = join(local.home, 'typed.ts');
+    await writeFile(
+      file,
+      "export const name: string = 'typed';\nexport default ({ Template }: any) => Template.from('base');\n",
+    );
+    const build = await svc(['template', 'build', file]);
+    expect(build.stderr).not.toContain('Dockerfile');
+    expect(build).toMatchObject({ code: 0 });
+    const other = join(local.home, 'typed.yaml');
+    await writeFile(other, 'name: x\n');
+    expect((await svc(['template', 'build', other])).stderr).toContain('neither a module nor a Dockerfile');
   });
 
   it('tells which step of a build failed', async () => {

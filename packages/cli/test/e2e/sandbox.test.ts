@@ -48,6 +48,56 @@ describe('svc sandbox', () => {
     expect(Date.parse(after.endAt) - Date.parse(before.endAt)).toBeGreaterThan(45 * 60_000);
   });
 
+  it('extends the time to live, and never shortens it', async () => {
+    const id = await create();
+    const before = await json(['sandbox', 'info', id]);
+    const after = await json(['sandbox', 'refresh', id, '20m']);
+    expect(Date.parse(after.endAt)).toBeGreaterThan(Date.parse(before.endAt));
+    expect((await json(['sandbox', 'refresh', id, '1m'])).endAt).toBe(after.endAt);
+  });
+
+  it('ends one whose time to live is set to 0, and says so', async () => {
+    const id = await create();
+    expect(await svc(['sandbox', 'timeout', id, '0'])).toEqual({
+      code: 0,
+      stdout: `${id} ends now.\n`,
+      stderr: '',
+    });
+    await eventually('the end', async () => (await svc(['sandbox', 'info', id])).code === 1);
+  });
+
+  it('shows what may leave it', async () => {
+    const id = await create();
+    expect((await svc(['sandbox', 'network', id])).stdout).toBe('Internet: yes\n');
+    expect(await json(['sandbox', 'network', id])).toMatchObject({ sandboxId: id });
+    expect((await svc(['sandbox', 'network', id, '--egress-proxy', 'http://x'])).code).toBe(2);
+  });
+
+  it('is kept as a snapshot, from which others start', async () => {
+    const id = await create();
+    await svc(['sandbox', 'exec', id, 'echo kept > note.txt']);
+    const made = await svc(['snapshot', 'create', id, '--name', 'state', '--no-memory']);
+    expect(made).toMatchObject({ code: 0 });
+    const name = made.stdout.trim();
+    expect((await svc(['snapshot', 'list', '-q', '--sandbox', id])).stdout).toBe(`${name}\n`);
+    const copy = await create(name);
+    expect((await svc(['sandbox', 'exec', copy, 'cat note.txt'])).stdout).toBe('kept\n');
+    expect((await svc(['snapshot', 'delete', name])).stderr).toContain('stand on it');
+    await svc(['sandbox', 'kill', copy]);
+    expect(await svc(['snapshot', 'delete', name])).toMatchObject({ code: 0, stdout: `Deleted ${name}\n` });
+    expect((await svc(['snapshot', 'list'])).stderr).toContain('No snapshots.');
+  });
+
+  it('leaves events behind', async () => {
+    const id = await create('-m', 'for=events');
+    await svc(['sandbox', 'kill', id]);
+    const list = await svc(['event', 'list', '--sandbox', id, '--order', 'asc']);
+    expect(list.stdout).toMatch(new RegExp(`created\\s+${id}\\s+for=events\\n.*killed\\s+${id}`));
+    expect(await json(['event', 'list', '--sandbox', id, '--type', 'killed'])).toMatchObject([
+      { type: 'sandbox.lifecycle.killed', sandboxId: id },
+    ]);
+  });
+
   it('pauses and resumes with the files kept', async () => {
     const id = await create();
     expect((await svc(['sandbox', 'exec', id, 'echo kept > note.txt'])).code).toBe(0);

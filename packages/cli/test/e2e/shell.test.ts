@@ -126,4 +126,29 @@ describe('svc sandbox shell', () => {
     const info = await runCli(['sandbox', 'info', made], { env: local.env });
     expect(info.code).toBe(1);
   });
+
+  it('opens for exec -it too, with a program or a line of the shell', async () => {
+    using terminal = openTerminal(['sandbox', 'exec', '-it', id, 'bash'], { env: local.env });
+    terminal.type('echo tty=$(test -t 0 && echo yes); exit 7\r');
+    await terminal.shows('tty=yes');
+    expect(await terminal.exit).toBe(7);
+    using line = openTerminal(['sandbox', 'exec', '-it', id, 'test -t 1 && echo li""ne'], { env: local.env });
+    await line.shows('line');
+    expect(await line.exit).toBe(0);
+  });
+
+  it('is pointed to by exec without a terminal, and by a shell that got no input', async () => {
+    const without = await runCli(['sandbox', 'exec', '-it', id, 'bash'], { env: local.env });
+    expect(without).toMatchObject({ code: 2 });
+    expect(without.stderr).toContain('needs a terminal');
+    const silent = await runCli(['sandbox', 'exec', id, 'bash'], { env: local.env });
+    expect(silent).toMatchObject({ code: 0, stdout: '' });
+    expect(silent.stderr).toContain(
+      `bash got no input and ended. For a terminal: svc sandbox exec -it ${id} bash`,
+    );
+    const fed = await runCli(['sandbox', 'exec', id, 'bash'], { env: local.env, stdin: 'true\n' });
+    expect(fed).toEqual({ code: 0, stdout: '', stderr: '' });
+    const both = await runCli(['sandbox', 'exec', '-t', '--timeout', '5s', id, 'bash'], { env: local.env });
+    expect(both.stderr).toContain('--timeout does not go with --tty');
+  });
 });

@@ -1,18 +1,14 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig, writeConfig } from '../../src/connection/config-file.js';
 import { configDirectory, defaultDataDirectory } from '../../src/connection/directories.js';
+import { describeChoice, describeTarget } from '../../src/connection/find-connection.js';
+import { findDataDirectory, forgetServer, rememberServer } from '../../src/connection/local-servers.js';
 import { processStart } from '../../src/connection/process-identity.js';
 import { resolveConnection } from '../../src/connection/resolve-connection.js';
-import {
-  findDataDirectory,
-  type RunFile,
-  readRunFile,
-  removeRunFile,
-  writeRunFile,
-} from '../../src/connection/run-file.js';
+import { type RunFile, readRunFile, removeRunFile, writeRunFile } from '../../src/connection/run-file.js';
 
 const nothing = { options: {}, env: {}, config: {}, local: undefined };
 const local = { apiKey: 'local-key', apiUrl: 'http://127.0.0.1:3000', sandboxUrl: 'http://127.0.0.1:3002' };
@@ -89,21 +85,74 @@ describe('files of the command line', () => {
   });
 
   it('tell a running server from a later process with its pid', async () => {
-    const env = { HOME: dir };
     const run = {
       pid: process.pid,
       processStart: (await processStart(process.pid))!,
       dataDir: dir,
     } as RunFile;
-    await writeRunFile(env, run);
+    await writeRunFile(run);
     expect(await readRunFile(dir)).toEqual({ run, alive: true });
-    expect(await findDataDirectory(env)).toBe(dir);
-    expect(await findDataDirectory({ ...env, SVC_DATA_DIR: '/other' })).toBe('/other');
-    await writeRunFile(env, { ...run, processStart: 'earlier' });
+    await writeRunFile({ ...run, processStart: 'earlier' });
     expect(await readRunFile(dir)).toMatchObject({ alive: false });
     await removeRunFile(dir, process.pid + 1);
     expect(await readRunFile(dir)).toBeDefined();
     await removeRunFile(dir, process.pid);
     expect(await readRunFile(dir)).toBeUndefined();
+  });
+
+  it('find the running server that was started last, and name the others', async () => {
+    const env = { HOME: dir };
+    const start = async (name: string, startedAt: string, alive = true) => {
+      const dataDir = join(dir, name);
+      await mkdir(dataDir);
+      const processStarted = alive ? (await processStart(process.pid))! : 'earlier';
+      await writeRunFile({ pid: process.pid, processStart: processStarted, dataDir, startedAt } as RunFile);
+      await rememberServer(env, dataDir);
+      return dataDir;
+    };
+    const first = await start('first', '2026-01-01T00:00:00Z');
+    const second = await start('second', '2026-01-02T00:00:00Z');
+    await start('killed', '2026-01-03T00:00:00Z', false);
+    expect(await findDataDirectory(env)).toMatchObject({ dataDir: second, others: [{ dataDir: first }] });
+    expect(await findDataDirectory({ ...env, SVC_DATA_DIR: '/other' })).toEqual({
+      dataDir: '/other',
+      others: [],
+    });
+    await forgetServer(env, second);
+    expect(await findDataDirectory(env)).toMatchObject({ dataDir: first, others: [] });
+    await forgetServer(env, first);
+    expect((await findDataDirectory(env)).dataDir).toBe(join(dir, 'killed'));
+  });
+});
+
+describe('what is said of the service that nobody named', () => {
+  const server = {
+    ...local,
+    dataDir: '/data',
+    running: true,
+    keyForbidden: false,
+    privateWebhooks: false,
+    others: [],
+  };
+  const other = { apiUrl: 'http://127.0.0.1:4000', dataDir: '/other' } as RunFile;
+  const found = { ...local, keyFrom: 'local server', addressFrom: 'local server' } as const;
+
+  it('is nothing when it is the only one, and its name when something is destroyed', () => {
+    expect(describeChoice(found, server)).toBeUndefined();
+    expect(describeTarget(found, server)).toContain('http://127.0.0.1:3000 (server of this machine, /data)');
+  });
+
+  it('is its name when there are others', () => {
+    expect(describeChoice(found, { ...server, others: [other] })).toMatch(
+      /127\.0\.0\.1:3000 \(\/data\).*also here: http:\/\/127\.0\.0\.1:4000 \(\/other\)/,
+    );
+    const kept = { apiUrl: 'https://kept', keyFrom: 'settings', addressFrom: 'settings' } as const;
+    expect(describeChoice(kept, server)).toContain('https://kept');
+  });
+
+  it('is nothing when it was named', () => {
+    const named = { ...local, keyFrom: 'environment', addressFrom: 'environment' } as const;
+    expect(describeChoice(named, { ...server, others: [other] })).toBeUndefined();
+    expect(describeTarget(named, server)).toBeUndefined();
   });
 });

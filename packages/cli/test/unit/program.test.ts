@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { completionScripts } from '../../src/commands/completion/scripts.js';
 import { readTree } from '../../src/commands/completion/tree.js';
 import { toCreateOptions } from '../../src/commands/sandbox/create.js';
+import { readsCommands } from '../../src/commands/sandbox/exec.js';
+import { collectRule, toEgress } from '../../src/commands/sandbox/network-flags.js';
 import { resolveServerOptions } from '../../src/commands/server/resolve-options.js';
+import { definitionKind } from '../../src/commands/template/read-definition.js';
 import { targetPath } from '../../src/commands/volume/put.js';
 import { collectEvents } from '../../src/commands/webhook/event-types.js';
 import { chooseGroup, groups } from '../../src/program/groups.js';
@@ -48,15 +51,32 @@ describe('the tree of commands', () => {
     expect(names).toMatchObject({
       server: expect.arrayContaining(['up', 'status', 'doctor', 'down']),
       sandbox: expect.arrayContaining(
-        'create list info exec shell logs metrics pause resume fork kill cp port'.split(' '),
+        'create list info exec shell logs metrics timeout refresh network pause resume fork kill cp port'.split(
+          ' ',
+        ),
       ),
-      template: expect.arrayContaining(['init', 'build', 'list', 'tag', 'delete']),
-      secret: expect.arrayContaining(['create', 'list', 'update', 'delete']),
-      volume: expect.arrayContaining(['create', 'list', 'info', 'delete', 'ls', 'put', 'get']),
-      webhook: expect.arrayContaining(['create', 'list', 'update', 'delete', 'deliveries', 'listen']),
+      snapshot: ['create', 'list', 'delete'],
+      template: expect.arrayContaining(
+        'init build list info builds logs tag alias publish unpublish delete'.split(' '),
+      ),
+      secret: expect.arrayContaining(['create', 'list', 'get', 'update', 'delete']),
+      volume: expect.arrayContaining('create list info delete ls put get mkdir rm chmod'.split(' ')),
+      webhook: expect.arrayContaining('create list get update delete deliveries stats listen'.split(' ')),
+      event: ['list'],
       auth: ['login', 'status', 'logout'],
     });
     expect(groups.map(({ name }) => name)).toEqual(expect.arrayContaining(['types', 'completion']));
+  });
+
+  it('says each default once, in words', async () => {
+    const program = await buildProgram([], { all: true });
+    everyCommand(program, (command) => {
+      const help = command.helpInformation();
+      for (const line of help.split('\n')) {
+        expect(line.match(/\bdefault\b/g)?.length ?? 0, `${command.name()}: ${line}`).toBeLessThan(2);
+        expect(line, command.name()).not.toMatch(/\(default: (0|\d{4,})\)/);
+      }
+    });
   });
 
   it('has the version of the package', () => {
@@ -70,7 +90,7 @@ describe('completion', () => {
     const script = completionScripts.bash(readTree(await buildProgram([], { all: true })));
     const complete = (...words: string[]) => {
       const array = words.map((word) => `'${word}'`).join(' ');
-      const run = `${script}\nCOMP_WORDS=(${array}); COMP_CWORD=${words.length - 1}; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const run = `svc() { echo asked:$1-$2; }\n${script}\nCOMP_WORDS=(${array}); COMP_CWORD=${words.length - 1}; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`;
       const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', run], {
         encoding: 'utf8',
         env: { PATH: '/usr/bin:/bin' },
@@ -82,6 +102,11 @@ describe('completion', () => {
     expect(complete('svc', 'sandbox', 'cr')).toEqual(['create']);
     expect(complete('svc', 'sandbox', 'create', '--time')).toEqual(['--timeout']);
     expect(complete('svc', '--json', 'server', 'do')).toEqual(['doctor', 'down']);
+    // `svc` itself is stood in for: it says what it was asked.
+    expect(complete('svc', 'sandbox', 'kill', '')).toContain('asked:sandbox-list');
+    expect(complete('svc', 'template', 'info', '')).toContain('asked:template-list');
+    expect(complete('svc', 'volume', 'ls', '')).toContain('asked:volume-list');
+    expect(complete('svc', 'secret', 'create', '')).not.toContain('asked:secret-list');
   });
 
   it('names every command in each shell', async () => {
@@ -100,6 +125,39 @@ describe('options of commands', () => {
     expect(options.rateLimits).toEqual({ general: { rate: 50, burst: 60 }, create: { rate: 0, burst: 1 } });
     expect(options.teamLimits).toEqual({ maxConcurrentSandboxes: 9 });
     await expect(resolveServerOptions({ rateLimit: 'much' }, env)).rejects.toThrow(/^--rate-limit must be/);
+  });
+
+  it('of egress are read into rules and a proxy', () => {
+    const flags = {
+      rule: collectRule('*.example.com:X-A=1=2', collectRule('api.example.com:Authorization=Bearer x')),
+      egressProxy: 'socks5://me:p%40ss@proxy.example:1080',
+      allowOut: ['10.0.0.0/8'],
+    };
+    expect(toEgress(flags)).toEqual({
+      allowOut: ['10.0.0.0/8'],
+      rules: {
+        'api.example.com': [{ transform: { headers: { Authorization: 'Bearer x' } } }],
+        '*.example.com': [{ transform: { headers: { 'X-A': '1=2' } } }],
+      },
+      egressProxy: { address: 'proxy.example:1080', username: 'me', password: 'p@ss' },
+    });
+    expect(() => collectRule('nonsense')).toThrow('no rule');
+    expect(() => toEgress({ egressProxy: 'http://proxy:1' })).toThrow('socks5://');
+  });
+
+  it('of exec tell programs that wait for commands from others', () => {
+    for (const name of ['bash', '/bin/sh', 'python3', 'python3.11', 'node', 'zsh'])
+      expect(readsCommands([name]), name).toBe(true);
+    for (const words of [['ls'], ['bash', '-c', 'true'], ['publish'], ['nodejs-app']])
+      expect(readsCommands(words), words[0]).toBe(false);
+  });
+
+  it('of template build tell modules from Dockerfiles', () => {
+    expect(definitionKind('/x/t.ts')).toBe('module');
+    expect(definitionKind('/x/svc.template.mjs')).toBe('module');
+    for (const name of ['Dockerfile', 'dev.Dockerfile', 'Dockerfile.dev', 'Containerfile', 'image'])
+      expect(definitionKind(`/x/${name}`), name).toBe('dockerfile');
+    expect(() => definitionKind('/x/t.yaml')).toThrow('neither a module nor a Dockerfile');
   });
 
   it('of create leave unsaid what was not said', () => {

@@ -3,8 +3,7 @@ import type { CompletionNode, Suggestion } from './tree.js';
 export type Shell = 'bash' | 'zsh' | 'fish';
 
 const header = 'Completion of svc; made by `svc completion`.';
-/** Ids of sandboxes are asked for when they are wanted; without a server there are none. */
-const askIds = 'svc sandbox list --quiet --limit 100 2>/dev/null';
+// Names are asked for when they are wanted; without a server there are none.
 
 /** The script of each shell. Pure. */
 export const completionScripts: Record<Shell, (nodes: readonly CompletionNode[]) => string> = {
@@ -14,13 +13,13 @@ export const completionScripts: Record<Shell, (nodes: readonly CompletionNode[])
 };
 
 function bash(nodes: readonly CompletionNode[]): string {
-  const cases = nodes.map(({ path, commands, options, takesSandbox }) => {
+  const cases = nodes.map(({ path, commands, options, ask }) => {
     const words = [...commands, ...options].map(({ word }) => word).join(' ');
-    return `    '${path}') words='${words}'; takes_id=${takesSandbox ? 1 : 0} ;;`;
+    return `    '${path}') words='${words}'; ask='${ask ?? ''}' ;;`;
   });
   return `# ${header}
 _svc() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' takes_id=0 at=0 i word
+  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' ask='' at=0 i word
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     [[ $word == -* ]] && continue
@@ -30,7 +29,7 @@ _svc() {
   case $path in
 ${cases.join('\n')}
   esac
-  if [[ $takes_id == 1 && $at == 2 && $cur != -* ]]; then words=$(${askIds}); fi
+  if [[ -n $ask && $at == 2 && $cur != -* ]]; then words=$(svc $ask 2>/dev/null); fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _svc svc
@@ -38,15 +37,15 @@ complete -o default -F _svc svc
 }
 
 function zsh(nodes: readonly CompletionNode[]): string {
-  const cases = nodes.map(({ path, commands, options, takesSandbox }) => {
+  const cases = nodes.map(({ path, commands, options, ask }) => {
     const words = [...commands, ...options].map((suggestion) => zshWord(suggestion)).join(' ');
-    return `    '${path}') words_=(${words}); takes_id=${takesSandbox ? 1 : 0} ;;`;
+    return `    '${path}') words_=(${words}); ask='${ask ?? ''}' ;;`;
   });
   return `#compdef svc
 # ${header}
 _svc() {
-  local path_='' takes_id=0 at=0 i word
-  local -a words_ ids
+  local path_='' ask='' at=0 i word
+  local -a words_ names
   for ((i = 2; i < CURRENT; i++)); do
     word=$words[i]
     [[ $word == -* ]] && continue
@@ -56,9 +55,9 @@ _svc() {
   case $path_ in
 ${cases.join('\n')}
   esac
-  if [[ $takes_id == 1 && $at == 2 && $PREFIX != -* ]]; then
-    ids=(\${(f)"$(${askIds})"})
-    compadd -a ids
+  if [[ -n $ask && $at == 2 && $PREFIX != -* ]]; then
+    names=(\${(f)"$(svc \${=ask} 2>/dev/null)"})
+    compadd -a names
     return
   fi
   _describe 'svc' words_ || _files
@@ -72,7 +71,7 @@ function zshWord({ word, about }: Suggestion): string {
 }
 
 function fish(nodes: readonly CompletionNode[]): string {
-  const lines = nodes.flatMap(({ path, commands, options, takesSandbox }) => {
+  const lines = nodes.flatMap(({ path, commands, options, ask }) => {
     const depth = path === '' ? 0 : path.split(' ').length;
     const when = `-n "__svc_at ${depth} '${path}'"`;
     return [
@@ -80,7 +79,7 @@ function fish(nodes: readonly CompletionNode[]): string {
       ...options
         .filter(({ word }) => word.startsWith('--'))
         .map(({ word, about }) => `complete -c svc ${when} -l ${word.slice(2)} -d ${fishWord(about)}`),
-      ...(takesSandbox ? [`complete -c svc -f ${when} -a "(${askIds})"`] : []),
+      ...(ask === undefined ? [] : [`complete -c svc -f ${when} -a "(svc ${ask} 2>/dev/null)"`]),
     ];
   });
   return `# ${header}

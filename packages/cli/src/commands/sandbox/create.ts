@@ -1,45 +1,54 @@
-import type { CreateSandboxOptions } from '@svc/sdk';
+import type { CreateSandboxOptions, IamOptions } from '@svc/sdk';
 import type { Command } from 'commander';
 import { UsageError } from '../../errors/cli-error.js';
 import { formatUntil } from '../../output/format.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
+import { portNumber } from '../../parse/number.js';
 import { collectList, collectPairs } from '../../parse/pairs.js';
 import { act, leaf } from '../../program/leaf.js';
+import { addEgressOptions, type EgressFlags, toEgress } from './network-flags.js';
 import { runShell } from './run-shell.js';
 import { detailRecord } from './sandbox-record.js';
 
-interface CreateFlags {
+interface CreateFlags extends EgressFlags {
   timeout?: number;
   env?: Record<string, string>;
   metadata?: Record<string, string>;
   volume?: string[];
   internet: boolean;
-  allowOut?: string[];
-  denyOut?: string[];
   privatePorts?: boolean;
+  httpsPort?: number[];
+  maskHost?: string;
   onTimeout?: string;
+  pauseFilesOnly?: boolean;
   autoResume?: boolean;
+  iamToken?: Record<string, string>;
+  idempotencyKey?: string;
   quiet?: boolean;
   shell?: boolean;
 }
 
 export function addCreate(sandbox: Command): void {
-  leaf(sandbox, 'create [template]', 'create a sandbox; prints its id')
+  const command = leaf(sandbox, 'create [template]', 'create a sandbox; prints its id')
     .option('-t, --timeout <span>', 'time to live: 90s, 10m, 2h (default: 5m)', parseDuration)
     .option('-e, --env <NAME=value>', 'environment variable; repeatable', collectPairs)
     .option('-m, --metadata <key=value>', 'pair to find it by; repeatable', collectPairs)
     .option('-v, --volume <name:path>', 'volume to mount; repeatable', collectList)
-    .option('--no-internet', 'no connections to the internet')
-    .option(
-      '--allow-out <destinations>',
-      'allow only these and what --deny-out leaves; repeatable',
-      collectList,
-    )
-    .option('--deny-out <cidrs>', 'deny these; 0.0.0.0/0 denies all; repeatable', collectList)
+    .option('--no-internet', 'no connections to the internet');
+  addEgressOptions(command)
     .option('--private-ports', 'ports answer only with the token of the sandbox')
+    .option('--https-port <port>', 'port that speaks TLS itself; repeatable', collectPorts)
+    .option('--mask-host <host>', 'Host header that programs see; ${PORT} stands for the port')
+    .option(
+      '--iam-token <name=audience>',
+      'identity token for programs to send, as ${svc.identity.tokens.<name>}; repeatable',
+      collectPairs,
+    )
     .option('--on-timeout <what>', 'kill or pause when the time is over (default kill)')
+    .option('--pause-files-only', 'with --on-timeout pause: keep no memory')
     .option('--auto-resume', 'with --on-timeout pause: requests wake it up')
+    .option('--idempotency-key <key>', 'a second create with this key gives the same sandbox')
     .option('-s, --shell', 'open a shell in it, and kill it at the end of the shell')
     .option('-q, --quiet', 'print nothing but the id')
     .action(
@@ -65,18 +74,20 @@ export function addCreate(sandbox: Command): void {
 
 /** The SDK's options. What was not said stays away. Pure. */
 export function toCreateOptions(template: string | undefined, flags: CreateFlags): CreateSandboxOptions {
-  const { timeout, env, metadata, volume, internet, allowOut, denyOut, privatePorts, onTimeout, autoResume } =
-    flags;
+  const { timeout, env, metadata, volume, internet, privatePorts, httpsPort, maskHost } = flags;
+  const { onTimeout, pauseFilesOnly, autoResume, iamToken, idempotencyKey } = flags;
   if (onTimeout !== undefined && onTimeout !== 'kill' && onTimeout !== 'pause')
     throw new UsageError(`--on-timeout is kill or pause, got "${onTimeout}".`);
   const lifecycle = {
     ...(onTimeout === undefined ? {} : { onTimeout: onTimeout as 'kill' | 'pause' }),
+    ...(pauseFilesOnly ? { keepMemory: false } : {}),
     ...(autoResume ? { autoResume: true } : {}),
   };
   const network = {
-    ...(allowOut === undefined ? {} : { allowOut }),
-    ...(denyOut === undefined ? {} : { denyOut }),
+    ...toEgress(flags),
     ...(privatePorts ? { allowPublicTraffic: false } : {}),
+    ...(httpsPort === undefined ? {} : { httpsPorts: httpsPort }),
+    ...(maskHost === undefined ? {} : { maskRequestHost: maskHost }),
   };
   return {
     ...(template === undefined ? {} : { template }),
@@ -86,8 +97,20 @@ export function toCreateOptions(template: string | undefined, flags: CreateFlags
     ...(volume === undefined ? {} : { volumeMounts: toMounts(volume) }),
     ...(internet ? {} : { allowInternetAccess: false }),
     ...(Object.keys(network).length === 0 ? {} : { network }),
+    ...(iamToken === undefined ? {} : { iam: { tokens: toTokens(iamToken) } }),
     ...(Object.keys(lifecycle).length === 0 ? {} : { lifecycle }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
+}
+
+function toTokens(audiences: Record<string, string>): NonNullable<IamOptions['tokens']> {
+  return Object.fromEntries(
+    Object.entries(audiences).map(([name, audience]) => [name, { audience, tokenType: 'JWT-SVID' as const }]),
+  );
+}
+
+function collectPorts(text: string, soFar: number[] = []): number[] {
+  return [...soFar, ...collectList(text).map((port) => portNumber(port))];
 }
 
 function toMounts(volumes: string[]): Record<string, string> {

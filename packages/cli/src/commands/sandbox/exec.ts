@@ -2,16 +2,17 @@ import type { Command as CommanderCommand } from 'commander';
 import { UsageError } from '../../errors/cli-error.js';
 import { parseDuration } from '../../parse/duration.js';
 import { collectPairs } from '../../parse/pairs.js';
-import { afterDashes, toCommandLine } from '../../parse/shell-words.js';
+import { afterDashes, toCommandLine, toProgram } from '../../parse/shell-words.js';
 import { act, leaf } from '../../program/leaf.js';
 
 interface ExecFlags {
   cwd?: string;
   env?: Record<string, string>;
   user?: string;
-  timeout: number;
+  timeout?: number;
   /** Undefined: when something is piped in. */
   stdin?: boolean;
+  tty?: boolean;
   detach?: boolean;
   keepAlive?: boolean;
 }
@@ -22,8 +23,9 @@ export function addExec(sandbox: CommanderCommand): void {
     .option('-w, --cwd <dir>', 'working directory')
     .option('-e, --env <NAME=value>', 'environment variable; repeatable', collectPairs)
     .option('-u, --user <name>', 'user in the sandbox')
-    .option('-t, --timeout <span>', 'kill it after this time (default: never)', parseDuration, 0)
     .option('-i, --stdin', 'give it the standard input even when that is a terminal')
+    .option('-t, --tty', 'run it in a terminal of the sandbox, joined to this one: -it for a shell')
+    .option('--timeout <span>', 'kill it after this time: 90s, 10m (default: never)', parseDuration)
     .option('-n, --no-stdin', 'give it no standard input even when something is piped in')
     .option('-d, --detach', 'do not wait: print its pid')
     .option('-k, --keep-alive', 'extend the time to live of the sandbox while it runs')
@@ -33,6 +35,7 @@ export function addExec(sandbox: CommanderCommand): void {
 Several words are taken exactly; one alone is a line for the shell. A -- before them keeps their options apart:
   svc sandbox exec ID -- grep -c "two words" data.txt
   svc sandbox exec ID 'ls | wc -l'
+  svc sandbox exec -it ID bash
   echo abc | svc sandbox exec ID -- cat`,
     )
     .action(
@@ -40,12 +43,42 @@ Several words are taken exactly; one alone is a line for the shell. A -- before 
         const program = afterDashes(words);
         if (program.length === 0)
           throw new UsageError('There is no program to run.', 'svc sandbox exec ID -- COMMAND');
+        const { cwd, env, user, timeout, stdin, detach = false, keepAlive = false } = flags;
+        if (flags.tty) {
+          refuseWithTerminal(cli.options.json, { '--timeout': timeout, '--detach': flags.detach });
+          const { requireTerminal, runShell } = await import('./run-shell.js');
+          requireTerminal(id);
+          const client = await cli.client();
+          const handle = await client.sandboxes.get(id, { signal: cli.signal });
+          return runShell(cli, handle, { ...flags, keepAlive, command: toProgram(program) });
+        }
         const { runCommand } = await import('./run-command.js');
         const client = await cli.client();
-        const { cwd, env, user, timeout, stdin, detach = false, keepAlive = false } = flags;
         const handle = await client.sandboxes.get(id, { signal: cli.signal });
-        const options = { cwd, envs: env, user, timeoutMs: timeout };
-        await runCommand(cli, handle, toCommandLine(program), { options, stdin, detach, keepAlive });
+        const options = { cwd, envs: env, user, timeoutMs: timeout ?? 0 };
+        const outcome = await runCommand(cli, handle, toCommandLine(program), {
+          options,
+          stdin,
+          detach,
+          keepAlive,
+        });
+        if (outcome.silent && !outcome.gaveStdin && readsCommands(program))
+          cli.out.note(
+            `${program[0]} got no input and ended. For a terminal: svc sandbox exec -it ${id} ${program[0]}`,
+          );
       }),
     );
+}
+
+function refuseWithTerminal(json: boolean | undefined, flags: Record<string, unknown>): void {
+  const given = Object.entries({ ...flags, '--json': json }).find(([, value]) => value !== undefined);
+  if (given !== undefined) throw new UsageError(`${given[0]} does not go with --tty.`);
+}
+
+const interpreters =
+  /^(?:.*\/)?(?:ba|da|z|fi|a|k)?sh$|^(?:.*\/)?(?:i?python[\d.]*|node|bun|irb|psql|sqlite3)$/;
+
+/** Whether a program, named alone, takes commands from its standard input: without one it ends at once. Pure. */
+export function readsCommands(words: readonly string[]): boolean {
+  return words.length === 1 && interpreters.test(words[0]!);
 }

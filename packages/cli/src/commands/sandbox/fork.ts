@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
 import { describeError } from '../../errors/describe-error.js';
+import { formatUntil } from '../../output/format.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
 import { wholeNumber } from '../../parse/number.js';
@@ -27,6 +28,11 @@ export function addFork(sandbox: Command): void {
         for (const fork of forks) {
           if (fork.ok && !cli.out.json) cli.out.line(fork.sandbox.id);
           if (!fork.ok) cli.out.note(`${cli.out.errorStyle.red('failed:')} ${fork.error.message}`);
+        }
+        const made = forks.find(({ ok }) => ok);
+        if (timeout === undefined && made?.ok) {
+          const { endAt } = await made.sandbox.info({ signal });
+          cli.out.note(`Ends ${formatUntil(endAt, Date.now())}; later with: svc sandbox timeout ID 10m`);
         }
         if (forks.some(({ ok }) => !ok)) throw new ExitWith(exitCodes.failure);
       }),

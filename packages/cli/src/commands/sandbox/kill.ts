@@ -15,7 +15,7 @@ export function addKill(sandbox: Command): void {
             'Name the sandboxes to kill, or --all.',
             '`svc sandbox list` shows their ids.',
           );
-        const client = await cli.client();
+        const client = await cli.client({ destroys: true });
         const { signal } = cli;
         const ids = flags.all
           ? (await client.sandboxes.list({ signal }).toArray()).map(({ sandboxId }) => sandboxId)

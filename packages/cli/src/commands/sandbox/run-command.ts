@@ -15,11 +15,24 @@ interface RunPlan {
   keepAlive: boolean;
 }
 
+/** What is known of a program that ended well. */
+export interface RunOutcome {
+  /** It printed nothing. */
+  silent: boolean;
+  gaveStdin: boolean;
+}
+
 /**
  * Runs a command line, its streams joined to ours, and ends with its exit code. Ctrl+C reaches the program; when it has
  * not ended soon after, it is killed.
+ * @throws {ExitWith} when the program ends with another code than 0
  */
-export async function runCommand(cli: Cli, sandbox: Sandbox, line: string, plan: RunPlan): Promise<void> {
+export async function runCommand(
+  cli: Cli,
+  sandbox: Sandbox,
+  line: string,
+  plan: RunPlan,
+): Promise<RunOutcome> {
   const wantsStdin = !plan.detach && (plan.stdin ?? pipedIn());
   // Of an abort later than the start the program is told first, instead of being killed.
   const starting = new AbortController();
@@ -35,14 +48,14 @@ export async function runCommand(cli: Cli, sandbox: Sandbox, line: string, plan:
   if (plan.detach) {
     cli.out.result({ pid: command.pid }, () => `${command.pid}\n`);
     command.disconnect();
-    return;
+    return { silent: false, gaveStdin: false };
   }
   const stopKeeping = plan.keepAlive ? keepAlive(sandbox) : undefined;
   const stopInterrupting = interruptProgram(cli, sandbox, command);
   if (wantsStdin) void feedStdin(command);
   try {
     const captured = cli.out.json ? { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] } : undefined;
-    await follow(cli, command, captured).catch(async (error: unknown) => {
+    const printed = await follow(cli, command, captured).catch(async (error: unknown) => {
       // Waiting fails in words for people: which limit fired, what became of the sandbox.
       await command.wait({ check: false });
       throw error;
@@ -64,24 +77,30 @@ export async function runCommand(cli: Cli, sandbox: Sandbox, line: string, plan:
     }
     if (cli.signal.aborted) throw cli.signal.reason;
     if (exitCode !== exitCodes.ok) throw new ExitWith(exitCode);
+    return { silent: !printed, gaveStdin: wantsStdin };
   } finally {
     stopKeeping?.();
     stopInterrupting();
   }
 }
 
-/** Passes output on as it comes, or collects it. */
+/** Passes output on as it comes, or collects it. @returns whether there was any */
 async function follow(
   cli: Cli,
   command: Command,
   captured: Record<'stdout' | 'stderr', Uint8Array[]> | undefined,
-): Promise<void> {
+): Promise<boolean> {
+  let printed = false;
   for await (const event of command) {
-    if (event.type === 'reattached')
+    if (event.type === 'reattached') {
       cli.out.warn('The connection broke and was made again; output may be missing.');
-    else if (captured) captured[event.type].push(event.data);
+      continue;
+    }
+    printed = true;
+    if (captured) captured[event.type].push(event.data);
     else await writeTo(event.type, event.data);
   }
+  return printed;
 }
 
 /** Waits while the reader of our output is behind, so that the program is slowed down too. */

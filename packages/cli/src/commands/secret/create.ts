@@ -9,7 +9,7 @@ interface CreateFlags {
 }
 
 export function addCreate(secret: Command): void {
-  leaf(secret, 'create <name>', 'keep a value; it is piped in or asked for, and never shown again')
+  leaf(secret, 'create <new-name>', 'keep a value; it is piped in or asked for, and never shown again')
     .option('--value <text>', 'the value itself: INSECURE, others may read command lines')
     .option('-m, --metadata <key=value>', 'pair to keep with it; repeatable', collectPairs)
     .action(

@@ -7,7 +7,7 @@ export function addDelete(secret: Command): void {
     .alias('rm')
     .action(
       act(async (cli, names: string[]) => {
-        const client = await cli.client();
+        const client = await cli.client({ destroys: true });
         await deleteNamed(cli, 'secret', names, (name) =>
           client.secrets.delete(name, { signal: cli.signal }),
         );

@@ -5,8 +5,9 @@ import { act, leaf } from '../../program/leaf.js';
 export function addList(secret: Command): void {
   leaf(secret, 'list', 'list secrets, without their values')
     .alias('ls')
+    .option('-q, --quiet', 'print nothing but names')
     .action(
-      act(async (cli) => {
+      act(async (cli, { quiet }: { quiet?: boolean }) => {
         const client = await cli.client();
         const items = await client.secrets.list({ signal: cli.signal }).toArray();
         const now = Date.now();
@@ -20,6 +21,7 @@ export function addList(secret: Command): void {
             { head: 'METADATA', value: ({ metadata }) => formatPairs(metadata) },
           ],
           'No secrets. `svc secret create NAME` keeps one.',
+          quiet ? ({ name }) => name : undefined,
         );
       }),
     );

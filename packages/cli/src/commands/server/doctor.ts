@@ -1,6 +1,6 @@
 import { checkHost, type Finding, fixHost, linuxDriverCanRun } from '@svc/runtime';
 import type { Command } from 'commander';
-import { findDataDirectory } from '../../connection/run-file.js';
+import { findDataDirectory } from '../../connection/local-servers.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
 import type { Style } from '../../output/style.js';
 import { printable } from '../../output/table.js';
@@ -32,7 +32,7 @@ export function addDoctor(server: Command): void {
     .action(
       act(async (cli, flags: DoctorFlags) => {
         const { fix = false, dryRun = false, ociRuntime } = flags;
-        const dataDir = await findDataDirectory(cli.env, flags.dataDir);
+        const { dataDir } = await findDataDirectory(cli.env, flags.dataDir);
         const host = { dataDir, ...(ociRuntime === undefined ? {} : { ociRuntime }) };
         const findings = fix
           ? await fixHost({ ...host, install: !dryRun, log: (_level, line) => cli.out.note(line) })

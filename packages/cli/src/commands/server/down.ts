@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { findDataDirectory, forgetServer } from '../../connection/local-servers.js';
 import { processStart } from '../../connection/process-identity.js';
-import { findDataDirectory, readRunFile, removeRunFile } from '../../connection/run-file.js';
+import { readRunFile, removeRunFile } from '../../connection/run-file.js';
 import { CliError } from '../../errors/cli-error.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
@@ -8,7 +9,7 @@ import { act, leaf } from '../../program/leaf.js';
 
 interface DownFlags {
   dataDir?: string;
-  timeout: number;
+  timeout?: number;
   force?: boolean;
 }
 
@@ -17,25 +18,31 @@ const lookMs = 100;
 export function addDown(server: Command): void {
   leaf(server, 'down', 'stop the server of this machine; its sandboxes run on')
     .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
-    .option('--timeout <span>', 'longest time to wait for it', parseDuration, 30_000)
+    .option('--timeout <span>', 'longest time to wait for it (default: 30s)', parseDuration)
     .option('--force', 'end it with SIGKILL when that time is over')
     .action(
       act(async (cli, flags: DownFlags) => {
-        const dataDir = await findDataDirectory(cli.env, flags.dataDir);
+        const { dataDir, others } = await findDataDirectory(cli.env, flags.dataDir);
         const found = await readRunFile(dataDir);
         // Only the very process that wrote the file: its pid may be someone else's by now.
         if (found === undefined || !found.alive) {
           if (found !== undefined) await removeRunFile(dataDir, found.run.pid);
+          await forgetServer(cli.env, dataDir);
           cli.out.result({ stopped: false, dataDir }, () => `No server runs in ${dataDir}.\n`);
           return;
         }
+        if (others.length > 0)
+          cli.out.note(
+            `Stopping the server of ${dataDir}; --data-dir names another: ${others.map((run) => run.dataDir).join(', ')}`,
+          );
         const { pid, processStart: start } = found.run;
+        const { timeout = 30_000 } = flags;
         const isGone = async () => (await processStart(pid)) !== start;
         await withProgress(cli.out, `Stopping the server (process ${pid})`, async () => {
           send(pid, 'SIGTERM');
-          if (await waitUntil(isGone, flags.timeout, cli.signal)) return;
+          if (await waitUntil(isGone, timeout, cli.signal)) return;
           if (!flags.force)
-            throw new CliError(`The server (process ${pid}) still runs after ${flags.timeout / 1000} s.`, {
+            throw new CliError(`The server (process ${pid}) still runs after ${timeout / 1000} s.`, {
               hint: 'Wait longer with --timeout 2m, or end it with --force.',
             });
           send(pid, 'SIGKILL');
@@ -43,6 +50,7 @@ export function addDown(server: Command): void {
             throw new CliError(`Process ${pid} cannot be ended.`);
         });
         await removeRunFile(dataDir, pid);
+        await forgetServer(cli.env, dataDir);
         cli.out.result({ stopped: true, pid, dataDir }, () => `Stopped (process ${pid}).\n`);
       }),
     );

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { credentialsFile } from '../../connection/find-connection.js';
+import { forgetServer, rememberServer } from '../../connection/local-servers.js';
 import { processStart } from '../../connection/process-identity.js';
 import { type RunFile, removeRunFile, writeRunFile } from '../../connection/run-file.js';
 import type { Cli } from '../../program/cli.js';
@@ -47,7 +48,8 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     ...(report?.logFile === undefined ? {} : { logFile: report.logFile }),
   };
   try {
-    await writeRunFile(cli.env, run);
+    await writeRunFile(run);
+    await rememberServer(cli.env, options.dataDir);
     const warning = exposureWarning(options);
     const facts: BannerFacts = {
       run,
@@ -70,6 +72,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     await server.stop();
     removeLastResort();
     await removeRunFile(options.dataDir, process.pid);
+    await forgetServer(cli.env, options.dataDir);
   }
   const kept =
     options.destroySandboxesOnStop === true

@@ -1,6 +1,7 @@
 import type { ServerStatus } from '@svc/server';
 import type { Command } from 'commander';
-import { findDataDirectory, type RunFile, readRunFile } from '../../connection/run-file.js';
+import { findDataDirectory } from '../../connection/local-servers.js';
+import { type RunFile, readRunFile } from '../../connection/run-file.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatDuration } from '../../output/format.js';
 import { act, leaf } from '../../program/leaf.js';
@@ -12,7 +13,7 @@ export function addStatus(server: Command): void {
     .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
     .action(
       act(async (cli, flags: { dataDir?: string }) => {
-        const dataDir = await findDataDirectory(cli.env, flags.dataDir);
+        const { dataDir, others } = await findDataDirectory(cli.env, flags.dataDir);
         const found = await readRunFile(dataDir);
         if (found?.alive !== true) throw notRunning(dataDir, found !== undefined);
         const { run } = found;
@@ -36,6 +37,7 @@ export function addStatus(server: Command): void {
             Operator: run.operatorUrl,
             Data: run.dataDir,
             Log: run.logFile,
+            'Also here': others.length === 0 ? undefined : others.map((each) => each.dataDir).join('\n'),
           },
         );
       }),

@@ -7,7 +7,7 @@ export function addDelete(template: Command): void {
     .alias('rm')
     .action(
       act(async (cli, names: string[]) => {
-        const client = await cli.client();
+        const client = await cli.client({ destroys: true });
         await deleteNamed(cli, 'template', names, (name) =>
           client.templates.delete(name, { signal: cli.signal }),
         );

@@ -5,8 +5,9 @@ import { act, leaf } from '../../program/leaf.js';
 export function addList(template: Command): void {
   leaf(template, 'list', 'list the templates of the team, the newest first')
     .alias('ls')
+    .option('-q, --quiet', 'print nothing but names')
     .action(
-      act(async (cli) => {
+      act(async (cli, { quiet }: { quiet?: boolean }) => {
         const client = await cli.client();
         const items = await client.templates.list({ signal: cli.signal }).toArray();
         const now = Date.now();
@@ -29,7 +30,8 @@ export function addList(template: Command): void {
             { head: 'USED', value: ({ spawnCount }) => spawnCount, align: 'right' },
             { head: 'UPDATED', value: ({ updatedAt }) => formatAge(updatedAt, now) },
           ],
-          'No templates.',
+          'No templates. `svc template init` writes a first one.',
+          quiet ? ({ names, templateId }) => names[0] ?? templateId : undefined,
         );
       }),
     );

@@ -3,17 +3,15 @@ import { deleteNamed } from '../../program/delete-named.js';
 import { act, leaf } from '../../program/leaf.js';
 
 export function addDelete(volume: Command): void {
-  leaf(volume, 'delete <volumes...>', 'delete volumes, by name or id, with all that is in them')
-    .alias('rm')
-    .action(
-      act(async (cli, names: string[]) => {
-        const client = await cli.client();
-        const { signal } = cli;
-        const volumes = await client.volumes.list({ signal });
-        await deleteNamed(cli, 'volume', names, async (nameOrId) => {
-          const found = volumes.find(({ name, volumeId }) => name === nameOrId || volumeId === nameOrId);
-          return found === undefined ? false : client.volumes.delete(found.volumeId, { signal });
-        });
-      }),
-    );
+  leaf(volume, 'delete <volumes...>', 'delete volumes, by name or id, with all that is in them').action(
+    act(async (cli, names: string[]) => {
+      const client = await cli.client({ destroys: true });
+      const { signal } = cli;
+      const volumes = await client.volumes.list({ signal });
+      await deleteNamed(cli, 'volume', names, async (nameOrId) => {
+        const found = volumes.find(({ name, volumeId }) => name === nameOrId || volumeId === nameOrId);
+        return found === undefined ? false : client.volumes.delete(found.volumeId, { signal });
+      });
+    }),
+  );
 }

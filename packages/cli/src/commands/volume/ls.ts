@@ -4,12 +4,15 @@ import { formatAge, formatBytes } from '../../output/format.js';
 import { wholeNumber } from '../../parse/number.js';
 import { act, leaf } from '../../program/leaf.js';
 import { findVolume } from './find-volume.js';
+import { listVolumes } from './list.js';
 
 export function addLs(volume: Command): void {
-  leaf(volume, 'ls <volume> [path]', 'list what is in a volume')
+  leaf(volume, 'ls [volume] [path]', 'list what is in a volume; without one, list the volumes')
     .option('--depth <levels>', 'levels below the directory', wholeNumber('--depth', 1, 10), 1)
     .action(
-      act(async (cli, nameOrId: string, path: string | undefined, { depth }: { depth: number }) => {
+      act(async (cli, nameOrId: string | undefined, path: string | undefined, flags: { depth: number }) => {
+        if (nameOrId === undefined) return listVolumes(cli);
+        const { depth } = flags;
         const client = await cli.client();
         const { signal } = cli;
         const found = await findVolume(client, nameOrId, signal);

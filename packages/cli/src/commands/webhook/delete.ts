@@ -7,7 +7,7 @@ export function addDelete(webhook: Command): void {
     .alias('rm')
     .action(
       act(async (cli, ids: string[]) => {
-        const client = await cli.client();
+        const client = await cli.client({ destroys: true });
         await deleteNamed(cli, 'webhook', ids, (id) => client.webhooks.delete(id, { signal: cli.signal }));
       }),
     );

@@ -2,15 +2,19 @@ import type { Command } from 'commander';
 import { addCreate } from './create.js';
 import { addDelete } from './delete.js';
 import { addDeliveries } from './deliveries.js';
+import { addGet } from './get.js';
 import { addList } from './list.js';
 import { addListen } from './listen.js';
+import { addStats } from './stats.js';
 import { addUpdate } from './update.js';
 
 export function addWebhookCommands(webhook: Command): void {
   addCreate(webhook);
   addList(webhook);
+  addGet(webhook);
   addUpdate(webhook);
   addDelete(webhook);
   addDeliveries(webhook);
+  addStats(webhook);
   addListen(webhook);
 }

@@ -6,8 +6,9 @@ import { allEvents } from './event-types.js';
 export function addList(webhook: Command): void {
   leaf(webhook, 'list', 'list webhooks')
     .alias('ls')
+    .option('-q, --quiet', 'print nothing but ids')
     .action(
-      act(async (cli) => {
+      act(async (cli, { quiet }: { quiet?: boolean }) => {
         const client = await cli.client();
         const items = await client.webhooks.list({ signal: cli.signal });
         const now = Date.now();
@@ -28,6 +29,7 @@ export function addList(webhook: Command): void {
             { head: 'CREATED', value: ({ createdAt }) => formatAge(createdAt, now) },
           ],
           'No webhooks. `svc webhook create URL` makes one, `svc webhook listen` tries it here.',
+          quiet ? ({ id }) => id : undefined,
         );
       }),
     );

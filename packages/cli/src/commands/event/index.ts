@@ -1,0 +1,31 @@
+import type { LifecycleEventType } from '@svc/sdk';
+import { type Command, Option } from 'commander';
+import { wholeNumber } from '../../parse/number.js';
+import { act, leaf } from '../../program/leaf.js';
+import { collectEvents } from '../webhook/event-types.js';
+import { formatEvent } from '../webhook/receive-events.js';
+
+interface EventFlags {
+  sandbox?: string;
+  type?: LifecycleEventType[];
+  order?: 'asc' | 'desc';
+  limit: number;
+}
+
+export function addEventCommands(event: Command): void {
+  leaf(event, 'list', 'list what happened to sandboxes, the newest first')
+    .alias('ls')
+    .option('--sandbox <id>', 'only of this sandbox, living or gone')
+    .option('--type <names>', 'created, killed, paused, ...; repeatable', collectEvents)
+    .addOption(new Option('--order <order>', 'by time').choices(['asc', 'desc']))
+    .option('-n, --limit <count>', 'at most this many', wholeNumber('--limit', 1, 100_000), 25)
+    .action(
+      act(async (cli, { sandbox: sandboxId, type: types, order, limit }: EventFlags) => {
+        const client = await cli.client();
+        const query = { sandboxId, types, order, limit: Math.min(limit, 100), signal: cli.signal };
+        const items = await client.events.list(query).toArray({ limit });
+        cli.out.result(items, () => items.map((item) => `${formatEvent(item, cli.out.style)}\n`).join(''));
+        if (items.length === 0) cli.out.note('Nothing happened yet.');
+      }),
+    );
+}

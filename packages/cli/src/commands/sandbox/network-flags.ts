@@ -1,0 +1,67 @@
+import type { EgressOptions, EgressProxy, NetworkRule } from '@svc/sdk';
+import type { Command } from 'commander';
+import { UsageError } from '../../errors/cli-error.js';
+import { collectList } from '../../parse/pairs.js';
+
+/** Options about what may leave a sandbox. */
+export interface EgressFlags {
+  allowOut?: string[];
+  denyOut?: string[];
+  rule?: Record<string, NetworkRule[]>;
+  egressProxy?: string;
+}
+
+/** Adds them to a command. */
+export function addEgressOptions(command: Command): Command {
+  return command
+    .option('--allow-out <destinations>', 'allow these hosts and CIDR ranges; repeatable', collectList)
+    .option(
+      '--deny-out <cidrs>',
+      'deny these; 0.0.0.0/0 denies all that is not allowed; repeatable',
+      collectList,
+    )
+    .option(
+      '--rule <host:header=value>',
+      'add a header to requests to a host, which may begin with *.; repeatable',
+      collectRule,
+    )
+    .option('--egress-proxy <url>', 'SOCKS5 proxy for all that leaves: socks5://[user:password@]host:port');
+}
+
+/** The SDK's options. What was not said stays away. Pure. */
+export function toEgress({ allowOut, denyOut, rule, egressProxy }: EgressFlags): EgressOptions {
+  return {
+    ...(allowOut === undefined ? {} : { allowOut }),
+    ...(denyOut === undefined ? {} : { denyOut }),
+    ...(rule === undefined ? {} : { rules: rule }),
+    ...(egressProxy === undefined ? {} : { egressProxy: parseProxy(egressProxy) }),
+  };
+}
+
+/** Reads `host:header=value`; the host has no colon, the value may have anything. Pure. */
+export function collectRule(
+  text: string,
+  soFar: Record<string, NetworkRule[]> = {},
+): Record<string, NetworkRule[]> {
+  const match = /^([^:=\s]+):([^=\s]+)=(.*)$/s.exec(text);
+  if (match === null)
+    throw new UsageError(
+      `"${text}" is no rule.`,
+      "Write HOST:HEADER=VALUE, for example api.example.com:Authorization='Bearer ${svc.secrets.key}'.",
+    );
+  const [, host, header, value] = match as unknown as [string, string, string, string];
+  const headers = soFar[host]?.[0]?.transform?.headers;
+  return { ...soFar, [host]: [{ transform: { headers: { ...headers, [header]: value } } }] };
+}
+
+/** Reads the address of a SOCKS5 proxy. Pure. */
+export function parseProxy(text: string): EgressProxy {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.protocol !== 'socks5:' || url.port === '')
+    throw new UsageError('--egress-proxy is socks5://[user:password@]host:port.');
+  return {
+    address: `${url.hostname}:${url.port}`,
+    ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
+    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+  };
+}

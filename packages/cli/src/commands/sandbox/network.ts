@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { act, leaf } from '../../program/leaf.js';
+import { addEgressOptions, type EgressFlags, toEgress } from './network-flags.js';
+
+export function addNetwork(sandbox: Command): void {
+  const command = leaf(
+    sandbox,
+    'network <id>',
+    'show what may leave a sandbox; with options, replace all of it while it runs',
+  )
+    .option('--internet', 'allow the internet')
+    .option('--no-internet', 'no connections to the internet');
+  addEgressOptions(command).action(
+    act(async (cli, id: string, flags: EgressFlags & { internet?: boolean }) => {
+      const egress = toEgress(flags);
+      const { internet } = flags;
+      const changes = internet !== undefined || Object.keys(egress).length > 0;
+      const client = await cli.client();
+      const { signal } = cli;
+      const handle = await client.sandboxes.get(id, { signal });
+      if (changes) await handle.updateNetwork({ ...egress, allowInternetAccess: internet }, { signal });
+      const { network, allowInternetAccess } = await handle.info({ signal });
+      cli.out.result({ sandboxId: id, allowInternetAccess, network }, () =>
+        [
+          `Internet: ${allowInternetAccess === false ? 'no' : 'yes'}`,
+          ...(network === undefined ? [] : [JSON.stringify(network, null, 2)]),
+          '',
+        ].join('\n'),
+      );
+    }),
+  );
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { formatUntil } from '../../output/format.js';
+import { parseDuration } from '../../parse/duration.js';
+import { act, leaf } from '../../program/leaf.js';
+import { detailRecord } from './sandbox-record.js';
+
+export function addRefresh(sandbox: Command): void {
+  leaf(
+    sandbox,
+    'refresh <id> [span]',
+    'extend the time to live of a sandbox to at least this long from now; never shortens it',
+  ).action(
+    act(async (cli, id: string, span: string | undefined) => {
+      const durationMs = span === undefined ? undefined : parseDuration(span);
+      const client = await cli.client();
+      const { signal } = cli;
+      const handle = await client.sandboxes.get(id, { signal });
+      await handle.refresh(durationMs, { signal });
+      const info = await handle.info({ signal });
+      cli.out.result(detailRecord(info), () => `${id} ends ${formatUntil(info.endAt, Date.now())}.\n`);
+    }),
+  );
+}

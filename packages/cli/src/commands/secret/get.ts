@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+import { formatAge, formatPairs } from '../../output/format.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addGet(secret: Command): void {
+  leaf(secret, 'get <name>', 'tell about a secret, by name or id; its value is never shown').action(
+    act(async (cli, name: string) => {
+      const client = await cli.client();
+      const found = await client.secrets.get(name, { signal: cli.signal });
+      const now = Date.now();
+      cli.out.fields(found, {
+        Secret: found.name,
+        Id: found.secretId,
+        Version: found.currentVersion,
+        Created: formatAge(found.createdAt, now),
+        Updated: formatAge(found.updatedAt, now),
+        Metadata: formatPairs(found.metadata),
+      });
+    }),
+  );
+}

@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+import { withProgress } from '../../output/progress.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addCreate(snapshot: Command): void {
+  leaf(snapshot, 'create <id>', 'keep what a running sandbox is now; new ones start from it. Prints its id')
+    .option('--name <name>', 'name, with a tag if wanted: name:tag; an existing one gets a new version')
+    .option('--no-memory', 'keep its files only: programs start anew')
+    .action(
+      act(async (cli, id: string, { name, memory }: { name?: string; memory: boolean }) => {
+        const client = await cli.client();
+        const { signal } = cli;
+        const source = await client.sandboxes.get(id, { signal });
+        const made = await withProgress(cli.out, `Taking a snapshot of ${id}`, () =>
+          source.createSnapshot({ name, signal, ...(memory ? {} : { memory: false }) }),
+        );
+        cli.out.result(made, () => `${made.snapshotId}\n`);
+        cli.out.note(`Next: svc sandbox create ${made.snapshotId}`);
+      }),
+    );
+}

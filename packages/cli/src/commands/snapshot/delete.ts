@@ -1,0 +1,14 @@
+import type { Command } from 'commander';
+import { deleteNamed } from '../../program/delete-named.js';
+import { act, leaf } from '../../program/leaf.js';
+
+export function addDelete(snapshot: Command): void {
+  leaf(snapshot, 'delete <snapshots...>', 'delete snapshots that no sandbox was made from, or none any more')
+    .alias('rm')
+    .action(
+      act(async (cli, ids: string[]) => {
+        const client = await cli.client({ destroys: true });
+        await deleteNamed(cli, 'snapshot', ids, (id) => client.snapshots.delete(id, { signal: cli.signal }));
+      }),
+    );
+}

@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { fileMode } from '../../parse/number.js';
+import { act, leaf } from '../../program/leaf.js';
+import { findVolume } from './find-volume.js';
+
+export function addMkdir(volume: Command): void {
+  leaf(volume, 'mkdir <volume> <path>', 'make a directory in a volume')
+    .option('-p, --parents', 'make missing ones above it, and accept one that is there')
+    .option('--mode <octal>', 'its mode, such as 750', fileMode)
+    .action(
+      act(async (cli, nameOrId: string, path: string, flags: { parents?: boolean; mode?: number }) => {
+        const client = await cli.client();
+        const { signal } = cli;
+        const found = await findVolume(client, nameOrId, signal);
+        const { mode, parents: force } = flags;
+        const entry = await found.makeDir(path, { mode, force, signal });
+        cli.out.result(entry, () => `Made ${entry.path}/\n`);
+      }),
+    );
+}

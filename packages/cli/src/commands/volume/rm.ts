@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { deleteNamed } from '../../program/delete-named.js';
+import { act, leaf } from '../../program/leaf.js';
+import { findVolume } from './find-volume.js';
+
+export function addRm(volume: Command): void {
+  leaf(
+    volume,
+    'rm <volume> <paths...>',
+    'remove files of a volume, and directories with all below them',
+  ).action(
+    act(async (cli, nameOrId: string, paths: string[]) => {
+      const client = await cli.client({ destroys: true });
+      const { signal } = cli;
+      const found = await findVolume(client, nameOrId, signal);
+      await deleteNamed(cli, 'file', paths, (path) => found.remove(path, { signal }));
+    }),
+  );
+}
