@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Fails when packages/*/src/gen is not what spec/ and proto/ generate.
+// Fails when packages/*/src/gen or a generated page of docs/ is not what its sources generate.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { generate, outputOf, targets } from './generate/all.mjs';
+import { generate, generatePages, outputOf, targets } from './generate/all.mjs';
 import { repository } from './generate/run.mjs';
 
 const differences = [];
@@ -21,6 +21,12 @@ for (const target of targets) {
     else if (readFileSync(join(directory, path), 'utf8') !== expected[path])
       differences.push(`${name}: differs`);
   }
+}
+
+for (const [path, content] of Object.entries(await generatePages())) {
+  const file = join(repository, path);
+  if (!existsSync(file)) differences.push(`${path}: missing`);
+  else if (readFileSync(file, 'utf8') !== content) differences.push(`${path}: differs`);
 }
 
 if (differences.length > 0) {

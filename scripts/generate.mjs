@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// Regenerates packages/*/src/gen from spec/ and proto/.
+// Regenerates packages/*/src/gen from spec/ and proto/, and pages of docs/ from the sources.
 //
-//   node scripts/generate.mjs [platform|daemon|all] [--root DIR] [--out DIR]
+//   node scripts/generate.mjs [platform|daemon|docs|all] [--root DIR] [--out DIR]
 //
 // --root: where spec/ and proto/ are; --out: where packages/ is. Both are this repository unless given.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { generate, outputOf, targets } from './generate/all.mjs';
+import { generate, generatePages, outputOf, targets } from './generate/all.mjs';
 import { repository } from './generate/run.mjs';
 
 const { values, positionals } = parseArgs({
@@ -15,10 +15,10 @@ const { values, positionals } = parseArgs({
   options: { root: { type: 'string', default: repository }, out: { type: 'string', default: repository } },
 });
 const wanted = positionals[0] ?? 'all';
-if (wanted !== 'all' && !targets.includes(wanted))
-  throw new Error(`Unknown target ${wanted}: ${targets.join(', ')}`);
+const known = [...targets, 'docs', 'all'];
+if (!known.includes(wanted)) throw new Error(`Unknown target ${wanted}: ${known.join(', ')}`);
 
-for (const target of wanted === 'all' ? targets : [wanted]) {
+for (const target of targets.filter((each) => wanted === 'all' || wanted === each)) {
   const directory = join(values.out, outputOf(target));
   const files = await generate(target, values.root);
   mkdirSync(directory, { recursive: true });
@@ -32,6 +32,14 @@ for (const target of wanted === 'all' ? targets : [wanted]) {
     writeIfChanged(file, content);
   }
   console.log(`${outputOf(target)}: ${Object.keys(files).length} files`);
+}
+
+if (wanted === 'all' || wanted === 'docs') {
+  for (const [path, content] of Object.entries(await generatePages())) {
+    mkdirSync(dirname(join(values.out, path)), { recursive: true });
+    writeIfChanged(join(values.out, path), content);
+    console.log(path);
+  }
 }
 
 function writeIfChanged(file, content) {

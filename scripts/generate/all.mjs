@@ -1,4 +1,4 @@
-// Everything under packages/*/src/gen, as a value: nothing here writes into the tree.
+// Everything that is generated, as a value: packages/*/src/gen and pages of docs/. Nothing here writes into the tree.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleDocument, documents } from './documents.mjs';
@@ -6,6 +6,7 @@ import { openapiFiles } from './openapi.mjs';
 import { protoFiles } from './proto.mjs';
 import { header } from './provenance.mjs';
 import { repository } from './run.mjs';
+import { settingsPage } from './settings.mjs';
 
 export const targets = ['platform', 'daemon'];
 export const outputOf = (target) => `packages/${target}/src/gen`;
@@ -21,6 +22,11 @@ export async function generate(target, root = repository) {
   }
   if (target === 'daemon') Object.assign(files, protoFiles(join(root, 'proto')));
   return Object.assign(files, sharedFiles());
+}
+
+/** The pages of docs/ that are generated: path from the root of the repository to content. */
+export async function generatePages() {
+  return { 'docs/settings.md': await settingsPage() };
 }
 
 /** Source that both packages need and neither may import from the other: one original, one copy in each. */

@@ -8,7 +8,10 @@ export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 /** How to start a server. Everything has a default but the data directory. */
 export interface ServerOptions {
-  /** The server's own directory; made with mode 0700. One server at a time. */
+  /**
+   * The server's own directory; made with mode 0700. One server at a time. A program has to name it.
+   * Default: `/var/lib/svc` for root, else `~/.local/state/svc`.
+   */
   dataDir: string;
   /** Address that API, gateway and operator port listen on. Default `127.0.0.1`. */
   host?: string;
@@ -32,7 +35,7 @@ export interface ServerOptions {
   headerPrefixes?: string[];
   /** `linux`, `process` (no isolation), or a driver of your own, which you close yourself. Default: `linux`. */
   driver?: 'linux' | 'process' | Driver;
-  /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. */
+  /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
   ociRuntime?: string;
   /** Default: SQLite in the data directory. */
   storage?: StorageOptions;
@@ -46,13 +49,26 @@ export interface ServerOptions {
    * Requests per second and at once, for each team: `create` counts requests that make sandboxes, `general` the others.
    * A rate of 0 switches one off. Default: 100 creates a second and 1000 at once; 1000 others a second and 5000 at once.
    */
-  rateLimits?: { general?: RateLimit; create?: RateLimit };
+  rateLimits?: {
+    /** Requests that make no sandbox. */
+    general?: RateLimit;
+    /** Requests that make sandboxes. */
+    create?: RateLimit;
+  };
   /** Sandboxes that run at once, all teams together. Default 1000. */
   maxSandboxes?: number;
   /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
   poolSize?: number;
   /** Sizes of the template `base`, at the first start. Default 2 cores, 1024 MiB, 10240 MiB of disk. */
-  base?: { cpuCount?: number; memoryMiB?: number; diskMiB?: number };
+  base?: {
+    /** Processor cores. Default 2. */
+    cpuCount?: number;
+    /** Memory. Default 1024. */
+    memoryMiB?: number;
+    /** Disk. Default 10240. */
+    diskMiB?: number;
+  };
+  /** Least weight of the log lines that are written. Default `info`; `svc server up` in the foreground: `error`. */
   logLevel?: LogLevel;
   /** Checks every answer against the OpenAPI document. For tests. Default false. */
   validateResponses?: boolean;
@@ -65,30 +81,63 @@ export interface ServerOptions {
   drainMs?: number;
   /** How often expiry is looked at, ms. Default 100; 0 leaves it to the caller (`server.expireDue()`). */
   expiryIntervalMs?: number;
-  /** Further settings, each with a default; see `ServerConfig`. */
+  /** Further settings, each with a default: see `docs/settings.md`. */
   tuning?: Tuning;
 }
 
 export interface Tuning {
+  /** How long starting a sandbox may take, ms. */
   placementTimeoutMs?: number;
+  /** How long one API request may take, ms; streams have no limit. */
   requestTimeoutMs?: number;
+  /** Largest JSON body of an API request. */
   bodyLimitBytes?: number;
+  /** Largest archive of build files. */
   uploadLimitBytes?: number;
-  logs?: { maxBytesPerSandbox?: number; retentionMs?: number };
-  metrics?: { sampleMs?: number; retentionMs?: number };
-  events?: { retentionMs?: number };
-  webhooks?: { allowPrivateAddresses?: boolean; retryDelaysMs?: number[]; timeoutMs?: number };
-  idempotency?: { retentionMs?: number };
+  logs?: {
+    /** Most bytes of log kept for one sandbox; the oldest go first. */
+    maxBytesPerSandbox?: number;
+    /** How long log lines are kept, ms. */
+    retentionMs?: number;
+  };
+  metrics?: {
+    /** Between two samples of each sandbox, ms. */
+    sampleMs?: number;
+    /** How long samples are kept, ms. */
+    retentionMs?: number;
+  };
+  events?: {
+    /** How long events are kept, ms. */
+    retentionMs?: number;
+  };
+  webhooks?: {
+    /** Whether deliveries may go to loopback and private addresses. */
+    allowPrivateAddresses?: boolean;
+    /** Waiting times before the second and later attempts, ms. */
+    retryDelaysMs?: number[];
+    /** How long one attempt may take, ms. */
+    timeoutMs?: number;
+  };
+  idempotency?: {
+    /** How long the answer under an idempotency key is kept, ms. */
+    retentionMs?: number;
+  };
   /** How often the trash of deleted volumes and builds is emptied, ms. Default one minute. */
   cleanUpIntervalMs?: number;
+  /** Least time to live after an automatic resume. */
   minAutoResumeSeconds?: number;
+  /** Template builds of this server that run at once. */
   maxConcurrentBuilds?: number;
-  /** Template builds. Defaults: 1 hour for one build; ready commands tried every 2 s for 10 minutes; 20 s for a start command without one; images from `images` in the data directory. */
   builds?: {
+    /** How long one build may take, ms. */
     timeoutMs?: number;
+    /** Between two tries of a ready command, ms. */
     readyIntervalMs?: number;
+    /** How long a ready command is tried, ms. */
     readyTimeoutMs?: number;
+    /** How long a start command without a ready command is waited for, ms. */
     startWaitMs?: number;
+    /** Directories, absolute, from which builds may take images that lie on this machine. */
     imageDirectories?: string[];
   };
 }

@@ -9,8 +9,20 @@ import { WriteWatch } from './write-watch.js';
 
 /** Where the records are kept. */
 export type StorageOptions =
-  | { kind: 'sqlite' /** Default `<dataDir>/server.db`. */; file?: string }
-  | { kind: 'postgres'; url: string /** Default `public`. */; schema?: string; poolSize?: number };
+  | {
+      kind: 'sqlite';
+      /** File of the SQLite database. Default `<dataDir>/server.db`. */
+      file?: string;
+    }
+  | {
+      kind: 'postgres';
+      /** Address of the PostgreSQL database, `postgres://user:password@host/name`. Default none. */
+      url: string;
+      /** Schema of the PostgreSQL database that holds the tables. Default `public`. */
+      schema?: string;
+      /** Most connections to PostgreSQL. Default 10. */
+      poolSize?: number;
+    };
 
 export interface Storage {
   db: Database;

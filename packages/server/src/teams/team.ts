@@ -1,11 +1,18 @@
 /** What a team may use. */
 export interface TeamLimits {
+  /** Longest time to live of a sandbox. */
   maxTimeToLiveSeconds: number;
+  /** Sandboxes that run at once. */
   maxConcurrentSandboxes: number;
+  /** Template builds that run at once. */
   maxConcurrentBuilds: number;
+  /** Most processor cores of one sandbox. */
   maxCpuCount: number;
+  /** Most memory of one sandbox. */
   maxMemoryMiB: number;
+  /** Most secrets. */
   maxSecrets: number;
+  /** Most webhooks. */
   maxWebhooks: number;
 }
 
