@@ -8,7 +8,7 @@ import {
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
-import { installBodyParsers } from './body.js';
+import { handOnBodies, installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
@@ -18,7 +18,7 @@ import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
 import type { OperationId } from './operations.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
-import { allowedMethods, readRoutes } from './route-table.js';
+import { allowedMethods, readRoutes, takesFiles } from './route-table.js';
 import { createValidation } from './validation.js';
 
 export interface ApiOptions {
@@ -95,14 +95,20 @@ export function createApi(options: ApiOptions): FastifyInstance {
   for (const route of routes) {
     const handler = options.handlers[route.operationId];
     if (handler === undefined) continue;
-    installRoute(app, {
+    const install = {
       route,
       handler: handler as never,
       context,
       checks: checksOf(route),
       validateResponses: options.validateResponses === true,
       sendFailure,
-    });
+    };
+    if (takesFiles(route))
+      app.register(async (scope) => {
+        handOnBodies(scope);
+        installRoute(scope, install);
+      });
+    else installRoute(app, install);
   }
   registerVolumeContent(app, context);
   return app;

@@ -62,6 +62,11 @@ export function readRoutes(document: OpenApiDocument): RouteEntry[] {
   return routes;
 }
 
+/** Whether the body of an operation is a file, read as it comes. */
+export function takesFiles(route: RouteEntry): boolean {
+  return route.bodyTypes.length > 0 && !route.bodyTypes.includes('application/json');
+}
+
 /** `/sandboxes/{sandboxID}` as the router writes it. */
 export function routerPath(path: string): string {
   return path.replaceAll(/\{([^}]+)\}/g, ':$1');

@@ -12,7 +12,7 @@ import type { HandlerRequest } from './handler.js';
 import { findNul } from './nul.js';
 import type { OperationId } from './operations.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
-import { type RouteEntry, routerPath } from './route-table.js';
+import { type RouteEntry, routerPath, takesFiles } from './route-table.js';
 import type { OperationChecks } from './validation.js';
 
 /** A handler with its operation's types worn off. */
@@ -39,7 +39,7 @@ const BODY_READ_MS = 10_000;
 export function installRoute(app: FastifyInstance, install: RouteInstall): void {
   const { route, context, checks } = install;
   const json = route.bodyTypes.includes('application/json');
-  const streams = route.bodyTypes.length > 0 && !json;
+  const streams = takesFiles(route);
   const secret = route.path.startsWith('/secrets');
   const identities = new WeakMap<FastifyRequest, Identity>();
 

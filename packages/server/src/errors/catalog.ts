@@ -71,6 +71,11 @@ export const errors = {
   networkNotEnforced: (field: string) =>
     error(400, `network.${field} is not enforced by this server yet, so it is refused`),
   volumeMountsFailed: (cause: unknown) => error(500, 'failed to convert volume mounts', { cause }),
+  volumesDeleted: (sandboxId: string, mounts: string[]) =>
+    error(
+      400,
+      `volumeMounts: sandbox ${sandboxId} cannot start again, for what it mounts was deleted: ${mounts.join('; ')}. Kill it, and create one with other volumes`,
+    ),
   nodeBusy: (sandboxId: string) =>
     error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
   nodeGone: (cause?: unknown) =>

@@ -6,7 +6,9 @@ import type { Team } from '../teams/team.js';
 import { collectLogs, startLogsAt } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
+import { configOf } from './config.js';
 import { startNew } from './create.js';
+import { assertVolumesExist } from './host-mounts.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox, SandboxRow } from './live.js';
 import { changeRow } from './rows.js';
@@ -59,6 +61,7 @@ async function snapshotRunning(
   live: LiveSandbox,
   checkpointId: string,
 ): Promise<number> {
+  await assertVolumesExist(context, live.row, configOf(live.row).mounts);
   const owner = { owner_kind: 'fork', owner_id: live.row.id, team_id: live.row.team_id } as const;
   await changeRow(
     context,

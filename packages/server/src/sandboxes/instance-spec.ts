@@ -1,27 +1,20 @@
 import type { Capabilities, InstanceSpec } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
-import { errors } from '../errors/catalog.js';
 import { configOf } from './config.js';
+import { hostMounts } from './host-mounts.js';
 import type { SandboxRow } from './live.js';
 import { egressOf } from './validate-network.js';
 
 /** Processes and threads that one sandbox may have. */
 export const SANDBOX_PIDS = 2_048;
 
-/** What the driver is asked for. @throws {ApiError} 400 for network settings that nobody enforces; 500 for mounts */
+/**
+ * What the driver is asked for.
+ * @throws {ApiError} 400 for network settings that nobody enforces, and for mounts of deleted volumes; 500 for mounts
+ */
 export async function instanceSpec(context: ServerContext, row: SandboxRow): Promise<InstanceSpec> {
   const config = configOf(row);
-  const mounts =
-    config.mounts.length === 0
-      ? []
-      : await Promise.all(
-          config.mounts.map(async (mount) => ({
-            source: await context.volumes.hostDirectory(mount.volumeId),
-            target: mount.path,
-          })),
-        ).catch((error: unknown) => {
-          throw errors.volumeMountsFailed(error);
-        });
+  const mounts = config.mounts.length === 0 ? [] : await hostMounts(context, row, config.mounts);
   return {
     ...poolableSpec(row, config.layers),
     network: { egress: egressOf(config.network, config.allowInternetAccess, context.driver.capabilities) },

@@ -10,6 +10,7 @@ import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { configOf } from './config.js';
 import { countSpawn } from './create.js';
 import { initDaemon } from './daemon-control.js';
+import { assertVolumesExist } from './host-mounts.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox, SandboxRow } from './live.js';
 import { changeRow, release } from './rows.js';
@@ -47,6 +48,7 @@ export function resumeHeld(
   options: Omit<ResumeOptions, 'sandboxId'>,
 ): Promise<SandboxRow> {
   return begin(live, 'resuming', async () => {
+    await assertVolumesExist(context, live.row, configOf(live.row).mounts);
     const givePlaceBack = takePlace(context);
     const cold = options.memory === false;
     await changeRow(

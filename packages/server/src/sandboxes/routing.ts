@@ -68,6 +68,8 @@ export async function resumeForRequest(context: ServerContext, sandboxId: string
   } catch (error) {
     if (ApiError.is(error) && error.status === 429) return { kind: 'limited', message: error.message };
     if (ApiError.is(error) && error.status === 404) return { kind: 'gone' };
+    // What keeps it from ever starting again is told to who asks: waiting does not help.
+    if (ApiError.is(error) && error.status === 400) return { kind: 'refused', message: error.message };
     context.log.error({ err: error, sandboxId }, 'a sandbox could not be resumed for a request');
     throw error;
   }

@@ -76,6 +76,20 @@ describe('forkSandbox', () => {
     expect(errorsOf(answer)).toEqual(['500 internal_server_error']);
     await nothingLeft();
   });
+  it('of a sandbox whose volume was deleted makes nothing, rather than forks with an empty directory', async () => {
+    await start({});
+    const volume = await test.api('POST', '/volumes', { name: 'doomed' });
+    const { id } = await createSandbox(test);
+    const live = test.server.context.sandboxes.get(id)!;
+    const mounts = [{ name: 'doomed', path: '/data', volumeId: volume.body.volumeID }];
+    live.row = { ...live.row, config: JSON.stringify({ ...JSON.parse(live.row.config), mounts }) };
+    expect((await test.api('DELETE', `/volumes/${volume.body.volumeID}`)).status).toBe(204);
+    const answer = await fork(id, { count: 2 });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toContain("[0] volume 'doomed' at /data");
+    expect((await test.api('GET', `/sandboxes/${id}`)).body.state).toBe('running');
+    await nothingLeft();
+  });
   it('that runs out of time names the forks that started, with 504 for the others', async () => {
     await start({ tuning: { requestTimeoutMs: 4_000 } });
     const { id } = await createSandbox(test);

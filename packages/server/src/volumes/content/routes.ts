@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { UpdateVolumePath } from '@svc/platform';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { handOnBodies } from '../../api/body.js';
 import type { ServerContext } from '../../context.js';
 import { ApiError } from '../../errors/api-error.js';
 import { verifyVolumeToken } from '../token.js';
@@ -25,7 +26,6 @@ type Request = FastifyRequest<{ Params: { volumeID: string }; Querystring: Recor
 export function registerVolumeContent(app: FastifyInstance, context: ServerContext): void {
   app.register(
     async (routes) => {
-      // Bodies of files are handed on as streams.
       routes.removeAllContentTypeParsers();
       routes.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
         try {
@@ -66,16 +66,20 @@ export function registerVolumeContent(app: FastifyInstance, context: ServerConte
         // A file that grows meanwhile is cut at the length that was announced.
         return reply.send(handle.createReadStream({ end: sizeBytes - 1, highWaterMark: 1 << 20 }));
       });
-      routes.put(
-        '/:volumeID/file',
-        { bodyLimit: Number.MAX_SAFE_INTEGER },
-        async (request: Request, reply) => {
-          const options = { ...readCreateQuery(request.query), unique: context.ids.hex(8) };
-          const root = await rootOf(context, request);
-          reply.code(201);
-          return writeFile(root, readPath(request.query), request.raw as Readable, options);
-        },
-      );
+      routes.register(async (files) => {
+        // The body is the file's content, whatever type it claims.
+        handOnBodies(files);
+        files.put(
+          '/:volumeID/file',
+          { bodyLimit: Number.MAX_SAFE_INTEGER },
+          async (request: Request, reply) => {
+            const options = { ...readCreateQuery(request.query), unique: context.ids.hex(8) };
+            const root = await rootOf(context, request);
+            reply.code(201);
+            return writeFile(root, readPath(request.query), request.raw as Readable, options);
+          },
+        );
+      });
     },
     { prefix: '/volumecontent' },
   );

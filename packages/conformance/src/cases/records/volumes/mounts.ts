@@ -32,6 +32,24 @@ export const mountCases: Draft[] = [
     },
   },
   {
+    name: 'a paused sandbox whose volume was deleted is not started with an empty directory',
+    operation: 'connectSandboxV2',
+    expects: '400 mounts',
+    needs: ['mounts'],
+    run: async (target) => {
+      const volume = await make(target);
+      const { sandboxId } = await target.newSandbox({ volumeMounts: [{ name: volume.name, path: '/data' }] });
+      const path = { sandboxID: sandboxId };
+      assertStatus(await call(target, 'pauseSandbox', { path }), 204);
+      assertStatus(await call(target, 'deleteVolume', { path: { volumeID: volume.volumeID } }), 204);
+      const { message } = assertFailure(await call(target, 'connectSandboxV2', { path, body: {} }), {
+        status: 400,
+      });
+      assert.ok(message.includes(volume.name), message);
+      assertStatus(await call(target, 'killSandbox', { path }), 204);
+    },
+  },
+  {
     name: 'a volume is shared between sandboxes, and kept over a pause',
     operation: 'createSandboxV2',
     expects: 'success',

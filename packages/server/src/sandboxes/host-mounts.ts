@@ -1,0 +1,78 @@
+import type { InstanceMount } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import { ApiError } from '../errors/api-error.js';
+import { errors } from '../errors/catalog.js';
+import type { MountConfig } from './config.js';
+import type { SandboxRow } from './live.js';
+
+type Owner = Pick<SandboxRow, 'id' | 'team_id'>;
+
+/**
+ * Refuses when a volume that the sandbox mounts was deleted since it was made.
+ * @throws {ApiError} 400 naming every such mount by its index; 500 when the volumes cannot be read
+ */
+export async function assertVolumesExist(
+  context: ServerContext,
+  sandbox: Owner,
+  mounts: MountConfig[],
+): Promise<void> {
+  if (mounts.length === 0) return;
+  const gone = await deletedOf(context, sandbox, mounts).catch((error: unknown) => {
+    throw errors.volumeMountsFailed(error);
+  });
+  if (gone.length > 0) throw errors.volumesDeleted(sandbox.id, gone.map(describe));
+}
+
+/**
+ * The host's directories of a sandbox's volumes.
+ * @throws {ApiError} 400 for a volume that was deleted, of which nothing is left; 500 when they cannot be had
+ */
+export async function hostMounts(
+  context: ServerContext,
+  sandbox: Owner,
+  mounts: MountConfig[],
+): Promise<InstanceMount[]> {
+  try {
+    // The directories come first: a volume whose record is still there afterwards is deleted with its directory.
+    const sources = await Promise.all(
+      mounts.map(async ({ volumeId, path }) => ({
+        source: await context.volumes.hostDirectory(volumeId),
+        target: path,
+      })),
+    );
+    const gone = await deletedOf(context, sandbox, mounts);
+    if (gone.length === 0) return sources;
+    await Promise.all(gone.map(({ mount }) => context.volumes.discard(mount.volumeId)));
+    throw errors.volumesDeleted(sandbox.id, gone.map(describe));
+  } catch (error) {
+    throw ApiError.is(error) ? error : errors.volumeMountsFailed(error);
+  }
+}
+
+interface NumberedMount {
+  index: number;
+  mount: MountConfig;
+}
+
+async function deletedOf(
+  context: ServerContext,
+  sandbox: Owner,
+  mounts: MountConfig[],
+): Promise<NumberedMount[]> {
+  const rows = await context.db
+    .selectFrom('volumes')
+    .select('id')
+    .where('team_id', '=', sandbox.team_id)
+    .where(
+      'id',
+      'in',
+      mounts.map(({ volumeId }) => volumeId),
+    )
+    .execute();
+  const known = new Set(rows.map(({ id }) => id));
+  return mounts.map((mount, index) => ({ index, mount })).filter(({ mount }) => !known.has(mount.volumeId));
+}
+
+function describe({ index, mount }: NumberedMount): string {
+  return `[${index}] volume '${mount.name}' at ${mount.path}`;
+}
