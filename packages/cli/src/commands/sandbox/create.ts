@@ -24,6 +24,7 @@ interface CreateFlags extends EgressFlags {
   pauseFilesOnly?: boolean;
   autoResume?: boolean;
   iamToken?: Record<string, string>;
+  mcp?: Record<string, unknown>;
   idempotencyKey?: string;
   quiet?: boolean;
   shell?: boolean;
@@ -48,6 +49,7 @@ export function addCreate(sandbox: Command): void {
     .option('--on-timeout <what>', 'kill or pause when the time is over (default kill)')
     .option('--pause-files-only', 'with --on-timeout pause: keep no memory')
     .option('--auto-resume', 'with --on-timeout pause: requests wake it up')
+    .option('--mcp <json>', 'settings of an MCP gateway, kept with the sandbox', parseObject)
     .option('--idempotency-key <key>', 'a second create with this key gives the same sandbox')
     .option('-s, --shell', 'open a shell in it, and kill it at the end of the shell')
     .option('-q, --quiet', 'print nothing but the id')
@@ -75,7 +77,7 @@ export function addCreate(sandbox: Command): void {
 /** The SDK's options. What was not said stays away. Pure. */
 export function toCreateOptions(template: string | undefined, flags: CreateFlags): CreateSandboxOptions {
   const { timeout, env, metadata, volume, internet, privatePorts, httpsPort, maskHost } = flags;
-  const { onTimeout, pauseFilesOnly, autoResume, iamToken, idempotencyKey } = flags;
+  const { onTimeout, pauseFilesOnly, autoResume, iamToken, mcp, idempotencyKey } = flags;
   if (onTimeout !== undefined && onTimeout !== 'kill' && onTimeout !== 'pause')
     throw new UsageError(`--on-timeout is kill or pause, got "${onTimeout}".`);
   const lifecycle = {
@@ -98,6 +100,7 @@ export function toCreateOptions(template: string | undefined, flags: CreateFlags
     ...(internet ? {} : { allowInternetAccess: false }),
     ...(Object.keys(network).length === 0 ? {} : { network }),
     ...(iamToken === undefined ? {} : { iam: { tokens: toTokens(iamToken) } }),
+    ...(mcp === undefined ? {} : { mcp }),
     ...(Object.keys(lifecycle).length === 0 ? {} : { lifecycle }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
@@ -125,4 +128,15 @@ function toMounts(volumes: string[]): Record<string, string> {
       return [text.slice(at + 1), text.slice(0, at)];
     }),
   );
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  throw new UsageError('--mcp is a JSON object.');
 }
