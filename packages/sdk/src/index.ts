@@ -32,6 +32,7 @@ export {
   FileNotFoundError,
   InvalidRequestError,
   NotFoundError,
+  OutputLostError,
   PermissionError,
   ProcessNotFoundError,
   type RateLimit,
@@ -79,7 +80,13 @@ export type { SignedUrlOptions } from './files/signed-url.js';
 export { DirectoryWatch, type WatchOptions } from './files/watch.js';
 export type { FileToWrite, WriteOptions } from './files/write.js';
 export type { SignalName } from './process/signals.js';
-export type { ConnectPtyOptions, CreatePtyOptions, PtyResult, PtySize } from './pty/options.js';
+export type {
+  AttachPtyOptions,
+  ConnectPtyOptions,
+  CreatePtyOptions,
+  PtyResult,
+  PtySize,
+} from './pty/options.js';
 export { Pty } from './pty/pty.js';
 export { PtySession } from './pty/pty-session.js';
 export type { ForkOptions, ForkResult, ForkRun } from './sandbox/fork.js';

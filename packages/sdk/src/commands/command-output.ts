@@ -33,7 +33,7 @@ export async function* eventsOf(hub: OutputHub): AsyncGenerator<CommandEvent, vo
       const event = await reader.next();
       if (!event) return;
       const { type, data } = event;
-      if (type === 'reattached') yield { type };
+      if (type === 'reattached') yield { type, lostBytes: event.lostBytes ?? 0 };
       else if (type !== 'pty') yield { type, data, text: decoders[type].decode(data, { stream: true }) };
     }
   } finally {
@@ -41,15 +41,26 @@ export async function* eventsOf(hub: OutputHub): AsyncGenerator<CommandEvent, vo
   }
 }
 
-/** One stream of a program's output. Nothing is read ahead; cancelling it stops listening, not the program. */
-export function streamOf(hub: OutputHub, type: OutputEvent['type']): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let reader: OutputReader | undefined = hub.read((event) => event.type === type);
+/**
+ * One stream of a program's output. Nothing is read ahead; cancelling it stops listening, not the program. `onLoss` makes
+ * the error that the stream ends with where output is missing; absent: it goes on.
+ */
+export function streamOf(
+  hub: OutputHub,
+  type: OutputEvent['type'],
+  onLoss?: (lostBytes: number) => Error,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const wanted = ({ type: found, lostBytes = 0 }: OutputEvent) =>
+    found === type || (onLoss !== undefined && lostBytes > 0);
+  let reader: OutputReader | undefined = hub.read(wanted);
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         const event = await reader?.next();
-        if (event) controller.enqueue(event.data as Uint8Array<ArrayBuffer>);
-        else controller.close();
+        if (!event) return controller.close();
+        if (event.type === type) return controller.enqueue(event.data as Uint8Array<ArrayBuffer>);
+        reader?.close();
+        throw onLoss?.(event.lostBytes ?? 0);
       },
       cancel() {
         reader?.close();
@@ -64,7 +75,7 @@ export function streamOf(hub: OutputHub, type: OutputEvent['type']): ReadableStr
 export function resultOf(
   hub: OutputHub,
   end: { exitCode: number; error: string | undefined },
-  reattached: number,
+  { reattached, lostBytes }: { reattached: number; lostBytes: number },
 ): CommandResult {
   return {
     exitCode: end.exitCode,
@@ -72,6 +83,7 @@ export function resultOf(
     stderr: textOf(hub, 'stderr'),
     ...(end.error === undefined ? {} : { error: end.error }),
     ...(reattached === 0 ? {} : { reattached }),
+    ...(lostBytes === 0 ? {} : { lostBytes }),
     ...(hub.truncated ? { truncated: true } : {}),
   };
 }

@@ -1,18 +1,21 @@
 import { raceAbort } from '../core/deadline.js';
 import { InvalidRequestError } from '../core/errors/answer-errors.js';
-import { CommandExitError } from '../core/errors/command-errors.js';
+import { CommandExitError, OutputLostError } from '../core/errors/command-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { ProcessHandle } from '../process/process-handle.js';
 import { ProcessInput } from '../process/process-input.js';
 import { type SignalName, sendSignal } from '../process/signals.js';
 import { eventsOf, resultOf, streamOf } from './command-output.js';
 import type { CommandEvent, CommandResult } from './options.js';
+import { outputLost } from './output-lost.js';
 
 /** @internal What a command is made of. */
 export interface CommandParts {
   handle: ProcessHandle;
   /** The command line, for messages. */
   line: string;
+  /** Whether its byte streams go on where output is missing. */
+  allowLostOutput: boolean;
   /** False when the program certainly has no stdin. */
   hasStdin: boolean;
   /** What has to happen after the last output. */
@@ -43,20 +46,31 @@ export class Command implements AsyncIterable<CommandEvent> {
     handle.ended.finally(() => this.#input.stop()).catch(() => {});
   }
 
-  /** How often the connection broke and was made again. Above 0, output may be missing. */
+  /** How often the connection broke and was made again, where it left off. */
   get reattached(): number {
     return this.#parts.handle.reattached;
   }
 
-  /** Standard output as bytes: what is kept of it, then what follows. One reader. */
+  /**
+   * Bytes of output that were asked for and not kept any more: while the connection was broken, or before `connect`.
+   * Infinity when it is not known how many. Most often 0.
+   */
+  get lostBytes(): number {
+    return this.#parts.handle.lostBytes;
+  }
+
+  /**
+   * Standard output as bytes: what is kept of it, then what follows. One reader. Where output is missing it ends with an
+   * OutputLostError, unless the command was started with `allowLostOutput`.
+   */
   get stdout(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    this.#stdout ??= streamOf(this.#parts.handle.output, 'stdout');
+    this.#stdout ??= this.#streamOf('stdout');
     return this.#stdout;
   }
 
-  /** Standard error as bytes: what is kept of it, then what follows. One reader. */
+  /** Standard error as bytes, like `stdout`. */
   get stderr(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    this.#stderr ??= streamOf(this.#parts.handle.output, 'stderr');
+    this.#stderr ??= this.#streamOf('stderr');
     return this.#stderr;
   }
 
@@ -85,17 +99,26 @@ export class Command implements AsyncIterable<CommandEvent> {
 
   /**
    * Waits for the end of the program.
-   * @param options `check: false` returns an exit status other than 0 instead of throwing; `signal` ends the waiting only.
-   * @throws CommandExitError, CommandTimeoutError, SandboxGoneError
+   * @param options `check: false` returns an exit status other than 0 instead of throwing; `allowLostOutput: false` throws
+   * when output is missing, which the result tells otherwise; `signal` ends the waiting only.
+   * @throws CommandExitError, CommandTimeoutError, OutputLostError, SandboxGoneError
    */
   async wait(
-    options: { check?: boolean | undefined; signal?: AbortSignal | undefined } = {},
+    options: {
+      check?: boolean | undefined;
+      allowLostOutput?: boolean | undefined;
+      signal?: AbortSignal | undefined;
+    } = {},
   ): Promise<CommandResult> {
     const { handle, line, flush } = this.#parts;
     handle.output.expectEnd();
     const end = await (options.signal ? raceAbort(handle.ended, options.signal) : handle.ended);
     await flush?.();
-    const result = resultOf(handle.output, end, handle.reattached);
+    const result = resultOf(handle.output, end, handle);
+    const { lostBytes = 0 } = result;
+    if (lostBytes > 0 && options.allowLostOutput === false) {
+      throw new OutputLostError(line, { ...result, lostBytes }, { operation: 'commands.run' });
+    }
     if (result.exitCode !== 0 && options.check !== false) {
       throw new CommandExitError(line, result, { operation: 'commands.run' });
     }
@@ -129,6 +152,13 @@ export class Command implements AsyncIterable<CommandEvent> {
   /** Stops following the command: no more callbacks, readers and `wait` fail. The program goes on. */
   disconnect(): void {
     this.#parts.handle.disconnect('command');
+  }
+
+  #streamOf(type: 'stdout' | 'stderr'): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const { handle, line, allowLostOutput } = this.#parts;
+    const { output } = handle;
+    if (allowLostOutput) return streamOf(output, type);
+    return streamOf(output, type, (lostBytes) => outputLost(line, output, lostBytes));
   }
 
   /** Kills the command at the end of an `await using` block. */

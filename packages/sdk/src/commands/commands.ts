@@ -13,6 +13,7 @@ import type {
   RunCommandOptions,
   StartCommandOptions,
 } from './options.js';
+import { outputLost } from './output-lost.js';
 import { timeUpOf } from './time-up.js';
 import { fromProcessInfo, toStartRequest } from './wire.js';
 
@@ -34,6 +35,7 @@ export class Commands {
    * Runs a command line, waits for its end and gives what it wrote.
    * @throws CommandExitError for an exit status other than 0, unless `check` is false
    * @throws CommandTimeoutError after `timeoutMs`, by default 60 s
+   * @throws OutputLostError when the connection broke and output is missing, unless `allowLostOutput` is true
    * @throws SandboxGoneError when the sandbox does not run (any more)
    * @wire process.Process/Start, process.Process/Connect
    */
@@ -51,7 +53,7 @@ export class Commands {
       keepOutputBytes,
       stdin: stdin !== undefined,
     });
-    const ended = command.wait({ check });
+    const ended = command.wait({ check, allowLostOutput: options.allowLostOutput ?? false });
     if (stdin === undefined) return ended;
     // A program may end without having read everything: of the feeding only what the source itself throws counts.
     return Promise.race([ended, feed(command, stdin).then(() => ended)]);
@@ -68,7 +70,8 @@ export class Commands {
   }
 
   /**
-   * Follows a command that runs, by pid or tag: what it writes from now on. The end of a command is kept for 30 s.
+   * Follows a command that runs, by pid or tag: what it has written, as far as that is kept, and what it writes from now
+   * on. A command that ended is found for 30 s.
    * @throws ProcessNotFoundError
    * @wire process.Process/Connect
    */
@@ -80,14 +83,16 @@ export class Commands {
     const handle = await ProcessHandle.launch({
       connection: this.#connection,
       context: { operation: 'commands.connect', resource: 'process', options },
-      open: { attach: choice },
+      open: { attach: choice, output: options.output ?? 'all' },
       timeoutMs,
       keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
       killOnAbort: options.killOnAbort ?? true,
       onOutput: callbacks?.onOutput,
       timeUp: timeUpOf({ line, timeoutMs, owned: false }),
+      lost: (cause, output) => outputLost(line, output, Number.POSITIVE_INFINITY, cause),
     });
-    return new Command({ handle, line, hasStdin: true, flush: callbacks?.flush });
+    const { allowLostOutput = false } = options;
+    return new Command({ handle, line, allowLostOutput, hasStdin: true, flush: callbacks?.flush });
   }
 
   /**
@@ -125,8 +130,10 @@ export class Commands {
       killOnAbort: options.killOnAbort ?? true,
       onOutput: callbacks?.onOutput,
       timeUp: timeUpOf({ line, timeoutMs, owned: true }),
+      lost: (cause, output) => outputLost(line, output, Number.POSITIVE_INFINITY, cause),
     });
-    return new Command({ handle, line, hasStdin: stdin, flush: callbacks?.flush });
+    const { allowLostOutput = false } = options;
+    return new Command({ handle, line, allowLostOutput, hasStdin: stdin, flush: callbacks?.flush });
   }
 }
 

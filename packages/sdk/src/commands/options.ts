@@ -21,6 +21,12 @@ export interface FollowCommandOptions extends RequestOptions {
    * is let go, and the result says `truncated`. Default: all of it for `run`, 1 MiB for `start` and `connect`.
    */
   keepOutputBytes?: number | undefined;
+  /**
+   * What to do when the connection breaks and, once it is made again, output of the time between is not kept any more.
+   * False: `run` throws OutputLostError, and the streams `stdout` and `stderr` end with it. True: what follows is given,
+   * and `lostBytes` tells how much is missing. Default false.
+   */
+  allowLostOutput?: boolean | undefined;
 }
 
 /** Options of a program to be started. */
@@ -53,6 +59,11 @@ export interface RunCommandOptions extends Omit<StartCommandOptions, 'stdin'> {
 export interface ConnectCommandOptions extends FollowCommandOptions {
   /** Longest time to follow it, ms; the process goes on after it. 0: unlimited. Default 0. */
   timeoutMs?: number | undefined;
+  /**
+   * Which output to give: `all` that the sandbox keeps (the latest 1 MiB), then what follows; or only what is `new`.
+   * `lostBytes` tells what is missing from `all`. Default `all`.
+   */
+  output?: 'all' | 'new' | undefined;
 }
 
 /** How a command ended, and what it wrote. */
@@ -65,8 +76,10 @@ export interface CommandResult {
   stderr: string;
   /** `exit status 3`, `signal: killed`. Absent for exit status 0. */
   error?: string;
-  /** Present when the connection broke and was made again: output of the time between may be missing. */
+  /** Present when the connection broke and was made again: how often. */
   reattached?: number;
+  /** Present when output is missing that was lost meanwhile, or before `connect`. Infinity: not known how much. */
+  lostBytes?: number;
   /** Present when older output was let go (`keepOutputBytes`). */
   truncated?: true;
 }
@@ -81,8 +94,8 @@ export type CommandEvent =
       /** The same as text; characters that are cut by the end of a piece come with the next. */
       readonly text: string;
     }
-  /** The connection broke and was made again: output of the time between is missing. */
-  | { readonly type: 'reattached' };
+  /** The connection broke and was made again; `lostBytes` of output are missing at this place, most often 0. */
+  | { readonly type: 'reattached'; readonly lostBytes: number };
 
 /** A running process of the sandbox. */
 export interface ProcessInfo {
@@ -93,4 +106,6 @@ export interface ProcessInfo {
   readonly args: string[];
   readonly envs: Record<string, string>;
   readonly cwd: string | undefined;
+  /** When it was started. Undefined where the sandbox's daemon is too old to tell. */
+  readonly startedAt: Date | undefined;
 }

@@ -19,7 +19,7 @@ export function toStartRequest(line: string, options: StartCommandOptions): Star
 
 /** One running process. */
 export function fromProcessInfo(process: WireProcessInfo): ProcessInfo {
-  const { config, pid, tag } = process;
+  const { config, pid, tag, startedAt } = process;
   return {
     pid,
     tag,
@@ -27,5 +27,6 @@ export function fromProcessInfo(process: WireProcessInfo): ProcessInfo {
     args: config?.args ?? [],
     envs: config?.envs ?? {},
     cwd: config?.cwd,
+    startedAt: startedAt && new Date(Number(startedAt.seconds) * 1000 + startedAt.nanos / 1e6),
   };
 }

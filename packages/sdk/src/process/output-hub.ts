@@ -1,10 +1,12 @@
 import { settlesWithin } from '../core/deadline.js';
 
-/** Output, or the notice that some of it may be missing. */
+/** Output, or the notice that the connection broke and was made again. */
 export interface OutputEvent {
   readonly type: 'stdout' | 'stderr' | 'pty' | 'reattached';
   /** The bytes as they came; empty for a notice. */
   readonly data: Uint8Array;
+  /** Of a notice: bytes of output that are missing at this place. Infinity when nobody knows how many. */
+  readonly lostBytes?: number;
 }
 
 /** Unread bytes of one reader above which the program is slowed down. */

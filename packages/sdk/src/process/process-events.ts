@@ -1,6 +1,5 @@
 import type { DaemonClient, ProcessEvent } from '@svc/daemon';
 import { Deadline, settlesWithin, sleep } from '../core/deadline.js';
-import { ConnectionError } from '../core/errors/connection-errors.js';
 import { connectCode } from '../core/errors/from-connect.js';
 import { errorFromNetwork } from '../core/errors/from-network.js';
 import { NotFoundError } from '../core/errors/not-found-errors.js';
@@ -16,17 +15,18 @@ export type StartRequestInit = Parameters<DaemonClient['process']['start']>[0];
 
 /** What happens to a process, over however many connections it is followed. */
 export type ProcessUpdate =
-  | { type: 'start'; pid: number }
+  /** `lostBytes`: output that was asked for and is not kept any more. */
+  | { type: 'start'; pid: number; lostBytes: number }
   | { type: 'stdout' | 'stderr' | 'pty'; data: Uint8Array }
-  /** The connection broke and was made again; what was written in between is lost. */
-  | { type: 'reattached' }
+  /** The connection broke and was made again. `lostBytes` of the output are missing at this place, most often 0. */
+  | { type: 'reattached'; lostBytes: number }
   | { type: 'end'; exitCode: number; error: string | undefined };
 
 export interface FollowOptions {
   connection: DaemonConnection;
   context: DaemonCallContext;
-  /** Start a program, or attach to one. */
-  open: { start: StartRequestInit } | { attach: ProcessChoice };
+  /** Start a program, or attach to one: to all of its output that is kept, or to what it writes from now on. */
+  open: { start: StartRequestInit } | { attach: ProcessChoice; output: 'all' | 'new' };
   /** Longest life of the process (start) or of following it (attach), ms; 0: none. */
   timeoutMs: number;
   /** Ends the following. */
@@ -43,7 +43,13 @@ const mostReattachments = 5;
 /** Thrown when the time limit of a process fired. */
 export class ProcessTimeUp extends Error {}
 
+/** Thrown when the connection broke, and the process is not there any more to be attached to again. */
+export class ProcessLost extends Error {}
+
 class Silence extends Error {}
+
+/** Past the end of every output: a daemon answers with the offset of what comes next. */
+const nowOffset = 2n ** 64n - 1n;
 
 /** Longest wait for the closing frame of a stream after the process's end, ms. */
 const endFrameMs = 100;
@@ -58,25 +64,31 @@ function patience(endsAt: number | undefined): number {
   return Math.min(silenceLimitMs, Math.max(1, endsAt - performance.now()) + timeUpGraceMs);
 }
 
-/** Follows a process from its start to its end. Attaches again when the connection breaks and the process still runs. */
+/**
+ * Follows a process from its start to its end. When the connection breaks, it attaches again where it left off: the
+ * daemon keeps the latest output, and tells when what is asked for is gone.
+ */
 export async function* followProcess(options: FollowOptions): AsyncGenerator<ProcessUpdate, void, undefined> {
   const { connection, context, timeoutMs, signal } = options;
   const endsAt = timeoutMs > 0 ? performance.now() + timeoutMs : undefined;
+  const place = new OutputPlace();
   let pid: number | undefined;
   let failures = 0;
   for (;;) {
     let reason: unknown = new Error('the stream ended before the process did');
     try {
-      const again = pid === undefined ? undefined : { attach: { pid } };
-      for await (const event of openStream(options, again, endsAt)) {
+      const target = pid === undefined ? firstTarget(options.open) : { attach: { pid }, from: place.next };
+      for await (const event of openStream(options, target, endsAt)) {
         if (event.case === 'start') {
-          const { pid: started } = event.value;
-          if (pid === undefined) yield { type: 'start', pid: started };
-          else yield { type: 'reattached' };
-          pid = started;
+          const lostBytes = place.begin(event.value, target);
+          if (pid === undefined) yield { type: 'start', pid: event.value.pid, lostBytes };
+          else yield { type: 'reattached', lostBytes };
+          pid = event.value.pid;
         } else if (event.case === 'data') {
           const { output } = event.value;
-          if (output.case !== undefined) yield { type: output.case, data: output.value };
+          if (output.case === undefined) continue;
+          place.pass(output.value);
+          yield { type: output.case, data: output.value };
         } else if (event.case === 'end') {
           const { exitCode, error } = event.value;
           yield { type: 'end', exitCode, error };
@@ -86,7 +98,7 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
       }
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ProcessTimeUp) throw error;
+      if (error instanceof ProcessTimeUp || error instanceof ProcessLost) throw error;
       if (connectCode(error) === 'deadline_exceeded') throw new ProcessTimeUp('', { cause: error });
       if (!(error instanceof Silence) && !looksBroken(error)) throw await explainEnd(error, options, pid);
       reason = error;
@@ -106,10 +118,54 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
 
 type EventCase = ProcessEvent['event'];
 
+/** What one connection asks for. */
+type Target = { start: StartRequestInit } | { attach: ProcessChoice; from: bigint };
+
+function firstTarget(open: FollowOptions['open']): Target {
+  return 'start' in open ? open : { attach: open.attach, from: open.output === 'all' ? 0n : nowOffset };
+}
+
+type StartEvent = Extract<EventCase, { case: 'start' }>['value'];
+
+/** How far the output of a process has been received, over all connections, and which process it is. */
+class OutputPlace {
+  /** Bytes received or lost; undefined before the first connection, and where the daemon does not count. */
+  #expected: bigint | undefined;
+  #started: StartEvent['startedAt'];
+
+  /** Where to go on. A daemon that does not count goes on with what comes next, whatever it is asked for. */
+  get next(): bigint {
+    return this.#expected ?? nowOffset;
+  }
+
+  /** Takes in the start of a connection. Gives the bytes that are missing before what follows: Infinity for unknown. */
+  begin(start: StartEvent, target: Target): number {
+    const { startedAt, offset } = start;
+    if (this.#started && startedAt && !sameTime(this.#started, startedAt)) {
+      throw new ProcessLost(`the process ${start.pid} is another one than before`);
+    }
+    this.#started ??= startedAt;
+    const expected = this.#expected ?? ('from' in target && target.from !== nowOffset ? target.from : offset);
+    this.#expected = 'start' in target ? 0n : offset;
+    if ('start' in target) return 0;
+    // Behind what was received: the state of the sandbox is an older one, and what follows is not what comes next.
+    if (expected === undefined || offset === undefined || offset < expected) return Infinity;
+    return Number(offset - expected);
+  }
+
+  pass(bytes: Uint8Array): void {
+    if (this.#expected !== undefined) this.#expected += BigInt(bytes.byteLength);
+  }
+}
+
+function sameTime(one: NonNullable<StartEvent['startedAt']>, other: typeof one): boolean {
+  return one.seconds === other.seconds && one.nanos === other.nanos;
+}
+
 /** One connection: its events, with the limits on its first event and on silence. */
 async function* openStream(
-  { connection, context, open, signal }: FollowOptions,
-  again: { attach: ProcessChoice } | undefined,
+  { connection, context, signal }: FollowOptions,
+  target: Target,
   endsAt: number | undefined,
 ): AsyncGenerator<EventCase, void, undefined> {
   const { operation, options, user } = context;
@@ -130,11 +186,13 @@ async function* openStream(
     const timeout = left === undefined ? {} : { 'Connect-Timeout-Ms': String(left) };
     const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds), ...timeout };
     const call = { signal: deadline.signal, headers };
-    const target = again ?? open;
     const stream =
       'start' in target
         ? client.process.start(target.start, call)
-        : client.process.connect({ process: { selector: selectorOf(target.attach) } }, call);
+        : client.process.connect(
+            { process: { selector: selectorOf(target.attach) }, from: target.from },
+            call,
+          );
     const messages = stream[Symbol.asyncIterator]();
     for (;;) {
       const { done, value: message } = await messages.next();
@@ -169,11 +227,7 @@ async function explainEnd(
 ): Promise<unknown> {
   const explained = await connection.explain(error, context, signal);
   if (pid === undefined || !NotFoundError.is(explained)) return explained;
-  return new ConnectionError(
-    `${context.operation}: the connection broke, and the process ${pid} ended before it could be attached to again. ` +
-      'Its exit status and the rest of its output are lost.',
-    { operation: context.operation, cause: error, retryable: false },
-  );
+  return new ProcessLost(`the process ${pid} ended before it could be attached to again`, { cause: error });
 }
 
 function asNetwork(reason: unknown): unknown {

@@ -2,7 +2,13 @@ import { Deadline, onAbort } from '../core/deadline.js';
 import { SvcError } from '../core/errors/svc-error.js';
 import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
 import { type OutputEvent, OutputHub } from './output-hub.js';
-import { type FollowOptions, followProcess, ProcessTimeUp, type ProcessUpdate } from './process-events.js';
+import {
+  type FollowOptions,
+  followProcess,
+  ProcessLost,
+  ProcessTimeUp,
+  type ProcessUpdate,
+} from './process-events.js';
 import { sendSignal } from './signals.js';
 
 /** How a process ended. */
@@ -24,6 +30,8 @@ export interface LaunchOptions {
   onOutput?: ((event: OutputEvent) => Promise<void> | void) | undefined;
   /** What whoever reads or waits is told when the time limit fires. `output` is what was kept until then. */
   timeUp(cause: unknown, output: OutputHub): Error;
+  /** What they are told when the connection broke and the process could not be found again. */
+  lost(cause: ProcessLost, output: OutputHub): Error;
 }
 
 const nothing = new Uint8Array(0);
@@ -36,15 +44,18 @@ export class ProcessHandle {
   /** Settles when the process ended, or when it is not followed any more. Never unhandled. */
   readonly ended: Promise<ProcessEnd>;
   reattached = 0;
+  /** Bytes of output that were asked for and never came; Infinity when nobody knows how many. */
+  lostBytes: number;
   readonly #abort: (reason: unknown) => void;
 
   private constructor(
-    pid: number,
+    start: { pid: number; lostBytes: number },
     parts: Pick<ProcessHandle, 'connection' | 'output'>,
     abort: (reason: unknown) => void,
     follow: (handle: ProcessHandle) => Promise<ProcessEnd>,
   ) {
-    this.pid = pid;
+    this.pid = start.pid;
+    this.lostBytes = start.lostBytes;
     this.connection = parts.connection;
     this.output = parts.output;
     this.#abort = abort;
@@ -62,8 +73,11 @@ export class ProcessHandle {
     const updates = followProcess({ connection, context, open, timeoutMs, signal: stop.signal });
     const first = updates.next();
     const output = new OutputHub(keepBytes);
-    const told = (error: unknown) => (error instanceof ProcessTimeUp ? options.timeUp(error, output) : error);
-    const pid = await firstEvent(first, caller, () => {
+    const told = (error: unknown) => {
+      if (error instanceof ProcessTimeUp) return options.timeUp(error, output);
+      return error instanceof ProcessLost ? options.lost(error, output) : error;
+    };
+    const start = await firstEvent(first, caller, () => {
       // The request may be under way: only its answer tells the pid of what has to be killed.
       void killWhenStarted(first, options, () => stop.abort(undefined));
     }).catch((error: unknown) => {
@@ -72,11 +86,11 @@ export class ProcessHandle {
     const disconnect = () => stop.abort(disconnected(context.operation));
     streams.add(disconnect);
     const stopListening = onAbort(caller, (reason) => {
-      if (options.killOnAbort) void sendSignal(connection, { pid }, 'SIGKILL').catch(() => {});
+      if (options.killOnAbort) void sendSignal(connection, { pid: start.pid }, 'SIGKILL').catch(() => {});
       stop.abort(reason);
     });
     return new ProcessHandle(
-      pid,
+      start,
       { connection, output },
       (reason) => stop.abort(reason),
       async (handle) => {
@@ -112,8 +126,11 @@ async function pump(
   for await (const update of updates) {
     if (update.type === 'end') return update;
     if (update.type === 'start') continue;
-    if (update.type === 'reattached') handle.reattached++;
-    const event = update.type === 'reattached' ? { type: update.type, data: nothing } : update;
+    if (update.type === 'reattached') {
+      handle.reattached++;
+      handle.lostBytes += update.lostBytes;
+    }
+    const event = update.type === 'reattached' ? { ...update, data: nothing } : update;
     await onOutput?.(event);
     await handle.output.publish(event);
   }
@@ -122,12 +139,12 @@ async function pump(
 
 type FirstUpdate = Promise<IteratorResult<ProcessUpdate, void>>;
 
-/** The pid, or what the caller aborted with meanwhile. */
+/** The start, or what the caller aborted with meanwhile. */
 async function firstEvent(
   first: FirstUpdate,
   caller: AbortSignal | undefined,
   whenAborted: () => void,
-): Promise<number> {
+): Promise<{ pid: number; lostBytes: number }> {
   let stopListening = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
     stopListening = onAbort(caller, (reason) => {
@@ -138,7 +155,7 @@ async function firstEvent(
   aborted.catch(() => {});
   try {
     const { value } = await Promise.race([first, aborted]);
-    if (value?.type === 'start') return value.pid;
+    if (value?.type === 'start') return value;
     throw new SvcError('The daemon sent no start event.', 'internal');
   } finally {
     stopListening();

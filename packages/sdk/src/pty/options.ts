@@ -16,6 +16,15 @@ export interface ConnectPtyOptions extends RequestOptions {
   killOnAbort?: boolean | undefined;
 }
 
+/** How an open terminal is attached to. */
+export interface AttachPtyOptions extends ConnectPtyOptions {
+  /**
+   * Which output to give: `all` that the sandbox keeps (the latest 1 MiB), then what follows; or only what is `new`.
+   * Default `all`.
+   */
+  output?: 'all' | 'new' | undefined;
+}
+
 /** A terminal to be opened. */
 export interface CreatePtyOptions extends ConnectPtyOptions {
   /** Width in character cells. Default 80. */

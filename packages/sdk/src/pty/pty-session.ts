@@ -23,9 +23,17 @@ export class PtySession {
     handle.ended.finally(() => this.#input.stop()).catch(() => {});
   }
 
-  /** How often the connection broke and was made again. Above 0, output may be missing. */
+  /** How often the connection broke and was made again, where it left off. */
   get reattached(): number {
     return this.#handle.reattached;
+  }
+
+  /**
+   * Bytes of output that were asked for and not kept any more: while the connection was broken, or before `connect`.
+   * Infinity when it is not known how many. Most often 0.
+   */
+  get lostBytes(): number {
+    return this.#handle.lostBytes;
   }
 
   /** What the terminal shows, as bytes: what is kept of it (1 MiB), then what follows. One reader. */

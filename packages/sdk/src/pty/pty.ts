@@ -1,8 +1,8 @@
-import { TimeoutError } from '../core/errors/connection-errors.js';
+import { ConnectionError, TimeoutError } from '../core/errors/connection-errors.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import type { FollowOptions } from '../process/process-events.js';
 import { ProcessHandle } from '../process/process-handle.js';
-import type { ConnectPtyOptions, CreatePtyOptions } from './options.js';
+import type { AttachPtyOptions, ConnectPtyOptions, CreatePtyOptions } from './options.js';
 import { PtySession } from './pty-session.js';
 import { toPtyRequest } from './wire.js';
 
@@ -29,12 +29,13 @@ export class Pty {
   }
 
   /**
-   * Follows an open terminal: what it shows from now on.
+   * Follows an open terminal: what it has shown, as far as that is kept, and what it shows from now on.
    * @throws ProcessNotFoundError
    * @wire process.Process/Connect
    */
-  connect(pid: number, options: ConnectPtyOptions = {}): Promise<PtySession> {
-    return this.#open('pty.connect', { attach: { pid } }, { killOnAbort: false, ...options });
+  connect(pid: number, options: AttachPtyOptions = {}): Promise<PtySession> {
+    const { output = 'all' } = options;
+    return this.#open('pty.connect', { attach: { pid }, output }, { killOnAbort: false, ...options });
   }
 
   async #open(
@@ -55,6 +56,11 @@ export class Pty {
         new TimeoutError(
           'The terminal was open longer than its timeoutMs. Raise it, or set it to 0 for no limit.',
           { option: 'timeoutMs', cause, operation: 'pty.wait' },
+        ),
+      lost: (cause) =>
+        new ConnectionError(
+          'The connection to the terminal broke, and what ran in it ended before it could be attached to again.',
+          { cause, operation: 'pty.wait', retryable: false },
         ),
     });
     return new PtySession(handle);

@@ -9,6 +9,8 @@ export interface ScriptedCommand {
   exitCode?: number;
   /** Break the connection after the output instead of ending; the process goes on, and re-attaching ends it as scripted. */
   cut?: boolean;
+  /** Bytes of output that whoever attaches again after a cut is told to have lost. Default 0. */
+  lostBytes?: number;
 }
 
 /** A command that was started. */
@@ -45,7 +47,7 @@ export class TestDaemon {
   readonly transport = (): Transport => this.#transport;
 
   readonly #transport = createRouterTransport(({ service }) => {
-    const events = (script: ScriptedCommand, pid: number, again: boolean) => this.#events(script, pid, again);
+    const events = (script: ScriptedCommand, pid: number, from?: bigint) => this.#events(script, pid, from);
     const start = (line: string, envs: Record<string, string>, cwd: string | undefined) =>
       this.#start(line, envs, cwd);
     const find = (pid: number | undefined) => this.#find(pid);
@@ -58,11 +60,12 @@ export class TestDaemon {
           };
           const line = process?.args.at(-1) ?? process?.cmd ?? '';
           const { pid, script } = start(line, process?.envs ?? {}, process?.cwd);
-          yield* events(script, pid, false);
+          yield* events(script, pid);
         },
         async *connect(request: never) {
           const { pid, running } = find(pidOf(request));
-          yield* events(running.script, pid, true);
+          const { from } = request as { from?: bigint };
+          yield* events(running.script, pid, from ?? 0n);
         },
         list: () => ({
           processes: [...this.#running.keys()].map((pid) => ({ pid, config: { cmd: '/bin/bash' } })),
@@ -113,9 +116,12 @@ export class TestDaemon {
     return { pid, running };
   }
 
-  async *#events(script: ScriptedCommand, pid: number, again: boolean) {
-    yield { event: { event: { case: 'start', value: { pid } } } };
-    if (!again) {
+  // `from`: present for a reader that comes back, which has got all the output.
+  async *#events(script: ScriptedCommand, pid: number, from?: bigint) {
+    const lost = BigInt(script.lostBytes ?? 0);
+    const offset = from === undefined ? {} : { offset: from + lost };
+    yield { event: { event: { case: 'start', value: { pid, ...offset } } } };
+    if (from === undefined) {
       for (const [name, pieces] of [
         ['stdout', script.stdout],
         ['stderr', script.stderr],

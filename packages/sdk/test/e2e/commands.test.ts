@@ -219,6 +219,31 @@ describeOnServer('commands', (stage) => {
     );
   });
 
+  it('gives whoever connects what a command wrote before, unless asked for new output only', async () => {
+    const started = await sandbox.commands.start('echo early; read x; echo late', { stdin: true });
+    const reading = started[Symbol.asyncIterator]();
+    await reading.next();
+    const [all, fresh] = await Promise.all([
+      sandbox.commands.connect(started.pid),
+      sandbox.commands.connect(started.pid, { output: 'new' }),
+    ]);
+    await started.stdin.getWriter().write('\n');
+    expect(await all.wait()).toEqual({ exitCode: 0, stdout: 'early\nlate\n', stderr: '' });
+    expect(await fresh.wait()).toEqual({ exitCode: 0, stdout: 'late\n', stderr: '' });
+    const after = await sandbox.commands.connect(started.pid);
+    expect(await after.wait()).toEqual({ exitCode: 0, stdout: 'early\nlate\n', stderr: '' });
+  });
+
+  it('tells whoever connects how much of the output is not kept any more', async () => {
+    const command = await sandbox.commands.start('head -c 3000000 /dev/zero');
+    expect((await command.wait()).truncated).toBe(true);
+    const late = await sandbox.commands.connect(command.pid, { keepOutputBytes: 10_000_000 });
+    const { stdout, lostBytes = 0 } = await late.wait();
+    expect(lostBytes).toBeGreaterThan(1_000_000);
+    expect(stdout.length + lostBytes).toBe(3_000_000);
+    expect(late.lostBytes).toBe(lostBytes);
+  });
+
   it('lists running processes with what they were started with', async () => {
     const command = await sandbox.commands.start('sleep 603', { tag: 'listed', envs: { A: 'b' }, cwd: '/' });
     const found = (await sandbox.commands.list()).find(({ pid }) => pid === command.pid);
@@ -229,7 +254,9 @@ describeOnServer('commands', (stage) => {
       args: ['-l', '-c', 'sleep 603'],
       envs: { A: 'b' },
       cwd: '/',
+      startedAt: expect.any(Date),
     });
+    expect(Math.abs((found?.startedAt?.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
     await command.kill();
     await expect(command.wait()).rejects.toMatchObject({ exitCode: -1, error: 'signal: killed' });
   });

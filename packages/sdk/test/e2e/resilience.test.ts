@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ConnectionError, type Sandbox, TimeoutError } from '../../src/index.js';
+import { ConnectionError, OutputLostError, type Sandbox, TimeoutError } from '../../src/index.js';
 import { chaosProxy } from '../support/chaos-proxy.js';
 import { describeOnServer, eventually } from '../support/server.js';
 
@@ -40,6 +40,61 @@ describeOnServer('resilience', (stage) => {
       stdout: 'before\nafter all\n',
     });
     expect(command.reattached).toBe(1);
+    expect(command.lostBytes).toBe(0);
+  });
+
+  it('gives runs whole whose output and end came while the service was away', async () => {
+    const line = (index: number) =>
+      `echo start-${index}; echo ready >&2; read go; sleep 0.1; echo end-${index}`;
+    const commands = await Promise.all(
+      Array.from({ length: 7 }, (_, index) =>
+        sandbox.commands.start(line(index), { stdin: true, keepOutputBytes: 1_000_000 }),
+      ),
+    );
+    const direct = await stage.client().sandboxes.get(sandbox.id);
+    const through = await Promise.all(commands.map(({ pid }) => direct.commands.connect(pid)));
+    proxy.setDown(true);
+    try {
+      for (const command of through) await command.stdin.getWriter().write('go\n');
+      // They end while nobody follows them through the proxy.
+      for (const command of through) await command.wait();
+    } finally {
+      proxy.setDown(false);
+    }
+    for (const [index, command] of commands.entries()) {
+      expect(await command.wait({ allowLostOutput: false })).toEqual({
+        exitCode: 0,
+        stdout: `start-${index}\nend-${index}\n`,
+        stderr: 'ready\n',
+        reattached: 1,
+      });
+    }
+  });
+
+  it('does not resolve a run as whole when output is lost while the connection is broken', async () => {
+    const size = 5_000_000;
+    const run = sandbox.commands.run(
+      `echo begin; until [ -e go ]; do sleep 0.02; done; head -c ${size} /dev/zero`,
+    );
+    const lost = run.catch((error: unknown) => error);
+    const direct = await stage.client().sandboxes.get(sandbox.id);
+    const running = await eventually('the program to run', async () =>
+      (await direct.commands.list()).find(({ args }) => args.some((arg) => arg.includes('echo begin'))),
+    );
+    proxy.setDown(true);
+    try {
+      await direct.commands.run('touch go');
+      await (await direct.commands.connect(running.pid)).wait();
+    } finally {
+      proxy.setDown(false);
+    }
+    const error = await lost;
+    if (!OutputLostError.is(error)) throw error;
+    expect(error).toMatchObject({ code: 'output_lost', exitCode: 0, stderr: '' });
+    expect(error.stdout.startsWith('begin\n')).toBe(true);
+    expect(error.lostBytes).toBeGreaterThan(1_000_000);
+    expect(error.stdout.length + error.lostBytes).toBe(size + 'begin\n'.length);
+    await direct.commands.run('rm go');
   });
 
   it('attaches again as often as it takes', async () => {

@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net';
 
 /** A proxy in front of the gateway that can break connections, to see what the client makes of it. */
 export async function chaosProxy(target: string) {
+  let down = false;
   const open = new Set<{ path: string; response: ServerResponse }>();
   const server = createServer((request, response) => {
+    if (down) return void request.socket.destroy();
     const entry = { path: request.url ?? '', response };
     open.add(entry);
     response.once('close', () => open.delete(entry));
@@ -29,6 +31,11 @@ export async function chaosProxy(target: string) {
       const found = [...open].filter(({ path }) => path.endsWith(suffix));
       for (const { response } of found) response.socket?.destroy();
       return found.length;
+    },
+    /** While down, breaks off every open request and all that come. */
+    setDown(value: boolean): void {
+      down = value;
+      if (down) server.closeAllConnections();
     },
     async close(): Promise<void> {
       server.closeAllConnections();

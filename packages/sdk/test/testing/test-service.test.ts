@@ -3,6 +3,7 @@ import {
   CapacityError,
   CommandExitError,
   ConnectionError,
+  OutputLostError,
   RateLimitError,
   SandboxGoneError,
 } from '../../src/index.js';
@@ -37,6 +38,30 @@ it('sees a stream that is cut and attaches again', async () => {
   const command = await sandbox.commands.start('long');
   expect(await command.wait()).toMatchObject({ exitCode: 0, stdout: 'before' });
   expect(command.reattached).toBe(1);
+});
+
+it('tells of output that was lost, in every way that a command is read', async () => {
+  const { client, daemon } = createTestService();
+  daemon.onCommand('long', { stdout: 'before', cut: true, lostBytes: 7 });
+  const sandbox = await client.sandboxes.create();
+  await expect(sandbox.commands.run('long')).rejects.toMatchObject({
+    name: 'OutputLostError',
+    code: 'output_lost',
+    lostBytes: 7,
+    exitCode: 0,
+    stdout: 'before',
+    message: expect.stringMatching(/^7 bytes of the output .* long\. .*exit status 0.*allowLostOutput/),
+  });
+  const whole = { exitCode: 0, stdout: 'before', stderr: '', reattached: 1, lostBytes: 7 };
+  expect(await sandbox.commands.run('long', { allowLostOutput: true })).toEqual(whole);
+  const command = await sandbox.commands.start('long');
+  expect(await command.wait()).toEqual(whole);
+  const events = [];
+  for await (const { type, ...event } of command) events.push('lostBytes' in event ? event.lostBytes : type);
+  expect(events).toEqual(['stdout', 7]);
+  await expect(new Response(command.stdout).text()).rejects.toSatisfy((error) => OutputLostError.is(error));
+  const lenient = await sandbox.commands.start('long', { allowLostOutput: true });
+  expect(await new Response(lenient.stdout).text()).toBe('before');
 });
 
 it('is told to wait and waits, and gives up with the error of the table', async () => {

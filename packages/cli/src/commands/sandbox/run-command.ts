@@ -93,7 +93,8 @@ async function follow(
   let printed = false;
   for await (const event of command) {
     if (event.type === 'reattached') {
-      cli.out.warn('The connection broke and was made again; output may be missing.');
+      if (event.lostBytes > 0)
+        cli.out.warn('The connection broke and was made again; output is missing here.');
       continue;
     }
     printed = true;

@@ -48,8 +48,8 @@ export async function runShell(cli: Cli, sandbox: Sandbox, options: ShellOptions
     await session.resize(terminal.size).catch(() => undefined);
     const end = await session.wait({ signal: leaving.signal });
     terminal.restore();
-    if (session.reattached > 0)
-      cli.out.warn('The connection broke and was made again; output may be missing.');
+    if (session.lostBytes > 0)
+      cli.out.warn('The connection broke and was made again; some of the output is missing.');
     const exitCode = exitCodeOf(end);
     if (exitCode !== exitCodes.ok) throw new ExitWith(exitCode);
   } catch (error) {

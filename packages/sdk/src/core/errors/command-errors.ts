@@ -39,11 +39,55 @@ export class CommandExitError extends SvcError {
   }
 }
 
+/**
+ * The connection broke, and a part of a command's output, or how it ended, could not be got any more. The daemon keeps
+ * the latest 1 MiB of a program's output, for 30 s after its end. Carries everything that was received.
+ */
+export class OutputLostError extends SvcError {
+  static override readonly kind: string = 'OutputLostError';
+  /** The command line. */
+  readonly command: string;
+  /** Bytes that are missing. Infinity when it is not known how many. */
+  readonly lostBytes: number;
+  /** Exit status; -1 when a signal ended the program. Undefined when it is lost too, or the program still ran. */
+  readonly exitCode: number | undefined;
+  /** What was received of standard output, as UTF-8. */
+  readonly stdout: string;
+  /** What was received of standard error, as UTF-8. */
+  readonly stderr: string;
+
+  constructor(
+    command: string,
+    received: { lostBytes: number; stdout: string; stderr: string; exitCode?: number | undefined },
+    details: SvcErrorDetails = {},
+  ) {
+    const { lostBytes, stdout, stderr, exitCode } = received;
+    super(lostText(command, lostBytes, exitCode), 'output_lost', details);
+    this.command = command;
+    this.lostBytes = lostBytes;
+    this.exitCode = exitCode;
+    this.stdout = stdout;
+    this.stderr = stderr;
+  }
+}
+
+function lostText(command: string, lostBytes: number, exitCode: number | undefined): string {
+  const amount = Number.isFinite(lostBytes) ? `${lostBytes} bytes` : 'An unknown part';
+  const end = exitCode === undefined ? '' : ` The command ended with exit status ${exitCode}.`;
+  return (
+    `${amount} of the output of a command were lost while the connection was broken: ${shorten(command)}.${end} ` +
+    'Write much output to a file and read that, or accept the loss with allowLostOutput.'
+  );
+}
+
+function shorten(command: string): string {
+  return command.length > 200 ? `${command.slice(0, 200)}...` : command;
+}
+
 const longestTail = 1000;
 
 function describe(command: string, result: CommandOutcome): string {
   const how = result.error ?? `exit status ${result.exitCode}`;
   const tail = (result.stderr.trim() || result.stdout.trim()).slice(-longestTail);
-  const shown = command.length > 200 ? `${command.slice(0, 200)}...` : command;
-  return `Command ended with ${how}: ${shown}${tail ? `\n${tail}` : ''}`;
+  return `Command ended with ${how}: ${shorten(command)}${tail ? `\n${tail}` : ''}`;
 }

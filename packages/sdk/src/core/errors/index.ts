@@ -10,7 +10,7 @@ export {
   StorageFullError,
   WebhookVerificationError,
 } from './answer-errors.js';
-export { CommandExitError, type CommandOutcome } from './command-errors.js';
+export { CommandExitError, type CommandOutcome, OutputLostError } from './command-errors.js';
 export {
   CommandTimeoutError,
   ConnectionError,
