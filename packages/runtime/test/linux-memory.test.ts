@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,15 +32,7 @@ const UNDUMPABLE = [
     ready: 'test -s /tmp/up',
     named: /"python3" \(process \d+\) holds a file open that is in none of its file systems/,
   },
-  {
-    title: 'a socket to a hypervisor',
-    script: python('s = socket.socket(40, 1, 0)'),
-    ready: 'test -s /tmp/up',
-    named: /"python3" \(process \d+\) uses a kind of socket that cannot be stored/,
-    missing:
-      !existsSync('/proc/sys/net/vsock') && !existsSync('/sys/module/vsock') && !existsSync('/dev/vsock'),
-  },
-].filter((each) => each.missing !== true);
+];
 
 /** What the filter of a sandbox refuses, made outside. Each says when it is ready. */
 const FOREIGN = [

@@ -100,6 +100,7 @@ function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname:
     limits: entry.spec.limits,
     swapAccounting: host.cgroups.swapAccounting,
     mounts: entry.spec.mounts,
+    rawSockets: host.options.rawSockets === true,
     maxOpenFiles: hostNofileLimit(),
     arch: process.arch,
   });

@@ -5,6 +5,7 @@ import { isSameProcess } from '../shared/process-identity.js';
 import { type Agent, prepareAgent } from './agent.js';
 import { MAKE_BASE_ROOT } from './base-root.js';
 import { Cgroups } from './cgroups.js';
+import { MAKE_SYS } from './hidden-paths.js';
 import { Holder } from './holder.js';
 import { raiseHostLimits } from './host-limits.js';
 import { isDirectory } from './inside-layer.js';
@@ -80,7 +81,7 @@ export class Host {
       this.cgroups.prepare();
       this.limitProblems = raiseHostLimits((message, fields) => this.log('info', message, fields));
       await this.store.mount(holder);
-      await this.inStore(holder, MAKE_BASE_ROOT, 'create_failed', 60_000);
+      await this.inStore(holder, `${MAKE_SYS}\n${MAKE_BASE_ROOT}`, 'create_failed', 60_000);
       this.agent = await prepareAgent(holder.view(join(this.paths.store, 'agents')), this.options.daemon);
       await this.network.prepare(holder, found === undefined);
       if (found === undefined) await this.#replumb(holder);

@@ -3,6 +3,7 @@ import { DriverError } from '../contract/errors.js';
 import type { InstanceNetwork } from '../contract/instance.js';
 import type { Holder } from './holder.js';
 import { GATEWAY_END, gatewayRules, hostRules } from './nft-rules.js';
+import { PING_GROUPS } from './oci-config.js';
 import type { Paths } from './paths.js';
 import { quote } from './run.js';
 
@@ -172,7 +173,7 @@ ${outward === undefined ? '' : `sysctl ipv4/conf/${quote(outward)}/forwarding 1`
     const enter =
       hostname === undefined
         ? 'nsenter --net=/proc/$PID/ns/net ip -batch -'
-        : `nsenter --net=/proc/$PID/ns/net --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname; exec ip -batch -'`;
+        : `nsenter --net=/proc/$PID/ns/net --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname; echo ${PING_GROUPS} > /proc/sys/net/ipv4/ping_group_range; exec ip -batch -'`;
     return `ip -n gw -batch - <<BATCH
 link add name ${near} address ${MAC.gateway} type veth peer name eth0 address ${MAC.inside} netns $PID
 addr add ${gateway}/30 dev ${near}

@@ -1,4 +1,5 @@
 import type { InstanceLimits, InstanceMount } from '../contract/instance.js';
+import { HIDDEN_OF_PROC, sysMounts } from './hidden-paths.js';
 import { seccompProfile } from './seccomp.js';
 
 export interface OciConfigInput {
@@ -16,6 +17,8 @@ export interface OciConfigInput {
   /** Whether the kernel accounts swap, so that a memory limit can cover it. */
   swapAccounting: boolean;
   mounts: InstanceMount[];
+  /** Whether root inside may open raw sockets. */
+  rawSockets: boolean;
   /** Highest number of open files that this host lets us give. */
   maxOpenFiles: number;
   arch: string;
@@ -28,7 +31,6 @@ const CAPABILITIES = [
   'CAP_FSETID',
   'CAP_KILL',
   'CAP_NET_BIND_SERVICE',
-  'CAP_NET_RAW',
   'CAP_SETGID',
   'CAP_SETPCAP',
   'CAP_SETUID',
@@ -52,6 +54,12 @@ const DEV = '/run/dev';
 /** The nodes, bound read-only, so that root inside cannot change the host's. */
 const NODES = '/run/nodes';
 
+/** All groups that a sandbox has may open ICMP sockets. */
+export const PING_GROUPS = '0 65535';
+
+/** Where memory runs out on the whole host, programs of sandboxes end before the service does. */
+const OOM_SCORE_ADJUSTMENT = 800;
+
 /** CPU time is dealt out in slices of this length, microseconds. */
 export const CPU_PERIOD_US = 100_000;
 
@@ -59,6 +67,7 @@ export const CPU_PERIOD_US = 100_000;
 export function ociConfig(input: OciConfigInput) {
   const { limits } = input;
   const memoryBytes = limits.memoryMiB === undefined ? undefined : limits.memoryMiB * 1024 * 1024;
+  const capabilities = input.rawSockets ? [...CAPABILITIES, 'CAP_NET_RAW'] : CAPABILITIES;
   const mapping = [{ containerID: 0, hostID: 0, size: 65_536 }];
   return {
     ociVersion: '1.0.0',
@@ -69,7 +78,8 @@ export function ociConfig(input: OciConfigInput) {
       cwd: '/',
       env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root'],
       noNewPrivileges: true,
-      capabilities: { bounding: CAPABILITIES, effective: CAPABILITIES, permitted: CAPABILITIES },
+      capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
+      oomScoreAdj: OOM_SCORE_ADJUSTMENT,
       rlimits: [
         { type: 'RLIMIT_NOFILE', hard: input.maxOpenFiles, soft: Math.min(input.maxOpenFiles, 65_536) },
         { type: 'RLIMIT_CORE', hard: 0, soft: 0 },
@@ -107,12 +117,7 @@ export function ociConfig(input: OciConfigInput) {
         source: 'mqueue',
         options: ['nosuid', 'noexec', 'nodev'],
       },
-      {
-        destination: '/sys',
-        type: 'sysfs',
-        source: 'sysfs',
-        options: ['nosuid', 'noexec', 'nodev', 'ro'],
-      },
+      ...sysMounts(),
       {
         destination: '/.sbx',
         type: 'bind',
@@ -152,19 +157,11 @@ export function ociConfig(input: OciConfigInput) {
           })),
         ],
       },
-      seccomp: seccompProfile(input.arch),
-      maskedPaths: [
-        '/proc/acpi',
-        '/proc/kcore',
-        '/proc/keys',
-        '/proc/latency_stats',
-        '/proc/timer_list',
-        '/proc/sched_debug',
-        '/proc/scsi',
-        '/sys/firmware',
-        '/sys/devices/virtual/powercap',
-      ],
-      readonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
+      seccomp: seccompProfile(input.arch, { rawSockets: input.rawSockets }),
+      maskedPaths: HIDDEN_OF_PROC,
+      readonlyPaths: ['/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
+      // Lets everybody ping without raw sockets. A restore sets it for itself: CRIU makes an empty network namespace.
+      sysctl: { 'net.ipv4.ping_group_range': PING_GROUPS },
     },
   };
 }

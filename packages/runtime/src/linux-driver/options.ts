@@ -14,6 +14,11 @@ export interface LinuxDriverOptions extends DriverOptions {
   restoreBy?: 'driver' | 'runtime';
   /** Size of the store's image in MiB when it is first made. Default 60 % of the free disk, at most 40 GiB; sparse. 0: plain directories. */
   storeSizeMiB?: number;
+  /**
+   * Whether root inside may open raw sockets (CAP_NET_RAW). Default false: `ping` works without, as long as its program has
+   * no file capabilities, but a program can then forge no packets.
+   */
+  rawSockets?: boolean;
   network?: NetworkOptions;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;

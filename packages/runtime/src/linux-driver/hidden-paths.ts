@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+
+/**
+ * What of `/proc` tells of the host, its memory, its devices or its other users: files, each hidden behind `/dev/null`,
+ * and directories, each behind an empty file system. The OCI runtime skips what a kernel does not have.
+ */
+export const HIDDEN_OF_PROC = `acpi asound bus fs scsi
+  allocinfo buddyinfo cmdline diskstats interrupts iomem ioports kallsyms kcore key-users keys kmsg kpagecgroup kpagecount
+  kpageflags latency_stats locks mdstat modules mtrr pagetypeinfo partitions sched_debug schedstat slabinfo softirqs swaps
+  timer_list timer_stats vmallocinfo zoneinfo`
+  .split(/\s+/)
+  .map((name) => `/proc/${name}`);
+
+/** What a sandbox has of the host's `/sys`: without it programs do not find out how many processors there are. */
+const SHOWN_OF_SYS = ['/sys/devices/system/cpu', '/sys/devices/system/node'];
+
+/** A directory that holds nothing but the mount points of `SHOWN_OF_SYS`, in the holder's namespace. */
+const SYS = '/run/sys';
+
+/** Shell script that makes it; does nothing when it is there. */
+export const MAKE_SYS = `mkdir -p ${SHOWN_OF_SYS.map((path) => path.replace('/sys', SYS)).join(' ')}`;
+
+/**
+ * The sandbox's `/sys`. It is not the kernel's: that one shows block devices, file systems, modules and the machine's serial numbers, and more with every release.
+ * @param exists whether the host has a path.
+ */
+export function sysMounts(exists: (path: string) => boolean = existsSync) {
+  const bind = (destination: string, source: string) => ({
+    destination,
+    type: 'bind',
+    source,
+    options: ['bind', 'ro', 'nosuid', 'noexec', 'nodev'],
+  });
+  return [bind('/sys', SYS), ...SHOWN_OF_SYS.filter(exists).map((path) => bind(path, path))];
+}
