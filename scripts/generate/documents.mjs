@@ -8,6 +8,7 @@ import { runTool } from './run.mjs';
 export const documents = [
   { name: 'platform', package: 'platform' },
   { name: 'volumes', package: 'platform' },
+  { name: 'operator', package: 'platform' },
   { name: 'daemon', package: 'daemon' },
 ];
 

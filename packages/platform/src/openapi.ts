@@ -1,3 +1,4 @@
+import operator from './gen/operator.json' with { type: 'json' };
 import platform from './gen/platform.json' with { type: 'json' };
 import volumes from './gen/volumes.json' with { type: 'json' };
 
@@ -16,3 +17,6 @@ export const platformDocument: OpenapiDocument = platform;
 
 /** The volume content API. */
 export const volumesDocument: OpenapiDocument = volumes;
+
+/** The operator API. */
+export const operatorDocument: OpenapiDocument = operator;

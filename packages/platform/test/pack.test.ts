@@ -56,10 +56,12 @@ describe('the packed package', () => {
   it('carries its documents as JSON and as modules', () => {
     consumer.write(
       'documents.cjs',
-      `const { platformDocument, volumesDocument } = require('@svc/platform/openapi');
+      `const { operatorDocument, platformDocument, volumesDocument } = require('@svc/platform/openapi');
       const platform = require('@svc/platform/openapi.json');
       const volumes = require('@svc/platform/volumes.openapi.json');
-      require('node:assert').deepStrictEqual([platformDocument, volumesDocument], [platform, volumes]);
+      const operator = require('@svc/platform/operator.openapi.json');
+      const found = [operatorDocument, platformDocument, volumesDocument];
+      require('node:assert').deepStrictEqual(found, [operator, platform, volumes]);
       console.log(platform.openapi, Object.keys(platform.paths).length > 30);`,
     );
     expect(consumer.node('documents.cjs')).toMatch(/^3\.1\.\d true\n$/);

@@ -32,16 +32,20 @@ export interface OpenApiDocument {
   components?: Record<string, unknown>;
 }
 
-/** Reads the bundled OpenAPI document that `@svc/platform` was generated from. */
-export function readPlatformDocument(): OpenApiDocument {
+/** Reads the bundled OpenAPI document of the platform API. */
+export const readPlatformDocument = (): OpenApiDocument => readDocument('platform.json', 'openapi.json');
+
+/** Reads the bundled OpenAPI document of the operator API. */
+export const readOperatorDocument = (): OpenApiDocument =>
+  readDocument('operator.json', 'operator.openapi.json');
+
+/** One of the documents that `@svc/platform` was generated from, by its names in the sources and in the package. */
+function readDocument(source: string, packaged: string): OpenApiDocument {
   const directory = path.dirname(createRequire(import.meta.url).resolve('@svc/platform/package.json'));
   // In the repository the generated source is the newer one; the published package has only the other.
-  const candidates = [
-    path.join(directory, 'src/gen/platform.json'),
-    path.join(directory, 'dist/openapi.json'),
-  ];
+  const candidates = [path.join(directory, 'src/gen', source), path.join(directory, 'dist', packaged)];
   const file = candidates.find((candidate) => existsSync(candidate));
-  if (file === undefined) throw new Error('the OpenAPI document of @svc/platform is missing');
+  if (file === undefined) throw new Error(`${packaged} of @svc/platform is missing`);
   return JSON.parse(readFileSync(file, 'utf8')) as OpenApiDocument;
 }
 

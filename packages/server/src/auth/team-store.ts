@@ -50,7 +50,7 @@ export class TeamStore {
       return undefined;
     }
     const entry: Entry = {
-      identity: { team: this.#toTeam(row), apiKeyId: row.api_key_id },
+      identity: { team: this.toTeam(row), apiKeyId: row.api_key_id },
       readAtMs: now,
       usedAtMs: row.last_used_at,
     };
@@ -66,7 +66,7 @@ export class TeamStore {
       .selectAll()
       .where('id', '=', teamId)
       .executeTakeFirst();
-    return row === undefined ? undefined : this.#toTeam(row);
+    return row === undefined ? undefined : this.toTeam(row);
   }
 
   /** Forgets what is known, after a change to a team or a key. */
@@ -86,7 +86,8 @@ export class TeamStore {
       .catch(() => {});
   }
 
-  #toTeam(row: {
+  /** A row as a team, with the limits that hold for it. */
+  toTeam(row: {
     id: string;
     slug: string;
     name: string;

@@ -71,6 +71,7 @@ const options: { [option: string]: Rule } = {
   ociRuntime: text,
   storage: { kind: oneOf('sqlite', 'postgres'), url: text, file: text, schema: text, poolSize: whole(1) },
   nodeId: text,
+  operatorToken: text,
   serverKey: text,
   teamLimits: {
     maxTimeToLiveSeconds: whole(1),

@@ -32,6 +32,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_NODE_API_URL', 'nodeApiUrl', text],
   ['SVC_NODE_SANDBOX_URL', 'nodeSandboxUrl', text],
   ['SVC_SERVER_KEY', 'serverKey', text],
+  ['SVC_OPERATOR_TOKEN', 'operatorToken', text],
   ['SVC_MAX_SANDBOXES', 'maxSandboxes', number],
   ['SVC_TEAM_MAX_SANDBOXES', 'teamLimits.maxConcurrentSandboxes', number],
   ['SVC_RATE_LIMIT', 'rateLimits.general', parseRateLimit],

@@ -19,8 +19,13 @@ export interface ServerOptions {
   apiPort?: number;
   /** Port of the gateway; 0 takes any. Default 3002. */
   sandboxPort?: number;
-  /** Port of `/metrics` and `/status`; 0 takes any, false opens none. Default 3003. */
+  /** Port of `/metrics`, `/status` and the operations on teams; 0 takes any, false opens none. Default 3003. */
   operatorPort?: number | false;
+  /**
+   * Credential of the operations on the operator port: teams, limits, keys. At least 32 characters. Default: made once and
+   * kept in `operator-token` in the data directory.
+   */
+  operatorToken?: string;
   /** Base URL of the API as clients reach it. Default from host and port. */
   publicApiUrl?: string;
   /** Base URL of the gateway as clients reach it. Default from host and port. */

@@ -163,6 +163,11 @@ export const errors = {
   // Webhooks, keys
   invalidWebhookId: () => error(400, 'Invalid webhook ID'),
   webhookNotFound: () => error(404, 'Webhook not found'),
+  // Operators
+  operatorCredential: () =>
+    error(401, 'the operator token is missing or wrong: send it as Authorization: Bearer <token>'),
+  teamNotFound: (team: string) => error(404, `there is no team '${team.slice(0, 100)}'`),
+  teamSlugTaken: (slug: string) => error(409, `the slug '${slug}' is taken`),
   invalidApiKeyId: () => error(400, 'Invalid API key ID'),
   apiKeyNotFound: () => error(404, 'API key not found'),
 } satisfies Record<string, (...args: never[]) => ApiError>;

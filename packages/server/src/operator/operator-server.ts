@@ -6,11 +6,15 @@ import { type MetricFamily, metricsContentType, renderMetrics } from './promethe
 export interface OperatorDeps {
   /** Asked for at each scrape. */
   metrics(): Promise<MetricFamily[]> | MetricFamily[];
-  /** What `/status` shows, as JSON. Must hold no secrets: the port asks for no credential. */
+  /** What `/status` shows, as JSON. Must hold no secrets: it asks for no credential. */
   status(): Promise<object> | object;
+  /** Answers everything else. Asks for its own credential. */
+  operations?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** Told of a failed scrape; the client only learns that it failed. */
   onError?: (error: unknown) => void;
 }
+
+const REQUEST_READ_MS = 15_000;
 
 export interface OperatorServer extends AsyncDisposable {
   /** `http://host:port`. */
@@ -19,8 +23,9 @@ export interface OperatorServer extends AsyncDisposable {
 }
 
 /**
- * Serves `GET /metrics` (Prometheus) and `GET /status` (JSON) on a port of its own, for operators only.
- * @param options.host Default 127.0.0.1: nobody authenticates here.
+ * Serves `GET /metrics` (Prometheus) and `GET /status` (JSON) without a credential, and the operations on teams with the
+ * operator token, on a port of its own, for operators only.
+ * @param options.host Default 127.0.0.1: figures are shown to whoever asks.
  * @param options.port 0 takes any free one.
  */
 export async function startOperatorServer(
@@ -41,7 +46,7 @@ export async function startOperatorServer(
       res.end(req.method === 'HEAD' ? undefined : body);
     };
     const route = routes[(req.url ?? '').split('?', 1)[0] ?? ''];
-    if (!route) return send(404, 'not found\n');
+    if (!route) return deps.operations ? deps.operations(req, res) : send(404, 'not found\n');
     if (req.method !== 'GET' && req.method !== 'HEAD')
       return send(405, 'method not allowed\n', { Allow: 'GET, HEAD' });
     try {
@@ -52,7 +57,13 @@ export async function startOperatorServer(
       send(500, 'failed\n');
     }
   };
-  const server = createServer((req, res) => void answer(req, res));
+  // Requests are small: one that takes long to arrive is an attempt to hold connections.
+  const limits = {
+    requestTimeout: REQUEST_READ_MS,
+    headersTimeout: REQUEST_READ_MS,
+    connectionsCheckingInterval: 5_000,
+  };
+  const server = createServer(limits, (req, res) => void answer(req, res));
   server.listen(options.port, options.host ?? '127.0.0.1');
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;

@@ -7,6 +7,7 @@ export function createLogger(level: LogLevel): Log {
   const secret = [
     'authorization',
     'apiKey',
+    'operatorToken',
     'token',
     'accessToken',
     'value',

@@ -13,8 +13,10 @@ export interface Server extends AsyncDisposable {
   readonly apiUrl: string;
   /** Base URL of the gateway. */
   readonly sandboxUrl: string;
-  /** Base URL of `/metrics` and `/status`; undefined when there is none. */
+  /** Base URL of `/metrics`, `/status` and the operations on teams; undefined when there is none. */
   readonly operatorUrl: string | undefined;
+  /** Credential of the operations on teams. */
+  readonly operatorToken: string;
   /** `<port>-<sandboxID>.<domain>` */
   readonly domain: string;
   /** Key of the default team. */

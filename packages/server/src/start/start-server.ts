@@ -18,6 +18,8 @@ import { createKeyRing } from '../keys/key-ring.js';
 import { RateLimiter } from '../limits/rate-limit.js';
 import { HEARTBEAT_MS, NodeRegistry } from '../nodes/registry.js';
 import { gatewayMetrics, processMetrics, startOperatorServer } from '../operator/index.js';
+import { createOperatorApi } from '../operator/operator-api.js';
+import { loadOperatorToken } from '../operator/operator-token.js';
 import { sandboxMetrics, statusOf } from '../operator/status.js';
 import { CleanUp } from '../recovery/clean-up.js';
 import { recover } from '../recovery/recover.js';
@@ -84,6 +86,7 @@ async function start(
   );
   unwind.add('lock', await lockDirectory(options.dataDir));
   const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));
+  const operatorToken = await loadOperatorToken(options.dataDir, options.operatorToken);
   const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));
   const config = resolveConfig(options, { nodeId, envdVersion, apiUrl: '', sandboxUrl: '' });
   const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, now);
@@ -200,6 +203,11 @@ async function start(
               ...processMetrics(),
             ],
             status: () => statusOf(context, opened.why, startedAtMs),
+            operations: createOperatorApi({
+              context,
+              token: operatorToken,
+              validateResponses: options.validateResponses ?? false,
+            }),
             onError: (error) => log.error({ err: error }, 'the operator port failed'),
           },
           { host, port: options.operatorPort ?? 3_003 },
@@ -254,6 +262,7 @@ async function start(
     apiUrl,
     sandboxUrl: config.sandboxUrl,
     operatorUrl: operator?.url,
+    operatorToken,
     domain: config.domain,
     apiKey: credentials?.apiKey ?? '',
     firstStart: fresh,

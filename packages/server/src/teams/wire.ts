@@ -1,9 +1,12 @@
 import type { components } from '@svc/platform';
+import type { operatorComponents } from '@svc/platform/operator';
 import type { Selectable } from 'kysely';
 import type { ApiKeyMask } from '../auth/api-key.js';
 import type { ApiKeysTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
-import type { Team } from './team.js';
+import type { TeamRow } from './find-team.js';
+import type { LimitsChange } from './settings.js';
+import type { Team, TeamFlags, TeamLimits } from './team.js';
 
 export function teamToWire(team: Team): components['schemas']['Team'] {
   const { limits } = team;
@@ -25,6 +28,18 @@ export function teamToWire(team: Team): components['schemas']['Team'] {
   };
 }
 
+/** What the operator sees of a team: also its standing, and which limits are its own. */
+export function operatorTeamToWire(row: TeamRow, team: Team): operatorComponents['schemas']['Team'] {
+  const own = Object.keys(JSON.parse(row.limits) as Partial<TeamLimits>) as (keyof TeamLimits)[];
+  return {
+    ...teamToWire(team),
+    ownLimits: own.map((name) => (name === 'maxMemoryMiB' ? 'maxMemoryMB' : name)),
+    banned: team.banned,
+    blocked: team.blocked,
+    blockedReason: team.blockedReason,
+  };
+}
+
 export function apiKeyToWire(row: Selectable<ApiKeysTable>): components['schemas']['ApiKey'] {
   return {
     id: row.id,
@@ -32,5 +47,21 @@ export function apiKeyToWire(row: Selectable<ApiKeysTable>): components['schemas
     mask: JSON.parse(row.mask) as ApiKeyMask,
     createdAt: isoTime(row.created_at),
     lastUsed: row.last_used_at === null ? null : isoTime(row.last_used_at),
+  };
+}
+
+/** Limits and flags of a request of the operator; what the service does not know is left out. */
+export function settingsFromWire(
+  settings: Pick<operatorComponents['schemas']['TeamChange'], 'limits' | 'features'>,
+): { limits: LimitsChange; flags: Partial<TeamFlags> } {
+  const { limits = {}, features = {} } = settings;
+  const { maxMemoryMB: maxMemoryMiB, ...rest } = limits;
+  const { maxTimeToLiveSeconds, maxConcurrentSandboxes, maxConcurrentBuilds } = rest;
+  const { maxCpuCount, maxSecrets, maxWebhooks } = rest;
+  const counts = { maxConcurrentSandboxes, maxConcurrentBuilds, maxCpuCount, maxSecrets, maxWebhooks };
+  const { egressProxy } = features;
+  return {
+    limits: { maxTimeToLiveSeconds, maxMemoryMiB, ...counts },
+    flags: egressProxy === undefined ? {} : { egressProxy },
   };
 }

@@ -1,0 +1,151 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readOperatorDocument } from '../api/document.js';
+import { toApiError } from '../api/error-reply.js';
+import { findNul } from '../api/nul.js';
+import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
+import { createValidation } from '../api/validation.js';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+import { type OperatorOperationId, operatorHandlers } from './handlers.js';
+import { carriesToken } from './operator-token.js';
+
+const BODY_LIMIT_BYTES = 65_536;
+
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+type Handler = (request: {
+  context: ServerContext;
+  params: Record<string, string>;
+  query: Record<string, unknown>;
+  body: unknown;
+}) => Promise<Answer>;
+
+/** Everything that is made from the document, at the first request: most servers never get one. */
+interface Table {
+  routes: RouteEntry[];
+  checksOf: ReturnType<typeof createValidation>;
+}
+
+/**
+ * Answers the operations of `spec/operator.yaml`. Every path but those of the document is answered alike, without and with
+ * the token; the token is asked for before anything of the request is read.
+ */
+export function createOperatorApi(options: {
+  context: ServerContext;
+  token: string;
+  /** For tests: whether answers are checked against the document. */
+  validateResponses: boolean;
+}): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  const { context, token, validateResponses } = options;
+  let made: Table | undefined;
+  const table = (): Table => {
+    if (made === undefined) {
+      const document = readOperatorDocument();
+      made = { routes: readRoutes(document), checksOf: createValidation(document) };
+    }
+    return made;
+  };
+
+  const answer = async (req: IncomingMessage): Promise<Answer> => {
+    const [pathname = '', search = ''] = (req.url ?? '').split('?', 2);
+    if (!carriesToken(req.headers.authorization, token)) throw errors.operatorCredential();
+    const { routes, checksOf } = table();
+    const found = findRoute(routes, req.method ?? '', pathname);
+    if (found === undefined) {
+      const methods = allowedMethods(routes, pathname);
+      throw methods.length > 0 ? errors.methodNotAllowed(methods) : errors.notFound();
+    }
+    const { route, params } = found;
+    if (context.draining()) throw errors.shuttingDown();
+    const checks = checksOf(route);
+    const query = Object.fromEntries(new URLSearchParams(search));
+    const body = route.bodyTypes.length > 0 ? await readJson(req) : undefined;
+    if (body === undefined && route.bodyRequired) throw errors.validation('a body is required');
+    const problem = checks.query(query) ?? (body === undefined ? undefined : checks.body(body));
+    if (problem !== undefined) throw errors.validation(problem);
+    const nul = findNul(body, 'body') ?? findNul(params, 'path') ?? findNul(query, 'query');
+    if (nul !== undefined) throw errors.validation(`${nul.slice(0, 200)} has a NUL character`);
+    const operationId = route.operationId as string as OperatorOperationId;
+    const handler = operatorHandlers[operationId] as unknown as Handler;
+    const result = await handler({ context, params, query, body });
+    const wrong = validateResponses
+      ? checks.response(result.status, lowerCase(result.headers), result.body)
+      : undefined;
+    if (wrong !== undefined) throw errors.undocumented(operationId, result.status, wrong);
+    return result;
+  };
+
+  return async (req, res) => {
+    let result: Answer;
+    try {
+      result = await answer(req);
+    } catch (thrown) {
+      const error = toApiError(thrown, BODY_LIMIT_BYTES);
+      if (error.status >= 500)
+        context.log.error({ err: error.cause ?? thrown }, 'an operator request failed');
+      result = { status: error.status, headers: error.headers, body: error.toRecord() };
+    }
+    const text = result.body === undefined ? '' : JSON.stringify(result.body);
+    const type = text === '' ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
+    // A body that was not read to its end would be taken for the next request.
+    const connection: Record<string, string> = req.complete ? {} : { Connection: 'close' };
+    const fixed = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+    res.writeHead(result.status, { ...type, ...fixed, ...connection, ...result.headers });
+    res.end(text);
+  };
+}
+
+/** Finds the operation, and the values in its path. */
+function findRoute(
+  routes: readonly RouteEntry[],
+  method: string,
+  pathname: string,
+): { route: RouteEntry; params: Record<string, string> } | undefined {
+  const segments = pathname.split('/');
+  for (const route of routes) {
+    const wanted = route.path.split('/');
+    if (route.method !== method || wanted.length !== segments.length) continue;
+    const params: Record<string, string> = {};
+    const fits = wanted.every((part, index) => {
+      const segment = segments[index] ?? '';
+      if (!part.startsWith('{')) return part === segment;
+      params[part.slice(1, -1)] = decode(segment);
+      return segment !== '';
+    });
+    if (fits) return { route, params };
+  }
+  return undefined;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw errors.validation('the path is not valid');
+  }
+}
+
+async function readJson(req: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > BODY_LIMIT_BYTES) throw errors.bodyTooLarge(BODY_LIMIT_BYTES);
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw errors.validation('the body is not valid JSON');
+  }
+}
+
+function lowerCase(headers: Record<string, string> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

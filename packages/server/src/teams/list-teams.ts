@@ -1,0 +1,24 @@
+import type { ServerContext } from '../context.js';
+import { cutPage, decodeNextToken, type Page } from '../wire/next-token.js';
+import type { TeamRow } from './find-team.js';
+
+/** A page of all teams, oldest first. @throws {ApiError} 400 for a cursor that cannot be read */
+export async function listTeams(
+  context: Pick<ServerContext, 'db'>,
+  options: { limit: number; nextToken?: string | undefined },
+): Promise<Page<TeamRow>> {
+  const after = decodeNextToken(options.nextToken, 'asc');
+  const rows = await context.db
+    .selectFrom('teams')
+    .selectAll()
+    .$if(after !== undefined, (query) =>
+      query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('created_at', 'id'), '>', tuple(after!.atMs, after!.id)),
+      ),
+    )
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(options.limit + 1)
+    .execute();
+  return cutPage(rows, options.limit, (row) => ({ atMs: row.created_at, id: row.id }), 'asc');
+}

@@ -1,0 +1,43 @@
+import type { ServerContext } from '../context.js';
+import { findTeam, type TeamRow } from './find-team.js';
+import { changeFlags, changeLimits, type LimitsChange } from './settings.js';
+import type { TeamFlags, TeamLimits } from './team.js';
+
+export interface TeamChange {
+  name?: string | undefined;
+  limits?: LimitsChange | undefined;
+  flags?: Partial<TeamFlags> | undefined;
+  banned?: boolean | undefined;
+  blocked?: boolean | undefined;
+  blockedReason?: string | null | undefined;
+}
+
+/** Changes what is given, in force at once. Sandboxes that run go on. @throws {ApiError} 404 */
+export async function updateTeam(
+  context: Pick<ServerContext, 'db' | 'dialect' | 'teams'>,
+  idOrSlug: string,
+  change: TeamChange,
+): Promise<TeamRow> {
+  const changed = await context.db.transaction().execute(async (db) => {
+    // SQLite has one writer at a time; elsewhere two changes at once would undo one another.
+    const row = await findTeam({ db }, idOrSlug, { lock: context.dialect === 'postgres' });
+    const next = apply(row, change);
+    await db.updateTable('teams').set(next).where('id', '=', row.id).execute();
+    return { ...row, ...next };
+  });
+  context.teams.invalidate();
+  return changed;
+}
+
+function apply(row: TeamRow, change: TeamChange): Omit<TeamRow, 'id' | 'slug' | 'created_at'> {
+  const { name = row.name, limits = {}, flags = {}, banned = row.banned === 1 } = change;
+  const { blocked = row.blocked === 1, blockedReason = row.blocked_reason } = change;
+  return {
+    name,
+    limits: JSON.stringify(changeLimits(JSON.parse(row.limits) as Partial<TeamLimits>, limits)),
+    flags: JSON.stringify(changeFlags(JSON.parse(row.flags) as Partial<TeamFlags>, flags)),
+    banned: Number(banned),
+    blocked: Number(blocked),
+    blocked_reason: blocked ? blockedReason : null,
+  };
+}
