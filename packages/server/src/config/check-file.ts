@@ -50,6 +50,7 @@ const tuning = {
     readyTimeoutMs: whole(1),
     startWaitMs: whole(0),
     imageDirectories: texts,
+    allowPrivateRegistries: yesOrNo,
   },
 } satisfies Record<keyof Tuning, Rule>;
 

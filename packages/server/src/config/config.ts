@@ -65,5 +65,7 @@ export interface ServerConfig {
     startWaitMs: number;
     /** Directories, absolute, from which builds may take images that lie on this machine. */
     imageDirectories: string[];
+    /** Whether images may come from registries on this machine and on private networks. */
+    allowPrivateRegistries: boolean;
   };
 }

@@ -50,6 +50,7 @@ export function resolveConfig(
       readyIntervalMs: 2_000,
       readyTimeoutMs: 600_000,
       startWaitMs: 20_000,
+      allowPrivateRegistries: false,
       imageDirectories: [path.join(options.dataDir, 'images')],
       ...tuning.builds,
     },

@@ -1,7 +1,11 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openOciLayout } from '../../src/builds/images/oci-layout.js';
 import { pullImage } from '../../src/builds/images/pull.js';
 import { authFile } from '../../src/builds/images/registry-auth.js';
@@ -26,17 +30,27 @@ async function standIn(script: string): Promise<void> {
   process.env.PATH = `${bin}:${pathBefore}`;
 }
 
-async function pull(credentials?: { type: 'registry'; username: string; password: string }) {
+async function pull(
+  credentials?: { type: 'registry'; username: string; password: string },
+  allowPrivateAddresses = true,
+) {
   const draft = path.join(directory, 'draft');
   await mkdir(draft, { recursive: true });
   return pullImage({
     reference: 'registry.example/app:1',
     registry: 'registry.example',
     credentials,
+    allowPrivateAddresses,
     draft,
     signal: AbortSignal.timeout(30_000),
     onLine: () => {},
   });
+}
+
+async function find(tool: string): Promise<string> {
+  for (const folder of (pathBefore ?? '').split(':'))
+    if (existsSync(path.join(folder, tool))) return path.join(folder, tool);
+  throw new Error(`${tool} is not in PATH`);
 }
 
 describe('pulling an image', () => {
@@ -57,6 +71,33 @@ describe('pulling an image', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
       auths: { 'registry.example': { auth: encoded } },
     });
+  });
+
+  it.each([
+    ['a redirect or a token service on this machine', 'http://127.0.0.1:PORT/secret', ''],
+    ['this machine by its name', 'http://localhost:PORT/secret', 'localhost:PORT'],
+    ['this machine through the proxy', 'http://[::ffff:7f00:1]:PORT/secret', ''],
+    ['the metadata service of a cloud', 'http://169.254.169.254/latest/meta-data', '169.254.169.254'],
+    ['a private network', 'https://10.0.0.1/v2/', '10.0.0.1'],
+  ])('reaches nothing private: not %s', async (_name, url, refused) => {
+    const own = createServer((_request, response) => response.end('a secret of this machine'));
+    own.listen(0, '127.0.0.1');
+    await once(own, 'listening');
+    onTestFinished(() => void own.close());
+    const port = (own.address() as AddressInfo).port;
+    const asked = url.replace('PORT', String(port));
+    await standIn(`curl -sS --max-time 10 --noproxy 127.0.0.1 '${asked}' >&2 && exit 3; exit 1`);
+    const failure = await pull(undefined, false).catch((error: Error) => error.message);
+    expect(failure).not.toContain('a secret');
+    if (refused !== '') expect(failure).toContain(`leads to '${refused.replace('PORT', String(port))}'`);
+  });
+
+  it('behind the guard still names the tool that is missing', async () => {
+    const bin = path.join(directory, 'bare');
+    await mkdir(bin);
+    for (const tool of ['unshare', 'ip']) await symlink(await find(tool), path.join(bin, tool));
+    process.env.PATH = bin;
+    await expect(pull(undefined, false)).rejects.toThrow(/apt-get install skopeo/);
   });
 
   it('fails with the last words of the tool and what else can be done', async () => {

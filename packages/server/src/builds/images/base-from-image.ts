@@ -73,6 +73,7 @@ async function openImage(tools: BuildTools, draft: string): Promise<LocalImage> 
     const layout = await pullImage({
       ...reference,
       credentials: job.registry,
+      allowPrivateAddresses: context.config.builds.allowPrivateRegistries,
       draft,
       signal,
       onLine: (line) => log.add('warn', line),

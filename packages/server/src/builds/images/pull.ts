@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
+import { lookup } from 'node:dns/promises';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { components } from '@svc/platform';
+import { openGuardProxy } from '../../outbound/guard-proxy.js';
+import { isPublicAddress } from '../../outbound/public-address.js';
+import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
 import { BuildError } from '../build-error.js';
 import { authFile } from './registry-auth.js';
 
@@ -9,6 +13,8 @@ export interface PullOptions {
   reference: string;
   registry: string;
   credentials: components['schemas']['FromImageRegistry'] | undefined;
+  /** Whether the registry, and where it sends to, may be on this machine and on private networks. */
+  allowPrivateAddresses: boolean;
   /** An empty directory of this build; the caller removes it. */
   draft: string;
   signal: AbortSignal;
@@ -19,12 +25,15 @@ const HELP =
   'or put the image on the server and name it as oci:/path, oci-archive:/path or docker-archive:/path';
 
 /**
- * Copies an image from its registry into an OCI layout, by skopeo.
+ * Copies an image from its registry into an OCI layout, by skopeo. Unless private addresses are allowed, skopeo runs
+ * without a network of its own: a proxy that connects to public addresses only is all it reaches, so that neither the
+ * name of a registry nor a redirect nor the address of its token service leads to this machine or its networks. Where
+ * the server itself goes through a proxy, that proxy decides: only names are checked then.
  * @returns the directory of the layout
  * @throws {BuildError} saying what to do when that is not possible
  */
 export async function pullImage(options: PullOptions): Promise<string> {
-  const { reference, registry, credentials, draft, signal } = options;
+  const { reference, registry, credentials, draft } = options;
   const auth = path.join(draft, 'auth.json');
   // Always a file of its own: what the server's operator is logged in to is not for builds.
   const content = credentials === undefined ? JSON.stringify({ auths: {} }) : authFile(registry, credentials);
@@ -32,9 +41,31 @@ export async function pullImage(options: PullOptions): Promise<string> {
   const layout = path.join(draft, 'layout');
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const args = ['copy', '--override-os', 'linux', '--override-arch', architecture, '--authfile', auth];
-  const child = spawn('skopeo', [...args, `docker://${reference}`, `oci:${layout}:latest`], {
+  const words = [...args, `docker://${reference}`, `oci:${layout}:latest`];
+  const proxies = proxySettings();
+  const guarded = !options.allowPrivateAddresses && Object.keys(proxies).length === 0;
+  if (!options.allowPrivateAddresses && !guarded) await assertPublicRegistry(registry);
+  const socket = path.join(draft, 'guard.sock');
+  const guard = guarded ? await openGuardProxy(socket) : undefined;
+  try {
+    await runTool(guarded ? guardedCommand(socket, 'skopeo', words) : ['skopeo', words], options, {
+      proxies,
+      refusedHost: () => guard?.refusedHost(),
+    });
+    return layout;
+  } finally {
+    await guard?.close();
+  }
+}
+
+async function runTool(
+  [program, words]: [string, string[]],
+  { reference, registry, draft, signal, onLine }: PullOptions,
+  network: { proxies: Record<string, string>; refusedHost(): string | undefined },
+): Promise<void> {
+  const child = spawn(program, words, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: draft, ...proxySettings() },
+    env: { PATH: process.env.PATH ?? '', HOME: draft, ...network.proxies },
     signal,
   });
   let complaint = '';
@@ -46,18 +77,35 @@ export async function pullImage(options: PullOptions): Promise<string> {
     child.once('close', resolve);
   }).catch((error: NodeJS.ErrnoException) => {
     signal.throwIfAborted();
-    if (error.code === 'ENOENT')
-      throw new BuildError(
-        `images are pulled by skopeo, which this server does not have: install it (apt-get install skopeo), ${HELP}`,
-      );
+    if (error.code === 'ENOENT' && program === 'skopeo') return PROGRAM_MISSING;
     throw error;
   });
   signal.throwIfAborted();
-  if (code === 0) return layout;
+  if (code === 0) return;
+  if (code === PROGRAM_MISSING)
+    throw new BuildError(
+      `images are pulled by skopeo, which this server does not have: install it (apt-get install skopeo), ${HELP}`,
+    );
+  const refused = network.refusedHost();
+  if (refused !== undefined) throw notPublic(refused);
   const last = complaint.trim().split('\n').at(-1) ?? '';
-  options.onLine(last);
+  onLine(last);
   throw new BuildError(
     `the image '${reference}' cannot be pulled: ${last.slice(0, 400) || `skopeo ended with ${code}`}; check its name and credentials and that the server reaches ${registry}, ${HELP}`,
+  );
+}
+
+/** @throws {BuildError} when the name of a registry stands for an address that is not public */
+async function assertPublicRegistry(registry: string): Promise<void> {
+  const host = registry.replace(/:\d+$/, '');
+  const { address } = await lookup(host).catch(() => ({ address: undefined }));
+  // A name that only the proxy can look up is its to judge.
+  if (address !== undefined && !isPublicAddress(address)) throw notPublic(registry);
+}
+
+function notPublic(host: string): BuildError {
+  return new BuildError(
+    `the registry leads to '${host.slice(0, 200)}', which is no public address: this server pulls from public ones only, unless its operator allows private ones (tuning.builds.allowPrivateRegistries)`,
   );
 }
 

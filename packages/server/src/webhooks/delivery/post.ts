@@ -1,7 +1,5 @@
-import { lookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
 import { Agent, request } from 'undici';
-import { isPublicAddress } from './public-address.js';
+import { assertPublicHost, ForbiddenAddressError, publicLookup } from '../../outbound/public-lookup.js';
 
 export type ErrorClass =
   | 'http_error'
@@ -29,24 +27,13 @@ export interface Poster {
 
 const MAX_BODY_BYTES = 65_536;
 
-class ForbiddenAddress extends Error {}
-
 /** @param options.timeoutMs for the whole exchange. */
 export function createPoster(options: { allowPrivateAddresses: boolean; timeoutMs: number }): Poster {
-  // The check stands where the address is about to be used, so that no second look-up can give another one.
-  const checkedLookup: LookupFunction = (hostname, lookupOptions, callback) =>
-    lookup(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
-      if (error) return callback(error, '', 0);
-      const allowed = options.allowPrivateAddresses
-        ? addresses
-        : addresses.filter((each) => isPublicAddress(each.address));
-      const first = allowed[0];
-      if (first === undefined) return callback(new ForbiddenAddress() as NodeJS.ErrnoException, '', 0);
-      if (lookupOptions.all === true) return callback(null, allowed as never);
-      callback(null, first.address, first.family);
-    });
   const agent = new Agent({
-    connect: { lookup: checkedLookup, timeout: options.timeoutMs },
+    connect: {
+      ...(options.allowPrivateAddresses ? {} : { lookup: publicLookup }),
+      timeout: options.timeoutMs,
+    },
     connections: 16,
     keepAliveTimeout: 4_000,
   });
@@ -54,10 +41,7 @@ export function createPoster(options: { allowPrivateAddresses: boolean; timeoutM
     async post(url, headers, body, signal) {
       const timeout = AbortSignal.timeout(options.timeoutMs);
       try {
-        const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
-        // An address in the URL is not looked up, so it is checked here.
-        if (!options.allowPrivateAddresses && isIP(host) !== 0 && !isPublicAddress(host))
-          throw new ForbiddenAddress();
+        if (!options.allowPrivateAddresses) assertPublicHost(new URL(url).hostname);
         const response = await request(url, {
           method: 'POST',
           headers,
@@ -110,7 +94,7 @@ function classify(
 ): { errorClass: ErrorClass; errorMessage: string } {
   if (state.canceled) return { errorClass: 'canceled', errorMessage: 'the server stopped' };
   if (state.timedOut) return { errorClass: 'timeout', errorMessage: 'no full answer in time' };
-  if (error instanceof ForbiddenAddress)
+  if (error instanceof ForbiddenAddressError)
     return {
       errorClass: 'request_error',
       errorMessage: 'the address is not public, which this server does not deliver to',

@@ -1,0 +1,26 @@
+import { lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { isPublicAddress } from './public-address.js';
+
+/** A name that only addresses outside the public internet stand for, or such an address itself. */
+export class ForbiddenAddressError extends Error {}
+
+/**
+ * Looks names up and gives only addresses of the public internet. To be handed to what connects, so that the address
+ * that was checked is the one that is used: no second look-up can give another.
+ */
+export const publicLookup: LookupFunction = (hostname, options, callback) =>
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, '', 0);
+    const allowed = addresses.filter((each) => isPublicAddress(each.address));
+    const first = allowed[0];
+    if (first === undefined) return callback(new ForbiddenAddressError(hostname), '', 0);
+    if (options.all === true) return callback(null, allowed as never);
+    callback(null, first.address, first.family);
+  });
+
+/** Refuses an address that is written out: nothing looks it up. @throws {ForbiddenAddressError} */
+export function assertPublicHost(host: string): void {
+  const bare = host.replace(/^\[|\]$/g, '');
+  if (isIP(bare) !== 0 && !isPublicAddress(bare)) throw new ForbiddenAddressError(host);
+}

@@ -1,0 +1,40 @@
+/**
+ * Runs in a network namespace of its own that has nothing but a loopback: hands what the program connects to its proxy
+ * on to the UNIX socket of the guard. Without the namespace a program would reach this machine's loopback directly:
+ * HTTP clients go around proxies for it.
+ */
+const RELAY = `
+const net = require('node:net');
+const { spawn, spawnSync } = require('node:child_process');
+const [socket, program, ...words] = process.argv.slice(1);
+spawnSync('ip', ['link', 'set', 'lo', 'up'], { stdio: ['ignore', 'ignore', 'inherit'] });
+const server = net.createServer((near) => {
+  const far = net.connect(socket);
+  near.on('error', () => far.destroy());
+  far.on('error', () => near.destroy());
+  near.pipe(far).pipe(near);
+});
+server.listen(0, '127.0.0.1', () => {
+  const proxy = 'http://127.0.0.1:' + server.address().port;
+  const env = { ...process.env, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, https_proxy: proxy };
+  const child = spawn(program, words, { stdio: 'inherit', env });
+  process.on('SIGTERM', () => child.kill('SIGKILL'));
+  child.on('error', (error) => process.exit(error.code === 'ENOENT' ? 127 : 126));
+  child.on('exit', (code) => process.exit(code ?? 1));
+});
+`;
+
+/** What a shell answers for a program that is not there. */
+export const PROGRAM_MISSING = 127;
+
+/**
+ * The command that runs a program behind the guard proxy of a UNIX socket, with no other network. Ends with the
+ * program's code, {@link PROGRAM_MISSING} when there is none; SIGTERM ends the program too.
+ */
+export function guardedCommand(socketPath: string, program: string, words: string[]): [string, string[]] {
+  const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
+  return [
+    'unshare',
+    [...asUser, '--net', '--', process.execPath, '-e', RELAY, socketPath, program, ...words],
+  ];
+}
