@@ -35,7 +35,7 @@ export { type Finding, linuxDriverCanRun } from './host/finding.js';
 export { type FixHostOptions, fixHost } from './host/fix-host.js';
 export type { HostOptions } from './host/host-facts.js';
 export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './host/select-driver.js';
-export { removeTree } from './jail/remove-tree.js';
+export { removeInTree, removeTree } from './jail/remove-tree.js';
 export {
   createLinuxDriver,
   type LinuxDriverOptions,

@@ -1,4 +1,4 @@
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { runProgram } from '../shared/run-program.js';
 import { jailCommand } from './jail-task.js';
 
@@ -8,10 +8,20 @@ import { jailCommand } from './jail-task.js';
  * it is fine. Rejects when something is left.
  * @param path absolute; no tenant may be able to change what its directory is.
  */
-export async function removeTree(path: string): Promise<void> {
+export function removeTree(path: string): Promise<void> {
+  return removeInTree(dirname(path), basename(path));
+}
+
+/**
+ * The same for something in a tree whose directories a tenant may swap for links meanwhile: nothing outside of the tree
+ * is touched.
+ * @param tree absolute; no tenant may be able to change what it leads to.
+ * @param path relative to the tree, of names alone.
+ */
+export async function removeInTree(tree: string, path: string): Promise<void> {
   const [command, ...args] = canJail()
-    ? jailCommand(dirname(path), { kind: 'remove', paths: [basename(path)] })
-    : ['rm', '-rf', '--', path];
+    ? jailCommand(tree, { kind: 'remove', paths: [path] })
+    : ['rm', '-rf', '--', join(tree, path)];
   const { exitCode, stderr } = await runProgram(command!, args);
   if (exitCode !== 0)
     throw new Error(`A directory could not be removed (exit status ${exitCode}): ${stderr.slice(-500)}`);

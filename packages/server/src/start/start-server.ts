@@ -26,6 +26,7 @@ import { recover } from '../recovery/recover.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { LiveSandboxes } from '../sandboxes/live.js';
+import { isMounted } from '../sandboxes/mounted.js';
 import { lockDirectory } from '../storage/directory-lock.js';
 import { openStorage } from '../storage/open.js';
 import { makePrivateDirectory } from '../storage/private-directory.js';
@@ -104,6 +105,7 @@ async function start(
   setMaxListeners(0, stopping.signal);
   let draining = false;
   let gateway: Gateway | undefined;
+  const sandboxes = new LiveSandboxes();
   const context: ServerContext = {
     config,
     db,
@@ -117,14 +119,14 @@ async function start(
     teams: new TeamStore({ db, now, defaults: config.teamLimits }),
     rates: new RateLimiter(config.rateLimits, now),
     processId: ids.uuid(),
-    sandboxes: new LiveSandboxes(),
+    sandboxes,
     templates: new ReadCache({
       writes,
       tables: TEMPLATE_TABLES,
       believeMs: dialect === 'sqlite' ? 60_000 : 1_000,
     }),
     nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
-    volumes: createVolumeStore(config.dataDir),
+    volumes: createVolumeStore(config.dataDir, (volumeId) => isMounted(sandboxes, volumeId)),
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId) => void gateway?.close(sandboxId),
     draining: () => draining,

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { removeAll } from '../recovery/remove-all.js';
 
@@ -6,25 +6,31 @@ import { removeAll } from '../recovery/remove-all.js';
 export interface VolumeStore {
   /** Absolute path of the volume's directory, made when missing. */
   hostDirectory(volumeId: string): Promise<string>;
-  /** Takes a volume's files out of reach at once; they are removed in the background. */
+  /**
+   * Takes a volume's files out of reach at once. They are removed in the background, or, while a sandbox has the volume
+   * mounted and goes on using it, by {@link emptyTrash} after its end.
+   */
   discard(volumeId: string): Promise<void>;
-  /** Removes what could not be removed before. @throws {AggregateError} when something stays */
+  /** Removes what could not be removed before and is mounted no more. @throws {AggregateError} when something stays */
   emptyTrash(): Promise<void>;
 }
 
-export function createVolumeStore(dataDir: string): VolumeStore {
+/** @param isMounted whether a sandbox of this server, running or about to run, has a volume mounted. */
+export function createVolumeStore(dataDir: string, isMounted: (volumeId: string) => boolean): VolumeStore {
   const root = path.join(dataDir, 'volumes');
   const trash = path.join(root, '.trash');
   const directory = (volumeId: string) => path.join(root, volumeId);
   return {
     async hostDirectory(volumeId) {
+      // What sandboxes write, set-uid programs too, is nothing for other users of the host.
+      await mkdir(root, { recursive: true, mode: 0o700 });
       const made = await mkdir(directory(volumeId), { recursive: true });
       // Every user inside a sandbox may write to it: sandboxes know only that the volume is their team's.
       if (made !== undefined) await chmod(directory(volumeId), 0o777);
       return directory(volumeId);
     },
     async discard(volumeId) {
-      await mkdir(trash, { recursive: true });
+      await mkdir(trash, { recursive: true, mode: 0o700 });
       const dead = path.join(trash, `${volumeId}.${process.pid}.${process.hrtime.bigint()}`);
       try {
         await rename(directory(volumeId), dead);
@@ -32,12 +38,12 @@ export function createVolumeStore(dataDir: string): VolumeStore {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
         throw error;
       }
-      // A sandbox that has it mounted keeps what it holds open; the rest goes, now or with the next clean-up.
-      void rm(dead, { recursive: true, force: true }).catch(() => {});
+      if (!isMounted(volumeId)) void removeAll([dead]).catch(() => {});
     },
     async emptyTrash() {
       const names = await readdir(trash).catch(() => []);
-      await removeAll(names.map((name) => path.join(trash, name)));
+      const free = names.filter((name) => !isMounted(name.slice(0, name.indexOf('.'))));
+      await removeAll(free.map((name) => path.join(trash, name)));
     },
   };
 }

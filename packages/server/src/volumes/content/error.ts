@@ -33,6 +33,8 @@ export const volumeErrors = {
   cannotDeleteRoot: () =>
     refuse(400, 'cannot_delete_root', 'the root of a volume cannot be deleted; delete the volume'),
   depthOutOfRange: () => refuse(400, 'depth_out_of_range', 'depth must be between 0 and 10'),
+  tooManyEntries: (max: number) =>
+    refuse(400, 'invalid_request', `the listing has more than ${max} entries: list less deeply, or a part`),
   tooManyLinks: (path: string) => refuse(400, 'invalid_request', `${path} leads through too many links`),
   noSpace: () => refuse(507, 'no_space', 'no space is left for the volume'),
   notSupported: (message: string) => refuse(501, 'not_supported', message),

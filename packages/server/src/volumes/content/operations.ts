@@ -1,19 +1,9 @@
 import { constants } from 'node:fs';
-import {
-  chmod,
-  chown,
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rmdir,
-  unlink,
-} from 'node:fs/promises';
+import { chmod, chown, type FileHandle, lstat, mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { VolumeEntryStat } from '@svc/platform';
+import { removeInTree } from '@svc/runtime';
 import { O_PATH, openDirectory, pathOf, walk } from './beneath.js';
 import { shownPath, statEntry } from './entry.js';
 import { volumeErrors } from './error.js';
@@ -30,6 +20,8 @@ export interface CreateOptions extends Ownership {
 }
 
 const MAX_DEPTH = 10;
+/** Entries in one listing. */
+const MAX_LISTED = 100_000;
 
 export function readEntry(root: string, path: string): Promise<VolumeEntryStat> {
   return walk(root, path, {}, ({ directory, name }) => statEntry(directory, name, shownPath(path)));
@@ -43,9 +35,10 @@ export function changeEntry(root: string, path: string, change: Ownership): Prom
 }
 
 export function deleteEntry(root: string, path: string): Promise<void> {
-  return walk(root, path, {}, async ({ directory, name }) => {
+  return walk(root, path, {}, async ({ directory, name, names }) => {
     if (name === undefined) throw volumeErrors.cannotDeleteRoot();
-    await removeTree(directory, name);
+    if (!(await lstat(pathOf(directory, name))).isDirectory()) return unlink(pathOf(directory, name));
+    await removeInTree(root, [...names, name].join('/'));
   });
 }
 
@@ -70,7 +63,8 @@ async function listInto(
   shown: string,
   depth: number,
 ): Promise<void> {
-  for (const name of (await readdir(pathOf(directory))).sort()) {
+  for (const name of await namesIn(directory, MAX_LISTED - entries.length)) {
+    if (entries.length >= MAX_LISTED) throw volumeErrors.tooManyEntries(MAX_LISTED);
     const path = shown === '/' ? `/${name}` : `${shown}/${name}`;
     const entry = await statEntry(directory, name, path).catch(ignoreVanished);
     if (entry === undefined) continue;
@@ -84,6 +78,16 @@ async function listInto(
       await child.close();
     }
   }
+}
+
+/** Names in lexical order. A program may have made more of them than there is memory for. */
+async function namesIn(directory: FileHandle, max: number): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of await opendir(pathOf(directory), { bufferSize: 1_024 })) {
+    if (names.length >= max) throw volumeErrors.tooManyEntries(MAX_LISTED);
+    names.push(name);
+  }
+  return names.sort();
 }
 
 export function createDirectory(
@@ -189,17 +193,6 @@ async function own(directory: FileHandle, name: string | undefined, change: Owne
   } finally {
     await entry.close();
   }
-}
-
-async function removeTree(directory: FileHandle, name: string): Promise<void> {
-  if (!(await lstat(pathOf(directory, name))).isDirectory()) return unlink(pathOf(directory, name));
-  const inner = await openDirectory(directory, name);
-  try {
-    for (const child of await readdir(pathOf(inner))) await removeTree(inner, child).catch(ignoreVanished);
-  } finally {
-    await inner.close();
-  }
-  await rmdir(pathOf(directory, name));
 }
 
 function ignoreVanished(error: NodeJS.ErrnoException): undefined {

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { jailCommand } from '../src/jail/jail-task.js';
+import { removeInTree, removeTree } from '../src/jail/remove-tree.js';
+import { runProgram } from '../src/shared/run-program.js';
+import { Outside } from '../src/testing/escapes/outside.js';
+
+const able = process.platform === 'linux' && process.getuid?.() === 0;
+const outside = new Outside();
+let folder: string | undefined;
+let swapper: ChildProcess | undefined;
+
+afterEach(async () => {
+  swapper?.kill('SIGKILL');
+  await outside.remove();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+/** Swaps in the tree until it is killed: a directory with files of the same names for a link to the outside. */
+async function startSwapper(tree: string, target: string): Promise<() => number> {
+  const program = `
+$| = 1; my ($tree, $target) = @ARGV; my $swaps = 0; chdir $tree or die;
+sub fill { my $d = shift; mkdir "d$d"; mkdir "d$d/in"; for my $f ("secret", "hosts", "hostname", "bin", 1..50) { open my $h, ">", "d$d/in/$f" } }
+for (;;) { for my $d (0..9) {
+  if (!rename "d$d/in", "k$d") { fill($d); next }
+  symlink $target, "d$d/in"; unlink "d$d/in"; rename "k$d", "d$d/in"; $swaps++; print "$swaps\\n" unless $swaps % 500;
+} }`;
+  swapper = spawn('perl', ['-e', program, tree, target], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let swaps = 0;
+  swapper.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    swaps = Number(text.trim().split('\n').at(-1));
+  });
+  await once(swapper.stdout!, 'data');
+  return () => swaps;
+}
+
+describe.skipIf(!able)('the removal of a tree that a program changes', () => {
+  it('removes nothing outside of it, in thousands of swaps of directories for links', async () => {
+    const target = await outside.make();
+    folder = await mkdtemp(join(tmpdir(), 'tree-'));
+    await mkdir(join(folder, 'tree'));
+    const swaps = await startSwapper(join(folder, 'tree'), target);
+    const wanted = Number(process.env.SVC_ESCAPE_TRIES ?? 2_000);
+    for (let round = 0; round < 10 || swaps() < wanted; round += 1) {
+      await removeInTree(folder, `tree/d${round % 10}/in`).catch(() => undefined);
+      await removeInTree(join(folder, 'tree'), `d${round % 10}`).catch(() => undefined);
+    }
+    swapper!.kill('SIGKILL');
+    await once(swapper!, 'close');
+    await removeTree(join(folder, 'tree'));
+    expect(existsSync(join(folder, 'tree'))).toBe(false);
+    await outside.expectUntouched();
+  }, 600_000);
+
+  it('removes a link and not what it leads to', async () => {
+    const target = await outside.make();
+    folder = await mkdtemp(join(tmpdir(), 'tree-'));
+    await runProgram('ln', ['-s', target, join(folder, 'link')]);
+    await removeTree(join(folder, 'link'));
+    await removeTree(join(folder, 'link'));
+    expect(existsSync(join(folder, 'link'))).toBe(false);
+    await outside.expectUntouched();
+  });
+
+  it('reaches the bottom of a tree that is deeper than any path may be long', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tree-'));
+    const dig = 'chdir $ARGV[0]; for (1..5000) { mkdir "d" or die; chdir "d" or die }';
+    expect((await runProgram('perl', ['-e', dig, folder])).exitCode).toBe(0);
+    await removeTree(join(folder, 'd'));
+    expect(existsSync(join(folder, 'd'))).toBe(false);
+  });
+
+  it.each(['', '/etc', '..', 'a/../../b', './a'])('refuses the path %j', async (path) => {
+    expect(() => jailCommand('/tmp', { kind: 'remove', paths: [path] })).toThrow(TypeError);
+  });
+});
+
+describe.skipIf(!able)('a jail', () => {
+  it('shows its tree and the programs of the host, and nothing else', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tree-'));
+    await writeFile(join(folder, 'file'), 'mine');
+    const [command, ...args] = jailCommand(folder, { kind: 'remove', paths: ['none'] });
+    const script = `ls -A / /old /proc /usr/local; cat /tree/file; ls -d ${folder} /etc /root /home /var /dev; mknod /tree/node c 1 3; mount; kill -9 ${process.pid}; chroot /tree /bin/true; unshare -m true; cat /sys/class/net/*/address`;
+    const { stdout, stderr } = await runProgram(command!, [
+      ...args.slice(0, args.indexOf('rm')),
+      'sh',
+      '-c',
+      script,
+    ]);
+    expect(stdout.replaceAll(/^(lib\w*|s?bin)\n/gm, '')).toBe(
+      '/:\nold\nproc\ntree\nusr\n\n/old:\n\n/proc:\n\n/usr/local:\nmine',
+    );
+    for (const refused of ['mknod', 'chroot', 'unshare', 'kill']) expect(stderr).toMatch(new RegExp(refused));
+    expect(existsSync(join(folder, 'node'))).toBe(false);
+  });
+});
