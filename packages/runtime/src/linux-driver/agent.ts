@@ -1,6 +1,18 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, cp, mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import type { DaemonProgram } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
@@ -43,7 +55,7 @@ export async function prepareAgent(agents: string, daemon: DaemonProgram): Promi
     }
     await cp(daemon.directory, join(draft, 'daemon'), { recursive: true, dereference: true });
     const addons = (await filesOf(daemon.directory)).filter((file) => file.endsWith('.node'));
-    await copyLibraries([node, ...addons], join(draft, 'lib'));
+    await copyLibraries([node, ...(await ofSameMachine(addons, node))], join(draft, 'lib'));
     await rename(draft, target);
   }
   return { name, init: init !== undefined };
@@ -66,6 +78,24 @@ export function agentArgs(agent: Agent, daemon: DaemonProgram, port: number): st
     '--port',
     String(port),
   ];
+}
+
+/** A published daemon brings add-ons for several processors; `ldd` refuses those of others. */
+async function ofSameMachine(files: string[], program: string): Promise<string[]> {
+  const machine = await machineOf(program);
+  const machines = await Promise.all(files.map(machineOf));
+  return files.filter((_, index) => machines[index] === machine);
+}
+
+/** The field `e_machine` of an ELF file. */
+async function machineOf(file: string): Promise<number> {
+  const handle = await open(file);
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(20), 0, 20, 0);
+    return buffer.readUInt16LE(18);
+  } finally {
+    await handle.close();
+  }
 }
 
 async function copyLibraries(programs: string[], target: string): Promise<void> {
