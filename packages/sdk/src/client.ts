@@ -11,6 +11,7 @@ import { Events } from './events/events.js';
 import { Sandboxes } from './sandbox/sandboxes.js';
 import { Secrets } from './secrets/secrets.js';
 import { Snapshots } from './snapshots/snapshots.js';
+import { ApiKeys } from './team/api-keys.js';
 import { getTeam } from './team/get-team.js';
 import type { Team } from './team/team.js';
 import { Templates } from './templates/templates.js';
@@ -37,6 +38,8 @@ export class Client {
   readonly webhooks: Webhooks;
   /** What happened to sandboxes. */
   readonly events: Events;
+  /** Keys of the team. */
+  readonly apiKeys: ApiKeys;
   readonly #core: ClientCore;
   readonly #platform: PlatformClient;
 
@@ -52,7 +55,13 @@ export class Client {
       apiKey,
       fetch: pipeline.fetchFor({ service: 'platform' }),
     });
-    const platform = new PlatformCaller({ pipeline, client: this.#platform, apiKey });
+    const platform = new PlatformCaller({
+      pipeline,
+      client: this.#platform,
+      service: 'platform',
+      hasCredential: apiKey !== undefined,
+      credentialHint: 'no API key. Set SVC_API_KEY, or give the apiKey option: new Client({ apiKey }).',
+    });
     this.#core = { config, logger, pipeline, platform, streams: new Set() };
     this.sandboxes = new Sandboxes(this.#core);
     this.snapshots = new Snapshots(this.#core);
@@ -61,6 +70,7 @@ export class Client {
     this.volumes = new Volumes(this.#core);
     this.webhooks = new Webhooks(this.#core);
     this.events = new Events(this.#core);
+    this.apiKeys = new ApiKeys(this.#core);
   }
 
   /**

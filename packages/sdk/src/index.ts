@@ -111,6 +111,8 @@ export { identityTokenPlaceholder, secretPlaceholder } from './secrets/placehold
 export type { NewSecret, Secret } from './secrets/secret.js';
 export { Secrets } from './secrets/secrets.js';
 export { type ListSnapshotsOptions, Snapshots } from './snapshots/snapshots.js';
+export type { ApiKey, CreatedApiKey } from './team/api-key.js';
+export { ApiKeys } from './team/api-keys.js';
 export type { Team } from './team/team.js';
 export type { BuildOptions } from './templates/build.js';
 export type { RegistryCredentials } from './templates/definition.js';

@@ -1,4 +1,5 @@
 import { runtime } from '#runtime';
+import type { Service } from './pipeline/call-context.js';
 
 /** Facts that every event of one call carries. */
 export interface CallEvent {
@@ -7,7 +8,7 @@ export interface CallEvent {
   /** Name of the SDK call, such as `sandboxes.create`. */
   operation: string;
   /** Who is asked. */
-  service: 'platform' | 'sandbox' | 'volumes';
+  service: Service;
   method?: string;
   /** Without secrets. */
   url?: string;

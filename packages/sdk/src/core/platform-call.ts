@@ -20,16 +20,22 @@ export interface PlatformAnswer<Data> {
 /** A call to the platform: everything but who is asked. */
 export type PlatformCallContext = Omit<CallContext, 'service'>;
 
-/** Makes typed calls to the platform, through the pipeline and the table of errors. */
-export class PlatformCaller {
-  readonly #pipeline: Pipeline;
-  readonly #client: PlatformClient;
-  readonly #apiKey: string | undefined;
+interface CallerParts<Client> {
+  pipeline: Pipeline;
+  client: Client;
+  service: 'platform' | 'operator';
+  /** Whether there is a credential: without one nothing is sent. */
+  hasCredential: boolean;
+  /** What to do without one. */
+  credentialHint: string;
+}
 
-  constructor(parts: { pipeline: Pipeline; client: PlatformClient; apiKey: string | undefined }) {
-    this.#pipeline = parts.pipeline;
-    this.#client = parts.client;
-    this.#apiKey = parts.apiKey;
+/** Makes typed calls to the platform or the operator port, through the pipeline and the table of errors. */
+export class PlatformCaller<Client = PlatformClient> {
+  readonly #parts: CallerParts<Client>;
+
+  constructor(parts: CallerParts<Client>) {
+    this.#parts = parts;
   }
 
   /**
@@ -39,17 +45,13 @@ export class PlatformCaller {
    */
   async call<Data>(
     context: PlatformCallContext,
-    send: (platform: PlatformClient, fetch: Fetch) => Promise<Answer<Data>>,
+    send: (client: Client, fetch: Fetch) => Promise<Answer<Data>>,
   ): Promise<PlatformAnswer<Exclude<Data, undefined>>> {
     const { operation, resource } = context;
-    if (this.#apiKey === undefined) {
-      throw new AuthenticationError(
-        `${operation}: no API key. Set SVC_API_KEY, or give the apiKey option: new Client({ apiKey }).`,
-        { operation },
-      );
-    }
-    return this.#pipeline.call({ ...context, service: 'platform' }, async (fetch) => {
-      const { data, error, response } = await send(this.#client, fetch).catch((thrown) => {
+    const { pipeline, client, service, hasCredential, credentialHint } = this.#parts;
+    if (!hasCredential) throw new AuthenticationError(`${operation}: ${credentialHint}`, { operation });
+    return pipeline.call({ ...context, service }, async (fetch) => {
+      const { data, error, response } = await send(client, fetch).catch((thrown) => {
         if (!(thrown instanceof PathParameterError)) throw thrown;
         throw new InvalidRequestError(`${operation}: ${thrown.message}.`, { operation, cause: thrown });
       });
@@ -59,7 +61,7 @@ export class PlatformCaller {
         status,
         headers,
         body: error,
-        service: 'platform',
+        service,
         operation,
         resource,
         nowMs: Date.now(),

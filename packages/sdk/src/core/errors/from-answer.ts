@@ -1,3 +1,4 @@
+import type { Service } from '../pipeline/call-context.js';
 import {
   AuthenticationError,
   CapacityError,
@@ -20,7 +21,7 @@ export interface FailedAnswer {
   /** The parsed record, the text, or nothing. */
   body?: unknown;
   /** Who answered. The sandbox's gateway says 502 for a sandbox that does not run. */
-  service: 'platform' | 'sandbox' | 'volumes';
+  service: Service;
   /** Name of the SDK call. */
   operation: string;
   resource?: ResourceKind | undefined;
@@ -67,16 +68,17 @@ const byErrorCode: Record<string, Row> = {
   },
 };
 
+const credentialHints: Record<Service, string> = {
+  platform: 'Check the apiKey option or SVC_API_KEY, and that it belongs to this apiUrl.',
+  operator:
+    "Check the token option or SVC_OPERATOR_TOKEN: it stands in operator-token in the server's data directory.",
+  sandbox: "Check the user, and the sandbox's or volume's own token.",
+  volumes: "Check the user, and the sandbox's or volume's own token.",
+};
+
 function byStatus(answer: FailedAnswer): Row {
   const { status, service, resource, headers } = answer;
-  if (status === 401) {
-    return service === 'platform'
-      ? {
-          make: AuthenticationError,
-          hint: 'Check the apiKey option or SVC_API_KEY, and that it belongs to this apiUrl.',
-        }
-      : { make: AuthenticationError, hint: "Check the user, and the sandbox's or volume's own token." };
-  }
+  if (status === 401) return { make: AuthenticationError, hint: credentialHints[service] };
   if (status === 403) return { make: PermissionError };
   if (status === 404) return { make: notFoundClass(resource), hint: notFoundHint(resource) };
   if (status === 408)

@@ -1,3 +1,4 @@
+import type { Service } from '../pipeline/call-context.js';
 import { ConnectionError } from './connection-errors.js';
 import { SvcError } from './svc-error.js';
 
@@ -32,16 +33,23 @@ const unsentCodes = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** What moves the address of each service. */
+const addressOptions: Record<Service, string> = {
+  platform: 'apiUrl (SVC_API_URL)',
+  operator: 'operatorUrl (SVC_OPERATOR_URL)',
+  sandbox: 'sandboxUrl (SVC_SANDBOX_URL)',
+  volumes: 'sandboxUrl (SVC_SANDBOX_URL)',
+};
+
 /** Turns what a `fetch` rejected with into a ConnectionError; errors that are ours already stay as they are. Pure. */
 export function errorFromNetwork(
   error: unknown,
-  call: { operation: string; url: string; service: 'platform' | 'sandbox' | 'volumes' },
+  call: { operation: string; url: string; service: Service },
 ): SvcError {
   if (SvcError.is(error)) return error;
   const code = networkCode(error);
   const reason = (code && reasons[code]) ?? messageOf(error);
-  const option = call.service === 'platform' ? 'apiUrl (SVC_API_URL)' : 'sandboxUrl (SVC_SANDBOX_URL)';
-  const hint = `Check that the service runs and that ${option} is right.`;
+  const hint = `Check that the service runs and that ${addressOptions[call.service]} is right.`;
   return new ConnectionError(`${call.operation}: no answer from ${originOf(call.url)}: ${reason}. ${hint}`, {
     cause: error,
     operation: call.operation,

@@ -45,7 +45,7 @@ const hints: Partial<Record<ResourceKind, string>> = {
   secret: 'client.secrets.list() shows what there is.',
   volume: 'client.volumes.list() shows what there is.',
   webhook: 'client.webhooks.list() shows what there is.',
-  apiKey: 'client.apiKeys.list() shows what there is.',
+  team: 'The list of teams shows what there is.',
   process: 'It has ended, or was never started here: sandbox.commands.list() shows what runs.',
 };
 
@@ -59,7 +59,7 @@ const identifiers: Partial<Record<ResourceKind, string>> = {
   secret: 'A secret is named by its secretId or by its name: letters, digits, _ and -.',
   volume: 'A volume is named by its volumeId, a UUID: client.volumes.list() shows it.',
   webhook: 'A webhook is named by its webhookId, a UUID: client.webhooks.list() shows it.',
-  apiKey: 'A key is named by its apiKeyId, a UUID, not by the key: client.apiKeys.list() shows it.',
+  apiKey: 'A key is named by its apiKeyId, a UUID, not by the key itself: the list of keys shows it.',
 };
 
 /** What to tell someone who named a resource by something that names none; nothing for other refusals. */

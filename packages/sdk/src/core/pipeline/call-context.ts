@@ -13,12 +13,14 @@ export interface RequestOptions {
   maxRetries?: number | undefined;
 }
 
+/** Who is asked. */
+export type Service = 'platform' | 'sandbox' | 'volumes' | 'operator';
+
 /** What the pipeline must know about one call. */
 export interface CallContext {
   /** Name of the SDK call, such as `sandboxes.create`; in messages, log lines and events. */
   operation: string;
-  /** Who is asked. */
-  service: 'platform' | 'sandbox' | 'volumes';
+  service: Service;
   /** What the call is about: decides which "not found" a 404 becomes. */
   resource?: ResourceKind | undefined;
   /** Whether making the call twice is the same as making it once. Default: by method and `Idempotency-Key`. */

@@ -1,0 +1,45 @@
+import { createOperatorClient } from '@svc/platform/operator';
+import { runtime } from '#runtime';
+import { resolveConfig } from '../config/resolve-config.js';
+import { createLogger } from '../core/logger.js';
+import { Pipeline } from '../core/pipeline/pipeline.js';
+import { PlatformCaller } from '../core/platform-call.js';
+import type { OperatorCaller } from './operator-caller.js';
+import type { OperatorClientOptions } from './options.js';
+import { Teams } from './teams.js';
+
+const localOperatorUrl = 'http://localhost:3003';
+
+/**
+ * What the operator of a server does: teams, what they may use, and their keys. Talks to the operator port with the
+ * operator token; settings come from the options, then from `SVC_OPERATOR_URL` and `SVC_OPERATOR_TOKEN`. Nothing is sent
+ * before the first call.
+ */
+export class OperatorClient {
+  /** Make teams, set what they may use, ban and block them, and give them keys. */
+  readonly teams: Teams;
+
+  /**
+   * @throws InvalidRequestError for settings that make no sense, such as an address that is no URL
+   * @example
+   * const operator = new OperatorClient({ operatorUrl: 'http://localhost:3003', token });
+   */
+  constructor(options: OperatorClientOptions = {}) {
+    const environment = runtime.environment();
+    const { operatorUrl, token = environment.SVC_OPERATOR_TOKEN?.trim() || undefined, ...rest } = options;
+    const apiUrl = operatorUrl ?? (environment.SVC_OPERATOR_URL?.trim() || localOperatorUrl);
+    const { kind, userAgent } = runtime;
+    const config = resolveConfig({ ...rest, apiUrl }, { kind, userAgent, environment });
+    const logger = createLogger(config.logger, config.logLevel);
+    const pipeline = new Pipeline({ ...config, logger });
+    const caller: OperatorCaller = new PlatformCaller({
+      pipeline,
+      client: createOperatorClient({ baseUrl: config.apiUrl, token }),
+      service: 'operator',
+      hasCredential: token !== undefined,
+      credentialHint:
+        "no operator token. Set SVC_OPERATOR_TOKEN, or give the token option: it stands in operator-token in the server's data directory.",
+    });
+    this.teams = new Teams(caller);
+  }
+}

@@ -1,0 +1,63 @@
+import { deleteOnce } from '../core/delete-once.js';
+import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ApiKey, CreatedApiKey } from '../team/api-key.js';
+import { fromApiKey, fromCreatedApiKey } from '../team/wire.js';
+import type { OperatorCaller } from './operator-caller.js';
+
+/** Keys of teams. A team is named by its id or its slug. */
+export class TeamKeys {
+  readonly #caller: OperatorCaller;
+
+  /** @internal */
+  constructor(caller: OperatorCaller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Lists all keys of a team, oldest first, masked.
+   * @throws NotFoundError when there is no such team
+   * @example
+   * const keys = await operator.teams.keys.list('research');
+   * @wire listTeamApiKeys
+   */
+  async list(team: string, options: RequestOptions = {}): Promise<ApiKey[]> {
+    const { data } = await this.#caller.call(
+      { operation: 'teams.keys.list', resource: 'team', options },
+      (operator, fetch) => operator.GET('/teams/{team}/api-keys', { params: { path: { team } }, fetch }),
+    );
+    return data.map(fromApiKey);
+  }
+
+  /**
+   * Makes a key of a team. The result is the only place where it is shown.
+   * @param name what the key is for, 1 to 128 characters
+   * @throws NotFoundError when there is no such team, InvalidRequestError
+   * @example
+   * const { key } = await operator.teams.keys.create('research', 'notebooks');
+   * @wire createTeamApiKey
+   */
+  async create(team: string, name: string, options: RequestOptions = {}): Promise<CreatedApiKey> {
+    const { data } = await this.#caller.call(
+      { operation: 'teams.keys.create', resource: 'team', options },
+      (operator, fetch) =>
+        operator.POST('/teams/{team}/api-keys', { params: { path: { team } }, body: { name }, fetch }),
+    );
+    return fromCreatedApiKey(data);
+  }
+
+  /**
+   * Deletes a key of a team, which stops working. False when there was none.
+   * @throws InvalidRequestError for what is no identifier, such as the key itself
+   * @example
+   * await operator.teams.keys.delete('research', apiKeyId);
+   * @wire deleteTeamApiKey
+   */
+  delete(team: string, apiKeyId: string, options: RequestOptions = {}): Promise<boolean> {
+    const path = { team, apiKeyID: apiKeyId };
+    return deleteOnce({ operation: 'teams.keys.delete', resource: 'apiKey', options }, (context) =>
+      this.#caller.call(context, (operator, fetch) =>
+        operator.DELETE('/teams/{team}/api-keys/{apiKeyID}', { params: { path }, fetch }),
+      ),
+    );
+  }
+}

@@ -1,0 +1,36 @@
+import type {
+  TeamLimitsChange as WireLimits,
+  Team as WireTeam,
+  TeamChange as WireTeamChange,
+} from '@svc/platform/operator';
+import { defined, toSeconds } from '../sandbox/wire.js';
+import { fromTeam } from '../team/wire.js';
+import type { OperatedTeam, TeamChange, TeamLimitsChange } from './team.js';
+
+export function fromOperatedTeam(team: WireTeam): OperatedTeam {
+  const names: Record<string, keyof OperatedTeam['limits']> = {
+    maxTimeToLiveSeconds: 'maxTimeoutMs',
+    maxMemoryMB: 'maxMemoryMiB',
+  };
+  return {
+    ...fromTeam(team),
+    ownLimits: team.ownLimits.map((name) => names[name] ?? (name as keyof OperatedTeam['limits'])),
+    banned: team.banned,
+    blocked: team.blocked,
+    blockedReason: team.blockedReason ?? undefined,
+  };
+}
+
+/** What new teams and changes have in common. */
+export function toTeamSettings({ name, limits, features }: TeamChange): WireTeamChange {
+  return defined({
+    name,
+    limits: limits && toLimits(limits),
+    features: features && defined(features),
+  }) as WireTeamChange;
+}
+
+function toLimits({ maxTimeoutMs, maxMemoryMiB, ...rest }: TeamLimitsChange): WireLimits {
+  const seconds = typeof maxTimeoutMs === 'number' ? toSeconds(maxTimeoutMs, 'maxTimeoutMs') : maxTimeoutMs;
+  return defined({ ...rest, maxTimeToLiveSeconds: seconds, maxMemoryMB: maxMemoryMiB }) as WireLimits;
+}

@@ -1,0 +1,18 @@
+/** A key of a team, without the key itself. */
+export interface ApiKey {
+  /** What `delete` takes. */
+  readonly apiKeyId: string;
+  /** What the key is for. */
+  readonly name: string;
+  /** Enough of the key to recognise it, such as `svc_ab...01ef`. */
+  readonly masked: string;
+  readonly createdAt: Date;
+  /** Exact to the minute; undefined when it was never used. */
+  readonly lastUsedAt: Date | undefined;
+}
+
+/** A key at the moment it was made. */
+export interface CreatedApiKey extends ApiKey {
+  /** The key itself. Shown this once: the service keeps only its hash. */
+  readonly key: string;
+}
