@@ -38,6 +38,33 @@ export interface Layers {
   delete(id: string): Promise<void>;
 }
 
+/** Directories that outlive instances and are mounted into them, each with a limit that programs inside cannot pass. */
+export interface VolumeDirectories {
+  /** Where they stand, by id, for this process and as `source` of a mount. Another one after the driver was opened anew. */
+  root(): Promise<string>;
+  /**
+   * Makes a volume where there is none, writable for everybody inside, and sets its limit.
+   * @param id `[a-z0-9-]{1,64}`
+   * @throws {DriverError} `storage_full`
+   */
+  make(id: string, options?: { limitMiB?: number }): Promise<void>;
+  /** Lets go of what is known of a volume whose directory is gone. */
+  forget(id: string): void;
+  /** Bytes that a volume takes; undefined when that is not known. */
+  usedBytes(id: string): number | undefined;
+}
+
+/** How full the driver's storage is. Bytes. */
+export interface StorageUse {
+  storeFreeBytes: number;
+  storeUsedBytes: number;
+  storeTotalBytes: number;
+  /** On the file system of the data directory. */
+  hostFreeBytes: number;
+  /** What the driver leaves free there. */
+  reserveBytes: number;
+}
+
 /** A kind of instance to keep ready. */
 export interface PoolRequest {
   /** Layers, limits, network and mounts decide what fits; labels do not. */
@@ -74,6 +101,10 @@ export interface Driver {
   /** Repeating it is fine. */
   deleteCheckpoint(checkpointId: string): Promise<void>;
   readonly layers: Layers;
+  /** Undefined: the driver has no storage that limits volumes; directories of the host can be mounted. */
+  readonly volumes?: VolumeDirectories | undefined;
+  /** Undefined where the driver has no storage of its own. */
+  storage?(): Promise<StorageUse>;
   /** Replaces the wishes for the warm pool. It fills in the background. */
   setPool(requests: PoolRequest[]): void;
   /** Settles once the pool is as full as wished (or cannot be). */

@@ -99,7 +99,7 @@ function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname:
     criuConfig: join(bundle, 'criu.conf'),
     limits: entry.spec.limits,
     swapAccounting: host.cgroups.swapAccounting,
-    mounts: entry.spec.mounts,
+    mounts: entry.spec.mounts.map((mount) => ({ ...mount, source: holder.inside(mount.source) })),
     rawSockets: host.options.rawSockets === true,
     maxOpenFiles: hostNofileLimit(),
     arch: process.arch,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { pause } from '../shared/abort.js';
 import { readText } from '../shared/read-text.js';
+import type { Budget } from './admission.js';
 import { moveProcesses, parseCgroupMounts, walk } from './cgroup-files.js';
 import type { OciConfig } from './oci-config.js';
 
@@ -35,9 +36,45 @@ export class Cgroups {
       this.version === 2 || existsSync(join(this.#mounts.get('memory')!, 'memory.memsw.limit_in_bytes'));
   }
 
-  /** Makes the driver's own cgroup ready to hold limited ones. */
-  prepare(): void {
-    if (this.version === 1) return;
+  /** Makes the driver's own cgroup ready to hold limited ones, and limits them all together. */
+  prepare(budget: Budget): void {
+    if (this.version === 2) this.#delegate();
+    const set = (controller: string, file: string, value: string | number) => {
+      const directory = this.#parentDirectory(controller);
+      try {
+        mkdirSync(directory, { recursive: true });
+        writeFileSync(join(directory, file), String(value));
+      } catch {
+        // More is in use than that, or the kernel lacks it: sandboxes are then limited each for itself only.
+      }
+    };
+    if (this.version === 1) {
+      set('memory', 'memory.limit_in_bytes', budget.memoryBytes);
+      set('pids', 'pids.max', budget.pids);
+      return;
+    }
+    set('', 'memory.max', budget.memoryBytes);
+    set('', 'pids.max', budget.pids);
+    // Where disks are scheduled by weight, half of what the service has.
+    set('', 'io.weight', 'default 50');
+  }
+
+  /** What all instances together use; files that the kernel only keeps because there is room do not count. */
+  total(): { memoryBytes: number; pids: number } {
+    const read = (controller: string, file: string) =>
+      readText(join(this.#parentDirectory(controller), file)) ?? '';
+    const stat = read('memory', 'memory.stat');
+    const prefix = this.version === 1 ? 'total_' : '';
+    const field = (name: string) => Number(new RegExp(`^${prefix}${name} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0);
+    const used = Number(read('memory', this.version === 1 ? 'memory.usage_in_bytes' : 'memory.current'));
+    return {
+      memoryBytes: Math.max(0, used - field('inactive_file') - field('active_file')),
+      pids: Number(read('pids', 'pids.current')),
+    };
+  }
+
+  /** Hands the controllers of v2 down to the driver's own cgroup. */
+  #delegate(): void {
     const root = this.#mounts.get('')!;
     for (const directory of [root, join(root, this.parent)]) {
       mkdirSync(directory, { recursive: true });
@@ -244,7 +281,11 @@ export class Cgroups {
   }
 
   #directory(controller: string, name: string): string {
-    return join(this.#mounts.get(this.version === 2 ? '' : controller) ?? '/nonexistent', this.parent, name);
+    return join(this.#parentDirectory(controller), name);
+  }
+
+  #parentDirectory(controller: string): string {
+    return join(this.#mounts.get(this.version === 2 ? '' : controller) ?? '/nonexistent', this.parent);
   }
 
   #writeFreezer(name: string, frozen: boolean): void {

@@ -63,6 +63,9 @@ export async function checkpointInstance(
   if (readCheckpoint(host, holder, id) !== undefined) {
     throw new DriverError('busy', `There is a checkpoint "${id}" already.`);
   }
+  // A dump that runs into the end of the disk has stopped its programs for nothing.
+  const { memoryBytes, memoryCacheBytes } = host.cgroups.usage(entry.name);
+  host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
   if (options.memory) refuseUndumpable(host, entry);
   const draft = `c/.${id}`;
   await clearDraft(host, holder, draft);

@@ -8,6 +8,7 @@ import type { InstanceEntry } from './records.js';
 /** Stores what an instance wrote as a layer. The instance stands still only while the copy is taken. */
 export async function commitInstance(host: Host, entry: InstanceEntry): Promise<LayerInfo> {
   const holder = await host.up();
+  host.space.require();
   const id = randomId();
   const draft = `l/.${id}`;
   const wasFrozen = host.cgroups.frozen(entry.name);

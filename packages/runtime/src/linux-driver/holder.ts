@@ -147,6 +147,12 @@ export class Holder {
     return [...this.#enter, ...command];
   }
 
+  /** The opposite of {@link view}: a path that is the namespace's own, as it is called in there. Others stay as they are. */
+  inside(path: string): string {
+    const prefix = this.view('/');
+    return path.startsWith(prefix) ? path.slice(prefix.length - 1) : path;
+  }
+
   /** Runs a shell script inside the namespace. */
   script(text: string, options: Pick<RunOptions, 'timeoutMs' | 'converse'>): Promise<RunResult> {
     if (options.converse === undefined) return this.#shell.run(text, options.timeoutMs);

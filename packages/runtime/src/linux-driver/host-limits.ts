@@ -15,6 +15,8 @@ const NEEDED: { file: string; atLeast: number }[] = [
   // Pipe buffers, in pages. Past it a restore cannot give pipes their size back: about 80 forks with the default.
   { file: '/proc/sys/fs/pipe-user-pages-soft', atLeast: 1_048_576 },
   { file: '/proc/sys/fs/inotify/max_user_instances', atLeast: 8192 },
+  // Processes and threads of the whole host: the default is used up by 16 sandboxes of 2048.
+  { file: '/proc/sys/kernel/pid_max', atLeast: 1_048_576 },
 ];
 
 /** One of the kernel's limits that many sandboxes run into. */

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { isSameProcess } from '../shared/process-identity.js';
+import { type Budget, budgetOf, readHostMemory, readPidMax } from './admission.js';
 import { type Agent, prepareAgent } from './agent.js';
 import { MAKE_BASE_ROOT } from './base-root.js';
 import { Cgroups } from './cgroups.js';
@@ -16,6 +17,7 @@ import type { Tools } from './probe.js';
 import { type InstanceEntry, Records } from './records.js';
 import type { LayerFacts } from './root-plan.js';
 import { quote, type RunResult } from './run.js';
+import { SpaceGuard } from './space-guard.js';
 import { Store } from './store.js';
 
 /** What the driver has on this host, brought up when first needed and again when it was torn down. */
@@ -26,6 +28,9 @@ export class Host {
   readonly records: Records;
   readonly store: Store;
   readonly network: Network;
+  readonly space: SpaceGuard;
+  /** What all sandboxes together may use. */
+  budget: Budget;
   /** Path of the OCI runtime, and of the one that starts fresh instances. */
   readonly runtime: string;
   readonly starter: string;
@@ -48,6 +53,11 @@ export class Host {
     this.records = new Records(this.paths.instances);
     this.store = new Store(this.paths, options.storeSizeMiB);
     this.network = new Network(this.paths, options.network ?? {});
+    this.space = new SpaceGuard(this);
+    this.budget = budgetOf(
+      { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },
+      options.maxMemoryMiB,
+    );
   }
 
   now(): number {
@@ -78,8 +88,12 @@ export class Host {
     const found = Holder.find(this.paths);
     const holder = found ?? (await Holder.start(this.paths));
     try {
-      this.cgroups.prepare();
       this.limitProblems = raiseHostLimits((message, fields) => this.log('info', message, fields));
+      this.budget = budgetOf(
+        { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },
+        this.options.maxMemoryMiB,
+      );
+      this.cgroups.prepare(this.budget);
       await this.store.mount(holder);
       await this.inStore(holder, `${MAKE_SYS}\n${MAKE_BASE_ROOT}`, 'create_failed', 60_000);
       this.agent = await prepareAgent(holder.view(join(this.paths.store, 'agents')), this.options.daemon);
@@ -94,6 +108,7 @@ export class Host {
       throw error;
     }
     this.#holder = holder;
+    await this.space.adjust();
     return holder;
   }
 

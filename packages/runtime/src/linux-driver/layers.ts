@@ -19,6 +19,7 @@ export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> 
   return {
     async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
       const holder = await host.up();
+      host.space.require();
       const id = randomId();
       const draft = `l/.${id}`;
       const directory = host.view(holder, draft);

@@ -1,5 +1,13 @@
 import type { Capabilities } from '../contract/capabilities.js';
-import type { CreateOptions, Driver, Layers, PoolRequest, RestoreOptions } from '../contract/driver.js';
+import type {
+  CreateOptions,
+  Driver,
+  Layers,
+  PoolRequest,
+  RestoreOptions,
+  StorageUse,
+  VolumeDirectories,
+} from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import { Background } from '../shared/background.js';
@@ -10,6 +18,7 @@ import { RetryLater } from '../shared/retry-later.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
+import { readHostMemory, requireRoom } from './admission.js';
 import { boot, type Origin } from './boot.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { CheckpointCatalog } from './checkpoint-catalog.js';
@@ -24,9 +33,12 @@ import { renameInstance } from './rename-machine.js';
 import { SpareInstances } from './spare-instances.js';
 import { poolKey, requireSpec } from './spec.js';
 import { storageFull } from './storage-full.js';
+import { linuxVolumes } from './volumes.js';
 
 /** More starts at once only make each slower. */
 const STARTS_AT_ONCE = 4;
+/** Room in the store without which no sandbox is begun, however little of its own disk it uses. */
+const MIN_DISK_BYTES = 320 * 2 ** 20;
 /** How often the first processes are looked at, ms. */
 const WATCH_INTERVAL_MS = 200;
 
@@ -36,6 +48,7 @@ export class LinuxDriver implements Driver {
   readonly capabilities: Capabilities;
   readonly summary: string;
   readonly layers: Layers;
+  readonly volumes: VolumeDirectories | undefined;
   readonly #host: Host;
   readonly #lock: DataDirLock;
   readonly #mutex = new KeyedMutex();
@@ -67,6 +80,7 @@ export class LinuxDriver implements Driver {
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
     this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
+    this.volumes = host.store.kind === 'btrfs' ? linuxVolumes(host) : undefined;
     this.#pool = new WarmPool({
       keyOf: poolKey,
       make: (spec, signal) => this.#make(undefined, spec, { kind: 'fresh' }, signal),
@@ -80,11 +94,13 @@ export class LinuxDriver implements Driver {
       for (const instance of this.#instances.values()) instance.check();
     }, WATCH_INTERVAL_MS);
     this.#watch.unref();
+    host.space.start();
   }
 
   async create(options: CreateOptions): Promise<Instance> {
     return this.#claiming(options, async () => {
       requireSpec(options.spec);
+      this.#requireRoom(options.spec);
       const pooled = this.#pool.take(options.spec);
       if (pooled !== undefined) {
         try {
@@ -105,6 +121,7 @@ export class LinuxDriver implements Driver {
     const checkpointId = requireCheckpointId(options.checkpointId);
     return this.#claiming(options, async () => {
       requireSpec(options.spec);
+      this.#requireRoom(options.spec);
       const record = await this.#checkpoints.get(checkpointId);
       if (options.memory && !record.memory) {
         throw new DriverError('unsupported', 'The checkpoint holds no memory.');
@@ -122,6 +139,11 @@ export class LinuxDriver implements Driver {
         renameInstance(this.#host, instance.entry, record.hostname);
       return instance;
     });
+  }
+
+  async storage(): Promise<StorageUse> {
+    await this.#host.up();
+    return this.#host.space.use();
   }
 
   async list(): Promise<InstanceRecord[]> {
@@ -187,11 +209,24 @@ export class LinuxDriver implements Driver {
       await Promise.all(this.#living().map((instance) => instance.destroy()));
     clearInterval(this.#watch);
     this.#cleanUp.close();
+    await this.#host.space.stop();
     await this.#mutex.idle();
     await this.#background.idle();
     if (this.#host.records.all().length === 0) await this.#host.down();
     await this.#host.release();
     await this.#lock.release();
+  }
+
+  /** @throws {DriverError} `no_capacity`, `storage_full` */
+  #requireRoom({ limits }: InstanceSpec): void {
+    this.#host.space.require(Math.min((limits.diskMiB ?? Infinity) * 2 ** 20, MIN_DISK_BYTES));
+    const { memoryBytes, pids } = this.#host.cgroups.total();
+    requireRoom(limits, {
+      memory: readHostMemory(),
+      usedMemoryBytes: memoryBytes,
+      usedPids: pids,
+      budget: this.#host.budget,
+    });
   }
 
   #living(): LinuxInstance[] {

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { DriverError } from '../contract/errors.js';
 import type { InstanceNetwork } from '../contract/instance.js';
+import { readText } from '../shared/read-text.js';
 import type { Holder } from './holder.js';
-import { GATEWAY_END, gatewayRules, hostRules } from './nft-rules.js';
+import { type ConnectionLimits, GATEWAY_END, gatewayRules, hostRules } from './nft-rules.js';
 import { PING_GROUPS } from './oci-config.js';
 import type { Paths } from './paths.js';
 import { quote } from './run.js';
@@ -10,6 +11,8 @@ import { quote } from './run.js';
 export interface NetworkOptions {
   /** Private range that the driver takes a /20 block out of (1023 sandboxes). Default `10.200.0.0/13`. */
   pool?: string;
+  /** Connections that one sandbox may have open or half-closed at once, datagram exchanges included. Default 4096. */
+  maxConnections?: number;
   /** Name servers inside sandboxes. Default: those of the host that are public, else 1.1.1.1 and 8.8.8.8. */
   nameServers?: string[];
 }
@@ -115,7 +118,7 @@ nsenter --net=/run/netns/gw sh -ec '
   for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6 2>/dev/null || true; done
   nft -f -
 ' <<'RULES'
-${gatewayRules()}
+${gatewayRules(this.#connectionLimits())}
 RULES
 ip link add ${link} address ${MAC.host} type veth peer name uplink address ${MAC.uplink} netns gw
 trap 'test $? = 0 || ip link del ${link}' EXIT
@@ -138,6 +141,13 @@ ${outward === undefined ? '' : `sysctl ipv4/conf/${quote(outward)}/forwarding 1`
       });
     }
     return true;
+  }
+
+  #connectionLimits(): ConnectionLimits {
+    const read = readText('/proc/sys/net/netfilter/nf_conntrack_max');
+    const table = Number(read) > 0 ? Number(read) : 65_536;
+    const total = Math.floor(table / 2);
+    return { perSandbox: Math.min(this.#options.maxConnections ?? 4_096, total), total };
   }
 
   reserve(slot: number): void {

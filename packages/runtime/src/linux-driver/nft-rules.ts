@@ -21,10 +21,18 @@ export const REFUSED_RANGES = [
 /** Gateway ends of sandboxes with internet begin with `i`, of those without with `n`: no rule changes per sandbox. */
 export const GATEWAY_END = { internet: 'i', none: 'n' } as const;
 
+/** How many connections the kernel tracks: it has one table for the host, which sandboxes must not fill. */
+export interface ConnectionLimits {
+  perSandbox: number;
+  /** All sandboxes together. */
+  total: number;
+}
+
 /** Rules of the gateway namespace, where all sandboxes' cables end. Finer egress policy has its place in chain `egress`. */
-export function gatewayRules(): string {
+export function gatewayRules(limits: ConnectionLimits): string {
   return `
 table inet sandboxes {
+  set connections { type ipv4_addr; size 4096; flags dynamic; }
   set refused { type ipv4_addr; flags interval; elements = { ${REFUSED_RANGES.join(', ')} } }
   chain spoofed {
     type filter hook prerouting priority raw; policy accept;
@@ -41,6 +49,8 @@ table inet sandboxes {
     ct state established,related accept
     iifname "uplink" accept
     meta nfproto ipv6 drop
+    iifname "i*" ct state new ct count over ${limits.total} drop
+    iifname "i*" ct state new add @connections { ip saddr ct count over ${limits.perSandbox} } drop
     iifname "i*" jump egress
     reject with icmp type admin-prohibited
   }

@@ -20,6 +20,13 @@ export interface LinuxDriverOptions extends DriverOptions {
    */
   rawSockets?: boolean;
   network?: NetworkOptions;
+  /**
+   * MiB that sandboxes leave free on the file system of the data directory: for the service's database and for the host.
+   * Default 5 % of it, at most 2048.
+   */
+  reserveMiB?: number;
+  /** Memory that all sandboxes together may use, MiB. Default: the host's but a tenth, at least 256 MiB and at most 2 GiB. */
+  maxMemoryMiB?: number;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;
 }

@@ -25,6 +25,8 @@ export class Store {
   kind: 'btrfs' | 'plain' = 'plain';
   /** Whether a subvolume's size can be limited. */
   quota = false;
+  /** Whether it is an image in a file that grows as it fills. */
+  image = false;
   /** Why disk limits or fast copies are missing. */
   problem: string | undefined;
   readonly #paths: Paths;
@@ -70,6 +72,7 @@ else
   : > "$store/.plain"; echo plain
 fi
 mkdir -p "$store/i" "$store/c" "$store/l" "$store/agents"
+[ "$kind" = btrfs ] && echo image
 echo "fsid $(btrfs filesystem show "$store" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
 `,
       { timeoutMs: 60_000 },
@@ -80,6 +83,7 @@ echo "fsid $(btrfs filesystem show "$store" 2>/dev/null | sed -n 's/.*uuid: //p'
         detail: failed?.[1] ?? result.stderr.trim(),
       });
     }
+    this.image = /^image$/m.test(result.stdout);
     this.kind = /^btrfs$/m.test(result.stdout) ? 'btrfs' : 'plain';
     this.quota = /^quota$/m.test(result.stdout);
     this.#fsid = /^fsid (.*)$/m.exec(result.stdout)?.[1] ?? '';

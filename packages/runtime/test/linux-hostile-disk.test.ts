@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { DriverError } from '../src/contract/errors.js';
+import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { eventually } from '../src/testing/eventually.js';
+import { Workbench } from '../src/testing/workbench.js';
+import { envdBundle } from './envd-bundle.js';
+import { linuxSkipReason, memorySkipReason } from './linux-host.js';
+
+const skip = linuxSkipReason();
+const noMemory = await memorySkipReason();
+const MIB = 2 ** 20;
+const HOST_MIB = 1_600;
+const RESERVE_MIB = 400;
+/** What a careful program does: write, and wait until it is on the disk. */
+const DURABLE_WRITE = 'dd if=/dev/urandom of=/tmp/mine bs=1M count=4 conv=fsync 2>&1 && echo durable';
+
+/** A small file system that stands for the host's, on which the service's database would be. */
+describe.skipIf(skip !== undefined)('hostile programs that fill every disk they find', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'small-host-'));
+  const mountPoint = join(folder, 'fs');
+  let mounted = false;
+  const bench = new Workbench(
+    ({ dataDir }) =>
+      createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 1_500, reserveMiB: RESERVE_MIB }),
+    mountPoint,
+  );
+  beforeAll(async () => {
+    const image = join(folder, 'image');
+    execFileSync('sh', [
+      '-ec',
+      'truncate -s "$2M" "$1"; mkfs.ext4 -q -m 0 "$1"; mkdir "$3"; mount -o loop "$1" "$3"',
+      'sh',
+      image,
+      `${HOST_MIB}`,
+      mountPoint,
+    ]);
+    mounted = true;
+    await bench.open();
+  });
+  afterEach(() => bench.sweep());
+  afterAll(async () => {
+    await bench.close();
+    if (mounted) execFileSync('umount', [mountPoint]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const hostFreeMiB = () => {
+    const stats = statfsSync(mountPoint);
+    return (stats.bavail * stats.bsize) / MIB;
+  };
+
+  it('cannot fill the file system of the service, whose reserve stays free', async () => {
+    const { client } = await bench.create();
+    const { exitCode, stderr } = await client.run(
+      'i=0; while head -c 16M /dev/urandom > /tmp/fill$i; do i=$((i+1)); done; sync',
+    );
+    expect(`${exitCode} ${stderr}`).toMatch(/No space left/);
+    expect(hostFreeMiB()).toBeGreaterThan(RESERVE_MIB - 100);
+    const use = await bench.driver.storage!();
+    expect(use.hostFreeBytes).toBeGreaterThan((RESERVE_MIB - 100) * MIB);
+    // Nothing new is begun, and the message says why.
+    await eventually('creates to be refused', async () => {
+      const error = await bench.create().then(
+        async ({ instance }) => void (await instance.destroy()),
+        (reason: unknown) => reason,
+      );
+      return DriverError.is(error) && error.code === 'storage_full' ? true : undefined;
+    });
+    // What is given back is room again.
+    await client.output('rm -f /tmp/fill*; sync');
+    await eventually('there to be room again', async () =>
+      (await client.run('head -c 300M /dev/urandom > /tmp/again && sync /tmp/again')).exitCode === 0
+        ? true
+        : undefined,
+    );
+  }, 180_000);
+
+  it('cannot keep a neighbour from writing, whichever of their own disks they fill', async () => {
+    await bench.driver.volumes!.make('hostile', { limitMiB: 64 });
+    const source = join(await bench.driver.volumes!.root(), 'hostile');
+    const hostile = await bench.create({
+      limits: { memoryMiB: 256, diskMiB: 100, pids: 100 },
+      mounts: [{ source, target: '/data' }],
+    });
+    const neighbour = await bench.create({ limits: { memoryMiB: 256, diskMiB: 100, pids: 100 } });
+    for (const target of ['/tmp/fill', '/data/fill', '/dev/shm/fill', '/data/many']) {
+      const fill =
+        target === '/data/many'
+          ? 'mkdir -p /data/many; i=0; while head -c 70000 /dev/zero > /data/many/$i; do i=$((i+1)); done'
+          : `cat /dev/zero > ${target}; sync ${target}`;
+      expect((await hostile.client.run(`(${fill}) 2>&1`)).stdout, target).toMatch(/No space|quota/i);
+      expect((await neighbour.client.run(DURABLE_WRITE)).stdout, target).toMatch(/durable$/m);
+    }
+    expect(bench.driver.volumes!.usedBytes('hostile')).toBeLessThanOrEqual(65 * MIB);
+    expect(await hostile.client.output('grep " /data " /proc/self/mountinfo')).not.toContain(bench.dataDir);
+  }, 120_000);
+
+  it('get room back in a volume for what they delete', async () => {
+    await bench.driver.volumes!.make('reused', { limitMiB: 32 });
+    const source = join(await bench.driver.volumes!.root(), 'reused');
+    const { client } = await bench.create({ mounts: [{ source, target: '/data' }] });
+    await client.run('cat /dev/zero > /data/fill; sync');
+    await client.run('rm /data/fill; sync');
+    await eventually('room in the volume', async () =>
+      (await client.run('head -c 20M /dev/urandom > /data/new && sync /data/new')).exitCode === 0
+        ? true
+        : undefined,
+    );
+  }, 60_000);
+
+  it.skipIf(noMemory !== undefined)(
+    'keep their volume over pause and resume with memory',
+    async () => {
+      await bench.driver.volumes!.make('kept', { limitMiB: 32 });
+      const mounts = [{ source: join(await bench.driver.volumes!.root(), 'kept'), target: '/data' }];
+      const { instance, client } = await bench.create({ mounts });
+      await client.start('exec 3>>/data/log; while sleep 0.1; do echo alive >&3; done');
+      await eventually('the program to write', async () =>
+        (await client.run('test -s /data/log')).exitCode === 0 ? true : undefined,
+      );
+      await instance.checkpoint({ checkpointId: 'with-volume', memory: true, then: 'destroy' });
+      const copy = await bench.driver.restore({
+        id: 'copy',
+        checkpointId: 'with-volume',
+        memory: true,
+        spec: bench.spec({ mounts }),
+      });
+      const { DaemonClient } = await import('../src/testing/daemon-client.js');
+      const there = new DaemonClient(copy);
+      const before = Number(await there.output('wc -l < /data/log'));
+      await eventually('it to go on', async () =>
+        Number(await there.output('wc -l < /data/log')) > before ? true : undefined,
+      );
+    },
+    60_000,
+  );
+});
