@@ -23,6 +23,8 @@ export interface LogQuery extends RequestOptions {
 /** How to follow a log. */
 export interface FollowLogsOptions
   extends Pick<LogQuery, 'level' | 'search' | 'from' | 'signal' | 'requestTimeoutMs'> {
+  /** Begin with the last entries that are there, at most this many, 0 to 1000. `from` drops older ones. Default: with all. */
+  tail?: number | undefined;
   /** Pause between two looks when nothing is new, ms. Default 1000. */
   pollIntervalMs?: number | undefined;
 }
@@ -35,7 +37,8 @@ export interface SandboxLogs {
    */
   (query?: LogQuery): Promise<LogEntry[]>;
   /**
-   * Gives entries, oldest first, as they come. Ends when the sandbox is gone and everything was read; leave the loop or
+   * Gives entries, oldest first, as they come, each once: none is lost or repeated, however many share a millisecond.
+   * Where the service had to drop lines an entry with the field `dropped` says how many. Ends when the sandbox is gone and everything was read; leave the loop or
    * abort the signal to end it earlier.
    * @wire getSandboxLogsV2, getSandbox
    */
@@ -48,49 +51,62 @@ const pageSize = 1000;
 const quietLooks = 3;
 
 export function sandboxLogs(core: ClientCore, sandboxId: string): SandboxLogs {
-  const read = (query: LogQuery = {}): Promise<LogEntry[]> => readLogs(core, sandboxId, query);
+  const read = async (query: LogQuery = {}) => (await readPage(core, sandboxId, query)).entries;
   return Object.assign(read, {
-    follow: (options: FollowLogsOptions = {}) => followLogs(core, sandboxId, read, options),
+    follow: (options: FollowLogsOptions = {}) => followLogs(core, sandboxId, options),
   });
 }
 
-async function readLogs(core: ClientCore, sandboxID: string, options: LogQuery): Promise<LogEntry[]> {
-  const { from, limit, direction, level, search } = options;
-  const query = defined({ cursor: from?.getTime(), limit, direction, level, search });
+interface LogPage {
+  entries: LogEntry[];
+  /** The place of the last entry, for the next read. */
+  nextToken: string | undefined;
+}
+
+async function readPage(
+  core: ClientCore,
+  sandboxID: string,
+  options: LogQuery & { nextToken?: string | undefined },
+): Promise<LogPage> {
+  const { from, limit, direction, level, search, nextToken } = options;
+  const query = defined({ cursor: from?.getTime(), nextToken, limit, direction, level, search });
   const context = { operation: 'sandbox.logs', resource: 'sandbox', options } as const;
-  const { data } = await core.platform.call(context, (platform, fetch) =>
+  const { data, response } = await core.platform.call(context, (platform, fetch) =>
     platform.GET('/v2/sandboxes/{sandboxID}/logs', { params: { path: { sandboxID }, query }, fetch }),
   );
-  return data.logs.map(fromLogEntry);
+  return {
+    entries: data.logs.map(fromLogEntry),
+    nextToken: response.headers.get('X-Next-Token') ?? undefined,
+  };
 }
 
 async function* followLogs(
   core: ClientCore,
   sandboxId: string,
-  read: (query: LogQuery) => Promise<LogEntry[]>,
   options: FollowLogsOptions,
 ): AsyncGenerator<LogEntry, void, undefined> {
-  const { pollIntervalMs = 1000, signal, requestTimeoutMs } = options;
-  let from = options.from;
-  // The cursor is exact to the millisecond and inclusive: entries of its millisecond come again and are left out here.
-  let seenAtCursor = 0;
+  const { pollIntervalMs = 1000, tail, signal, requestTimeoutMs } = options;
+  let place: Place = { from: options.from, nextToken: undefined, seen: 0 };
+  if (tail !== undefined) {
+    const begin = await readTail(core, sandboxId, options, tail);
+    yield* begin.entries;
+    place = begin.place;
+  }
   let quiet = 0;
   let last = false;
   for (;;) {
-    const page = await read({ ...options, from, direction: 'forward', limit: pageSize });
-    const fresh = page.slice(seenAtCursor);
+    const { from, nextToken, seen } = place;
+    const page = await readPage(core, sandboxId, {
+      ...options,
+      from,
+      nextToken,
+      direction: 'forward',
+      limit: pageSize,
+    });
+    const fresh = page.entries.slice(seen);
     yield* fresh;
-    const newest = page.at(-1)?.timestamp;
-    if (newest !== undefined) {
-      seenAtCursor = page.filter(({ timestamp }) => timestamp.getTime() === newest.getTime()).length;
-      from = newest;
-      if (seenAtCursor === pageSize) {
-        // A whole page within one millisecond: the cursor cannot point behind it any other way.
-        from = new Date(newest.getTime() + 1);
-        seenAtCursor = 0;
-      }
-    }
-    if (page.length === pageSize) continue;
+    place = behind(place, page);
+    if (page.entries.length === pageSize) continue;
     if (last) return;
     quiet = fresh.length === 0 ? quiet + 1 : 0;
     if (quiet >= quietLooks) {
@@ -100,6 +116,53 @@ async function* followLogs(
     }
     await sleep(pollIntervalMs, signal);
   }
+}
+
+/** Where to read on. */
+interface Place {
+  from: Date | undefined;
+  nextToken: string | undefined;
+  /** Entries at the beginning of the next page that were given already: a time alone is not exact. */
+  seen: number;
+}
+
+/** The place behind a page read forward. A service that gives no token is followed by time, to the millisecond. */
+function behind(place: Place, { entries, nextToken }: LogPage): Place {
+  if (nextToken !== undefined) return { from: undefined, nextToken, seen: 0 };
+  const newest = entries.at(-1)?.timestamp;
+  if (newest === undefined) return place;
+  const seen = entries.filter(({ timestamp }) => timestamp.getTime() === newest.getTime()).length;
+  // A whole page within one millisecond: time cannot point behind it any other way.
+  if (seen === pageSize) return { from: new Date(newest.getTime() + 1), nextToken: undefined, seen: 0 };
+  return { from: newest, nextToken: undefined, seen };
+}
+
+/** The last entries, oldest first, and the place behind the newest. */
+async function readTail(
+  core: ClientCore,
+  sandboxId: string,
+  { from, ...filter }: FollowLogsOptions,
+  tail: number,
+): Promise<{ entries: LogEntry[]; place: Place }> {
+  const begun = new Date();
+  const backward = (limit: number, nextToken?: string) =>
+    readPage(core, sandboxId, { ...filter, direction: 'backward', limit, nextToken });
+  // The place of the newest entry comes with a page that ends at it.
+  const newest = await backward(1);
+  const { nextToken } = newest;
+  let entries = tail === 0 ? [] : newest.entries;
+  if (tail > 1 && nextToken !== undefined)
+    entries = [...entries, ...(await backward(tail - 1, nextToken)).entries];
+  else if (tail > 1) entries = (await backward(tail)).entries;
+  entries = [...entries].reverse();
+  const place =
+    newest.entries.length === 0
+      ? { from: from ?? begun, nextToken: undefined, seen: 0 }
+      : behind({ from, nextToken, seen: 0 }, { entries: newest.entries, nextToken });
+  return {
+    entries: from === undefined ? entries : entries.filter(({ timestamp }) => timestamp >= from),
+    place: nextToken === undefined ? behind(place, { entries, nextToken }) : place,
+  };
 }
 
 async function isGone(core: ClientCore, sandboxId: string, options: RequestOptions): Promise<boolean> {

@@ -316,6 +316,19 @@ describeOnServer('sandboxes', (stage) => {
     expect(await sandboxes.logs(`${created.id}x`)).toEqual([]);
   });
 
+  it('follows a burst of 5,000 lines without losing or repeating one, from the end of what was there', async () => {
+    const created = await stage.client().sandboxes.create();
+    await created.commands.run('seq 1 2500');
+    await eventually('the lines in the log', async () => (await created.logs({ search: '2500' })).length > 0);
+    const numbers: number[] = [];
+    for await (const { message } of created.logs.follow({ pollIntervalMs: 10, tail: 900 })) {
+      if (numbers.length === 0) await created.commands.run('seq 2501 5000');
+      if (numbers.push(Number(message)) === 3400) break;
+    }
+    expect(numbers).toEqual(Array.from({ length: 3400 }, (_, index) => 1601 + index));
+    await created.kill();
+  });
+
   it('ends following the log of a sandbox that is gone', async () => {
     const created = await stage.client().sandboxes.create();
     await created.kill();

@@ -14,6 +14,8 @@ export interface LogEntry {
 /** What processes printed, as the daemon told it. */
 export interface LogPage {
   entries: LogEntry[];
+  /** Lines before the first entry that were gone before they could be read. */
+  dropped: number;
 }
 
 /** As long as the daemon's own lines at most. */
@@ -36,8 +38,11 @@ export function readLogPage(text: string, asked: { after: number; limit: number 
   }
   const entries = isRecord(page) ? page.entries : undefined;
   if (!Array.isArray(entries) || entries.length > asked.limit) throw invalid('entries');
+  const { dropped } = page as Record<string, unknown>;
   let last = asked.after;
   return {
+    // A daemon of before this count told nothing.
+    dropped: Number.isSafeInteger(dropped) && (dropped as number) > 0 ? (dropped as number) : 0,
     entries: entries.map((entry: unknown) => {
       const read = readEntry(entry, last);
       last = read.seq;

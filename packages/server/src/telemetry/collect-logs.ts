@@ -2,12 +2,11 @@ import type { ServerContext } from '../context.js';
 import { accessToken } from '../keys/sandbox-tokens.js';
 import { daemonLogs } from '../sandboxes/daemon-control.js';
 import type { LiveSandbox, SandboxRow } from '../sandboxes/live.js';
-import type { LogEntry } from '../sandboxes/log-page.js';
-import type { Tx } from '../storage/schema.js';
-import { levelRank } from './levels.js';
+import { storeLogs } from './store-logs.js';
 
 const PAGE = 1_000;
-const MAX_PAGES = 8;
+/** More than a daemon keeps: a collection ends when it has caught up, or with its time. */
+const MAX_PAGES = 1_100;
 
 /**
  * Takes over what the processes of a sandbox printed since the last time. Calls for one sandbox run one after another.
@@ -31,7 +30,7 @@ export function collectLogs(
       });
       if (logs.entries.length === 0) break;
       after = logs.entries.at(-1)!.seq;
-      await store(context, row, logs.entries, after);
+      await storeLogs(context, row, logs, after);
       if (logs.entries.length < PAGE) break;
     }
     return after;
@@ -86,82 +85,6 @@ export async function resetLogCursor(context: ServerContext, sandboxId: string):
   await context.db
     .updateTable('log_cursors')
     .set({ daemon_seq: 0 })
-    .where('sandbox_id', '=', sandboxId)
-    .execute();
-}
-
-async function store(
-  context: ServerContext,
-  row: SandboxRow,
-  entries: LogEntry[],
-  daemonSeq: number,
-): Promise<void> {
-  await context.db.transaction().execute(async (tx) => {
-    const cursor = await tx
-      .selectFrom('log_cursors')
-      .selectAll()
-      .where('sandbox_id', '=', row.id)
-      .executeTakeFirst();
-    const first = cursor?.next_seq ?? 1;
-    const now = context.now();
-    const rows = entries.map((entry, index) => ({
-      sandbox_id: row.id,
-      team_id: row.team_id,
-      seq: first + index,
-      // What claims to be of the future would outlive the retention.
-      at: Math.min(entry.at, now),
-      level: levelRank(entry.level),
-      // PostgreSQL has no NUL in text; in JSON it is an escape.
-      message: entry.message.replaceAll('\0', '\uFFFD'),
-      fields: JSON.stringify(entry.fields),
-    }));
-    for (let at = 0; at < rows.length; at += 100)
-      await tx
-        .insertInto('sandbox_logs')
-        .values(rows.slice(at, at + 100))
-        .execute();
-    const added = rows.reduce((sum, entry) => sum + entry.message.length + entry.fields.length, 0);
-    const values = {
-      sandbox_id: row.id,
-      team_id: row.team_id,
-      execution_id: row.execution_id,
-      daemon_seq: daemonSeq,
-      next_seq: first + rows.length,
-      size_bytes: (cursor?.size_bytes ?? 0) + added,
-      updated_at: now,
-    };
-    await tx
-      .insertInto('log_cursors')
-      .values(values)
-      .onConflict((conflict) => conflict.column('sandbox_id').doUpdateSet(values))
-      .execute();
-    if (values.size_bytes > context.config.logs.maxBytesPerSandbox)
-      await cut(tx, row.id, context.config.logs.maxBytesPerSandbox);
-  });
-}
-
-/** Drops the oldest entries until three quarters of the cap are left, so that it does not happen at every write. */
-async function cut(tx: Tx, sandboxId: string, maxBytes: number): Promise<void> {
-  const rows = await tx
-    .selectFrom('sandbox_logs')
-    .select(['seq', (build) => build.fn<number>('length', ['message']).as('size')])
-    .where('sandbox_id', '=', sandboxId)
-    .orderBy('seq', 'desc')
-    .execute();
-  let kept = 0;
-  const firstOut = rows.find((row) => {
-    kept += Number(row.size);
-    return kept > maxBytes * 0.75;
-  });
-  if (firstOut === undefined) return;
-  await tx
-    .deleteFrom('sandbox_logs')
-    .where('sandbox_id', '=', sandboxId)
-    .where('seq', '<=', firstOut.seq)
-    .execute();
-  await tx
-    .updateTable('log_cursors')
-    .set({ size_bytes: Math.round(maxBytes * 0.75) })
     .where('sandbox_id', '=', sandboxId)
     .execute();
 }

@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { Selectable } from 'kysely';
 import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
 import type { SandboxLogsTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 import { collectLogs } from './collect-logs.js';
@@ -11,23 +12,32 @@ export interface ReadLogsOptions {
   sandboxId: string;
   /** Where to start, ms since the epoch. */
   cursorMs?: number | undefined;
+  /** Where to start instead: behind the last entry of an earlier page, in the direction of reading. */
+  nextToken?: string | undefined;
   limit: number;
   direction: 'forward' | 'backward';
   level?: Level | undefined;
   search?: string | undefined;
 }
 
-/** Reads stored logs, after taking over what a running sandbox printed last. Unknown sandboxes have none. */
-export async function readLogs(
-  context: ServerContext,
-  options: ReadLogsOptions,
-): Promise<components['schemas']['SandboxLogEntry'][]> {
+export interface LogsRead {
+  entries: components['schemas']['SandboxLogEntry'][];
+  /** The place of the last entry; without entries the place that was asked for, if one was. */
+  nextToken: string | undefined;
+}
+
+/**
+ * Reads stored logs, after taking over what a running sandbox printed last. Unknown sandboxes have none.
+ * @throws {ApiError} 400 for a token that cannot be read
+ */
+export async function readLogs(context: ServerContext, options: ReadLogsOptions): Promise<LogsRead> {
+  const behind = decodeLogToken(options.nextToken);
   const live = context.sandboxes.get(options.sandboxId);
   if (live?.instance !== undefined && live.row.team_id === options.teamId && live.row.state === 'running')
     await collectLogs(context, live, { timeoutMs: 2_000 }).catch((error: unknown) => {
       context.log.debug({ err: error, sandboxId: live.row.id }, 'the last logs could not be fetched');
     });
-  if (options.limit === 0) return [];
+  if (options.limit === 0) return { entries: [], nextToken: options.nextToken || undefined };
   const now = context.now();
   const span = context.config.logs.retentionMs;
   const oldest = now - span;
@@ -41,8 +51,9 @@ export async function readLogs(
     .selectAll()
     .where('sandbox_id', '=', options.sandboxId)
     .where('team_id', '=', options.teamId)
-    .where('at', '>=', from)
-    .where('at', '<=', to);
+    .where('at', '>=', behind === undefined ? from : oldest);
+  query =
+    behind === undefined ? query.where('at', '<=', to) : query.where('seq', forward ? '>' : '<', behind);
   if (options.level !== undefined) query = query.where('level', '>=', levelRank(options.level));
   if (options.search !== undefined && options.search !== '') {
     // LIKE ignores case in SQLite, so both dialects look for the position instead.
@@ -52,8 +63,26 @@ export async function readLogs(
     );
   }
   const direction = forward ? 'asc' : 'desc';
-  const rows = await query.orderBy('at', direction).orderBy('seq', direction).limit(options.limit).execute();
-  return rows.map(logToWire);
+  // Times never fall from one number to the next, so both orders are one; by number alone the key serves it.
+  const ordered = behind === undefined ? query.orderBy('at', direction) : query;
+  const rows = await ordered.orderBy('seq', direction).limit(options.limit).execute();
+  const last = rows.at(-1);
+  return {
+    entries: rows.map(logToWire),
+    nextToken: last === undefined ? options.nextToken || undefined : encodeLogToken(last.seq),
+  };
+}
+
+/** The number of an entry among those of its sandbox, finer than any time. */
+function encodeLogToken(seq: number): string {
+  return Buffer.from(`log:${seq}`).toString('base64url');
+}
+
+function decodeLogToken(token: string | undefined): number | undefined {
+  if (token === undefined || token === '') return undefined;
+  const seq = /^log:(\d{1,15})$/.exec(Buffer.from(token, 'base64url').toString('utf8'))?.[1];
+  if (seq === undefined) throw errors.invalidNextToken();
+  return Number(seq);
 }
 
 export function logToWire(row: Selectable<SandboxLogsTable>): components['schemas']['SandboxLogEntry'] {

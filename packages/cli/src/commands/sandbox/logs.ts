@@ -37,26 +37,22 @@ export function addLogs(sandbox: Command): void {
             raw ? printable(entry.message) : formatEntry(entry, cli.out.style),
           );
         const filter = { level, search, signal };
+        if (follow) {
+          // A sandbox that was killed has a log still; without one, an id may be a slip of the keyboard.
+          const any = await client.sandboxes.logs(id, { signal, direction: 'backward', limit: 1 });
+          if (any.length === 0) await client.sandboxes.get(id, { signal });
+          for await (const entry of client.sandboxes.followLogs(id, { ...filter, tail, from: since }))
+            show(entry);
+          cli.out.note('The sandbox is gone.');
+          return;
+        }
         // Read backwards, so that the last ones are had however long the log is.
         const latest = (await client.sandboxes.logs(id, { ...filter, direction: 'backward', limit: tail }))
           .filter(({ timestamp }) => since === undefined || timestamp >= since)
           .reverse();
-        // A sandbox that was killed has a log still; without one, an id may be a slip of the keyboard.
         if (latest.length === 0) await client.sandboxes.get(id, { signal });
         latest.forEach(show);
-        if (!follow) {
-          if (latest.length === 0) cli.out.note('Nothing was logged.');
-          return;
-        }
-        let fresh = latest.at(-1)?.timestamp;
-        // The last millisecond comes again; what of it was shown is left out.
-        let seen = latest.filter(({ timestamp }) => timestamp.getTime() === fresh?.getTime()).length;
-        fresh ??= since ?? new Date();
-        for await (const entry of client.sandboxes.followLogs(id, { ...filter, from: fresh })) {
-          if (seen > 0 && entry.timestamp.getTime() === fresh.getTime()) seen -= 1;
-          else show(entry);
-        }
-        cli.out.note('The sandbox is gone.');
+        if (latest.length === 0) cli.out.note('Nothing was logged.');
       }),
     );
 }

@@ -5,7 +5,7 @@ import type { PartialHandlers } from '../handler.js';
 
 export const observationHandlers = {
   getSandboxLogs: async ({ context, team, params, query }) => {
-    const entries = await readLogs(context, {
+    const { entries } = await readLogs(context, {
       teamId: team.id,
       sandboxId: parseSandboxId(params.sandboxID),
       cursorMs: query.start,
@@ -21,20 +21,23 @@ export const observationHandlers = {
     };
   },
 
-  getSandboxLogsV2: async ({ context, team, params, query }) => ({
-    status: 200,
-    body: {
-      logs: await readLogs(context, {
-        teamId: team.id,
-        sandboxId: parseSandboxId(params.sandboxID),
-        cursorMs: query.cursor,
-        limit: query.limit ?? 1000,
-        direction: query.direction ?? 'backward',
-        level: query.level,
-        search: query.search,
-      }),
-    },
-  }),
+  getSandboxLogsV2: async ({ context, team, params, query }) => {
+    const { entries, nextToken } = await readLogs(context, {
+      teamId: team.id,
+      sandboxId: parseSandboxId(params.sandboxID),
+      cursorMs: query.cursor,
+      nextToken: query.nextToken,
+      limit: query.limit ?? 1000,
+      direction: query.direction ?? 'backward',
+      level: query.level,
+      search: query.search,
+    });
+    return {
+      status: 200,
+      ...(nextToken === undefined ? {} : { headers: { 'X-Next-Token': nextToken } }),
+      body: { logs: entries },
+    };
+  },
 
   getSandboxMetrics: async ({ context, team, params, query }) => ({
     status: 200,
