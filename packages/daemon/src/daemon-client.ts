@@ -21,6 +21,8 @@ export interface DaemonClientOptions extends DaemonAddress {
   headers?: Record<string, string | undefined> | undefined;
   /** Carries the RPCs. Default: Node's HTTP client in Node, `fetch` elsewhere and where `fetch` is given. */
   transport?: Transport | undefined;
+  /** For the transport that is used where neither `transport` nor `fetch` is given; see `createDefaultTransport`. */
+  unrefStreams?: boolean | undefined;
   /** Largest message of an RPC that is taken over `fetch`, bytes; a larger one fails with `resource_exhausted`. Default 4 GiB. */
   readMaxBytes?: number | undefined;
 }
@@ -41,9 +43,9 @@ export interface DaemonClient {
  * no retries, no deadlines, no errors of their own. Nothing is sent before the first call.
  */
 export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
-  const { baseUrl, fetch, readMaxBytes } = options;
+  const { baseUrl, fetch } = options;
   const headers = { ...daemonHeaders(options), ...options.headers };
-  const transport = withHeaders(options.transport ?? transportOf(baseUrl, fetch, readMaxBytes), headers);
+  const transport = withHeaders(options.transport ?? transportOf(options), headers);
   let http: HttpClient<paths> | undefined;
   return {
     process: createClient(Process, transport),
@@ -57,12 +59,8 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
   };
 }
 
-function transportOf(
-  baseUrl: string,
-  fetch: FetchLike | undefined,
-  readMaxBytes: number | undefined,
-): Transport {
-  if (!fetch) return createDefaultTransport({ baseUrl });
+function transportOf({ baseUrl, fetch, readMaxBytes, unrefStreams }: DaemonClientOptions): Transport {
+  if (!fetch) return createDefaultTransport({ baseUrl, unrefStreams });
   return createFetchTransport({
     baseUrl,
     readMaxBytes,

@@ -39,6 +39,7 @@ export {
   RateLimitError,
   RequestTimeoutError,
   SandboxGoneError,
+  type SandboxGoneReason,
   SandboxNotFoundError,
   SecretNotFoundError,
   ServerError,

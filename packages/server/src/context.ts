@@ -4,6 +4,7 @@ import type { TeamStore } from './auth/team-store.js';
 import type { BuildQueue } from './builds/queue.js';
 import type { ServerConfig } from './config/config.js';
 import type { EventSink } from './events/sink.js';
+import type { StopReason } from './gateway/contract.js';
 import type { Ids } from './ids/ids.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { RateLimiter } from './limits/rate-limit.js';
@@ -43,7 +44,7 @@ export interface ServerContext {
   /** Template builds of this process. */
   readonly builds: BuildQueue;
   /** Ends what clients have open to a sandbox that is about to stop. */
-  sandboxClosed(sandboxId: string): void;
+  sandboxClosed(sandboxId: string, reason: StopReason): void;
   /** Whether the server is on its way to stop and takes no new work. */
   draining(): boolean;
   /** Aborts when the server stops. */

@@ -4,6 +4,11 @@ import { onDemand } from './on-demand.js';
 export interface DefaultTransportOptions {
   /** Scheme, host and port. */
   baseUrl: string;
+  /**
+   * Node only: open streams do not keep the program running. Whoever waits for something on a stream has to keep it
+   * running by other means. Default false.
+   */
+  unrefStreams?: boolean | undefined;
 }
 
 /**

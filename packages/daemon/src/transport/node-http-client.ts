@@ -1,18 +1,32 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Code, ConnectError } from '@connectrpc/connect';
-import type { UniversalClientFn } from '@connectrpc/connect/protocol';
+import type {
+  UniversalClientFn,
+  UniversalClientRequest,
+  UniversalClientResponse,
+} from '@connectrpc/connect/protocol';
 import { collect } from './collect.js';
 
 /**
  * What Connect needs of an HTTP client, over Node's own, for calls whose request is one message: it leaves in one write
  * with its head, where a stream takes three, and as many on every hop.
  */
-export const sendWhole: UniversalClientFn = async ({ url, method, header, body, signal }) => {
+export const sendWhole: UniversalClientFn = (request) => send(request, false);
+
+/** As `sendWhole`, for calls whose connection does not keep the program running. */
+export const sendUnheld: UniversalClientFn = (request) => send(request, true);
+
+async function send(
+  { url, method, header, body, signal }: UniversalClientRequest,
+  unref: boolean,
+): Promise<UniversalClientResponse> {
   const content = body && (await collect(body));
   return new Promise((resolve, reject) => {
-    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-    const request = send(url, { method, headers: Object.fromEntries(header) });
+    const open = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const request = open(url, { method, headers: Object.fromEntries(header) });
+    // The next call that gets the connection from the agent takes hold of it again.
+    if (unref) request.once('socket', (socket) => socket.unref());
     let answer: IncomingMessage | undefined;
     const abort = (): void => {
       const reason = failureOf(signal?.reason);
@@ -38,7 +52,7 @@ export const sendWhole: UniversalClientFn = async ({ url, method, header, body, 
       request.end(content);
     }
   });
-};
+}
 
 async function* bodyOf(
   response: IncomingMessage,

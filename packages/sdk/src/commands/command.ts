@@ -1,4 +1,3 @@
-import { raceAbort } from '../core/deadline.js';
 import { InvalidRequestError } from '../core/errors/answer-errors.js';
 import { CommandExitError, OutputLostError } from '../core/errors/command-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
@@ -43,7 +42,10 @@ export class Command implements AsyncIterable<CommandEvent> {
     this.#parts = parts;
     this.pid = handle.pid;
     this.#input = new ProcessInput(handle.connection, handle.pid, 'stdin');
-    handle.ended.finally(() => this.#input.stop()).catch(() => {});
+    handle.ended.then(
+      () => this.#input.end(),
+      (error) => this.#input.stop(error),
+    );
   }
 
   /** How often the connection broke and was made again, where it left off. */
@@ -76,7 +78,7 @@ export class Command implements AsyncIterable<CommandEvent> {
 
   /**
    * Standard input. Writes keep their order and wait until the connection has taken them; closing it closes the
-   * program's stdin.
+   * program's stdin. When the program ends or stops reading, what is written after that is dropped without an error.
    * @throws InvalidRequestError when the command was started without `stdin: true`
    * @wire process.Process/StreamInput, process.Process/CloseStdin
    */
@@ -90,6 +92,11 @@ export class Command implements AsyncIterable<CommandEvent> {
       abort: (reason) => this.#input.stop(reason),
     });
     return this.#stdin;
+  }
+
+  /** @internal Whether the program certainly does not read its standard input any more. */
+  get inputUnread(): boolean {
+    return this.#input.unread;
   }
 
   /** The command's events from the oldest that is kept. Each iteration reads for itself; leaving it stops nothing. */
@@ -111,8 +118,7 @@ export class Command implements AsyncIterable<CommandEvent> {
     } = {},
   ): Promise<CommandResult> {
     const { handle, line, flush } = this.#parts;
-    handle.output.expectEnd();
-    const end = await (options.signal ? raceAbort(handle.ended, options.signal) : handle.ended);
+    const end = await handle.end(options.signal);
     await flush?.();
     const result = resultOf(handle.output, end, handle);
     const { lostBytes = 0 } = result;

@@ -15,7 +15,7 @@ import type {
 } from './options.js';
 import { outputLost } from './output-lost.js';
 import { timeUpOf } from './time-up.js';
-import { fromProcessInfo, toStartRequest } from './wire.js';
+import { checkLine, fromProcessInfo, toStartRequest } from './wire.js';
 
 /** Output that is kept of commands that are not simply run to their end, bytes. */
 const defaultKeepBytes = 1024 * 1024;
@@ -40,6 +40,7 @@ export class Commands {
    * @wire process.Process/Start, process.Process/Connect
    */
   async run(line: string, options: RunCommandOptions = {}): Promise<CommandResult> {
+    checkLine('commands.run', line, options);
     const {
       check,
       stdin,
@@ -119,6 +120,7 @@ export class Commands {
   }
 
   async #start(operation: string, line: string, options: StartCommandOptions): Promise<Command> {
+    checkLine(operation, line, options);
     const callbacks = callbacksOf(options);
     const { timeoutMs = 0, user, stdin = false } = options;
     const handle = await ProcessHandle.launch({

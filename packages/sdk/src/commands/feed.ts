@@ -13,7 +13,7 @@ export async function feed(command: Command, source: StdinSource): Promise<void>
   });
   try {
     for await (const chunk of piecesOf(source)) {
-      if (closed.now) return;
+      if (closed.now || command.inputUnread) return;
       const sent = await writer.write(chunk).then(
         () => true,
         () => false,

@@ -13,6 +13,24 @@ export interface DeadlineOptions {
 const longestTimer = 2 ** 31 - 1;
 
 /**
+ * Waits for a promise, and keeps the program running as long. The connections of streams do not, and neither do the time
+ * limits here, so that what nobody waits for never holds a program open.
+ */
+export async function holdOpen<T>(promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, longestTimer);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Lets the program end before the timer fires. Timers of browsers are numbers. */
+function unref(timer: ReturnType<typeof setTimeout>): void {
+  (timer as { unref?: () => void }).unref?.();
+}
+
+/**
  * One signal for a piece of work, from the caller's signal and a time limit. The first of them to fire wins, and its
  * reason is what the work ends with. `release` it when the work is over: it holds a timer and listens to the caller.
  */
@@ -50,6 +68,7 @@ export class Deadline {
     this.#timer = setTimeout(() => {
       this.abort(this.#options.onTimeout?.(timeoutMs) ?? new Error(`No result within ${timeoutMs} ms`));
     }, timeoutMs);
+    unref(this.#timer);
   }
 
   /** Ends the work with a reason. */
@@ -68,7 +87,7 @@ export class Deadline {
   /** Runs work until it ends or the signal fires, whichever is first; then throws the signal's reason. */
   async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.signal.throwIfAborted();
-    return raceAbort(work(this.signal), this.signal);
+    return holdOpen(raceAbort(work(this.signal), this.signal));
   }
 
   readonly #follow = (): void => this.abort(this.#options.signal?.reason);
@@ -111,11 +130,15 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether a promise settles within a time, ms. Its rejection counts as settling and is not thrown. */
+/**
+ * Whether a promise settles within a time, ms. Its rejection counts as settling and is not thrown. Does not keep the
+ * program running.
+ */
 export async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(resolve, limitMs, false);
+    unref(timer);
   });
   const settled = promise.then(
     () => true,

@@ -11,6 +11,9 @@ import { explainRpcFailure } from './explain-failure.js';
 import { probeHealth } from './probe-health.js';
 import type { DaemonTarget } from './target.js';
 
+/** Longest wait for what the platform knows of a sandbox that does not run, ms. */
+const reasonLimitMs = 5_000;
+
 /** Port of the daemon in every sandbox. */
 export const daemonPort = 49983;
 
@@ -156,7 +159,28 @@ export class DaemonConnection {
       url: this.baseUrl,
       sandboxId: this.target.sandboxId,
       probe: () => this.probe({ signal }),
+      findReason: () => this.#findReason(signal),
     });
+  }
+
+  /** Asks the platform, if that can be asked, whether a sandbox that does not run is paused. */
+  async #findReason(signal: AbortSignal | undefined): Promise<'paused' | 'gone'> {
+    const { config, platform } = this.core;
+    if (config.apiKey === undefined) return 'gone';
+    const context = {
+      operation: 'sandbox.isRunning',
+      options: { signal, requestTimeoutMs: reasonLimitMs, maxRetries: 0 },
+    };
+    const params = { path: { sandboxID: this.target.sandboxId } };
+    try {
+      const { data } = await platform.call(context, (client, fetch) =>
+        client.GET('/sandboxes/{sandboxID}', { params, fetch }),
+      );
+      return data.state === 'paused' ? 'paused' : 'gone';
+    } catch {
+      signal?.throwIfAborted();
+      return 'gone';
+    }
   }
 
   /** Whether the sandbox answers: `running`, `gone` (the gateway's 502), or `unknown`. */
@@ -187,6 +211,8 @@ export class DaemonConnection {
       accessToken,
       user,
       envdVersion,
+      // Whoever waits for a stream holds the program open by a timer of the SDK; a stream that nobody reads does not.
+      unrefStreams: true,
       fetch: config.fetch,
       transport: config.transport?.({ sandboxId, baseUrl }),
       headers: { 'User-Agent': config.userAgent },

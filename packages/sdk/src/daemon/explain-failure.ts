@@ -1,4 +1,4 @@
-import { SandboxGoneError } from '../core/errors/connection-errors.js';
+import { SandboxGoneError, type SandboxGoneReason } from '../core/errors/connection-errors.js';
 import { connectCode, errorFromConnect, isConnectFailure } from '../core/errors/from-connect.js';
 import { errorFromNetwork, isNetworkFailure, networkCode } from '../core/errors/from-network.js';
 import { SvcError } from '../core/errors/svc-error.js';
@@ -8,6 +8,8 @@ interface Surroundings {
   url: string;
   sandboxId: string;
   probe(): Promise<'running' | 'gone' | 'unknown'>;
+  /** What the service knows of a sandbox that the gateway does not find. */
+  findReason(): Promise<'paused' | 'gone'>;
 }
 
 /**
@@ -22,20 +24,46 @@ export async function explainRpcFailure(
   if (SvcError.is(error)) return error;
   if (!looksBroken(error)) return isConnectFailure(error) ? errorFromConnect(error, context) : error;
   const { operation } = context;
-  const { url, sandboxId, probe } = surroundings;
+  const { url, sandboxId, probe, findReason } = surroundings;
   const network = errorFromNetwork(error, { operation, url, service: 'sandbox' });
   // Nothing listens at the gateway itself: asking again would only take time.
   if (networkCode(error) === 'ECONNREFUSED') return network;
-  return (await probe()) === 'gone' ? sandboxGone(operation, sandboxId, error) : network;
+  if ((await probe()) !== 'gone') return network;
+  return sandboxGone(operation, sandboxId, reasonGiven(error) ?? (await findReason()), error);
 }
 
+const goneTexts: Readonly<Record<SandboxGoneReason, string>> = {
+  paused: 'is paused: resume() or connect() wakes it.',
+  killed: 'was killed.',
+  expired:
+    'reached the end of its time to live and was killed: raise timeoutMs, or call setTimeout() or refresh() in time.',
+  ended: 'ended by itself, most often because it used more memory than it may.',
+  gone: 'does not run any more. It was killed, is paused, or reached its time to live: raise timeoutMs, call setTimeout() or refresh() in time, or connect() to wake a paused one.',
+};
+
 /** The error for a sandbox that does not run any more. */
-export function sandboxGone(operation: string, sandboxId: string, cause?: unknown): SandboxGoneError {
-  return new SandboxGoneError(
-    `${operation}: the sandbox ${sandboxId} does not run any more. It was killed, is paused, or reached its time to live: ` +
-      'raise timeoutMs, call setTimeout() or refresh() in time, or connect() to wake a paused one.',
-    { operation, cause, option: 'timeoutMs' },
-  );
+export function sandboxGone(
+  operation: string,
+  sandboxId: string,
+  reason: SandboxGoneReason,
+  cause?: unknown,
+): SandboxGoneError {
+  const option = reason === 'expired' || reason === 'gone' ? 'timeoutMs' : undefined;
+  const text = `${operation}: the sandbox ${sandboxId} ${goneTexts[reason]}`;
+  return new SandboxGoneError(text, { operation, cause, option, reason });
+}
+
+/** The words in which a gateway ends the streams of a sandbox that goes away. */
+const reasonWords: readonly [RegExp, SandboxGoneReason][] = [
+  [/sandbox was paused$/i, 'paused'],
+  [/sandbox was killed$/i, 'killed'],
+  [/time to live/i, 'expired'],
+  [/sandbox ended unexpectedly$/i, 'ended'],
+];
+
+function reasonGiven(error: unknown): SandboxGoneReason | undefined {
+  if (!isConnectFailure(error)) return undefined;
+  return reasonWords.find(([words]) => words.test(error.rawMessage))?.[1];
 }
 
 /** Whether an error may mean that the connection broke, rather than that the daemon refused. */

@@ -1,4 +1,4 @@
-import { settlesWithin } from '../core/deadline.js';
+import { holdOpen, settlesWithin } from '../core/deadline.js';
 
 /** Output, or the notice that the connection broke and was made again. */
 export interface OutputEvent {
@@ -42,9 +42,11 @@ export class OutputReader {
       }
       if (this.#failure) throw this.#failure.error;
       if (this.#ended) return undefined;
-      await new Promise<void>((resolve) => {
-        this.#wakeReader = resolve;
-      });
+      await holdOpen(
+        new Promise<void>((resolve) => {
+          this.#wakeReader = resolve;
+        }),
+      );
     }
   }
 
@@ -159,9 +161,25 @@ export class OutputHub {
     if (this.#keptBytes <= this.#keepBytes) return;
     this.#truncated = true;
     let drop = 0;
-    while (this.#keptBytes > this.#keepBytes && drop < this.#kept.length) {
-      this.#keptBytes -= (this.#kept[drop++] as OutputEvent).data.byteLength;
+    for (
+      let excess = this.#keptBytes - this.#keepBytes;
+      excess > 0;
+      excess = this.#keptBytes - this.#keepBytes
+    ) {
+      const oldest = this.#kept[drop] as OutputEvent;
+      const rest = cutFront(oldest.data, excess);
+      this.#keptBytes -= oldest.data.byteLength - rest.byteLength;
+      if (rest.byteLength > 0) this.#kept[drop] = { ...oldest, data: rest };
+      else drop++;
     }
     this.#kept.splice(0, drop);
   }
+}
+
+/** The data without its first bytes; up to three more go, so that it does not begin inside a character of UTF-8. */
+function cutFront(data: Uint8Array, bytes: number): Uint8Array {
+  let at = bytes;
+  while (at < bytes + 3 && ((data[at] ?? 0) & 0xc0) === 0x80) at++;
+  // A copy, so that the rest does not stay in memory.
+  return data.slice(at);
 }

@@ -1,4 +1,4 @@
-import { Deadline, onAbort } from '../core/deadline.js';
+import { Deadline, holdOpen, onAbort, raceAbort } from '../core/deadline.js';
 import { SvcError } from '../core/errors/svc-error.js';
 import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
 import { type OutputEvent, OutputHub } from './output-hub.js';
@@ -77,10 +77,11 @@ export class ProcessHandle {
       if (error instanceof ProcessTimeUp) return options.timeUp(error, output);
       return error instanceof ProcessLost ? options.lost(error, output) : error;
     };
-    const start = await firstEvent(first, caller, () => {
+    const started = firstEvent(first, caller, () => {
       // The request may be under way: only its answer tells the pid of what has to be killed.
       void killWhenStarted(first, options, () => stop.abort(undefined));
-    }).catch((error: unknown) => {
+    });
+    const start = await holdOpen(started).catch((error: unknown) => {
       throw told(error);
     });
     const disconnect = () => stop.abort(disconnected(context.operation));
@@ -95,7 +96,8 @@ export class ProcessHandle {
       (reason) => stop.abort(reason),
       async (handle) => {
         try {
-          const end = await pump(updates, handle, options.onOutput);
+          const pumping = pump(updates, handle, options.onOutput);
+          const end = await (options.onOutput ? holdOpen(pumping) : pumping);
           output.end();
           return end;
         } catch (failure) {
@@ -110,6 +112,12 @@ export class ProcessHandle {
         }
       },
     );
+  }
+
+  /** Waits for the end; readers that have fallen behind do not hold it up. */
+  async end(signal: AbortSignal | undefined): Promise<ProcessEnd> {
+    this.output.expectEnd();
+    return holdOpen(signal ? raceAbort(this.ended, signal) : this.ended);
   }
 
   /** Stops following; the process goes on. */

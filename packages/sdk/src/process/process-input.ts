@@ -1,5 +1,7 @@
 import type { DaemonClient } from '@svc/daemon';
-import { Deadline, settlesWithin } from '../core/deadline.js';
+import { Deadline, holdOpen, settlesWithin, sleep } from '../core/deadline.js';
+import { ServerError } from '../core/errors/answer-errors.js';
+import { NotFoundError } from '../core/errors/not-found-errors.js';
 import { SvcError } from '../core/errors/svc-error.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
@@ -13,12 +15,19 @@ type InputMessage =
 /** Bytes of one message; larger chunks are cut. */
 const pieceBytes = 128 * 1024;
 
+/** Whether a failure says that the program does not read any more: it ended, or closed its input. */
+function stoppedReading(error: unknown): boolean {
+  if (NotFoundError.is(error)) return true;
+  return ServerError.is(error) && /EPIPE|broken pipe|closed/i.test(error.message);
+}
+
 /** Where the input goes: the stdin of a program with pipes, or its terminal. */
 export type InputKind = 'stdin' | 'pty';
 
 /**
  * Input of one process, as one StreamInput call that opens with the first write. Writes keep their order, and each
- * waits until the connection has taken its bytes. A broken call is not made again: what arrived is unknown.
+ * waits until the connection has taken its bytes. A broken call is not made again: what arrived is unknown. That a
+ * program stops reading its stdin, or ends, is no failure: what is written after that is dropped.
  */
 export class ProcessInput {
   readonly #connection: DaemonConnection;
@@ -27,7 +36,8 @@ export class ProcessInput {
   readonly #queue = new HandOff<Uint8Array>();
   #call: { result: Promise<unknown>; deadline: Deadline } | undefined;
   #finished: Promise<void> | undefined;
-  #stopped = false;
+  #stopped: { reason: unknown } | undefined;
+  #unread = false;
 
   constructor(connection: DaemonConnection, pid: number, kind: InputKind) {
     this.#connection = connection;
@@ -35,15 +45,24 @@ export class ProcessInput {
     this.#kind = kind;
   }
 
+  /** Whether the program certainly does not read any more. */
+  get unread(): boolean {
+    return this.#unread;
+  }
+
   /** Sends bytes; waits until the connection has taken them. */
   async write(data: Uint8Array | string): Promise<void> {
-    if (this.#stopped || this.#finished) throw closedError(this.#kind);
+    // A turn of the loop, so that a source without end does not keep everything else from running.
+    if (this.#unread && this.#kind === 'stdin') return sleep(0);
+    if (this.#stopped) throw this.#stopped.reason;
+    if (this.#finished) throw closedError(this.#kind);
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
     this.#call ??= this.#open();
     const { result } = this.#call;
     for (let start = 0; start < bytes.byteLength; start += pieceBytes) {
       const taken = this.#queue.put(bytes.subarray(start, start + pieceBytes));
-      await Promise.race([taken, result.then(() => Promise.reject(closedError(this.#kind)))]);
+      await holdOpen(Promise.race([taken, result]));
+      if (this.#unread && this.#kind === 'stdin') return;
     }
   }
 
@@ -54,16 +73,23 @@ export class ProcessInput {
   }
 
   /** Drops what was not sent. The program's stdin stays as it is. */
-  stop(reason?: unknown): void {
-    this.#stopped = true;
+  stop(reason: unknown = closedError(this.#kind)): void {
+    this.#stopped = { reason };
     this.#queue.end();
-    this.#call?.deadline.abort(reason ?? closedError(this.#kind));
+    this.#call?.deadline.abort(reason);
+  }
+
+  /** The program has ended. Drops what was not sent. */
+  end(): void {
+    this.#unread = true;
+    this.stop();
   }
 
   async #finish(options: RequestOptions): Promise<void> {
     this.#queue.end();
-    await this.#call?.result;
-    if (this.#kind === 'pty') return;
+    if (this.#call) await holdOpen(this.#call.result);
+    if (this.#kind === 'pty' || this.#unread) return;
+    if (this.#stopped) throw this.#stopped.reason;
     const process = { selector: selectorOf({ pid: this.#pid }) };
     const context = {
       operation: 'command.closeStdin',
@@ -71,7 +97,12 @@ export class ProcessInput {
       idempotent: true,
       options,
     } as const;
-    await this.#connection.call(context, (client, call) => client.process.closeStdin({ process }, call));
+    try {
+      await this.#connection.call(context, (client, call) => client.process.closeStdin({ process }, call));
+    } catch (error) {
+      if (!stoppedReading(error)) throw error;
+      this.#unread = true;
+    }
   }
 
   #open(): { result: Promise<unknown>; deadline: Deadline } {
@@ -85,8 +116,11 @@ export class ProcessInput {
       try {
         await client.process.streamInput(this.#messages(), { signal: deadline.signal });
       } catch (error) {
+        if (this.#unread && this.#kind === 'stdin') return;
         if (deadline.signal.aborted) throw deadline.signal.reason;
-        throw await this.#connection.explain(error, context);
+        const explained = await this.#connection.explain(error, context);
+        if (this.#kind === 'pty' || !stoppedReading(explained)) throw explained;
+        this.#unread = true;
       } finally {
         deadline.release();
       }

@@ -1,5 +1,4 @@
 import { streamOf } from '../commands/command-output.js';
-import { raceAbort } from '../core/deadline.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import { selectorOf } from '../process/process-events.js';
 import type { ProcessHandle } from '../process/process-handle.js';
@@ -20,7 +19,10 @@ export class PtySession {
     this.#handle = handle;
     this.pid = handle.pid;
     this.#input = new ProcessInput(handle.connection, handle.pid, 'pty');
-    handle.ended.finally(() => this.#input.stop()).catch(() => {});
+    handle.ended.then(
+      () => this.#input.end(),
+      (error) => this.#input.stop(error),
+    );
   }
 
   /** How often the connection broke and was made again, where it left off. */
@@ -78,9 +80,7 @@ export class PtySession {
    * @throws SandboxGoneError
    */
   async wait(options: { signal?: AbortSignal | undefined } = {}): Promise<PtyResult> {
-    this.#handle.output.expectEnd();
-    const { ended } = this.#handle;
-    const { exitCode, error } = await (options.signal ? raceAbort(ended, options.signal) : ended);
+    const { exitCode, error } = await this.#handle.end(options.signal);
     return { exitCode, ...(error === undefined ? {} : { error }) };
   }
 

@@ -78,6 +78,56 @@ describeOnServer('commands', (stage) => {
     expect(result.stdout).toBe('xxx');
   });
 
+  it('takes the end of a program that has read enough for a normal end of its stdin', async () => {
+    const head = await sandbox.commands.start('head -n 1', { stdin: true });
+    const lines = new ReadableStream<string>({
+      start(controller) {
+        for (let line = 0; line < 2_000; line++) controller.enqueue(`line ${line} ${'x'.repeat(1_000)}\n`);
+        controller.close();
+      },
+    });
+    await lines.pipeTo(head.stdin);
+    expect((await head.wait()).stdout).toMatch(/^line 0 x+\n$/);
+    const reader = await sandbox.commands.start('read line; echo "got $line"', { stdin: true });
+    const writer = reader.stdin.getWriter();
+    await writer.write('last\n');
+    expect((await reader.wait()).stdout).toBe('got last\n');
+    await writer.write('to nobody\n');
+    await writer.close();
+    await reader.closeStdin();
+  });
+
+  it('stops a source without end when the program has read enough', async () => {
+    let returned = false;
+    function* endless() {
+      try {
+        for (;;) yield 'more\n';
+      } finally {
+        returned = true;
+      }
+    }
+    expect((await sandbox.commands.run('head -n 1', { stdin: endless() })).stdout).toBe('more\n');
+    await eventually('the source to be stopped', () => returned);
+  });
+
+  it('fails writes to a program that is not followed any more', async () => {
+    const cat = await sandbox.commands.start('cat', { stdin: true });
+    const writer = cat.stdin.getWriter();
+    await writer.write('x');
+    cat.disconnect();
+    await expect(cat.wait()).rejects.toMatchObject({ code: 'disconnected' });
+    await expect(writer.write('y')).rejects.toMatchObject({ code: 'disconnected' });
+    await sandbox.commands.kill(cat.pid);
+  });
+
+  it('keeps the last keepOutputBytes of the output, however large its pieces are', async () => {
+    const line = 'head -c 100000 /dev/zero | tr "\\0" x; echo end';
+    const result = await sandbox.commands.run(line, { keepOutputBytes: 1000 });
+    expect(result).toMatchObject({ truncated: true, stdout: `${'x'.repeat(996)}end\n` });
+    const wide = await sandbox.commands.run("printf '%0.s€' $(seq 500)", { keepOutputBytes: 1000 });
+    expect(wide.stdout).toBe('€'.repeat(333));
+  });
+
   it('can go on over the connection whose input the program did not read', async () => {
     for (let round = 0; round < 3; round++) {
       await sandbox.commands.run('head -c 3', { stdin: 'x'.repeat(3_000_000) });

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
 import {
   CapacityError,
@@ -38,6 +39,25 @@ it('sees a stream that is cut and attaches again', async () => {
   const command = await sandbox.commands.start('long');
   expect(await command.wait()).toMatchObject({ exitCode: 0, stdout: 'before' });
   expect(command.reattached).toBe(1);
+});
+
+it('refuses a program with a list of arguments, and says how to write it', async () => {
+  const { client } = createTestService();
+  const { commands } = await client.sandboxes.create();
+  const hint = /Quote values with quote\(\)/;
+  await expect(commands.run('echo', ['x'] as never)).rejects.toThrow(hint);
+  await expect(commands.run(['echo', 'x'] as never)).rejects.toThrow(/must be a string, got a list/);
+  await expect(commands.start('echo', 'x' as never)).rejects.toThrow(hint);
+  await expect(commands.start(undefined as never)).rejects.toThrow(/got undefined/);
+});
+
+it('prints what a failed command wrote once', async () => {
+  const { client, daemon } = createTestService();
+  daemon.onCommand('fail', { stdout: 'said-out', exitCode: 3 });
+  const { commands } = await client.sandboxes.create();
+  const error = await commands.run('fail').catch((thrown: unknown) => thrown);
+  expect(inspect(error).split('said-out')).toHaveLength(2);
+  expect(error).toMatchObject({ stdout: 'said-out', exitCode: 3, result: { stdout: 'said-out' } });
 });
 
 it('tells of output that was lost, in every way that a command is read', async () => {

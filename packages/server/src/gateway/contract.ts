@@ -144,6 +144,9 @@ export interface GatewayStats {
   responseBytes: number;
 }
 
+/** Why open exchanges of a sandbox are ended. `unreachable`: it goes on, but not through this gateway. */
+export type StopReason = 'paused' | 'killed' | 'expired' | 'ended' | 'unreachable';
+
 /**
  * The way into sandboxes at `{sandbox_url}`. Wire it to an HTTP server made with `gatewayServerOptions`:
  * `request` -> handleRequest, `checkContinue` -> handleContinue, `upgrade` -> handleUpgrade, `connect` -> handleConnect.
@@ -162,8 +165,9 @@ export interface Gateway {
   /**
    * Ends every open exchange of one sandbox (of all without an id) and forgets its kept-alive connections. Set the
    * sandbox's state first, so that no new request slips in. Connections to the sandbox are gone when it returns; the
-   * promise resolves when clients have got their ends or after `drainMs`. Connect streams end with `unavailable`.
+   * promise resolves when clients have got their ends or after `drainMs`. Connect streams end with `unavailable`, and
+   * a message that tells the reason; default `unreachable`.
    */
-  close(sandboxId?: string): Promise<void>;
+  close(sandboxId?: string, reason?: StopReason): Promise<void>;
   readonly stats: GatewayStats;
 }

@@ -1,8 +1,10 @@
+import type { StopReason } from './contract.js';
+
 /** One request or upgraded connection on its way through. */
 export interface Exchange {
   readonly sandboxId: string;
   /** Ends it because its sandbox goes away; resolves when the client has got the end. Set once it can be ended. */
-  stop: () => Promise<void>;
+  stop: (reason: StopReason) => Promise<void>;
 }
 
 /** The open exchanges by sandbox. */
@@ -28,10 +30,10 @@ export class Exchanges {
   }
 
   /** Ends all of one sandbox, or all without an id. */
-  async stop(sandboxId?: string): Promise<void> {
+  async stop(sandboxId: string | undefined, reason: StopReason): Promise<void> {
     const ids = sandboxId === undefined ? [...this.#bySandbox.keys()] : [sandboxId];
     const stopped = ids.flatMap((id) =>
-      [...(this.#bySandbox.get(id) ?? [])].map((exchange) => exchange.stop()),
+      [...(this.#bySandbox.get(id) ?? [])].map((exchange) => exchange.stop(reason)),
     );
     await Promise.all(stopped);
   }

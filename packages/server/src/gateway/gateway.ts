@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createConnector } from './connector.js';
-import type { Gateway, GatewayDeps, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
+import type {
+  Gateway,
+  GatewayDeps,
+  ResumeCredentials,
+  ResumeOutcome,
+  Route,
+  StopReason,
+} from './contract.js';
 import { DialFailure } from './dial.js';
 import { type Exchange, Exchanges } from './exchanges.js';
 import { forward } from './forward.js';
@@ -17,7 +24,14 @@ import { watchSilence } from './silence.js';
 import { createStats } from './stats.js';
 import { forwardUpgrade } from './upgrade.js';
 
-const stoppedMessage = 'The sandbox was paused or killed';
+/** What clients of open streams are told, by what became of their sandbox. */
+const stoppedMessages: Readonly<Record<StopReason, string>> = {
+  paused: 'The sandbox was paused',
+  killed: 'The sandbox was killed',
+  expired: 'The sandbox reached the end of its time to live and was killed',
+  ended: 'The sandbox ended unexpectedly',
+  unreachable: 'The sandbox cannot be reached through this server any more',
+};
 const silentMessage = 'The sandbox does not answer';
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
@@ -114,9 +128,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
     closing: Duplex | ServerResponse,
     stop: (message: string) => void,
   ) => {
-    exchange.stop = () => {
+    exchange.stop = (reason) => {
       stats.closedExchanges++;
-      stop(stoppedMessage);
+      stop(stoppedMessages[reason]);
       if (closing.destroyed) return Promise.resolve();
       return new Promise<void>((resolve) => {
         const timer = setTimeout(() => closing.destroy(), config.drainMs ?? 30_000);
@@ -289,8 +303,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
       stats.requests++;
       refuse(req, answerOn(req, socket), { reason: 'method_refused' });
     },
-    async close(sandboxId) {
-      const stopped = exchanges.stop(sandboxId);
+    async close(sandboxId, reason = 'unreachable') {
+      const stopped = exchanges.stop(sandboxId, reason);
       pools.close(sandboxId);
       await stopped;
     },

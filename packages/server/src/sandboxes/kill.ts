@@ -1,10 +1,18 @@
 import type { ServerContext } from '../context.js';
+import type { StopReason } from '../gateway/contract.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
 import { dropCheckpoint } from './checkpoints.js';
 import { executionData, type KillReason, lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox } from './live.js';
 import { changeRow, removeRow } from './rows.js';
 import { admit, begin } from './transition.js';
+
+/** What clients of the sandbox's open streams are told. */
+const stopReasons: Partial<Record<KillReason, StopReason>> = {
+  request: 'killed',
+  admin: 'killed',
+  timeout: 'expired',
+};
 
 /** Ends a running or paused sandbox and forgets it. Whoever asks meanwhile shares the end. @throws {ApiError} 404, 409 */
 export async function killSandbox(context: ServerContext, teamId: string, sandboxId: string): Promise<void> {
@@ -17,7 +25,7 @@ export function killHeld(context: ServerContext, live: LiveSandbox, reason: Kill
   return begin(live, 'killing', async () => {
     const { row } = live;
     const paused = row.state === 'paused';
-    context.sandboxClosed(row.id);
+    context.sandboxClosed(row.id, stopReasons[reason] ?? 'ended');
     await changeRow(context, live, () => ({ state: 'killing' }));
     await finishKill(context, live, reason, paused ? (row.paused_at ?? context.now()) : context.now());
   });

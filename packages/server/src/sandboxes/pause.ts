@@ -32,7 +32,7 @@ export function pauseHeld(context: ServerContext, live: LiveSandbox, memory: boo
     const { instance } = live;
     if (instance === undefined) throw errors.internal(new Error('a running sandbox without an instance'));
     await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => {});
-    context.sandboxClosed(live.row.id);
+    context.sandboxClosed(live.row.id, 'paused');
     const checkpointId = freeze ? null : `pause-${context.ids.uuid()}`;
     await changeRow(
       context,

@@ -128,7 +128,7 @@ async function start(
     nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
     volumes: createVolumeStore(config.dataDir, (volumeId) => isMounted(sandboxes, volumeId)),
     builds: new BuildQueue(config.maxConcurrentBuilds),
-    sandboxClosed: (sandboxId) => void gateway?.close(sandboxId),
+    sandboxClosed: (sandboxId, reason) => void gateway?.close(sandboxId, reason),
     draining: () => draining,
     signal: stopping.signal,
   };

@@ -147,12 +147,10 @@ describe('close', () => {
     const streamed = await begin('abc', '/stream');
     const plain = await begin('abc', '/plain');
     const other = await begin('other', '/stream');
-    await stage.gateway.close('abc');
+    await stage.gateway.close('abc', 'killed');
     await until('both ends', () => streamed.res.closed && plain.res.closed);
     expect(streamed.res.complete).toBe(true);
-    expect(streamed.text()).toContain(
-      '{"error":{"code":"unavailable","message":"The sandbox was paused or killed"}}',
-    );
+    expect(streamed.text()).toContain('{"error":{"code":"unavailable","message":"The sandbox was killed"}}');
     expect(plain.res.complete).toBe(false);
     expect(other.res.closed).toBe(false);
     expect(stage.sandboxes.get('abc')?.dialed.every((socket) => socket.destroyed)).toBe(true);

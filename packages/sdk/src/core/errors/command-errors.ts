@@ -12,7 +12,7 @@ export interface CommandOutcome {
   error?: string;
 }
 
-/** A command ended with a status other than 0. Carries everything it wrote. */
+/** A command ended with a status other than 0. Carries everything it wrote; the message ends with the last of it. */
 export class CommandExitError extends SvcError {
   static override readonly kind: string = 'CommandExitError';
   /** The command line. */
@@ -36,6 +36,9 @@ export class CommandExitError extends SvcError {
     this.stdout = result.stdout;
     this.stderr = result.stderr;
     this.error = result.error;
+    // Whoever prints the error gets its message, and what the command wrote once, not three times.
+    for (const name of ['result', 'stdout', 'stderr'])
+      Object.defineProperty(this, name, { enumerable: false });
   }
 }
 

@@ -55,10 +55,19 @@ export class CommandTimeoutError extends TimeoutError {
   }
 }
 
+/**
+ * Why a sandbox does not run any more. `expired`: it was killed at the end of its time to live; `ended`: its machine ended
+ * by itself; `gone`: nobody can tell which of these.
+ */
+export type SandboxGoneReason = 'paused' | 'killed' | 'expired' | 'ended' | 'gone';
+
 /** The sandbox does not run any more: it was killed, is paused, or reached the end of its time to live. */
 export class SandboxGoneError extends TimeoutError {
   static override readonly kind: string = 'SandboxGoneError';
-  constructor(message: string, details: TimeoutDetails = {}) {
+  /** What became of it. A `paused` one can be resumed; the others are gone for good. */
+  readonly reason: SandboxGoneReason;
+  constructor(message: string, details: TimeoutDetails & { reason?: SandboxGoneReason | undefined } = {}) {
     super(message, details, 'sandbox_gone');
+    this.reason = details.reason ?? 'gone';
   }
 }

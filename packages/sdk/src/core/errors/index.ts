@@ -16,6 +16,7 @@ export {
   ConnectionError,
   RequestTimeoutError,
   SandboxGoneError,
+  type SandboxGoneReason,
   type TimeoutDetails,
   TimeoutError,
 } from './connection-errors.js';
