@@ -2,6 +2,7 @@ export { type CommandResult, DaemonClient, type RunningCommand } from './testing
 export { type DescribeDriverOptions, describeDriver } from './testing/describe-driver.js';
 export { type DescribeEscapesOptions, describeEscapes } from './testing/describe-escapes.js';
 export { eventually } from './testing/eventually.js';
+export { forgeArchive, randomNumbers } from './testing/forge-archive.js';
 export {
   type HostileAnswer,
   type HostileDaemon,

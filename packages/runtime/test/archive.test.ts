@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { ArchiveError, type ArchiveLimits } from '../src/archive/archive-limits.js';
 import { meterExpansion } from '../src/archive/meter-expansion.js';
 import { type GuardOptions, guardTar } from '../src/archive/tar-guard.js';
+import { forgeArchive, randomNumbers } from '../src/testing/forge-archive.js';
 import { paxRecord, tarBytes } from '../src/testing/tar.js';
 
 async function guarded(
@@ -181,10 +182,10 @@ describe('forged archives', () => {
         { name: 'null', type: 'character', device: { major: 1, minor: 3 } },
       ]),
     ];
-    const random = mulberry32(20_261_122);
+    const random = randomNumbers(20_261_122);
     const outcomes = { passed: 0, refused: 0 };
     for (let round = 0; round < count; round += 1) {
-      const forged = forge(seeds[round % seeds.length]!, random);
+      const forged = forgeArchive(seeds[round % seeds.length]!, random);
       try {
         const out = await guarded(forged, { limits: { maxBytes: 65_536 } }, 1 + Math.floor(random() * 2_000));
         // What passes once passes again and is the same then.
@@ -199,58 +200,3 @@ describe('forged archives', () => {
     expect(outcomes.refused).toBeGreaterThan(count / 50);
   }, 600_000);
 });
-
-/** Changes an archive a little; mostly with checksums put right, so that the change gets past the first look. */
-function forge(seed: Buffer, random: () => number): Buffer {
-  const pick = (below: number) => Math.floor(random() * below);
-  let forged = Buffer.from(seed);
-  for (let changes = 1 + pick(4); changes > 0; changes -= 1) {
-    switch (pick(5)) {
-      case 0:
-        forged[pick(forged.length)] = pick(256);
-        break;
-      case 1: {
-        // A field of a header: name, mode, size, type, link, magic, prefix.
-        const at =
-          pick(forged.length / 512) * 512 + [0, 100, 124, 124, 135, 156, 156, 157, 257, 345][pick(10)]!;
-        forged[at] = [0, 0x20, 0x2f, 0x30, 0x37, 0x4c, 0x67, 0x78, 0x80, 0xff][pick(10)]!;
-        break;
-      }
-      case 2:
-        forged = Buffer.from(forged.subarray(0, pick(forged.length)));
-        break;
-      case 3: {
-        const block = pick(forged.length / 512) * 512;
-        const copied = forged.subarray(block, block + 512);
-        forged = Buffer.concat([forged.subarray(0, block), copied, forged.subarray(block)]);
-        break;
-      }
-      default: {
-        const digit = forged.indexOf('=');
-        if (digit > 0) forged[digit - 1 - pick(8)] = 0x30 + pick(10);
-      }
-    }
-    if (forged.length < 512) return forged;
-  }
-  if (random() < 0.9) for (let at = 0; at + 512 <= forged.length; at += 512) putChecksum(forged, at);
-  return forged;
-}
-
-function putChecksum(archive: Buffer, at: number): void {
-  if (archive.toString('latin1', at + 257, at + 262) !== 'ustar') return;
-  archive.write('        ', at + 148);
-  let sum = 0;
-  for (const byte of archive.subarray(at, at + 512)) sum += byte;
-  archive.write(`${sum.toString(8).padStart(6, '0')}\0 `, at + 148);
-}
-
-/** Numbers from 0 to 1 that are the same for the same seed. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

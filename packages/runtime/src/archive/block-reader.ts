@@ -14,6 +14,11 @@ export class BlockReader {
     this.#maxBytes = maxBytes;
   }
 
+  /** Whether there was nothing in it so far. */
+  get empty(): boolean {
+    return this.#bytes === 0;
+  }
+
   /** The next 512 bytes; undefined at the end. @throws {ArchiveError} when it ends in between */
   async block(): Promise<Buffer | undefined> {
     if (this.#buffer.length === 0 && !(await this.#fill())) return undefined;

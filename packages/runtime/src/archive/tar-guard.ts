@@ -69,6 +69,7 @@ async function readEntry(
   let directory = false;
   for (;;) {
     const block = await reader.block();
+    if (block === undefined && reader.empty) throw new ArchiveError('it is empty');
     if (block === undefined || isZeroBlock(block)) {
       if (blocks.length > 0) throw new ArchiveError('it ends in the middle of an entry');
       return undefined;

@@ -1,3 +1,4 @@
+import type { ArchiveLimits } from '@svc/runtime';
 import type { RateLimit } from '../limits/rate-limit.js';
 import type { StorageOptions } from '../storage/open.js';
 import type { TeamLimits } from '../teams/team.js';
@@ -33,6 +34,8 @@ export interface ServerConfig {
   bodyLimitBytes: number;
   /** Largest archive of build files, bytes. */
   uploadLimitBytes: number;
+  /** What an archive may hold: build files, and the layers of an image taken together. */
+  archives: ArchiveLimits;
   logs: {
     /** Most bytes of log kept for one sandbox; the oldest go first. */
     maxBytesPerSandbox: number;

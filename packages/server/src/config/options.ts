@@ -99,6 +99,22 @@ export interface Tuning {
   bodyLimitBytes?: number;
   /** Largest archive of build files. */
   uploadLimitBytes?: number;
+  archives?: {
+    /** Entries in an archive of build files, or in an image. */
+    maxEntries?: number;
+    /** Bytes of one name, and of the target of one link. */
+    maxNameBytes?: number;
+    /** Bytes of all names together. */
+    maxNamesBytes?: number;
+    /** Names in one path. */
+    maxDepth?: number;
+    /** Bytes of the extension headers of one entry. */
+    maxHeaderBytes?: number;
+    /** Bytes of build files or of an image when they are unpacked. */
+    maxBytes?: number;
+    /** Unpacked bytes for each compressed byte; what unpacks to less than 64 MiB is not looked at. */
+    maxExpansion?: number;
+  };
   logs?: {
     /** Most bytes of log kept for one sandbox; the oldest go first. */
     maxBytesPerSandbox?: number;

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
 import { readTar } from '../../src/builds/files/tar.js';
 import type { LocalImage } from '../../src/builds/images/image.js';
@@ -10,7 +11,10 @@ async function squashed(...layers: TarFile[][]): Promise<Record<string, string>>
   const tars = await Promise.all(layers.map((entries) => tarOf(entries)));
   const image: LocalImage = { digest: 'd', env: [], layers: tars.map((tar) => () => Readable.from([tar])) };
   const result: Record<string, string> = {};
-  for await (const { header, content } of readTar(await squashImage(image, new AbortController().signal))) {
+  for await (const { header, content } of readTar(
+    await squashImage(image, DEFAULT_ARCHIVE_LIMITS, new AbortController().signal),
+    {},
+  )) {
     const chunks: Buffer[] = [];
     for await (const chunk of content) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openOciLayout } from '../../src/builds/images/oci-layout.js';
 import { pullImage } from '../../src/builds/images/pull.js';
@@ -60,7 +61,7 @@ describe('pulling an image', () => {
       `echo "$@" > ${directory}/seen; env >> ${directory}/seen; for last; do :; done; target=\${last#oci:}; cp -R ${directory}/made "\${target%:latest}"`,
     );
     const layout = await pull({ type: 'registry', username: 'me', password: 'hunter2-secret' });
-    expect((await openOciLayout(layout, 'latest')).layers).toHaveLength(1);
+    expect((await openOciLayout(layout, 'latest', DEFAULT_ARCHIVE_LIMITS)).layers).toHaveLength(1);
     const seen = await readFile(path.join(directory, 'seen'), 'utf8');
     expect(seen).toContain('docker://registry.example/app:1');
     const encoded = Buffer.from('me:hunter2-secret').toString('base64');
@@ -123,16 +124,22 @@ describe('an image layout', () => {
   it('is refused when a layer does not fit its digest', async () => {
     const layout = path.join(directory, 'damaged');
     await writeOciLayout(layout, [[{ name: 'a', content: 'a' }]]);
-    expect((await openOciLayout(layout, undefined)).layers).toHaveLength(1);
+    expect((await openOciLayout(layout, undefined, DEFAULT_ARCHIVE_LIMITS)).layers).toHaveLength(1);
     const index = JSON.parse(await readFile(path.join(layout, 'index.json'), 'utf8'));
     const blob = (digest: string) => path.join(layout, 'blobs', 'sha256', digest.slice(7));
     const manifest = JSON.parse(await readFile(blob(index.manifests[0].digest), 'utf8'));
     const layer = blob(manifest.layers[0].digest);
     await writeFile(layer, Buffer.concat([await readFile(layer), Buffer.from([0])]));
-    await expect(openOciLayout(layout, undefined)).rejects.toThrow(/layer does not fit/);
+    await expect(openOciLayout(layout, undefined, DEFAULT_ARCHIVE_LIMITS)).rejects.toThrow(
+      /layer does not fit/,
+    );
     await writeFile(blob(index.manifests[0].digest), '{}');
-    await expect(openOciLayout(layout, undefined)).rejects.toThrow(/damaged/);
-    await expect(openOciLayout(layout, 'other')).rejects.toThrow(/no image with the tag 'other'/);
-    await expect(openOciLayout(directory, undefined)).rejects.toThrow(/no complete OCI image layout/);
+    await expect(openOciLayout(layout, undefined, DEFAULT_ARCHIVE_LIMITS)).rejects.toThrow(/damaged/);
+    await expect(openOciLayout(layout, 'other', DEFAULT_ARCHIVE_LIMITS)).rejects.toThrow(
+      /no image with the tag 'other'/,
+    );
+    await expect(openOciLayout(directory, undefined, DEFAULT_ARCHIVE_LIMITS)).rejects.toThrow(
+      /no complete OCI image layout/,
+    );
   });
 });

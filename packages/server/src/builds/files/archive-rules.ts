@@ -29,7 +29,7 @@ export class ArchiveRules {
         this.#links.add(path);
         return undefined;
       case 'link': {
-        const target = entryPath(header.linkname);
+        const target = entryPath(header.linkname ?? '');
         if (target === undefined || !this.#files.has(target))
           return `the hard link ${shown} leads to no file of the archive`;
         this.#files.add(path);

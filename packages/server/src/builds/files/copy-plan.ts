@@ -1,5 +1,6 @@
 import { BuildError } from '../build-error.js';
 import { entryPath, parentsOf } from './entry-path.js';
+import { compileGlob } from './glob.js';
 
 export interface ListedEntry {
   /** Canonical, not empty. */
@@ -44,8 +45,7 @@ export function planCopy(source: string, entries: readonly ListedEntry[]): CopyP
 
 /** The topmost paths that fit, and whether they are directories. */
 function rootsOf(wanted: string, entries: readonly ListedEntry[]): Map<string, 'file' | 'directory'> {
-  const pattern = /[*?[]/.test(wanted) ? globPattern(wanted) : undefined;
-  const fits = (path: string) => (pattern === undefined ? path === wanted : pattern.test(path));
+  const fits = remembered(/[*?[]/.test(wanted) ? compileGlob(wanted) : (path) => path === wanted);
   const roots = new Map<string, 'file' | 'directory'>();
   for (const entry of entries) {
     const parent = parentsOf(entry.path).find(fits);
@@ -56,29 +56,19 @@ function rootsOf(wanted: string, entries: readonly ListedEntry[]): Map<string, '
   return roots;
 }
 
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
+/** Directories are asked for again with everything in them. */
+function remembered(fits: (path: string) => boolean): (path: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (path) => {
+    let answer = known.get(path);
+    if (answer === undefined) {
+      answer = fits(path);
+      known.set(path, answer);
+    }
+    return answer;
+  };
 }
 
-/** `*` and `?` within one part of a path, `**` across parts, `[a-z]` and `[!a-z]`. */
-function globPattern(glob: string): RegExp {
-  let text = '';
-  for (let i = 0; i < glob.length; i++) {
-    const char = glob[i]!;
-    if (glob.startsWith('**/', i)) {
-      text += '(?:[^/]+/)*';
-      i += 2;
-    } else if (glob.startsWith('**', i)) {
-      text += '.+';
-      i += 1;
-    } else if (char === '*') text += '[^/]*';
-    else if (char === '?') text += '[^/]';
-    else if (char === '[' && glob.indexOf(']', i + 2) > 0) {
-      const end = glob.indexOf(']', i + 2);
-      const set = glob.slice(i + 1, end).replace(/[\\\]^]/g, '\\$&');
-      text += set.startsWith('!') ? `[^/${set.slice(1)}]` : `[${set}]`;
-      i = end;
-    } else text += char.replace(/[.+^${}()|\\\]]/g, '\\$&').replace('[', '\\[');
-  }
-  return new RegExp(`^${text}$`);
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -1,17 +1,14 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline, type Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline as flow } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
+import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
 import { ApiError } from '../../errors/api-error.js';
 import { errors } from '../../errors/catalog.js';
 import { ArchiveRules } from './archive-rules.js';
 import { readTar } from './tar.js';
-
-/** How many times larger than the upload limit an archive may become: more is an attack. */
-const MAX_EXPANSION = 8;
-const MAX_ENTRIES = 1_000_000;
+import { unzipped } from './unzip.js';
 
 export interface ReceiveOptions {
   body: Readable;
@@ -21,6 +18,8 @@ export interface ReceiveOptions {
   draft: string;
   /** Most bytes, as they arrive. */
   limitBytes: number;
+  /** What may be in it. */
+  archives: ArchiveLimits;
   signal: AbortSignal;
 }
 
@@ -31,13 +30,13 @@ export interface ReceiveOptions {
  * @throws {ApiError} 400 when it is no such archive or leads out of itself; 413
  */
 export async function receiveArchive(options: ReceiveOptions): Promise<number> {
-  const { body, draft, target, limitBytes, signal } = options;
+  const { body, draft, target, limitBytes, archives, signal } = options;
   await mkdir(path.dirname(draft), { recursive: true, mode: 0o700 });
   await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
   const counted = { bytes: 0 };
   try {
     await flow(limited(body, limitBytes, counted), createWriteStream(draft, { mode: 0o600 }), { signal });
-    await checkArchive(draft, limitBytes * MAX_EXPANSION, signal);
+    await checkArchive(draft, archives, signal);
     await rename(draft, target);
     return counted.bytes;
   } finally {
@@ -58,31 +57,18 @@ async function* limited(
 }
 
 /** @throws {ApiError} 400 */
-async function checkArchive(file: string, maxBytes: number, signal: AbortSignal): Promise<void> {
+async function checkArchive(file: string, limits: ArchiveLimits, signal: AbortSignal): Promise<void> {
   const rules = new ArchiveRules();
-  let bytes = 0;
-  let entries = 0;
-  const limit = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length;
-      done(
-        bytes > maxBytes ? errors.archiveRefused('it becomes too large when it is unpacked') : null,
-        chunk,
-      );
-    },
-  });
   try {
-    // Errors of each reach the reader of the last.
-    for await (const entry of readTar(pipeline(createReadStream(file), createGunzip(), limit, () => {}))) {
+    for await (const entry of readTar(unzipped(file, limits), { limits, special: 'refuse' })) {
       signal.throwIfAborted();
-      const refusal =
-        rules.refuse(entry.header) ?? (++entries > MAX_ENTRIES ? 'it has too many entries' : undefined);
+      const refusal = rules.refuse(entry.header);
       if (refusal !== undefined) throw errors.archiveRefused(refusal);
       entry.skip();
     }
   } catch (error) {
     if (ApiError.is(error) || signal.aborted || (error as { code?: unknown }).code === 'EIO') throw error;
+    if (ArchiveError.is(error)) throw errors.archiveRefused(error.message);
     throw errors.archiveRefused('it is not a whole gzip-compressed tar archive');
   }
-  if (bytes === 0) throw errors.archiveRefused('it is empty');
 }

@@ -1,15 +1,15 @@
-import { createReadStream } from 'node:fs';
-import { pipeline, type Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import type { Readable } from 'node:stream';
+import type { ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../build-error.js';
 import type { CopyPlan, ListedEntry } from './copy-plan.js';
 import { entryPath } from './entry-path.js';
 import { addFile, type NewTarHeader, readTar, type TarHeader, writeTar } from './tar.js';
+import { unzipped } from './unzip.js';
 
 /** What a stored archive holds, by its headers. */
-export async function listArchive(file: string): Promise<ListedEntry[]> {
+export async function listArchive(file: string, limits: ArchiveLimits): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = [];
-  for await (const { header, skip } of readTar(unzipped(file))) {
+  for await (const { header, skip } of readTar(unzipped(file, limits), { limits })) {
     const path = entryPath(header.name);
     if (path) entries.push({ path, directory: header.type === 'directory' });
     skip();
@@ -21,9 +21,9 @@ export async function listArchive(file: string): Promise<ListedEntry[]> {
  * Gives the entries that a plan takes as a plain tar stream: named as below the target, owned by nobody in particular.
  * Fails with a {@link BuildError} where a hard link leads to a file that is not taken.
  */
-export function repackArchive(file: string, plan: CopyPlan): Readable {
+export function repackArchive(file: string, plan: CopyPlan, limits: ArchiveLimits): Readable {
   return writeTar(async (packed) => {
-    for await (const { header, content, skip } of readTar(unzipped(file))) {
+    for await (const { header, content, skip } of readTar(unzipped(file, limits), { limits })) {
       const target = plan.targetOf(entryPath(header.name) ?? '');
       const renamed = target === undefined ? undefined : headerFor(header, target, plan);
       if (renamed?.type === 'file') await addFile(packed, renamed, content);
@@ -51,9 +51,4 @@ function headerFor(header: TarHeader, name: string, plan: CopyPlan): NewTarHeade
     default:
       return { ...common, type: 'file', size: header.size };
   }
-}
-
-function unzipped(file: string): Readable {
-  // Errors of either reach the reader of the last.
-  return pipeline(createReadStream(file), createGunzip(), () => {});
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { type GuardOptions, guardTar } from '@svc/runtime';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
 
 export type TarHeader = Header;
@@ -12,11 +13,14 @@ export interface TarEntry {
   skip(): void;
 }
 
-/** The entries of a plain tar stream, one after another. The source ends with the iteration. */
-export async function* readTar(source: Readable): AsyncGenerator<TarEntry> {
+/**
+ * The entries of a plain tar stream, one after another, within limits. The source ends with the iteration.
+ * @throws {ArchiveError} what is wrong with the archive, or the limit that it goes beyond.
+ */
+export async function* readTar(source: Readable, options: GuardOptions): AsyncGenerator<TarEntry> {
   const entries = extract();
   const feed = async () => {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
+    for await (const chunk of guardTar(source, options)) {
       if (!entries.write(chunk)) await new Promise<void>((resolve) => entries.once('drain', () => resolve()));
     }
     entries.end(undefined);

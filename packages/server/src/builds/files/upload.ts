@@ -24,6 +24,7 @@ export async function uploadFiles(
     target: filesArchive(context.config, grant.templateId, grant.hash),
     draft: path.join(draftsDirectory(context.config), context.ids.uuid()),
     limitBytes: context.config.uploadLimitBytes,
+    archives: context.config.archives,
     signal,
   });
   await context.db

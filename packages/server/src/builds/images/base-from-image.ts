@@ -37,6 +37,7 @@ export async function baseFromImage(tools: BuildTools, reuse: boolean): Promise<
   await mkdir(draft, { recursive: true, mode: 0o700 });
   try {
     log.add('info', `starting from image ${job.request.fromImage}`);
+    const limits = context.config.archives;
     const image = await openImage(tools, draft);
     const key = `image:${image.digest}`;
     const files = reuse ? await cache.find(key) : undefined;
@@ -46,7 +47,10 @@ export async function baseFromImage(tools: BuildTools, reuse: boolean): Promise<
       return { layers: [files, users], key, env: readEnvironment(image.env) };
     }
     log.add('info', `unpacking ${image.layers.length} layers`);
-    const imported = await context.driver.layers.importTar(await squashImage(image, signal), { signal });
+    const imported = await context.driver.layers.importTar(await squashImage(image, limits, signal), {
+      limits,
+      signal,
+    });
     await cache.put(key, imported);
     const prepared = await prepare(tools, imported.id);
     await cache.put(`${key}:users`, prepared);
@@ -68,6 +72,7 @@ async function prepare({ context, job, signal }: BuildTools, layer: string) {
 
 async function openImage(tools: BuildTools, draft: string): Promise<LocalImage> {
   const { context, job, log, signal } = tools;
+  const limits = context.config.archives;
   const reference = parseImageReference(job.request.fromImage!);
   if (reference.kind === 'registry') {
     const layout = await pullImage({
@@ -78,16 +83,16 @@ async function openImage(tools: BuildTools, draft: string): Promise<LocalImage> 
       signal,
       onLine: (line) => log.add('warn', line),
     });
-    return openOciLayout(layout, 'latest');
+    return openOciLayout(layout, 'latest', limits);
   }
   const file = await allowedImagePath(reference.path, context.config.builds.imageDirectories);
-  if (reference.kind === 'oci') return openOciLayout(file, reference.tag);
+  if (reference.kind === 'oci') return openOciLayout(file, reference.tag, limits);
   const unpacked = path.join(draft, 'archive');
   await mkdir(unpacked);
-  await unpackArchive(file, unpacked, signal);
+  await unpackArchive(file, unpacked, limits, signal);
   return reference.kind === 'oci-archive'
-    ? openOciLayout(unpacked, reference.tag)
-    : openDockerArchive(unpacked, reference.tag);
+    ? openOciLayout(unpacked, reference.tag, limits)
+    : openDockerArchive(unpacked, reference.tag, limits);
 }
 
 function readEnvironment(pairs: readonly string[]): Record<string, string> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../build-error.js';
 import { entryPath } from '../files/entry-path.js';
 import type { LocalImage } from './image.js';
@@ -13,7 +14,11 @@ interface SavedImage {
 }
 
 /** Reads an unpacked `docker save` archive. @param tag `name:tag`; undefined: the only image. @throws {BuildError} */
-export async function openDockerArchive(directory: string, tag: string | undefined): Promise<LocalImage> {
+export async function openDockerArchive(
+  directory: string,
+  tag: string | undefined,
+  limits: ArchiveLimits,
+): Promise<LocalImage> {
   const images = JSON.parse(await read(directory, 'manifest.json')) as SavedImage[];
   const image =
     tag === undefined
@@ -34,7 +39,7 @@ export async function openDockerArchive(directory: string, tag: string | undefin
     env: config.config?.Env ?? [],
     layers: (image.Layers ?? []).map((layer) => {
       const file = inside(directory, layer);
-      return () => readLayer(file);
+      return () => readLayer(file, limits);
     }),
   };
 }

@@ -1,5 +1,7 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { Header } from 'tar-stream';
-import { entryPath, parentsOf } from '../files/entry-path.js';
+import { BuildError } from '../build-error.js';
+import { entryPath } from '../files/entry-path.js';
 
 /** Which entry of which layer. */
 export interface EntryPlace {
@@ -7,7 +9,7 @@ export interface EntryPlace {
   entry: number;
 }
 
-interface Node extends EntryPlace {
+interface Entry extends EntryPlace {
   type: 'file' | 'directory' | 'symlink' | 'link';
   /** Of a symbolic link. */
   linkname: string;
@@ -15,119 +17,171 @@ interface Node extends EntryPlace {
   source: EntryPlace | undefined;
 }
 
+interface Node {
+  /** Undefined: a directory that no entry describes. */
+  entry: Entry | undefined;
+  /** What is in it by name; of a directory only. */
+  children: Map<string, Node> | undefined;
+}
+
 const MAX_LINKS = 40;
+/** Steps of the walks along links, in the whole image: real ones need a few for each file. */
+const MAX_STEPS = 30_000_000;
+/** Changes between two breaks for other work of the server. */
+const CHANGES_AT_ONCE = 5_000;
 
 /**
  * The files of an image, worked out from the headers of its layers: what lies above replaces what lies below, and
  * `.wh.` entries remove it. Layers are given from the lowest up, the entries of each in order.
  */
 export class ImageTree {
-  readonly #nodes = new Map<string, Node>();
+  readonly #root: Node = newDirectory();
   /** Regular files of the layer that is being read. */
   #own = new Map<string, EntryPlace>();
   #removals: (() => void)[] = [];
   #puts: (() => void)[] = [];
+  #steps = 0;
 
   add(header: Header, place: EntryPlace): void {
     const path = imagePath(header.name);
     if (!path) return;
     const base = path.slice(path.lastIndexOf('/') + 1);
     const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
-    if (base === '.wh..wh..opq') this.#removals.push(() => this.#removeBelow(this.#real(parent)));
+    if (base === '.wh..wh..opq') this.#removals.push(() => this.#find(this.#real(parent))?.children?.clear());
     else if (base.startsWith('.wh.')) {
       const gone = join(parent, base.slice('.wh.'.length));
       this.#removals.push(() => this.#remove(this.#realParent(gone)));
     } else this.#puts.push(() => this.#put(this.#realParent(path), header, place));
   }
 
-  /** Ends a layer. What it removes was in the layers below: order within a layer means nothing. */
-  endLayer(): void {
-    for (const remove of this.#removals) remove();
-    for (const put of this.#puts) put();
+  /**
+   * Ends a layer. What it removes was in the layers below: order within a layer means nothing.
+   * @throws {BuildError} when its links are a maze
+   */
+  async endLayer(): Promise<void> {
+    const changes = [...this.#removals, ...this.#puts];
     this.#removals = [];
     this.#puts = [];
+    for (const [index, change] of changes.entries()) {
+      change();
+      if (index % CHANGES_AT_ONCE === CHANGES_AT_ONCE - 1) await breathe();
+    }
     this.#own = new Map();
   }
 
   /** Whether there is anything at a path. */
   has(path: string): boolean {
-    return this.#nodes.has(path);
+    return this.#find(path.split('/')) !== undefined;
   }
 
   /** The names under which each entry appears in the end; an entry that is not there is covered or removed. */
   names(): Map<string, string[]> {
     const names = new Map<string, string[]>();
-    for (const [path, node] of this.#nodes) {
-      const key = placeKey(node.source ?? node);
-      const list = names.get(key) ?? [];
-      // A file's own name comes before hard links to it.
-      if (node.type === 'link') list.push(path);
-      else list.unshift(path);
-      names.set(key, list);
-    }
+    const visit = (node: Node, path: string) => {
+      if (node.entry !== undefined) {
+        const key = placeKey(node.entry.source ?? node.entry);
+        const list = names.get(key) ?? [];
+        // A file's own name comes before hard links to it.
+        if (node.entry.type === 'link') list.push(path);
+        else list.unshift(path);
+        names.set(key, list);
+      }
+      for (const [name, child] of node.children ?? []) visit(child, join(path, name));
+    };
+    visit(this.#root, '');
     return names;
   }
 
-  #put(path: string, header: Header, place: EntryPlace): void {
+  #put(parts: string[], header: Header, place: EntryPlace): void {
     const type = typeOf(header);
-    if (type === undefined) return;
+    const name = parts.at(-1);
+    if (type === undefined || name === undefined) return;
+    // The types promise a target; an archive need not have one.
+    const linkname = (header.linkname as string | null | undefined) ?? '';
+    if ((type === 'symlink' || type === 'link') && linkname === '') return;
+    const path = parts.join('/');
     let source: EntryPlace | undefined;
     if (type === 'link') {
-      const target = this.#realParent(imagePath(header.linkname) ?? '');
-      const known = this.#nodes.get(target);
-      source = this.#own.get(target) ?? known?.source ?? known;
+      const target = this.#realParent(imagePath(linkname) ?? '');
+      const known = this.#find(target)?.entry;
+      source = this.#own.get(target.join('/')) ?? known?.source ?? known;
       if (source === undefined) return;
     }
-    for (const parent of parentsOf(path))
-      if (this.#nodes.get(parent)?.type !== 'directory') this.#nodes.delete(parent);
-    if (type !== 'directory') this.#remove(path);
+    const parent = this.#makeDirectory(parts.slice(0, -1));
     if (type === 'file' || type === 'link') this.#own.set(path, source ?? place);
-    this.#nodes.set(path, { ...place, type, linkname: header.linkname, source });
+    const entry = { ...place, type, linkname, source };
+    const before = type === 'directory' ? parent.get(name)?.children : undefined;
+    // At the end of its directory, as if it were new: an archive has no order of its own to keep.
+    parent.delete(name);
+    parent.set(name, { entry, children: before ?? (type === 'directory' ? new Map() : undefined) });
   }
 
-  #remove(path: string): void {
-    if (this.#nodes.get(path)?.type !== 'directory') this.#nodes.delete(path);
-    else {
-      this.#nodes.delete(path);
-      this.#removeBelow(path);
+  /** What a directory holds; whatever else stands on the way is replaced. */
+  #makeDirectory(parts: readonly string[]): Map<string, Node> {
+    let here = this.#root.children!;
+    for (const part of parts) {
+      let child = here.get(part);
+      if (child?.children === undefined) {
+        child = newDirectory();
+        here.set(part, child);
+      }
+      here = child.children!;
     }
+    return here;
   }
 
-  #removeBelow(path: string): void {
-    const prefix = path === '' ? '' : `${path}/`;
-    for (const each of [...this.#nodes.keys()]) if (each.startsWith(prefix)) this.#nodes.delete(each);
+  #remove(parts: readonly string[]): void {
+    const name = parts.at(-1);
+    if (name !== undefined) this.#find(parts.slice(0, -1))?.children?.delete(name);
+  }
+
+  #find(parts: readonly string[]): Node | undefined {
+    let node: Node | undefined = this.#root;
+    for (const part of parts) node = node?.children?.get(part);
+    return node;
   }
 
   /** The path with links in its parents followed, never out of the image. */
-  #realParent(path: string): string {
+  #realParent(path: string): string[] {
     const cut = path.lastIndexOf('/');
-    return cut < 0 ? path : join(this.#real(path.slice(0, cut)), path.slice(cut + 1));
+    if (cut < 0) return path === '' ? [] : [path];
+    return [...this.#real(path.slice(0, cut)), path.slice(cut + 1)];
   }
 
-  #real(path: string): string {
-    const todo = path.split('/').filter((part) => part !== '');
-    let here: string[] = [];
+  #real(path: string): string[] {
+    // Backwards, so that the next part is the last.
+    const todo = partsOf(path).reverse();
+    const here: { name: string; node: Node | undefined }[] = [];
     let links = 0;
-    for (let part = todo.shift(); part !== undefined; part = todo.shift()) {
-      if (part === '.') continue;
+    for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
+      if (++this.#steps > MAX_STEPS) throw new BuildError('the image is refused: its links are a maze');
       if (part === '..') {
         here.pop();
         continue;
       }
-      const node = this.#nodes.get([...here, part].join('/'));
-      if (node?.type !== 'symlink' || ++links > MAX_LINKS) {
-        here.push(part);
+      const above = here.length === 0 ? this.#root : here.at(-1)!.node;
+      const node = above?.children?.get(part);
+      if (node?.entry?.type !== 'symlink' || ++links > MAX_LINKS) {
+        here.push({ name: part, node });
         continue;
       }
-      if (node.linkname.startsWith('/')) here = [];
-      todo.unshift(...node.linkname.split('/').filter((each) => each !== ''));
+      if (node.entry.linkname.startsWith('/')) here.length = 0;
+      todo.push(...partsOf(node.entry.linkname).reverse());
     }
-    return here.join('/');
+    return here.map(({ name }) => name);
   }
 }
 
 export function placeKey({ layer, entry }: EntryPlace): string {
   return `${layer}:${entry}`;
+}
+
+function newDirectory(): Node {
+  return { entry: undefined, children: new Map() };
+}
+
+function partsOf(path: string): string[] {
+  return path.split('/').filter((part) => part !== '' && part !== '.');
 }
 
 /** Names of an image start at its root, with a slash or without. */
@@ -140,7 +194,7 @@ function join(parent: string, name: string): string {
 }
 
 /** Devices and pipes are left out: drivers make their own. */
-function typeOf(header: Header): Node['type'] | undefined {
+function typeOf(header: Header): Entry['type'] | undefined {
   switch (header.type) {
     case 'file':
     case 'contiguous-file':

@@ -4,21 +4,29 @@ import { open } from 'node:fs/promises';
 import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
+import { ArchiveError, type ArchiveLimits, meterExpansion } from '@svc/runtime';
 import { BuildError } from '../build-error.js';
 
 /**
  * Reads a layer's file as a plain tar stream; gzip and (where Node can) zstd are unpacked. Failures are
- * {@link BuildError}s of the stream.
+ * {@link BuildError}s and {@link ArchiveError}s of the stream.
  */
-export function readLayer(file: string): Readable {
+export function readLayer(file: string, limits: ArchiveLimits): Readable {
   const out = new PassThrough();
   const run = async () => {
     const unpack = await decoderFor(file);
     const source = createReadStream(file);
-    await (unpack === undefined ? pipeline(source, out) : pipeline(source, unpack, out));
+    const { compressed, unpacked } = meterExpansion(limits);
+    await (unpack === undefined
+      ? pipeline(source, out)
+      : pipeline(source, compressed, unpack, unpacked, out));
   };
   run().catch((error: Error) =>
-    out.destroy(error instanceof BuildError ? error : new BuildError('a layer of the image cannot be read')),
+    out.destroy(
+      error instanceof BuildError || ArchiveError.is(error)
+        ? error
+        : new BuildError('a layer of the image cannot be read'),
+    ),
   );
   return out;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../build-error.js';
 import type { LocalImage } from './image.js';
 import { readLayer, verifyDigest } from './layer-stream.js';
@@ -25,7 +26,11 @@ const REF_NAME = 'org.opencontainers.image.ref.name';
 const MAX_JSON_BYTES = 16 * 1_048_576;
 
 /** Reads an image in a directory with the OCI image layout. @throws {BuildError} */
-export async function openOciLayout(directory: string, tag: string | undefined): Promise<LocalImage> {
+export async function openOciLayout(
+  directory: string,
+  tag: string | undefined,
+  limits: ArchiveLimits,
+): Promise<LocalImage> {
   const index = JSON.parse(await readText(path.join(directory, 'index.json'))) as Index;
   let descriptor = chooseByTag(index.manifests ?? [], tag);
   for (let depth = 0; /index|manifest\.list/.test(descriptor.mediaType ?? ''); depth++) {
@@ -44,7 +49,7 @@ export async function openOciLayout(directory: string, tag: string | undefined):
     layers: files.map(
       ([file]) =>
         () =>
-          readLayer(file),
+          readLayer(file, limits),
     ),
   };
 }

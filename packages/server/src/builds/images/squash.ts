@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
 import type { Pack } from 'tar-stream';
 import { BuildError } from '../build-error.js';
 import {
@@ -19,30 +20,59 @@ const NEEDED: [name: string, mode: number][] = [
   ['run', 0o755],
 ];
 
-/** Makes one tar stream of an image's layers: its whole file system. Reads each layer twice. @throws {BuildError} */
-export async function squashImage(image: LocalImage, signal: AbortSignal): Promise<Readable> {
+/** More than any tool makes. */
+const MAX_LAYERS = 512;
+
+/**
+ * Makes one tar stream of an image's layers: its whole file system. Reads each layer twice.
+ * @throws {BuildError} also for an image that goes beyond the limits, its layers taken together.
+ */
+export async function squashImage(
+  image: LocalImage,
+  limits: ArchiveLimits,
+  signal: AbortSignal,
+): Promise<Readable> {
+  if (image.layers.length > MAX_LAYERS)
+    throw new BuildError(`the image is refused: it has more than ${MAX_LAYERS} layers`);
   const tree = new ImageTree();
+  const together = { entries: 0, namesBytes: 0, bytes: 0 };
   for (const [layer, open] of image.layers.entries()) {
     let index = 0;
-    for await (const { header, skip } of entriesOf(open())) {
+    for await (const { header, skip } of entriesOf(open(), limits)) {
       signal.throwIfAborted();
+      together.entries += 1;
+      together.namesBytes += header.name.length + (header.linkname?.length ?? 0);
+      together.bytes += header.size ?? 0;
+      requireWithin(together, limits);
       tree.add(header, { layer, entry: index++ });
       skip();
     }
-    tree.endLayer();
+    await tree.endLayer();
   }
   const names = tree.names();
   return writeTar(async (packed) => {
     for (const [name, mode] of NEEDED) if (!tree.has(name)) packed.entry({ name, mode, type: 'directory' });
     for (const [layer, open] of image.layers.entries()) {
       let index = 0;
-      for await (const entry of entriesOf(open())) {
+      for await (const entry of entriesOf(open(), limits)) {
         const paths = names.get(placeKey({ layer, entry: index++ }));
         if (paths === undefined) entry.skip();
         else await writeEntry(packed, entry, paths);
       }
     }
   });
+}
+
+/** The limits hold for each layer while it is read; this is for all of them. */
+function requireWithin(
+  { entries, namesBytes, bytes }: { entries: number; namesBytes: number; bytes: number },
+  { maxEntries, maxNamesBytes, maxBytes }: ArchiveLimits,
+): void {
+  const refuse = (what: string, limit: keyof ArchiveLimits) =>
+    new BuildError(`the image is refused: its layers have more than ${what} together (${limit})`);
+  if (entries > maxEntries) throw refuse(`${maxEntries} entries`, 'maxEntries');
+  if (namesBytes > maxNamesBytes) throw refuse(`${maxNamesBytes} bytes of names`, 'maxNamesBytes');
+  if (bytes > maxBytes) throw refuse(`${maxBytes} bytes`, 'maxBytes');
 }
 
 async function writeEntry(packed: Pack, entry: TarEntry, paths: string[]): Promise<void> {
@@ -63,10 +93,11 @@ function headerOf({ mode, uid, gid, mtime, type, linkname, size }: TarHeader, na
   return { ...common, type: 'file', size };
 }
 
-async function* entriesOf(source: Readable): AsyncGenerator<TarEntry> {
+async function* entriesOf(source: Readable, limits: ArchiveLimits): AsyncGenerator<TarEntry> {
   try {
-    yield* readTar(source);
+    yield* readTar(source, { limits });
   } catch (error) {
+    if (ArchiveError.is(error)) throw new BuildError(`the image is refused: ${error.message}`);
     throw error instanceof BuildError ? error : new BuildError('a layer of the image cannot be read as tar');
   }
 }

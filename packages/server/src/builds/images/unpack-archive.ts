@@ -3,16 +3,22 @@ import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../build-error.js';
 import { entryPath } from '../files/entry-path.js';
 import { readTar } from '../files/tar.js';
 import { readLayer } from './layer-stream.js';
 
 /** Unpacks an image archive (plain or gzip) into an empty directory; files only, and links among them. */
-export async function unpackArchive(file: string, directory: string, signal: AbortSignal): Promise<void> {
+export async function unpackArchive(
+  file: string,
+  directory: string,
+  limits: ArchiveLimits,
+  signal: AbortSignal,
+): Promise<void> {
   const links: [file: string, target: string][] = [];
   try {
-    for await (const { header, content, skip } of readTar(readLayer(file))) {
+    for await (const { header, content, skip } of readTar(readLayer(file, limits), { limits })) {
       signal.throwIfAborted();
       const name = entryPath(header.name);
       if (name === undefined)
@@ -28,6 +34,7 @@ export async function unpackArchive(file: string, directory: string, signal: Abo
     }
   } catch (error) {
     if (error instanceof BuildError || signal.aborted) throw error;
+    if (ArchiveError.is(error)) throw new BuildError(`the image archive is refused: ${error.message}`);
     throw new BuildError('the image archive cannot be read as tar');
   }
   // Last, so that nothing is written through them.

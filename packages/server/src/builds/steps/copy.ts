@@ -75,9 +75,10 @@ export const readCopy: StepReader = ({ type, args = [], filesHash }, limits) => 
       if (!(await hasFiles(context, templateId, filesHash)))
         throw new BuildError(`${what}: no files with the hash ${filesHash} were uploaded to this server`);
       const archive = filesArchive(context.config, templateId, filesHash);
-      const plan = planCopy(source, await listArchive(archive));
+      const { archives } = context.config;
+      const plan = planCopy(source, await listArchive(archive, archives));
       const work = limits.rootfs ? `/.build-${context.ids.hex(6)}` : `.build-${context.ids.hex(6)}`;
-      await uploadTar(machine, `${work}/archive.tar`, repackArchive(archive, plan));
+      await uploadTar(machine, `${work}/archive.tar`, repackArchive(archive, plan, archives));
       await machine.script(what, PLACE_FILES, [
         work,
         targetFor(target, state, limits.rootfs),
