@@ -31,7 +31,14 @@ export async function installPrivateCriu(options: InstallCriuOptions = {}): Prom
   const result = await run(['sh', SCRIPT, directory], {
     timeoutMs: 300_000,
     env: Object.fromEntries(
-      ['SVC_DEBIAN_MIRROR', 'SVC_CRIU_SUITE', 'http_proxy', 'https_proxy', 'no_proxy'].flatMap((name) => {
+      [
+        'SVC_DEBIAN_MIRROR',
+        'SVC_CRIU_SUITE',
+        'SVC_CRIU_PINNED',
+        'http_proxy',
+        'https_proxy',
+        'no_proxy',
+      ].flatMap((name) => {
         const value = process.env[name];
         return value === undefined ? [] : [[name, value]];
       }),
