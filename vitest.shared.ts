@@ -42,7 +42,11 @@ export function packageTests(options: PackageTestOptions = {}) {
       fileParallelism: options.fileParallelism ?? true,
       // The gate runs real servers on small shared machines. Two more tries, and the summary says who needed them.
       retry: process.env.CI ? 2 : 0,
-      reporters: ['default', ['json', { outputFile: 'test-results.json' }], retried],
+      reporters: [
+        'default',
+        ['json', { outputFile: process.env.SVC_TEST_RESULTS || 'test-results.json' }],
+        retried,
+      ],
       ...(options.setupFiles ? { setupFiles: options.setupFiles } : {}),
       ...(options.globalSetup ? { globalSetup: options.globalSetup } : {}),
     },

@@ -1,4 +1,4 @@
-// Adds up what each package's tests left in test-results.json, names what failed, and prints the closing line.
+// Adds up what each package's tests left in test-results.json (and test-results-node-*.json, on other versions), names what failed, and prints the closing line.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -15,32 +15,35 @@ const retried = [];
 console.log('\n== Summary');
 for (const folder of folders) {
   if (!existsSync(join(folder, 'vitest.config.ts'))) continue;
-  const file = join(folder, 'test-results.json');
-  if (!existsSync(file)) {
-    missing.push(folder);
-    continue;
+  if (!existsSync(join(folder, 'test-results.json'))) missing.push(folder);
+  for (const file of readdirSync(folder)) {
+    const [, version] = /^test-results(?:-node-(\w+))?\.json$/.exec(file) ?? [undefined, null];
+    if (version !== null) addUp(folder, file, version === undefined ? folder : `${folder}, Node ${version}`);
   }
-  const results = JSON.parse(readFileSync(file, 'utf8'));
+  const retries = join(folder, 'test-retried.json');
+  if (existsSync(retries))
+    retried.push(...JSON.parse(readFileSync(retries, 'utf8')).map((name) => `${folder}: ${name}`));
+}
+
+function addUp(folder, file, name) {
+  const results = JSON.parse(readFileSync(join(folder, file), 'utf8'));
   const counts = { passed: 0, failed: 0, skipped: 0 };
   for (const suite of results.testResults) {
     for (const test of suite.assertionResults) {
       if (test.status === 'passed') counts.passed++;
       else if (test.status === 'failed') {
         counts.failed++;
-        failures.push(`${folder}: ${test.fullName}`);
+        failures.push(`${name}: ${test.fullName}`);
       } else counts.skipped++;
     }
     // A file that broke before its first test has no failed test to count.
     if (suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed')) {
       counts.failed++;
-      failures.push(`${folder}: ${suite.name}: ${String(suite.message).split('\n')[0]}`);
+      failures.push(`${name}: ${suite.name}: ${String(suite.message).split('\n')[0]}`);
     }
   }
-  const retries = join(folder, 'test-retried.json');
-  if (existsSync(retries))
-    retried.push(...JSON.parse(readFileSync(retries, 'utf8')).map((name) => `${folder}: ${name}`));
   console.log(
-    `${folder.padEnd(24)} ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
+    `${name.padEnd(24)} ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
   );
   for (const key of Object.keys(total)) total[key] += counts[key];
 }

@@ -8,6 +8,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 scripts/setup.sh --for tests || exit 1
 
+# SVC_NODE=24 runs everything on another version of Node, which npm brings.
+if [ -n "${SVC_NODE:-}" ]; then
+  node_directory=$(node scripts/node-runtime.mjs "$SVC_NODE") || exit 1
+  export PATH=$node_directory:$PATH
+  echo "Tests run on Node $(node --version)."
+fi
+
 failures=0
 check() {
   printf '\n== %s\n' "$1"
@@ -30,8 +37,14 @@ else
 fi
 
 # One package after the other: on two cores, real servers and real sandboxes side by side would test the machine.
-find packages examples -maxdepth 2 \( -name test-results.json -o -name test-retried.json \) -delete
+find packages examples -maxdepth 2 \( -name 'test-results*.json' -o -name test-retried.json \) -delete
 printf '\n== Tests\n'
 turbo test --concurrency=1 --continue --output-logs=full --log-order=stream || tests_failed=1
+
+# What differs between the versions of Node that are supported, on those that this run is not on.
+for version in ${SVC_OTHER_NODES-22 24}; do
+  case $(node --version) in "v$version".*) continue ;; esac
+  scripts/test-on-node.sh "$version" || tests_failed=1
+done
 
 node scripts/test-summary.mjs --checks-failed "$failures" --runner-failed "${tests_failed:-0}"

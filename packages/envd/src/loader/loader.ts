@@ -14,11 +14,22 @@ const FLAGS = [
   // no pages that are half empty,
   '--compact-on-every-full-gc',
   // and no optimizing compiler, whose own memory stays, before a stream of megabytes gives it something to do.
-  '--interrupt-budget=1000000',
+  ...optimizeLate(Number.parseInt(process.versions.v8, 10)),
   // V8's own code stays where all sandboxes share it, and is not copied to where calls of it are shorter. That happens
   // before this line, so whoever starts the daemon says it too; here it keeps the code cache fitting for either.
   '--no-short-builtin-calls',
 ];
+
+/** From Node 22 (V8 12) on, calls are counted instead of bytes of code; both are about eight times what V8 presets. */
+function optimizeLate(v8: number): string[] {
+  if (v8 < 12) return ['--interrupt-budget=1000000'];
+  return [
+    '--invocation-count-for-maglev=3200',
+    '--invocation-count-for-maglev-osr=800',
+    '--invocation-count-for-turbofan=24000',
+    '--invocation-count-for-osr=6400',
+  ];
+}
 
 /** What the core lets its loader call. */
 interface Core {
