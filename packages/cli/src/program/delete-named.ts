@@ -1,18 +1,22 @@
 import { ExitWith, exitCodes } from '../errors/cli-error.js';
 import type { Cli } from './cli.js';
 
-/** Deletes things one after another and tells of each. Fails when there was none of one of the names. */
+/**
+ * Deletes things one after another and tells of each. Fails when there was none of one of the names.
+ * @param done what to say of one. Default `Deleted`.
+ */
 export async function deleteNamed(
   cli: Cli,
   what: string,
   names: readonly string[],
   remove: (name: string) => Promise<boolean>,
+  done = 'Deleted',
 ): Promise<void> {
   const results: { name: string; deleted: boolean }[] = [];
   for (const name of new Set(names)) {
     const deleted = await remove(name);
     results.push({ name, deleted });
-    if (!cli.out.json) cli.out.line(deleted ? `Deleted ${name}` : `There is no ${what} ${name}`);
+    if (!cli.out.json) cli.out.line(deleted ? `${done} ${name}` : `There is no ${what} ${name}`);
   }
   if (cli.out.json) cli.out.line(JSON.stringify(results, null, 2));
   if (results.some(({ deleted }) => !deleted)) throw new ExitWith(exitCodes.failure);

@@ -138,4 +138,18 @@ describe('svc sandbox exec', () => {
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('Options come before the id');
   });
+
+  it('leaves a detached program that ps lists with its age, attach follows, and ps --kill ends', async () => {
+    const line = 'echo begun; read -r _ < gate; echo done; exit 3';
+    await svc(['sandbox', 'exec', id, 'mkfifo gate']);
+    const pid = (await svc(['sandbox', 'exec', '-d', id, line])).stdout.trim();
+    const listed = await svc(['sandbox', 'ps', id]);
+    expect(listed.stdout).toMatch(new RegExp(`${pid} +\\d+\\S* ago +- +${'echo begun; read'}`));
+    const attached = svc(['sandbox', 'attach', id, pid]);
+    await svc(['sandbox', 'exec', id, 'echo go > gate']);
+    expect(await attached).toEqual({ code: 3, stdout: 'begun\ndone\n', stderr: '' });
+    const other = (await svc(['sandbox', 'exec', '-d', id, 'sleep 600'])).stdout.trim();
+    expect((await svc(['sandbox', 'ps', id, '--kill', other])).stdout).toBe(`Killed ${other}\n`);
+    expect((await svc(['sandbox', 'ps', id, '--kill', 'x'])).code).toBe(2);
+  });
 });

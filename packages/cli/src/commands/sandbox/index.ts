@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addAttach } from './attach.js';
 import { addCp } from './cp.js';
 import { addCreate } from './create.js';
 import { addExec } from './exec.js';
@@ -11,6 +12,7 @@ import { addMetrics } from './metrics.js';
 import { addNetwork } from './network.js';
 import { addPause } from './pause.js';
 import { addPort } from './port.js';
+import { addPs } from './ps.js';
 import { addRefresh } from './refresh.js';
 import { addResume } from './resume.js';
 import { addShell } from './shell.js';
@@ -22,6 +24,8 @@ export function addSandboxCommands(sandbox: Command): void {
   addInfo(sandbox);
   addExec(sandbox);
   addShell(sandbox);
+  addPs(sandbox);
+  addAttach(sandbox);
   addCp(sandbox);
   addLogs(sandbox);
   addMetrics(sandbox);

@@ -54,34 +54,44 @@ export async function runCommand(
   const stopInterrupting = interruptProgram(cli, sandbox, command);
   if (wantsStdin) void feedStdin(command);
   try {
-    const captured = cli.out.json ? { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] } : undefined;
-    const printed = await follow(cli, command, captured).catch(async (error: unknown) => {
-      // Waiting fails in words for people: which limit fired, what became of the sandbox.
-      await command.wait({ check: false });
-      throw error;
-    });
-    const end = await command.wait({ check: false });
-    const exitCode = exitCodeOf(end);
-    if (captured) {
-      const text = (parts: Uint8Array[]) => Buffer.concat(parts).toString('utf8');
-      const { error } = end;
-      cli.out.result(
-        {
-          exitCode,
-          ...(error === undefined ? {} : { error }),
-          stdout: text(captured.stdout),
-          stderr: text(captured.stderr),
-        },
-        () => '',
-      );
-    }
-    if (cli.signal.aborted) throw cli.signal.reason;
-    if (exitCode !== exitCodes.ok) throw new ExitWith(exitCode);
+    const printed = await followCommand(cli, command);
     return { silent: !printed, gaveStdin: wantsStdin };
   } finally {
     stopKeeping?.();
     stopInterrupting();
   }
+}
+
+/**
+ * Passes on what a program prints, or collects it for `--json`, and ends with its exit code.
+ * @returns whether it printed anything
+ * @throws {ExitWith} when the program ends with another code than 0
+ */
+export async function followCommand(cli: Cli, command: Command): Promise<boolean> {
+  const captured = cli.out.json ? { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] } : undefined;
+  const printed = await follow(cli, command, captured).catch(async (error: unknown) => {
+    // Waiting fails in words for people: which limit fired, what became of the sandbox.
+    await command.wait({ check: false });
+    throw error;
+  });
+  const end = await command.wait({ check: false });
+  const exitCode = exitCodeOf(end);
+  if (captured) {
+    const text = (parts: Uint8Array[]) => Buffer.concat(parts).toString('utf8');
+    const { error } = end;
+    cli.out.result(
+      {
+        exitCode,
+        ...(error === undefined ? {} : { error }),
+        stdout: text(captured.stdout),
+        stderr: text(captured.stderr),
+      },
+      () => '',
+    );
+  }
+  if (cli.signal.aborted) throw cli.signal.reason;
+  if (exitCode !== exitCodes.ok) throw new ExitWith(exitCode);
+  return printed;
 }
 
 /** Passes output on as it comes, or collects it. @returns whether there was any */

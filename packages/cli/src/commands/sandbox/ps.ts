@@ -1,0 +1,56 @@
+import type { ProcessInfo } from '@svc/sdk';
+import type { Command } from 'commander';
+import { UsageError } from '../../errors/cli-error.js';
+import { formatAge } from '../../output/format.js';
+import { wholeNumber } from '../../parse/number.js';
+import { quoteWord } from '../../parse/shell-words.js';
+import { deleteNamed } from '../../program/delete-named.js';
+import { act, leaf } from '../../program/leaf.js';
+
+const pidNumber = wholeNumber('A pid', 1, 4_194_304);
+
+export function addPs(sandbox: Command): void {
+  leaf(
+    sandbox,
+    'ps <id>',
+    'list the programs that were started in a sandbox and still run, also those whose client is gone',
+  )
+    .option('-q, --quiet', 'print nothing but pids')
+    .option('--kill <pids...>', 'kill these instead')
+    .action(
+      act(async (cli, id: string, { quiet, kill }: { quiet?: boolean; kill?: string[] }) => {
+        if (quiet && kill) throw new UsageError('--quiet does not go with --kill.');
+        const pids = kill?.map((text) => pidNumber(text));
+        const client = await cli.client({ destroys: pids !== undefined });
+        const { signal } = cli;
+        const handle = await client.sandboxes.get(id, { signal });
+        if (pids !== undefined)
+          return deleteNamed(
+            cli,
+            'process',
+            pids.map(String),
+            (pid) => handle.commands.kill(Number(pid), { signal }),
+            'Killed',
+          );
+        const now = Date.now();
+        cli.out.table(
+          await handle.commands.list({ signal }),
+          [
+            { head: 'PID', value: ({ pid }) => pid, align: 'right' },
+            { head: 'STARTED', value: ({ startedAt }) => formatAge(startedAt, now) },
+            { head: 'TAG', value: ({ tag }) => tag },
+            { head: 'COMMAND', value: commandLine },
+          ],
+          'Nothing runs in it.',
+          quiet ? ({ pid }) => String(pid) : undefined,
+        );
+      }),
+    );
+}
+
+/** What was asked for: the line of a command, or the words of another program. Pure. */
+export function commandLine({ command, args }: Pick<ProcessInfo, 'command' | 'args'>): string {
+  const [first, second, line, ...rest] = args;
+  const isLine = command === '/bin/bash' && first === '-l' && second === '-c' && rest.length === 0;
+  return isLine && line !== undefined ? line : [command, ...args].map(quoteWord).join(' ');
+}
