@@ -84,13 +84,19 @@ export class Client {
   /**
    * Reads the team that the API key belongs to, with its limits.
    * @throws AuthenticationError
+   * @example
+   * const { limits } = await client.team();
    * @wire getTeam
    */
   team(options: RequestOptions = {}): Promise<Team> {
     return getTeam(this.#core, options);
   }
 
-  /** Ends every open stream of this client: commands, terminals, watches. What runs in sandboxes goes on. */
+  /**
+   * Ends every open stream of this client: commands, terminals, watches. What runs in sandboxes goes on.
+   * @example
+   * client.close();
+   */
   close(): void {
     for (const end of [...this.#core.streams]) end();
   }

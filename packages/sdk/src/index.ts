@@ -105,7 +105,7 @@ export type {
   SandboxLifecycleOptions,
   SandboxState,
 } from './sandbox/options.js';
-export type { PortRequestInit } from './sandbox/ports.js';
+export type { PortRequestInit, PortRoute } from './sandbox/ports.js';
 export { Sandbox } from './sandbox/sandbox.js';
 export { Sandboxes } from './sandbox/sandboxes.js';
 export { identityTokenPlaceholder, secretPlaceholder } from './secrets/placeholders.js';

@@ -109,6 +109,8 @@ export class Command implements AsyncIterable<CommandEvent> {
    * @param options `check: false` returns an exit status other than 0 instead of throwing; `allowLostOutput: false` throws
    * when output is missing, which the result tells otherwise; `signal` ends the waiting only.
    * @throws CommandExitError, CommandTimeoutError, OutputLostError, SandboxGoneError
+   * @example
+   * const { stdout } = await command.wait();
    */
   async wait(
     options: {
@@ -133,6 +135,8 @@ export class Command implements AsyncIterable<CommandEvent> {
 
   /**
    * Kills the program (SIGKILL). False when it had ended.
+   * @example
+   * await command.kill();
    * @wire process.Process/SendSignal
    */
   kill(options: RequestOptions = {}): Promise<boolean> {
@@ -141,6 +145,8 @@ export class Command implements AsyncIterable<CommandEvent> {
 
   /**
    * Sends the program a signal. False when it had ended.
+   * @example
+   * await command.signal('SIGTERM');
    * @wire process.Process/SendSignal
    */
   signal(signal: SignalName, options: RequestOptions = {}): Promise<boolean> {
@@ -149,13 +155,19 @@ export class Command implements AsyncIterable<CommandEvent> {
 
   /**
    * Closes the program's standard input, after everything written so far. Repeating it is fine.
+   * @example
+   * await command.closeStdin();
    * @wire process.Process/CloseStdin
    */
   async closeStdin(options: RequestOptions = {}): Promise<void> {
     await this.#input.finish(options);
   }
 
-  /** Stops following the command: no more callbacks, readers and `wait` fail. The program goes on. */
+  /**
+   * Stops following the command: no more callbacks, readers and `wait` fail. The program goes on.
+   * @example
+   * command.disconnect(); // the program goes on
+   */
   disconnect(): void {
     this.#parts.handle.disconnect('command');
   }

@@ -37,6 +37,8 @@ export class Commands {
    * @throws CommandTimeoutError after `timeoutMs`, by default 60 s
    * @throws OutputLostError when the connection broke and output is missing, unless `allowLostOutput` is true
    * @throws SandboxGoneError when the sandbox does not run (any more)
+   * @example
+   * const { stdout } = await sandbox.commands.run('ls -l', { cwd: '/tmp' });
    * @wire process.Process/Start, process.Process/Connect
    */
   async run(line: string, options: RunCommandOptions = {}): Promise<CommandResult> {
@@ -64,6 +66,9 @@ export class Commands {
    * Starts a command line and gives a handle as soon as it runs.
    * @throws InvalidRequestError when the working directory does not exist
    * @throws SandboxGoneError
+   * @example
+   * const command = await sandbox.commands.start('python3 -u job.py', { stdin: true });
+   * for await (const event of command) if (event.type === 'stdout') console.log(event.text);
    * @wire process.Process/Start, process.Process/Connect
    */
   start(line: string, options: StartCommandOptions = {}): Promise<Command> {
@@ -74,6 +79,8 @@ export class Commands {
    * Follows a command that runs, by pid or tag: what it has written, as far as that is kept, and what it writes from now
    * on. A command that ended is found for 30 s.
    * @throws ProcessNotFoundError
+   * @example
+   * const command = await sandbox.commands.connect({ tag: 'worker' });
    * @wire process.Process/Connect
    */
   async connect(process: number | { tag: string }, options: ConnectCommandOptions = {}): Promise<Command> {
@@ -98,6 +105,8 @@ export class Commands {
 
   /**
    * Lists the running processes that were started through the daemon, terminals included.
+   * @example
+   * for (const { pid, args } of await sandbox.commands.list()) console.log(pid, args);
    * @wire process.Process/List
    */
   async list(options: RequestOptions = {}): Promise<ProcessInfo[]> {
@@ -110,6 +119,8 @@ export class Commands {
 
   /**
    * Kills a process by pid or tag (SIGKILL), or sends it another signal. False when there is none.
+   * @example
+   * await sandbox.commands.kill({ tag: 'worker' }, { killSignal: 'SIGTERM' });
    * @wire process.Process/SendSignal
    */
   kill(

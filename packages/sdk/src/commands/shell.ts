@@ -1,7 +1,11 @@
 import type { Commands } from './commands.js';
 import type { CommandResult, RunCommandOptions } from './options.js';
 
-/** Quotes a value as exactly one word of a POSIX shell. */
+/**
+ * Quotes a value as exactly one word of a POSIX shell.
+ * @example
+ * const line = `cat ${quote("it's here.txt")}`;
+ */
 export function quote(value: string): string {
   if (value.includes('\0')) throw new TypeError('A word of a command line cannot hold a NUL character');
   return /^[A-Za-z0-9_\-./:=@%+,]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;

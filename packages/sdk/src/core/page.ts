@@ -35,7 +35,11 @@ export class PageList<Item> implements PromiseLike<Page<Item>>, AsyncIterable<It
     return this.#first.then(onValue, onFailure);
   }
 
-  /** All pages, from the first on. Each is fetched when it is asked for. */
+  /**
+   * All pages, from the first on. Each is fetched when it is asked for.
+   * @example
+   * for await (const page of client.sandboxes.list().pages()) console.log(page.items.length);
+   */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     let page: Page<Item> = await this;
     for (;;) {
@@ -50,7 +54,11 @@ export class PageList<Item> implements PromiseLike<Page<Item>>, AsyncIterable<It
     for await (const page of this.pages()) yield* page.items;
   }
 
-  /** Collects items into an array: all of them, or the first `limit`. */
+  /**
+   * Collects items into an array: all of them, or the first `limit`.
+   * @example
+   * const newest = await client.sandboxes.list().toArray({ limit: 10 });
+   */
   async toArray(options: { limit?: number } = {}): Promise<Item[]> {
     const items: Item[] = [];
     const limit = options.limit ?? Number.POSITIVE_INFINITY;

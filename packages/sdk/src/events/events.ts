@@ -36,6 +36,8 @@ export class Events {
   /**
    * Lists lifecycle events: await a page, or iterate over all. Pages are counted from the start of the list: with the
    * default order, events that happen meanwhile push others to later pages, where they are seen again.
+   * @example
+   * for await (const event of client.events.list({ limit: 100 })) console.log(event.type, event.sandboxId);
    * @wire listEvents, listSandboxEvents
    */
   list(options: ListEventsOptions = {}): PageList<LifecycleEvent> {

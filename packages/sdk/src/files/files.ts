@@ -37,6 +37,8 @@ export class Files {
    * Reads a file: as text (UTF-8, the default), `bytes`, `blob`, or as a `stream` that holds no more in memory than its
    * reader is behind. A stream's time limit applies to each wait for more bytes.
    * @throws FileNotFoundError, InvalidRequestError for a directory, SandboxGoneError
+   * @example
+   * const text = await sandbox.files.read('notes.txt');
    * @wire readFile
    */
   read<Format extends ReadFormat = 'text'>(
@@ -50,6 +52,8 @@ export class Files {
    * Writes a file and the directories above it; what was there is replaced. A stream is sent as fast as the sandbox
    * takes it, without time limit and without a second try; content above 8 MiB is not sent a second time either.
    * @throws StorageFullError, InvalidRequestError where a directory is in the way or metadata are not allowed
+   * @example
+   * await sandbox.files.write('src/main.py', 'print("hello")');
    * @wire writeFiles
    */
   write(path: string, data: FileContent, options: WriteOptions = {}): Promise<WrittenFile> {
@@ -61,6 +65,11 @@ export class Files {
    * those that were written before it.
    * @returns one entry a file, in the order given
    * @throws StorageFullError, InvalidRequestError
+   * @example
+   * await sandbox.files.writeMany([
+   *   { path: 'a.txt', data: 'a' },
+   *   { path: 'b.bin', data: new Uint8Array([1, 2]) },
+   * ]);
    * @wire writeFiles
    */
   writeMany(files: readonly FileToWrite[], options: FileOptions = {}): Promise<WrittenFile[]> {
@@ -71,6 +80,8 @@ export class Files {
    * Lists a directory in lexical order, depth first. Links to nothing, sockets and devices are left out.
    * @param options `depth`: levels below the directory, from 1. Default 1.
    * @throws FileNotFoundError, InvalidRequestError when it is no directory
+   * @example
+   * const entries = await sandbox.files.list('/tmp', { depth: 2 });
    * @wire filesystem.Filesystem/ListDir
    */
   async list(path: string, options: FileOptions & { depth?: number | undefined } = {}): Promise<FileEntry[]> {
@@ -88,6 +99,8 @@ export class Files {
   /**
    * Describes an entry. A link is described as its target, with `symlinkTarget`.
    * @throws FileNotFoundError
+   * @example
+   * const { sizeBytes } = await sandbox.files.stat('notes.txt');
    * @wire filesystem.Filesystem/Stat
    */
   async stat(path: string, options: FileOptions = {}): Promise<FileEntry> {
@@ -100,6 +113,8 @@ export class Files {
 
   /**
    * Whether there is anything at a path, a link to nothing included.
+   * @example
+   * if (await sandbox.files.exists('.env')) console.log('it is there');
    * @wire filesystem.Filesystem/Stat
    */
   async exists(path: string, options: FileOptions = {}): Promise<boolean> {
@@ -115,6 +130,8 @@ export class Files {
   /**
    * Makes a directory and those above it. False when it is there already.
    * @throws InvalidRequestError when something else is there
+   * @example
+   * await sandbox.files.makeDir('data/raw');
    * @wire filesystem.Filesystem/MakeDir
    */
   async makeDir(path: string, options: FileOptions = {}): Promise<boolean> {
@@ -132,6 +149,8 @@ export class Files {
    * Moves or renames; an existing file at the destination is replaced, and missing directories above it are made.
    * @returns the entry at its new place
    * @throws FileNotFoundError
+   * @example
+   * await sandbox.files.move('draft.txt', 'final.txt');
    * @wire filesystem.Filesystem/Move
    */
   async move(source: string, destination: string, options: FileOptions = {}): Promise<FileEntry> {
@@ -144,6 +163,8 @@ export class Files {
 
   /**
    * Removes a file, a link itself, or a directory with all that is in it. A path where nothing is succeeds.
+   * @example
+   * await sandbox.files.remove('data');
    * @wire filesystem.Filesystem/Remove
    */
   async remove(path: string, options: FileOptions = {}): Promise<void> {
@@ -155,6 +176,9 @@ export class Files {
    * Watches a directory from the moment the promise resolves: iterate over the watch, or give `onEvent`. No time limit;
    * leave the loop or call `close` to end it. Its end is an error unless it was closed, for changes may have been missed.
    * @throws FileNotFoundError, InvalidRequestError when it is no directory
+   * @example
+   * const watch = await sandbox.files.watch('src', { recursive: true });
+   * for await (const event of watch) console.log(event.type, event.name);
    * @wire filesystem.Filesystem/WatchDir
    */
   watch(path: string, options: WatchOptions = {}): Promise<DirectoryWatch> {
@@ -164,6 +188,8 @@ export class Files {
   /**
    * A URL that reads a file without any header: to be given away. Nothing is sent. It leads to the sandbox's own host
    * name, which must be resolvable where it is used.
+   * @example
+   * const url = await sandbox.files.downloadUrl('report.pdf');
    * @wire readFile
    */
   downloadUrl(path: string, options: SignedUrlOptions = {}): Promise<string> {
@@ -174,6 +200,8 @@ export class Files {
    * A URL that files are uploaded to without any header, by POST: multipart with parts named `file`, or
    * `application/octet-stream` when a path was given. Nothing is sent.
    * @param path of the file. Default: each part's own file name.
+   * @example
+   * const url = await sandbox.files.uploadUrl('incoming/data.csv');
    * @wire writeFiles
    */
   uploadUrl(path?: string, options: SignedUrlOptions = {}): Promise<string> {
@@ -185,6 +213,8 @@ export class Files {
    * `tar`. Modes, times, empty directories and links are kept; files belong to the user. What is there and not in the
    * source stays. Node only.
    * @throws InvalidRequestError when there is no such directory here, or no tar there; StorageFullError
+   * @example
+   * await sandbox.files.uploadDir('./project', 'project', { ignore: ['node_modules'] });
    * @wire process.Process/Start, process.Process/StreamInput, filesystem.Filesystem/MakeDir
    */
   uploadDir(local: string, remote: string, options: TransferOptions = {}): Promise<TransferResult> {
@@ -206,6 +236,8 @@ export class Files {
    * `tar`. Modes, times, empty directories and links are kept. What `ignore` leaves out is sent, but not written.
    * Nothing is written outside the local directory, whatever the sandbox sends. Node only.
    * @throws FileNotFoundError, InvalidRequestError when it is no directory, or there is no tar
+   * @example
+   * await sandbox.files.downloadDir('results', './results');
    * @wire process.Process/Start, filesystem.Filesystem/Stat
    */
   async downloadDir(remote: string, local: string, options: TransferOptions = {}): Promise<TransferResult> {

@@ -48,7 +48,12 @@ export class DirectoryWatch implements AsyncIterable<WatchEvent>, AsyncDisposabl
     this.#pumped = onEvent ? this.#pump(onEvent, onEnd) : Promise.resolve();
   }
 
-  /** Ends the watch. Does nothing the second time. */
+  /**
+   * Ends the watch. Does nothing the second time.
+   * @example
+   * const watch = await sandbox.files.watch('src', { onEvent: (event) => console.log(event.name) });
+   * await watch.close();
+   */
   async close(): Promise<void> {
     this.#close();
     await this.#pumped;

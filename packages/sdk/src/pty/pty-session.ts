@@ -46,6 +46,8 @@ export class PtySession {
 
   /**
    * Types into the terminal. Writes keep their order; `\r` is the return key, `\x03` Ctrl+C, `\x04` Ctrl+D.
+   * @example
+   * await terminal.write('ls\r');
    * @wire process.Process/StreamInput
    */
   write(data: Uint8Array | string): Promise<void> {
@@ -55,6 +57,8 @@ export class PtySession {
   /**
    * Changes the size of the terminal.
    * @throws ProcessNotFoundError when it has ended
+   * @example
+   * await terminal.resize({ cols: 120, rows: 40 });
    * @wire process.Process/Update
    */
   async resize(size: PtySize, options: RequestOptions = {}): Promise<void> {
@@ -68,6 +72,8 @@ export class PtySession {
 
   /**
    * Kills what runs in the terminal (SIGKILL). False when it had ended.
+   * @example
+   * await terminal.kill();
    * @wire process.Process/SendSignal
    */
   kill(options: RequestOptions = {}): Promise<boolean> {
@@ -78,13 +84,19 @@ export class PtySession {
    * Waits for the end; an exit status other than 0 is returned, not thrown.
    * @throws TimeoutError after `timeoutMs`
    * @throws SandboxGoneError
+   * @example
+   * const { exitCode } = await terminal.wait();
    */
   async wait(options: { signal?: AbortSignal | undefined } = {}): Promise<PtyResult> {
     const { exitCode, error } = await this.#handle.end(options.signal);
     return { exitCode, ...(error === undefined ? {} : { error }) };
   }
 
-  /** Stops following the terminal: `output` and `wait` fail. What runs in it goes on. */
+  /**
+   * Stops following the terminal: `output` and `wait` fail. What runs in it goes on.
+   * @example
+   * terminal.disconnect(); // the shell goes on
+   */
   disconnect(): void {
     this.#handle.disconnect('pty');
   }

@@ -22,6 +22,8 @@ export class Pty {
    * Opens a terminal with an interactive shell, or another program, in it.
    * @throws InvalidRequestError when the working directory does not exist
    * @throws SandboxGoneError
+   * @example
+   * const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: (data) => void process.stdout.write(data) });
    * @wire process.Process/Start, process.Process/Connect
    */
   create(options: CreatePtyOptions = {}): Promise<PtySession> {
@@ -31,6 +33,8 @@ export class Pty {
   /**
    * Follows an open terminal: what it has shown, as far as that is kept, and what it shows from now on.
    * @throws ProcessNotFoundError
+   * @example
+   * const terminal = await sandbox.pty.connect(pid, { onData: (data) => void process.stdout.write(data) });
    * @wire process.Process/Connect
    */
   connect(pid: number, options: AttachPtyOptions = {}): Promise<PtySession> {

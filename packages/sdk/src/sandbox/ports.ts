@@ -17,6 +17,27 @@ export function portUrl(core: ClientCore, target: DaemonTarget, port: number): s
   return directUrl(core.config, target, checkPort(port));
 }
 
+/** How any HTTP client reaches a port, wherever host names of sandboxes cannot be resolved. */
+export interface PortRoute {
+  /** Base address, without a slash at its end. */
+  readonly url: string;
+  /** To be sent with every request and every WebSocket handshake. Holds the token of private ports. */
+  readonly headers: Record<string, string>;
+}
+
+/** Address and headers of a port. */
+export function portRoute(core: ClientCore, target: DaemonTarget, port: number): PortRoute {
+  const token = target.trafficToken;
+  return {
+    url: routedUrl(core.config, target, checkPort(port)),
+    headers: {
+      'Svc-Sandbox-Id': target.sandboxId,
+      'Svc-Sandbox-Port': String(port),
+      ...(token === undefined ? {} : { 'Svc-Traffic-Access-Token': token }),
+    },
+  };
+}
+
 /** Sends a request to a service inside, over the gateway's routing headers, with the token of a private sandbox. */
 export async function fetchPort(
   core: ClientCore,
@@ -26,13 +47,11 @@ export async function fetchPort(
   init: PortRequestInit,
 ): Promise<Response> {
   const { requestTimeoutMs, signal, ...rest } = init;
-  const base = routedUrl(core.config, target, checkPort(port));
-  const url = `${base}/${path.replace(/^\/+/, '')}`;
+  const route = portRoute(core, target, port);
+  const url = `${route.url}/${path.replace(/^\/+/, '')}`;
   const streamed = rest.body instanceof ReadableStream ? { duplex: 'half' } : {};
   const request = new Request(url, { redirect: 'manual', ...rest, ...streamed });
-  request.headers.set('Svc-Sandbox-Id', target.sandboxId);
-  request.headers.set('Svc-Sandbox-Port', String(port));
-  if (target.trafficToken !== undefined) request.headers.set('Svc-Traffic-Access-Token', target.trafficToken);
+  for (const [name, value] of Object.entries(route.headers)) request.headers.set(name, value);
   // What the service inside does with a repeated request is not ours to know.
   const options = { signal: signal ?? undefined, requestTimeoutMs, maxRetries: 0 };
   const context = { operation: 'sandbox.fetch', service: 'sandbox', resource: 'sandbox', options } as const;

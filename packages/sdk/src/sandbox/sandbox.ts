@@ -18,7 +18,7 @@ import type {
   EgressOptions,
   ListSandboxesOptions,
 } from './options.js';
-import { fetchPort, type PortRequestInit, portHost, portUrl } from './ports.js';
+import { fetchPort, type PortRequestInit, type PortRoute, portHost, portRoute, portUrl } from './ports.js';
 import {
   connectSandbox,
   createSandboxSnapshot,
@@ -105,6 +105,8 @@ export class Sandbox {
   /**
    * Creates a sandbox and waits until it is ready.
    * @throws TemplateNotFoundError, RateLimitError, CapacityError, AuthenticationError
+   * @example
+   * await using sandbox = await Sandbox.create({ timeoutMs: 300_000 });
    * @wire createSandboxV2
    */
   static create(options: CreateSandboxOptions): Promise<Sandbox>;
@@ -116,6 +118,8 @@ export class Sandbox {
   /**
    * Gives a handle of a running sandbox, or resumes a paused one.
    * @throws SandboxNotFoundError
+   * @example
+   * const sandbox = await Sandbox.connect(sandboxId, { timeoutMs: 300_000 });
    * @wire connectSandboxV2
    */
   static connect(sandboxId: string, options: ConnectSandboxOptions = {}): Promise<Sandbox> {
@@ -125,6 +129,8 @@ export class Sandbox {
   /**
    * Gives a handle of a sandbox as it is: a paused one stays paused.
    * @throws SandboxNotFoundError
+   * @example
+   * const sandbox = await Sandbox.get(sandboxId);
    * @wire getSandbox
    */
   static get(sandboxId: string, options: RequestOptions = {}): Promise<Sandbox> {
@@ -133,6 +139,8 @@ export class Sandbox {
 
   /**
    * Lists sandboxes: await a page, or iterate over all.
+   * @example
+   * for await (const { sandboxId, state } of Sandbox.list()) console.log(sandboxId, state);
    * @wire listSandboxesV2
    */
   static list(options: ListSandboxesOptions = {}): PageList<SandboxInfo> {
@@ -141,6 +149,8 @@ export class Sandbox {
 
   /**
    * Kills a sandbox, running or paused. False when there was none.
+   * @example
+   * await Sandbox.kill(sandboxId);
    * @wire killSandbox
    */
   static kill(sandboxId: string, options: RequestOptions = {}): Promise<boolean> {
@@ -149,6 +159,8 @@ export class Sandbox {
 
   /**
    * Kills the sandbox, running or paused. False when it was gone already.
+   * @example
+   * await sandbox.kill();
    * @wire killSandbox
    */
   kill(options: RequestOptions = {}): Promise<boolean> {
@@ -159,6 +171,8 @@ export class Sandbox {
    * Stores the sandbox and stops it. False when it was paused already.
    * @param options `memory: false` keeps its files only. Default: the service's, files and memory.
    * @throws ConflictError while something else is done to the sandbox
+   * @example
+   * await sandbox.pause();
    * @wire pauseSandbox
    */
   pause(options: RequestOptions & { memory?: boolean | undefined } = {}): Promise<boolean> {
@@ -169,6 +183,8 @@ export class Sandbox {
    * Resumes the sandbox when it is paused. When it runs, its time to live is made at least as long as `timeoutMs`.
    * @throws SandboxNotFoundError, InvalidRequestError for more time than the team may use, ConflictError with `autoPause`
    *   when it runs
+   * @example
+   * await sandbox.resume({ timeoutMs: 600_000 });
    * @wire connectSandboxV2, resumeSandbox
    */
   async resume(options: ConnectSandboxOptions = {}): Promise<void> {
@@ -180,6 +196,8 @@ export class Sandbox {
    * the team's `limits.maxTimeoutMs`, counted from its start.
    * @param durationMs rounded up to whole seconds, at most an hour; below 15 s means 15 s. Default: 15 s.
    * @throws SandboxNotFoundError also when it is paused; InvalidRequestError for more time than the team may use
+   * @example
+   * await sandbox.refresh(60_000);
    * @wire refreshSandbox
    */
   refresh(durationMs?: number, options: RequestOptions = {}): Promise<void> {
@@ -191,6 +209,8 @@ export class Sandbox {
    * `limits.maxTimeoutMs`, counted from its start; `info().endAt` tells when it ends.
    * @param timeoutMs rounded up to whole seconds, at most `limits.maxTimeoutMs`; 0 ends it now.
    * @throws SandboxNotFoundError also when it is paused; InvalidRequestError for more time than the team may use
+   * @example
+   * await sandbox.setTimeout(30 * 60_000);
    * @wire setSandboxTimeout
    */
   setTimeout(timeoutMs: number, options: RequestOptions = {}): Promise<void> {
@@ -200,6 +220,8 @@ export class Sandbox {
   /**
    * Reads everything about the sandbox.
    * @throws SandboxNotFoundError
+   * @example
+   * const { endAt, metadata } = await sandbox.info();
    * @wire getSandbox
    */
   async info(options: RequestOptions = {}): Promise<SandboxDetail> {
@@ -208,6 +230,8 @@ export class Sandbox {
 
   /**
    * Reads samples of what the sandbox uses, oldest first. Empty right after its start.
+   * @example
+   * const latest = (await sandbox.metrics()).at(-1);
    * @wire getSandboxMetrics
    */
   metrics(
@@ -218,6 +242,8 @@ export class Sandbox {
 
   /**
    * Stores the state of the running sandbox, which goes on. New sandboxes are created from it like from a template.
+   * @example
+   * const { snapshotId } = await sandbox.createSnapshot({ name: 'prepared' });
    * @wire createSnapshot
    */
   createSnapshot(
@@ -230,6 +256,10 @@ export class Sandbox {
    * Makes running copies of the sandbox, memory included. One that fails is an entry with its error; nothing is thrown
    * for it. The source is paused for a moment and goes on.
    * @throws SandboxNotFoundError, ConflictError when the source cannot be forked at all
+   * @example
+   * for (const fork of await sandbox.fork({ count: 3, timeoutMs: 60_000 })) {
+   *   if (fork.ok) await fork.sandbox.commands.run('./try-one');
+   * }
    * @wire forkSandbox
    */
   async fork(options: ForkOptions = {}): Promise<ForkResult<Sandbox>[]> {
@@ -244,6 +274,12 @@ export class Sandbox {
    * @param options `concurrency`: runs at once, default all; `timeoutMs`: time to live of the forks, which must
    *   cover every run. Default: the service's, 15 s.
    * @returns one entry a fork: the function's value, or what it threw, or why there was no fork.
+   * @example
+   * const results = await sandbox.withForks(
+   *   8,
+   *   async (fork, index) => (await fork.commands.run(`./try-variant ${index}`)).stdout,
+   *   { timeoutMs: 120_000 },
+   * );
    * @wire forkSandbox, killSandbox
    */
   async withForks<Value>(
@@ -260,6 +296,8 @@ export class Sandbox {
 
   /**
    * Replaces what the running sandbox may reach. What is left out is cleared.
+   * @example
+   * await sandbox.updateNetwork({ allowOut: ['pypi.org'], denyOut: ['0.0.0.0/0'] });
    * @wire updateSandboxNetwork
    */
   updateNetwork(
@@ -272,6 +310,8 @@ export class Sandbox {
   /**
    * Whether the sandbox runs: its daemon answers. False when the gateway knows no such running sandbox.
    * @throws ServerError when neither can be told
+   * @example
+   * if (!(await sandbox.isRunning())) console.log('it is gone or paused');
    * @wire GET /health
    */
   async isRunning(options: RequestOptions = {}): Promise<boolean> {
@@ -286,14 +326,35 @@ export class Sandbox {
     );
   }
 
-  /** Address under which a port of the sandbox is reached without any header. Nothing is sent. */
+  /**
+   * Address under which a port of the sandbox is reached without any header. Nothing is sent. For browsers and for hosted
+   * services. Under the default domain of a server of one's own, `*.svc.localhost`, browsers and curl find it, but Node.js
+   * and most other programs cannot resolve such names: use `fetch`, `routeTo`, or `svc sandbox port --local` there.
+   * @example
+   * console.log(`open ${sandbox.url(3000)} in a browser`);
+   */
   url(port: number): string {
     return portUrl(this.#core, this.#target, port);
   }
 
-  /** Host of a port of the sandbox: `<port>-<sandboxId>.<domain>`. Nothing is sent. */
+  /**
+   * Host of a port of the sandbox: `<port>-<sandboxId>.<domain>`. Nothing is sent. Resolves where `url` does.
+   * @example
+   * const socket = new WebSocket(`wss://${sandbox.host(3000)}/live`);
+   */
   host(port: number): string {
     return portHost(this.#core, this.#target, port);
+  }
+
+  /**
+   * Address and headers with which any HTTP or WebSocket client reaches a port of the sandbox, private ones included, also
+   * where its host name cannot be resolved. Nothing is sent. The headers may hold a token: keep them out of logs.
+   * @example
+   * const { url, headers } = sandbox.routeTo(3000);
+   * const answer = await fetch(`${url}/health`, { headers });
+   */
+  routeTo(port: number): PortRoute {
+    return portRoute(this.#core, this.#target, port);
   }
 
   /**
@@ -301,6 +362,8 @@ export class Sandbox {
    * whose ports are private. The answer is given as it is, whatever its status; redirects are not followed.
    * @param init as for `fetch`; `requestTimeoutMs` limits the time until the answer's headers.
    * @throws SandboxGoneError is not thrown: the gateway's 502 is an answer too
+   * @example
+   * const answer = await sandbox.fetch(3000, '/api/items', { method: 'POST', body: '{}' });
    * @wire gateway
    */
   fetch(port: number, path = '/', init: PortRequestInit = {}): Promise<Response> {

@@ -23,6 +23,8 @@ export class Sandboxes {
   /**
    * Creates a sandbox and waits until it is ready. Nothing is sent but what the options say.
    * @throws TemplateNotFoundError, RateLimitError, CapacityError, AuthenticationError
+   * @example
+   * const sandbox = await client.sandboxes.create('base', { metadata: { job: '42' } });
    * @wire createSandboxV2
    */
   create(options: CreateSandboxOptions): Promise<Sandbox>;
@@ -36,6 +38,8 @@ export class Sandboxes {
    * Gives a handle of a running sandbox, or resumes a paused one.
    * @throws SandboxNotFoundError, InvalidRequestError for more time than the team may use, ConflictError with `autoPause`
    *   when it runs
+   * @example
+   * const sandbox = await client.sandboxes.connect(sandboxId);
    * @wire connectSandboxV2, resumeSandbox
    */
   async connect(sandboxId: string, options: ConnectSandboxOptions = {}): Promise<Sandbox> {
@@ -45,6 +49,8 @@ export class Sandboxes {
   /**
    * Gives a handle of a sandbox as it is: a paused one stays paused, and no time to live changes.
    * @throws SandboxNotFoundError
+   * @example
+   * const sandbox = await client.sandboxes.get(sandboxId);
    * @wire getSandbox
    */
   async get(sandboxId: string, options: RequestOptions = {}): Promise<Sandbox> {
@@ -54,6 +60,8 @@ export class Sandboxes {
   /**
    * Lists sandboxes: `await` a page, iterate over all with `for await`, or over `pages()`. A page's `total` is the
    * number of all running matches.
+   * @example
+   * for await (const info of client.sandboxes.list({ metadata: { job: '42' } })) console.log(info.sandboxId);
    * @wire listSandboxesV2
    */
   list(options: ListSandboxesOptions = {}): PageList<SandboxInfo> {
@@ -73,6 +81,8 @@ export class Sandboxes {
 
   /**
    * Kills a sandbox, running or paused. False when there was none.
+   * @example
+   * await client.sandboxes.kill(sandboxId);
    * @wire killSandbox
    */
   kill(sandboxId: string, options: RequestOptions = {}): Promise<boolean> {
@@ -82,6 +92,8 @@ export class Sandboxes {
   /**
    * Stores a sandbox and stops it. False when it was paused already.
    * @throws SandboxNotFoundError, ConflictError while something else is done to the sandbox
+   * @example
+   * await client.sandboxes.pause(sandboxId, { memory: false });
    * @wire pauseSandbox
    */
   pause(
@@ -94,6 +106,8 @@ export class Sandboxes {
   /**
    * Reads what the programs of a sandbox printed, while it runs, is paused, and after it was killed. An unknown one
    * gives an empty list.
+   * @example
+   * const errors = await client.sandboxes.logs(sandboxId, { level: 'error', limit: 50 });
    * @wire getSandboxLogsV2
    */
   logs(sandboxId: string, query: LogQuery = {}): Promise<LogEntry[]> {
@@ -103,6 +117,8 @@ export class Sandboxes {
   /**
    * Gives entries of the log of a sandbox, oldest first, as they come. Ends when the sandbox is gone and everything was
    * read; leave the loop or abort the signal to end it earlier.
+   * @example
+   * for await (const { message } of client.sandboxes.followLogs(sandboxId)) console.log(message);
    * @wire getSandboxLogsV2, getSandbox
    */
   followLogs(sandboxId: string, options: FollowLogsOptions = {}): AsyncGenerator<LogEntry, void, undefined> {
@@ -112,6 +128,8 @@ export class Sandboxes {
   /**
    * Reads the latest sample of each sandbox, by id. Unknown ones, and those without a sample yet, are absent. Any
    * number of ids; they are asked for in batches of 100.
+   * @example
+   * const samples = await client.sandboxes.metrics([sandboxId]);
    * @wire listSandboxesMetrics
    */
   async metrics(

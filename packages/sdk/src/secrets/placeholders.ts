@@ -4,6 +4,8 @@ import { InvalidRequestError } from '../core/errors/answer-errors.js';
  * The text that stands for a secret in the header values of network rules: the real value is put in its place on the
  * way out, and never enters the sandbox.
  * @throws InvalidRequestError for a name that is empty or holds braces or control characters
+ * @example
+ * const header = { Authorization: `Bearer ${secretPlaceholder('openai')}` };
  */
 export function secretPlaceholder(name: string): string {
   return placeholder('svc.secrets', name);
@@ -12,6 +14,8 @@ export function secretPlaceholder(name: string): string {
 /**
  * The text that stands for a workload identity token declared under `iam.tokens`.
  * @throws InvalidRequestError for a name that is empty or holds braces or control characters
+ * @example
+ * const header = { Authorization: `Bearer ${identityTokenPlaceholder('vault')}` };
  */
 export function identityTokenPlaceholder(name: string): string {
   return placeholder('svc.identity.tokens', name);

@@ -21,6 +21,8 @@ export class Secrets {
   /**
    * Stores a secret as its version 1.
    * @throws ConflictError when the name is taken, or (errorCode `secret_limit_reached`) the team has too many
+   * @example
+   * await client.secrets.create({ name: 'openai', value: key });
    * @wire createSecret
    */
   async create(secret: NewSecret, options: RequestOptions = {}): Promise<Secret> {
@@ -42,6 +44,8 @@ export class Secrets {
    * Reads what is known about a secret.
    * @param idOrName its `sec_` identifier, or its name
    * @throws SecretNotFoundError
+   * @example
+   * const { currentVersion } = await client.secrets.get('openai');
    * @wire getSecret
    */
   async get(idOrName: string, options: RequestOptions = {}): Promise<Secret> {
@@ -55,6 +59,8 @@ export class Secrets {
 
   /**
    * Lists secrets, newest first: await a page, or iterate over all.
+   * @example
+   * for await (const { name } of client.secrets.list()) console.log(name);
    * @wire listSecrets
    */
   list(
@@ -74,6 +80,8 @@ export class Secrets {
    * Stores a new version, which is served from then on.
    * @param change `metadata` replaces all pairs; left out, they are kept
    * @throws SecretNotFoundError
+   * @example
+   * await client.secrets.update('openai', { value: key });
    * @wire updateSecret
    */
   async update(
@@ -93,6 +101,8 @@ export class Secrets {
 
   /**
    * Revokes all versions and frees the name. False when there was none.
+   * @example
+   * await client.secrets.delete('openai');
    * @wire deleteSecret
    */
   delete(idOrName: string, options: RequestOptions = {}): Promise<boolean> {

@@ -29,6 +29,8 @@ export class Snapshots {
 
   /**
    * Lists snapshots: await a page, or iterate over all.
+   * @example
+   * for await (const { snapshotId, names } of client.snapshots.list()) console.log(snapshotId, names);
    * @wire listSnapshots
    */
   list(options: ListSnapshotsOptions = {}): PageList<SnapshotInfo> {
@@ -47,6 +49,8 @@ export class Snapshots {
    * Deletes a snapshot, whatever its tag, with all its states. False when there was none.
    * @param snapshotId as `list` and `createSnapshot` give it
    * @throws InvalidRequestError while sandboxes stand on it
+   * @example
+   * await client.snapshots.delete(snapshotId);
    * @wire deleteTemplate
    */
   delete(snapshotId: string, options: RequestOptions = {}): Promise<boolean> {

@@ -22,6 +22,8 @@ export class TemplateAliases {
    * Looks up a name.
    * @param alias `[namespace/]alias[:tag]`
    * @throws TemplateNotFoundError when it is free or its tag does not exist, PermissionError when another team has it
+   * @example
+   * const { templateId } = await client.templates.aliases.get('my-app');
    * @wire getTemplateAlias
    */
   async get(alias: string, options: RequestOptions = {}): Promise<TemplateAlias> {
@@ -35,6 +37,8 @@ export class TemplateAliases {
   /**
    * As `get`, but undefined for a name that is free.
    * @throws PermissionError when another team has it
+   * @example
+   * const alias = await client.templates.aliases.find('my-app');
    * @wire getTemplateAlias
    */
   async find(alias: string, options: RequestOptions = {}): Promise<TemplateAlias | undefined> {

@@ -57,6 +57,8 @@ export class TemplateBuild {
   /**
    * Reads how the build is.
    * @throws TemplateNotFoundError
+   * @example
+   * const { status } = await build.status();
    * @wire getTemplateBuildStatus
    */
   async status(options: RequestOptions = {}): Promise<BuildState> {
@@ -67,6 +69,8 @@ export class TemplateBuild {
    * The build's log from its beginning, as it comes. Ends once the build is final and everything was given, whether it
    * came well or not: `wait` tells that.
    * @throws TemplateNotFoundError
+   * @example
+   * for await (const { message } of build.logs()) console.log(message);
    * @wire getTemplateBuildStatus
    */
   async *logs(options: FollowBuildOptions = {}): AsyncGenerator<BuildLogEntry, void, undefined> {
@@ -84,6 +88,8 @@ export class TemplateBuild {
   /**
    * Reads stored log entries.
    * @throws TemplateNotFoundError
+   * @example
+   * const errors = await build.readLogs({ level: 'error' });
    * @wire getTemplateBuildLogs
    */
   async readLogs(options: BuildLogQuery = {}): Promise<BuildLogEntry[]> {
@@ -103,6 +109,8 @@ export class TemplateBuild {
   /**
    * Waits until the template is usable. No time limit; `requestTimeoutMs` is that of each look.
    * @throws BuildError with the step that failed and why
+   * @example
+   * await build.wait();
    * @wire getTemplateBuildStatus
    */
   async wait(options: FollowBuildOptions = {}): Promise<BuildState> {

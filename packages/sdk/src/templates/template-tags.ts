@@ -18,6 +18,8 @@ export class TemplateTags {
    * Points tags to the build that a name stands for; tags that exist move.
    * @param target `[namespace/]name[:tag]`
    * @throws TemplateNotFoundError
+   * @example
+   * await client.templates.tags.assign('my-app:staging', ['production']);
    * @wire assignTemplateTags
    */
   async assign(
@@ -36,6 +38,8 @@ export class TemplateTags {
    * Removes tags; builds stay. Unknown tags are ignored.
    * @param name `[namespace/]name`, without a tag
    * @throws TemplateNotFoundError, InvalidRequestError for `default`
+   * @example
+   * await client.templates.tags.delete('my-app', ['staging']);
    * @wire deleteTemplateTags
    */
   async delete(name: string, tags: readonly string[], options: RequestOptions = {}): Promise<void> {
@@ -48,6 +52,8 @@ export class TemplateTags {
   /**
    * Lists all tags of a template.
    * @throws TemplateNotFoundError
+   * @example
+   * const tags = await client.templates.tags.list('my-app');
    * @wire listTemplateTags
    */
   async list(idOrAlias: string, options: RequestOptions = {}): Promise<TemplateTag[]> {

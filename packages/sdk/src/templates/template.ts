@@ -34,12 +34,18 @@ export class Template {
   /**
    * Starts from another template.
    * @param template `[namespace/]name[:tag]`, or an identifier
+   * @example
+   * const template = Template.from('base').run('pip install numpy');
    */
   static from(template: string, options: TemplateContextOptions = {}): Template {
     return new Template({ ...empty, ...options, base: { template: required('Template.from', template) } });
   }
 
-  /** Starts from an OCI image, such as `python:3.12-slim`. */
+  /**
+   * Starts from an OCI image, such as `python:3.12-slim`.
+   * @example
+   * const template = Template.fromImage('python:3.12-slim');
+   */
   static fromImage(
     image: string,
     options: TemplateContextOptions & { registry?: RegistryCredentials | undefined } = {},
@@ -58,6 +64,8 @@ export class Template {
    * the start command. The context's `.dockerignore` applies.
    * @param source its text, or the path of a file (Node only), whose directory then is the context
    * @throws InvalidRequestError naming the line that cannot be used
+   * @example
+   * const template = Template.fromDockerfile('FROM base\nRUN apt-get install -y jq');
    */
   static fromDockerfile(source: string, options: DockerfileOptions = {}): Template {
     const isText = /\n/.test(source) || /^\s*(#|FROM\s|ARG\s)/i.test(source);
@@ -77,6 +85,8 @@ export class Template {
   /**
    * Runs a command by a login shell; one that fails fails the build.
    * @param command a line, or several that must all succeed
+   * @example
+   * const template = Template.from('base').run(['apt-get update', 'apt-get install -y jq'], { user: 'root' });
    */
   run(command: string | readonly string[], options: { user?: string | undefined } = {}): Template {
     const line = typeof command === 'string' ? command : command.join(' && ');
@@ -88,6 +98,8 @@ export class Template {
    * @param source file, directory (its content is copied) or pattern (`*`, `?`, `[a-z]`, `**`), relative to the context
    * @param target a trailing `/` makes it a directory; relative to the working directory of the template
    * @param options `user`: owner, default the current user; `mode`: permission bits such as 0o755, default the source's
+   * @example
+   * const template = Template.from('base').copy('app/', '/srv/app/');
    */
   copy(
     source: string | readonly string[],
@@ -110,24 +122,40 @@ export class Template {
     }, this);
   }
 
-  /** Sets variables for the steps that follow and for sandboxes. `$NAME` in values is expanded. */
+  /**
+   * Sets variables for the steps that follow and for sandboxes. `$NAME` in values is expanded.
+   * @example
+   * const template = Template.from('base').env({ NODE_ENV: 'production' });
+   */
   env(variables: Record<string, string>): Template {
     const pairs = Object.entries(variables).flat();
     return pairs.length === 0 ? this : this.#add('ENV', pairs);
   }
 
-  /** Sets variables for the steps that follow, not for sandboxes. */
+  /**
+   * Sets variables for the steps that follow, not for sandboxes.
+   * @example
+   * const template = Template.from('base').arg({ VERSION: '1.2.3' });
+   */
   arg(variables: Record<string, string>): Template {
     const pairs = Object.entries(variables).flat();
     return pairs.length === 0 ? this : this.#add('ARG', pairs);
   }
 
-  /** Sets the working directory of what follows and of sandboxes, and makes it. */
+  /**
+   * Sets the working directory of what follows and of sandboxes, and makes it.
+   * @example
+   * const template = Template.from('base').workdir('/srv/app');
+   */
   workdir(path: string): Template {
     return this.#add('WORKDIR', [required('workdir', path)]);
   }
 
-  /** Sets the user of what follows and of sandboxes, made when missing. */
+  /**
+   * Sets the user of what follows and of sandboxes, made when missing.
+   * @example
+   * const template = Template.from('base').user('app');
+   */
   user(name: string, options: { sudo?: boolean | undefined } = {}): Template {
     return this.#add('USER', [required('user', name), ...(options.sudo === true ? ['true'] : [])]);
   }
@@ -136,6 +164,8 @@ export class Template {
    * Sets the program that runs in the background of every sandbox, and how to tell that it is ready. Sandboxes start with
    * it running already.
    * @param ready a command that exits 0 once all is well, tried every 2 s for up to 10 minutes. Default: 20 s pass.
+   * @example
+   * const template = Template.from('base').start('node server.js', 'curl -sf localhost:3000/health');
    */
   start(command: string, ready?: string): Template {
     const startCommand = required('start', command);
@@ -146,12 +176,20 @@ export class Template {
     });
   }
 
-  /** Sets how to tell that the template is ready, with or without a program of `start`. */
+  /**
+   * Sets how to tell that the template is ready, with or without a program of `start`.
+   * @example
+   * const template = Template.from('base').start('node server.js').ready('curl -sf localhost:3000');
+   */
   ready(command: string): Template {
     return new Template({ ...this.definition, readyCommand: required('ready', command) });
   }
 
-  /** Makes the next step and all after it run again, whatever the cache holds. */
+  /**
+   * Makes the next step and all after it run again, whatever the cache holds.
+   * @example
+   * const template = Template.from('base').skipCache().run('git pull');
+   */
   skipCache(): Template {
     return new Template({ ...this.definition, forceNext: true });
   }

@@ -44,6 +44,9 @@ export class Templates {
    * `wait()` of the handle tells how it went, `logs()` what it says.
    * @param onLog told each log entry
    * @throws InvalidRequestError when files are missing or limits are exceeded, RateLimitError for too many builds at once
+   * @example
+   * const template = Template.from('base').run('npm install -g typescript');
+   * await client.templates.build(template, { name: 'with-typescript' });
    * @wire createTemplate, getTemplateFilesLink, uploadTemplateFiles, startTemplateBuild
    */
   build(
@@ -54,13 +57,19 @@ export class Templates {
     return buildTemplate(this.#core, template, options, onLog);
   }
 
-  /** A handle of a build that was started elsewhere. Nothing is sent. */
+  /**
+   * A handle of a build that was started elsewhere. Nothing is sent.
+   * @example
+   * const build = client.templates.openBuild({ templateId, buildId });
+   */
   openBuild(build: { templateId: string; buildId: string }): TemplateBuild {
     return new TemplateBuild(this.#core, build);
   }
 
   /**
    * Lists the templates of the team, newest first: await a page, or iterate over all.
+   * @example
+   * for await (const { templateId, names } of client.templates.list()) console.log(templateId, names);
    * @wire listTemplatesV2
    */
   list(options: PageOptions = {}): PageList<TemplateInfo> {
@@ -78,6 +87,8 @@ export class Templates {
    * Reads a template and a page of its builds, newest first.
    * @param idOrAlias identifier or alias
    * @throws TemplateNotFoundError
+   * @example
+   * const { builds } = await client.templates.get('my-app');
    * @wire getTemplate
    */
   async get(idOrAlias: string, options: PageOptions = {}): Promise<TemplateDetail> {
@@ -97,6 +108,8 @@ export class Templates {
    * Changes who may use a template.
    * @returns the names of the template
    * @throws TemplateNotFoundError
+   * @example
+   * await client.templates.update('my-app', { public: true });
    * @wire updateTemplateV2
    */
   async update(
@@ -119,6 +132,8 @@ export class Templates {
   /**
    * Deletes a template with its builds and tags. False when there was none.
    * @throws InvalidRequestError while sandboxes stand on it
+   * @example
+   * await client.templates.delete('my-app');
    * @wire deleteTemplate
    */
   delete(idOrAlias: string, options: RequestOptions = {}): Promise<boolean> {
@@ -132,6 +147,8 @@ export class Templates {
   /**
    * Whether a name is taken, by this team or another.
    * @param name `[namespace/]alias[:tag]`
+   * @example
+   * if (!(await client.templates.exists('my-app'))) console.log('build it first');
    * @wire getTemplateAlias
    */
   async exists(name: string, options: RequestOptions = {}): Promise<boolean> {

@@ -37,7 +37,11 @@ export class TestDaemon {
   readonly #running = new Map<number, { script: ScriptedCommand }>();
   #nextPid = 100;
 
-  /** Says what a command does: one that is this line, or that fits the pattern. A later one wins. */
+  /**
+   * Says what a command does: one that is this line, or that fits the pattern. A later one wins.
+   * @example
+   * daemon.onCommand('git status', { stdout: 'clean' });
+   */
   onCommand(match: string | RegExp, script: Script): this {
     this.#scripts.unshift({ match, script });
     return this;

@@ -30,6 +30,8 @@ export class TestFetch {
   /**
    * Answers requests to `METHOD /path`, where `{name}` stands for one part of the path. Several replies are used one
    * after another, and the last one for all that follow. A later `on` for the same place wins.
+   * @example
+   * platform.on('GET /team', json(500, { code: 500, message: 'broken' }));
    */
   on(place: string, ...replies: [Reply, ...Reply[]]): this {
     const [method = '', path = ''] = place.split(' ');

@@ -16,6 +16,10 @@ export interface TestService {
 /**
  * Makes a client whose service is in memory: sandboxes are created, run scripted commands and are killed, and nothing is
  * sent. Script more with `platform.on(...)` and `daemon.onCommand(...)`; `faults` make it fail.
+ * @example
+ * const { client, daemon } = createTestService();
+ * daemon.onCommand('date', { stdout: 'today' });
+ * const sandbox = await client.sandboxes.create();
  */
 export function createTestService(options: ClientOptions = {}): TestService {
   const daemon = new TestDaemon();

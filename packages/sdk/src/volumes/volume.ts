@@ -39,6 +39,8 @@ export class Volume implements VolumeInfo {
   /**
    * Reads a file: as text (UTF-8, the default), `bytes`, `blob`, or as a `stream`.
    * @throws VolumeNotFoundError when there is no such file, InvalidRequestError for a directory
+   * @example
+   * const text = await volume.read('notes.txt');
    * @wire readVolumeFile
    */
   async read<Format extends ReadFormat = 'text'>(
@@ -65,6 +67,8 @@ export class Volume implements VolumeInfo {
    * Writes a new file. Streams are sent as they come, without time limit.
    * @param options without `force`, an existing file and a missing directory are errors
    * @throws ConflictError when it exists, VolumeNotFoundError when its directory does not
+   * @example
+   * await volume.write('data/notes.txt', 'hello');
    * @wire writeVolumeFile
    */
   async write(path: string, data: FileContent, options: CreateEntryOptions = {}): Promise<VolumeEntry> {
@@ -96,6 +100,8 @@ export class Volume implements VolumeInfo {
    * Lists a directory, each directory before what is in it. Links are not followed.
    * @param options `depth`: levels below the directory, 1 to 10. Default: the service's, 1.
    * @throws VolumeNotFoundError, InvalidRequestError when it is no directory
+   * @example
+   * const entries = await volume.list('/', { depth: 2 });
    * @wire listVolumeDir
    */
   async list(
@@ -117,6 +123,8 @@ export class Volume implements VolumeInfo {
    * Makes a directory.
    * @param options without `force`, an existing entry and a missing parent are errors
    * @throws ConflictError, VolumeNotFoundError when its parent is missing
+   * @example
+   * await volume.makeDir('data/raw');
    * @wire createVolumeDir
    */
   async makeDir(path: string, options: CreateEntryOptions = {}): Promise<VolumeEntry> {
@@ -132,6 +140,8 @@ export class Volume implements VolumeInfo {
   /**
    * Describes an entry; a link itself, not its target.
    * @throws VolumeNotFoundError
+   * @example
+   * const { sizeBytes } = await volume.stat('notes.txt');
    * @wire getVolumePath
    */
   async stat(path: string, options: RequestOptions = {}): Promise<VolumeEntry> {
@@ -143,6 +153,8 @@ export class Volume implements VolumeInfo {
 
   /**
    * Whether there is anything at a path.
+   * @example
+   * if (!(await volume.exists('notes.txt'))) await volume.write('notes.txt', '');
    * @wire getVolumePath
    */
   async exists(path: string, options: RequestOptions = {}): Promise<boolean> {
@@ -158,6 +170,8 @@ export class Volume implements VolumeInfo {
   /**
    * Changes owner or mode of an entry; what is left out stays.
    * @throws VolumeNotFoundError, ServerError (errorCode `not_supported`) where owners cannot be changed
+   * @example
+   * await volume.update('run.sh', { mode: 0o755 });
    * @wire updateVolumePath
    */
   async update(path: string, change: VolumeOwnership, options: RequestOptions = {}): Promise<VolumeEntry> {
@@ -175,6 +189,8 @@ export class Volume implements VolumeInfo {
   /**
    * Removes a file, a link, or a directory with all that is in it. False when there was nothing.
    * @throws InvalidRequestError for the root
+   * @example
+   * await volume.remove('data');
    * @wire deleteVolumePath
    */
   async remove(path: string, options: RequestOptions = {}): Promise<boolean> {

@@ -23,6 +23,9 @@ export class Volumes {
    * Creates an empty volume.
    * @param name letters, digits, `_` and `-`; unique within the team
    * @throws InvalidRequestError also when the name is taken
+   * @example
+   * const volume = await client.volumes.create('datasets');
+   * const sandbox = await client.sandboxes.create({ volumeMounts: { '/mnt/data': volume } });
    * @wire createVolume
    */
   async create(name: string, options: RequestOptions = {}): Promise<Volume> {
@@ -35,6 +38,8 @@ export class Volumes {
 
   /**
    * Lists all volumes, as handles.
+   * @example
+   * for (const { name, volumeId } of await client.volumes.list()) console.log(name, volumeId);
    * @wire listVolumes
    */
   async list(options: RequestOptions = {}): Promise<Volume[]> {
@@ -49,6 +54,8 @@ export class Volumes {
    * Gives a handle of a volume.
    * @param idOrName its `volumeId`, or its name, which takes one request more
    * @throws VolumeNotFoundError
+   * @example
+   * const volume = await client.volumes.get('datasets');
    * @wire getVolume, listVolumes
    */
   async get(idOrName: string, options: RequestOptions = {}): Promise<Volume> {
@@ -65,6 +72,8 @@ export class Volumes {
   /**
    * Deletes a volume with all that is in it. Sandboxes that have it mounted keep it until they end. False when there was none.
    * @param idOrName its `volumeId`, or its name, which takes one request more
+   * @example
+   * await client.volumes.delete('datasets');
    * @wire deleteVolume, listVolumes
    */
   async delete(idOrName: string, options: RequestOptions = {}): Promise<boolean> {

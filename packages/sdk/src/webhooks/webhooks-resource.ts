@@ -20,6 +20,13 @@ export class Webhooks {
   /**
    * Registers an address that events are sent to.
    * @throws InvalidRequestError, RateLimitError when the team has as many as it may
+   * @example
+   * const webhook = await client.webhooks.create({
+   *   name: 'audit',
+   *   url: 'https://example.com/hooks',
+   *   events: ['sandbox.lifecycle.killed'],
+   *   signatureSecret,
+   * });
    * @wire createWebhook
    */
   async create(webhook: NewWebhook, options: RequestOptions = {}): Promise<Webhook> {
@@ -32,6 +39,8 @@ export class Webhooks {
 
   /**
    * Lists all webhooks.
+   * @example
+   * const active = (await client.webhooks.list()).filter(({ enabled }) => enabled);
    * @wire listWebhooks
    */
   async list(options: RequestOptions = {}): Promise<Webhook[]> {
@@ -45,6 +54,8 @@ export class Webhooks {
   /**
    * Reads a webhook.
    * @throws WebhookNotFoundError
+   * @example
+   * const { url, events } = await client.webhooks.get(webhookId);
    * @wire getWebhook
    */
   async get(webhookId: string, options: RequestOptions = {}): Promise<Webhook> {
@@ -59,6 +70,8 @@ export class Webhooks {
   /**
    * Changes what is given and keeps the rest. A new secret signs from the next attempt on.
    * @throws WebhookNotFoundError, InvalidRequestError
+   * @example
+   * await client.webhooks.update(webhookId, { enabled: false });
    * @wire updateWebhook
    */
   async update(webhookId: string, change: WebhookChange, options: RequestOptions = {}): Promise<Webhook> {
@@ -76,6 +89,8 @@ export class Webhooks {
 
   /**
    * Deletes a webhook. False when there was none.
+   * @example
+   * await client.webhooks.delete(webhookId);
    * @wire deleteWebhook
    */
   delete(webhookId: string, options: RequestOptions = {}): Promise<boolean> {
@@ -92,6 +107,8 @@ export class Webhooks {
   /**
    * Lists what was sent, with every attempt: await a page, or iterate over all.
    * @throws WebhookNotFoundError
+   * @example
+   * for await (const delivery of client.webhooks.deliveries(webhookId, { status: 'failed' })) console.log(delivery);
    * @wire listWebhookDeliveries
    */
   deliveries(webhookId: string, options: DeliveryQuery & RequestOptions = {}): PageList<Delivery> {
@@ -126,6 +143,8 @@ export class Webhooks {
    * Counts deliveries and their outcomes over a time span.
    * @param options `start`: default 24 hours ago; `end`: default now
    * @throws WebhookNotFoundError
+   * @example
+   * const stats = await client.webhooks.stats(webhookId);
    * @wire getWebhookStats
    */
   async stats(

@@ -24,6 +24,7 @@ const local = new Set([
   'Command.disconnect',
   'PtySession.wait',
   'PtySession.disconnect',
+  'Sandbox.routeTo',
   'Sandbox.url',
   'Sandbox.host',
 ]);
