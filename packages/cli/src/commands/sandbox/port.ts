@@ -1,18 +1,33 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
-import { portNumber } from '../../parse/number.js';
+import { UsageError } from '../../errors/cli-error.js';
+import { portNumber, wholeNumber } from '../../parse/number.js';
 import { act, leaf } from '../../program/leaf.js';
+import { forwardPort } from './forward-port.js';
+
+interface PortFlags {
+  check?: boolean;
+  local?: number;
+}
 
 export function addPort(sandbox: Command): void {
-  leaf(sandbox, 'port <id> <port>', 'print the address of a port of a sandbox')
+  leaf(sandbox, 'port <id> <port>', 'print the address of a port of a sandbox, or bring it to this machine')
     .option('--check', 'ask it: print the status that it answers')
+    .option(
+      '--local <port>',
+      'listen on this port of this machine and hand on what comes (HTTP and WebSockets); 0: any free port',
+      wholeNumber('--local', 0, 65_535),
+    )
     .action(
-      act(async (cli, id: string, text: string, flags: { check?: boolean }) => {
+      act(async (cli, id: string, text: string, { check, local }: PortFlags) => {
+        if (check && local !== undefined) throw new UsageError('--check and --local do not go together.');
         const port = portNumber(text);
         const client = await cli.client();
         const { signal } = cli;
         const handle = await client.sandboxes.get(id, { signal });
+        if (local !== undefined) return forward(local);
         const url = handle.url(port);
-        const status = flags.check ? await ask() : undefined;
+        const status = check ? await ask() : undefined;
         cli.out.result(
           { sandboxId: id, port, url, host: handle.host(port), ...(status === undefined ? {} : { status }) },
           () => (status === undefined ? `${url}\n` : `${url}  ${status}\n`),
@@ -22,6 +37,17 @@ export function addPort(sandbox: Command): void {
           const response = await handle.fetch(port, '/', { signal });
           await response.body?.cancel();
           return response.status;
+        }
+
+        async function forward(localPort: number): Promise<void> {
+          const forwarded = await forwardPort(handle.routeTo(port), localPort);
+          try {
+            cli.out.record({ sandboxId: id, port, url: forwarded.url }, () => forwarded.url);
+            cli.out.note(`Goes to port ${port} of ${id}, for programs of this machine only. Ctrl+C ends it.`);
+            if (!signal.aborted) await once(signal, 'abort');
+          } finally {
+            await forwarded.close();
+          }
         }
       }),
     );
