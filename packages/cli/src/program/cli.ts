@@ -1,4 +1,5 @@
 import type { Client } from '@svc/sdk';
+import type { OperatorClient } from '@svc/sdk/operator';
 import { describeChoice, describeTarget, findConnection } from '../connection/find-connection.js';
 import { CliError } from '../errors/cli-error.js';
 import { Output } from '../output/output.js';
@@ -51,6 +52,28 @@ export class Cli {
     if (settings.apiKey === undefined) throw noKey(local.keyForbidden ? local.dataDir : undefined);
     return new Client({
       ...settings,
+      userAgent: `svc-cli/${cliVersion}`,
+      logger: stderrLogger,
+      ...(this.options.verbose ? { logLevel: 'debug' as const } : {}),
+    });
+  }
+
+  /**
+   * A client of the operator port that the environment names, or of the local server.
+   * @param use.destroys tell in any case when nobody named it
+   * @throws {CliError} without a token
+   */
+  async operator(use: { destroys?: boolean } = {}): Promise<OperatorClient> {
+    const [{ OperatorClient }, { findOperator }, { cliVersion }] = await Promise.all([
+      import('@svc/sdk/operator'),
+      import('../connection/find-operator.js'),
+      import('../version.js'),
+    ]);
+    const { operatorUrl, token, found, doubtful } = await findOperator(this.env);
+    if (found !== undefined && (use.destroys || doubtful)) this.out.note(found);
+    return new OperatorClient({
+      operatorUrl,
+      token,
       userAgent: `svc-cli/${cliVersion}`,
       logger: stderrLogger,
       ...(this.options.verbose ? { logLevel: 'debug' as const } : {}),

@@ -50,6 +50,16 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/event/index.js')).addEventCommands,
   },
   {
+    name: 'key',
+    summary: 'keep the API keys of a team',
+    load: async () => (await import('../commands/key/index.js')).addKeyCommands,
+  },
+  {
+    name: 'team',
+    summary: 'for operators: teams, and what they may use',
+    load: async () => (await import('../commands/team/index.js')).addTeamCommands,
+  },
+  {
     name: 'auth',
     summary: 'choose the service and the key to use',
     load: async () => (await import('../commands/auth/index.js')).addAuthCommands,

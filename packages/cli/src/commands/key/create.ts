@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import { act, leaf } from '../../program/leaf.js';
+import { keysOf, teamHelp } from './keys-of.js';
+
+export function addCreate(key: Command): void {
+  leaf(key, 'create <name>', 'make an API key; prints it, this once')
+    .option('--team <team>', teamHelp)
+    .action(
+      act(async (cli, name: string, { team }: { team?: string }) => {
+        const keys = await keysOf(cli, team);
+        const made = await keys.create(name, { signal: cli.signal });
+        cli.out.result(made, () => `${made.key}\n`);
+        cli.out.note(`Shown this once. Its id is ${made.apiKeyId}.`);
+      }),
+    );
+}

@@ -1,0 +1,10 @@
+import type { Command } from 'commander';
+import { addCreate } from './create.js';
+import { addDelete } from './delete.js';
+import { addList } from './list.js';
+
+export function addKeyCommands(key: Command): void {
+  addCreate(key);
+  addList(key);
+  addDelete(key);
+}

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { formatAge } from '../../output/format.js';
+import { act, leaf } from '../../program/leaf.js';
+import { keysOf, teamHelp } from './keys-of.js';
+
+export function addList(key: Command): void {
+  leaf(key, 'list', 'list API keys, masked')
+    .alias('ls')
+    .option('--team <team>', teamHelp)
+    .action(
+      act(async (cli, { team }: { team?: string }) => {
+        const keys = await keysOf(cli, team);
+        const items = await keys.list({ signal: cli.signal });
+        const now = Date.now();
+        cli.out.table(
+          items,
+          [
+            { head: 'NAME', value: ({ name }) => name },
+            { head: 'ID', value: ({ apiKeyId }) => apiKeyId },
+            { head: 'KEY', value: ({ masked }) => masked },
+            { head: 'CREATED', value: ({ createdAt }) => formatAge(createdAt, now) },
+            { head: 'LAST USED', value: ({ lastUsedAt }) => formatAge(lastUsedAt, now) ?? 'never' },
+          ],
+          'No keys. `svc key create NAME` makes one.',
+        );
+      }),
+    );
+}

@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import { UsageError } from '../../errors/cli-error.js';
+import { act, leaf } from '../../program/leaf.js';
+import { addTeamFlags, type TeamFlags, toTeamSettings } from './limit-flags.js';
+import { showTeam } from './show-team.js';
+
+export function addUpdate(team: Command): void {
+  const command = leaf(
+    team,
+    'update <team>',
+    "change what a team may use; `default` goes back to the server's",
+  );
+  addTeamFlags(command).action(
+    act(async (cli, name: string, flags: TeamFlags) => {
+      const change = toTeamSettings(flags);
+      if (Object.keys(change).length === 0)
+        throw new UsageError('Nothing to change was said.', '`svc team update --help` shows what there is.');
+      const { teams } = await cli.operator();
+      showTeam(cli, await teams.update(name, change, { signal: cli.signal }));
+    }),
+  );
+}

@@ -1,0 +1,93 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { processStart } from '../../src/connection/process-identity.js';
+import { type LocalServer, startLocalServer } from '../support/local-server.js';
+import { runCli } from '../support/run-cli.js';
+
+let local: LocalServer;
+/** Of an operator elsewhere: everything is said. */
+let env: Record<string, string>;
+beforeAll(async () => {
+  local = await startLocalServer();
+  const { operatorUrl = '', operatorToken } = local.server;
+  env = { ...local.env, SVC_OPERATOR_URL: operatorUrl, SVC_OPERATOR_TOKEN: operatorToken };
+});
+afterAll(() => local?.[Symbol.asyncDispose]());
+
+const svc = (args: string[], more: Record<string, string> = {}) => runCli(args, { env: { ...env, ...more } });
+const json = async (args: string[]) => {
+  const run = await svc([...args, '--json']);
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  return JSON.parse(run.stdout);
+};
+
+it('makes a team, sets what it may use, and goes back to the defaults', async () => {
+  const made = await svc(['team', 'create', 'research', '--max-timeout', '1h', '--max-secrets', '3']);
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^research {2}[0-9a-f-]{36}\n$/) });
+  expect(made.stderr).toBe('Next: svc key create NAME --team research\n');
+  expect((await svc(['team', 'create', 'research'])).stderr).toMatch(/slug 'research' is taken/);
+  const shown = await svc(['team', 'get', 'research']);
+  expect(shown.stdout).toMatch(/Standing +active/);
+  expect(shown.stdout).toMatch(/Longest run +1h \(own\)/);
+  expect(shown.stdout).toMatch(/Secrets +3 \(own\)/);
+  const args = ['--max-secrets', 'default', '--max-memory', '512', '--egress-proxy', 'on', '--name', 'R & D'];
+  expect(await json(['team', 'update', 'research', ...args])).toMatchObject({
+    name: 'R & D',
+    ownLimits: ['maxTimeoutMs', 'maxMemoryMiB'],
+    features: { egressProxy: true },
+  });
+  expect((await svc(['team', 'list'])).stdout).toMatch(/research +R & D +\S+ +\S+ ago +active/);
+  for (const wrong of [[], ['--max-secrets', '-1'], ['--max-timeout', 'long'], ['--egress-proxy', 'yes']])
+    expect((await svc(['team', 'update', 'research', ...wrong])).code).toBe(2);
+});
+
+it('bans and blocks a team, and lets it in again', async () => {
+  await svc(['team', 'create', 'shut']);
+  const key = (await svc(['key', 'create', 'first', '--team', 'shut'])).stdout.trim();
+  expect(key).toMatch(/^svc_/);
+  const asTeam = (args: string[]) => svc(args, { SVC_API_KEY: key });
+  expect((await svc(['team', 'ban', 'shut'])).stdout).toBe('shut is banned\n');
+  expect((await asTeam(['secret', 'list'])).stderr).toMatch(/banned/);
+  expect((await svc(['team', 'unban', 'shut'])).stdout).toBe('shut is active\n');
+  const blocked = await svc(['team', 'block', 'shut', '--reason', 'the invoice is open']);
+  expect(blocked.stdout).toBe('shut is blocked: the invoice is open\n');
+  expect((await asTeam(['secret', 'list'])).code).toBe(0);
+  expect((await asTeam(['volume', 'create', 'data'])).stderr).toMatch(/the invoice is open/);
+  expect((await svc(['team', 'unblock', 'shut'])).stdout).toBe('shut is active\n');
+  expect((await svc(['team', 'get', 'nobody'])).stderr).toMatch(/no team 'nobody'/);
+});
+
+it('keeps the keys of the own team, and shows each once', async () => {
+  const made = await json(['key', 'create', 'build server']);
+  const listed = await svc(['key', 'list']);
+  expect(listed.stdout).toMatch(
+    new RegExp(`build server +${made.apiKeyId} +svc_\\w\\w\\.\\.\\.\\w{4} .*never`),
+  );
+  expect(listed.stdout).not.toContain(made.key);
+  expect((await svc(['key', 'delete', made.apiKeyId])).stdout).toBe(`Deleted ${made.apiKeyId}\n`);
+  expect(await svc(['key', 'delete', made.apiKeyId])).toMatchObject({ code: 1 });
+});
+
+it('finds port and token of the server of this machine, names it, and sends the token nowhere else', async () => {
+  const dataDir = join(local.home, 'data');
+  const { operatorUrl, apiUrl, sandboxUrl } = local.server;
+  const run = { pid: process.pid, processStart: await processStart(process.pid), dataDir };
+  await writeFile(join(dataDir, 'running.json'), JSON.stringify({ ...run, operatorUrl, apiUrl, sandboxUrl }));
+  const here = { HOME: local.home, SVC_DATA_DIR: dataDir };
+  const banned = await runCli(['team', 'ban', 'default'], { env: here });
+  expect(banned).toMatchObject({ code: 0, stdout: 'default is banned\n' });
+  expect(banned.stderr).toContain(
+    `On the operator port ${operatorUrl} (server of this machine, ${dataDir}):`,
+  );
+  expect((await runCli(['team', 'unban', 'default'], { env: here })).code).toBe(0);
+  const other = await runCli(['team', 'list'], { env: { ...here, SVC_OPERATOR_URL: 'http://127.0.0.1:9' } });
+  expect(other).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/no operator token for http:\/\/127/),
+  });
+  const empty = join(local.home, 'empty');
+  await mkdir(empty);
+  const nowhere = await runCli(['team', 'list'], { env: { HOME: empty, SVC_DATA_DIR: empty } });
+  expect(nowhere.stderr).toMatch(/SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN/);
+});
