@@ -124,7 +124,7 @@ export interface Tuning {
   metrics?: {
     /** Between two samples of each sandbox, ms. */
     sampleMs?: number;
-    /** How long samples are kept, ms. */
+    /** How long samples are kept, ms: every one for an hour, one a minute for a day, then one in ten minutes. */
     retentionMs?: number;
   };
   events?: {

@@ -31,7 +31,9 @@ import { lockDirectory } from '../storage/directory-lock.js';
 import { openStorage } from '../storage/open.js';
 import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
-import { type CpuMemory, forgetOld, sampleAll } from '../telemetry/sampler.js';
+import { compactMetrics } from '../telemetry/compact-metrics.js';
+import { forgetOld } from '../telemetry/retention.js';
+import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
 import { createVolumeStore } from '../volumes/directories.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
 import { closeGateway, closeServer } from './close-server.js';
@@ -45,7 +47,8 @@ import { seed } from './seed.js';
 import type { Server, StopOptions } from './server.js';
 import { Unwind } from './unwind.js';
 
-const HOUR_MS = 3_600_000;
+/** Between two rounds of putting samples together and forgetting what is old: often, so that each has little to do. */
+const RETENTION_MS = 60_000;
 /** What a template reference is looked up in. */
 const TEMPLATE_TABLES = ['templates', 'template_aliases', 'template_tags', 'template_builds'] as const;
 
@@ -230,7 +233,14 @@ async function start(
   );
   unwind.add(
     'retention',
-    repeat(HOUR_MS, () => forgetOld(context), tell('retention')),
+    repeat(
+      RETENTION_MS,
+      async () => {
+        await compactMetrics(context);
+        await forgetOld(context);
+      },
+      tell('retention'),
+    ),
   );
   const webhooks = startWebhookWorker(context);
   unwind.add('webhooks', () => webhooks.stop());

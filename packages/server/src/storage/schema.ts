@@ -270,6 +270,8 @@ export interface SandboxMetricsTable {
   mem_cache: number;
   disk_used: number;
   disk_total: number;
+  /** The time that the sample stands for, ending at `at`, ms; 0: one reading. */
+  span_ms: Generated<number>;
 }
 
 export interface IdempotencyTable {

@@ -23,7 +23,9 @@ export async function sampleAll(context: ServerContext, memory: CpuMemory): Prom
     await Promise.all(
       running.slice(at, at + 8).map(async (live) => {
         try {
-          const stats = await live.instance!.stats();
+          // It may have been killed while the ones before it were read.
+          if (live.instance === undefined) return;
+          const stats = await live.instance.stats();
           const now = context.now();
           samples.push(sampleOf(live.row, now, stats, memory.get(live.row.id)));
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
@@ -42,32 +44,4 @@ export async function sampleAll(context: ServerContext, memory: CpuMemory): Prom
       .values(samples.slice(at, at + 50))
       .onConflict((conflict) => conflict.columns(['sandbox_id', 'at']).doNothing())
       .execute();
-}
-
-/** Removes logs, metrics, events and idempotency records that are too old. */
-export async function forgetOld(context: ServerContext): Promise<void> {
-  const now = context.now();
-  const { logs, metrics, events, idempotency } = context.config;
-  await context.db
-    .deleteFrom('sandbox_logs')
-    .where('at', '<', now - logs.retentionMs)
-    .execute();
-  await context.db
-    .deleteFrom('sandbox_metrics')
-    .where('at', '<', now - metrics.retentionMs)
-    .execute();
-  await context.db
-    .deleteFrom('log_cursors')
-    .where('updated_at', '<', now - logs.retentionMs)
-    .where('sandbox_id', 'not in', (build) => build.selectFrom('sandboxes').select('id'))
-    .execute();
-  await context.db
-    .deleteFrom('events')
-    .where('at', '<', now - events.retentionMs)
-    .where('dispatched', '=', 1)
-    .execute();
-  await context.db
-    .deleteFrom('idempotency')
-    .where('created_at', '<', now - idempotency.retentionMs)
-    .execute();
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetOld } from '../../src/telemetry/sampler.js';
+import { forgetOld } from '../../src/telemetry/retention.js';
 import { createSandbox, run, until } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 

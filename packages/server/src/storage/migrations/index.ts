@@ -1,5 +1,6 @@
 import type { Migration } from '../migration.js';
 import { initial } from './001-initial.js';
+import { ages } from './002-ages.js';
 
 /** In the order in which they apply. */
-export const migrations: readonly Migration[] = [initial];
+export const migrations: readonly Migration[] = [initial, ages];

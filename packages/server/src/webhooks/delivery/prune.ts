@@ -1,28 +1,36 @@
-import type { Database } from '../../storage/schema.js';
+import { sql } from 'kysely';
+import type { ServerContext } from '../../context.js';
+import { deleteInBatches, otherWork } from '../../storage/delete-in-batches.js';
 
-/** Removes events older than `before` (ms) with their deliveries and attempts. What was not dispatched yet stays. */
-export async function pruneEvents(db: Database, before: number): Promise<void> {
-  const deliveries = db
-    .selectFrom('webhook_deliveries')
-    .select('id')
-    .where('created_at', '<', before)
-    .where('status', '!=', 'pending');
-  await db.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
-  await db
-    .deleteFrom('webhook_deliveries')
-    .where('created_at', '<', before)
-    .where('status', '!=', 'pending')
-    .execute();
-  await db
-    .deleteFrom('events')
-    .where('at', '<', before)
-    .where('dispatched', '=', 1)
-    .where((where) =>
-      where.not(
-        where.exists(
-          where.selectFrom('webhook_deliveries').select('id').whereRef('event_seq', '=', 'events.seq'),
-        ),
-      ),
-    )
-    .execute();
+/** Deliveries that go in one step, with up to four attempts each. */
+const BATCH = 200;
+
+/**
+ * Removes events older than `before` (ms) with their deliveries and attempts, a few at a time. What was not dispatched
+ * yet stays, and what waits for its delivery.
+ */
+export async function pruneEvents(
+  context: Pick<ServerContext, 'db' | 'dialect'>,
+  before: number,
+): Promise<void> {
+  for (;;) {
+    const deliveries = await context.db
+      .selectFrom('webhook_deliveries')
+      .select('id')
+      .where('created_at', '<', before)
+      .where('status', '!=', 'pending')
+      .limit(BATCH)
+      .execute();
+    if (deliveries.length === 0) break;
+    const ids = deliveries.map(({ id }) => id);
+    await context.db.deleteFrom('webhook_attempts').where('delivery_id', 'in', ids).execute();
+    await context.db.deleteFrom('webhook_deliveries').where('id', 'in', ids).execute();
+    await otherWork();
+  }
+  await deleteInBatches(
+    context,
+    'events',
+    sql`dispatched = 1 and at < ${before} and not exists (
+      select 1 from webhook_deliveries where webhook_deliveries.event_seq = events.seq)`,
+  );
 }

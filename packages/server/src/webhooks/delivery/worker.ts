@@ -3,13 +3,11 @@ import { attemptDelivery } from './attempt.js';
 import { dispatchEvents } from './dispatch.js';
 import { claimDelivery, findDueDeliveries, nextDueAt } from './due.js';
 import { createPoster } from './post.js';
-import { pruneEvents } from './prune.js';
 
 const CONCURRENCY = 32;
 /** Longest sleep: another server may have written events, or left a delivery behind when it died. */
 const IDLE_MS = 2_000;
 const LEASE_MARGIN_MS = 10_000;
-const PRUNE_EVERY_MS = 3_600_000;
 
 export interface WebhookWorker {
   /** Ends when nothing is under way any more. What is not delivered stays in the database. */
@@ -26,7 +24,6 @@ export function startWebhookWorker(context: Context): WebhookWorker {
   const poster = createPoster(context.config.webhooks);
   const underWay = new Set<Promise<void>>();
   let stopped = false;
-  let prunedAt = Number.NEGATIVE_INFINITY;
   let wake = () => {};
   const unsubscribe = context.events.onCommitted(() => wake());
 
@@ -51,10 +48,6 @@ export function startWebhookWorker(context: Context): WebhookWorker {
 
   /** @returns whether there may be more to do at once */
   const round = async (): Promise<boolean> => {
-    if (context.now() - prunedAt > PRUNE_EVERY_MS) {
-      prunedAt = context.now();
-      await pruneEvents(context.db, prunedAt - context.config.events.retentionMs);
-    }
     const taken = await dispatchEvents(context);
     const room = CONCURRENCY - underWay.size;
     if (room <= 0) return false;

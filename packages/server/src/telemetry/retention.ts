@@ -1,0 +1,27 @@
+import { sql } from 'kysely';
+import type { ServerContext } from '../context.js';
+import { deleteInBatches } from '../storage/delete-in-batches.js';
+import { pruneEvents } from '../webhooks/delivery/prune.js';
+import { METRIC_TIERS } from './compact-metrics.js';
+
+type Context = Pick<ServerContext, 'db' | 'dialect' | 'config' | 'now'>;
+
+/** Removes logs, metrics, events and idempotency records that are too old, a few at a time. */
+export async function forgetOld(context: Context): Promise<void> {
+  const now = context.now();
+  const { logs, metrics, events, idempotency } = context.config;
+  await deleteInBatches(context, 'sandbox_logs', sql`at < ${now - logs.retentionMs}`);
+  for (const spanMs of [0, ...METRIC_TIERS.map((tier) => tier.spanMs)])
+    await deleteInBatches(
+      context,
+      'sandbox_metrics',
+      sql`span_ms = ${spanMs} and at < ${now - metrics.retentionMs}`,
+    );
+  await deleteInBatches(
+    context,
+    'log_cursors',
+    sql`updated_at < ${now - logs.retentionMs} and sandbox_id not in (select id from sandboxes)`,
+  );
+  await pruneEvents(context, now - events.retentionMs);
+  await deleteInBatches(context, 'idempotency', sql`created_at < ${now - idempotency.retentionMs}`);
+}
