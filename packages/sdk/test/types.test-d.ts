@@ -1,8 +1,10 @@
 import { expectTypeOf, it } from 'vitest';
 import {
+  type ApiKey,
   type Client,
   type CommandEvent,
   type CommandResult,
+  type CreatedApiKey,
   type ForkResult,
   NotFoundError,
   type Page,
@@ -11,9 +13,11 @@ import {
   SandboxNotFoundError,
   SvcError,
 } from '../src/index.js';
+import type { OperatedTeam, OperatorClient } from '../src/operator.js';
 
 declare const sandbox: Sandbox;
 declare const client: Client;
+declare const operator: OperatorClient;
 
 it('creates without options and with either form', () => {
   expectTypeOf(Sandbox.create()).resolves.toEqualTypeOf<Sandbox>();
@@ -53,4 +57,22 @@ it('runs commands', () => {
   expectTypeOf(sandbox.$`x ${1} ${['a']}`).resolves.toEqualTypeOf<CommandResult>();
   // @ts-expect-error objects have no place in a command line
   sandbox.$`x ${{}}`;
+});
+
+it('takes what only an operator or a resumed sandbox has', () => {
+  expectTypeOf(client.apiKeys.create('x')).resolves.toEqualTypeOf<CreatedApiKey>();
+  expectTypeOf(client.apiKeys.list()).resolves.toEqualTypeOf<ApiKey[]>();
+  // @ts-expect-error a listed key is never shown
+  client.apiKeys.list().then(([first]) => first?.key);
+  expectTypeOf(sandbox.trafficAccessToken).toEqualTypeOf<string | undefined>();
+  expectTypeOf(sandbox.routeTo(80).headers).toEqualTypeOf<Record<string, string>>();
+  sandbox.resume({ autoPause: true });
+  // @ts-expect-error a fork takes over how its source ends
+  sandbox.fork({ autoPause: true });
+  expectTypeOf(operator.teams.ban('a')).resolves.toEqualTypeOf<OperatedTeam>();
+  operator.teams.update('a', { limits: { maxSecrets: null, maxTimeoutMs: 1 } });
+  // @ts-expect-error the slug stays
+  operator.teams.update('a', { slug: 'b' });
+  // @ts-expect-error seconds are not what times are in
+  operator.teams.update('a', { limits: { maxTimeToLiveSeconds: 1 } });
 });

@@ -75,7 +75,7 @@ function rateLimitsOf(flags: {
 export function exposureWarning({ host = '127.0.0.1', operatorPort }: ServerOptions): string | undefined {
   if (isLoopback(host)) return undefined;
   const operator =
-    operatorPort === false ? '' : ' The operator port asks for no key at all (--operator-port off).';
+    operatorPort === false ? '' : ' The operator port shows its figures to anybody (--operator-port off).';
   return `Listening on ${host}: keys and data cross the network unencrypted. Put a TLS proxy in front of it.${operator}`;
 }
 
