@@ -87,6 +87,16 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
     expect(await run('main.mjs')).toBe(expected);
   });
 
+  it('give operators a client apart from the rest, in both module systems', () => {
+    const use = `console.log(new OperatorClient({ operatorUrl: 'http://127.0.0.1:9' }).teams.keys.constructor.name);`;
+    consumer.write('operator.mjs', `import { OperatorClient } from '@svc/sdk/operator';${use}`);
+    consumer.write('operator.cjs', `const { OperatorClient } = require('@svc/sdk/operator');${use}`);
+    expect([consumer.node('operator.mjs'), consumer.node('operator.cjs')]).toEqual([
+      'TeamKeys\n',
+      'TeamKeys\n',
+    ]);
+  });
+
   it('work as CommonJS, and let the program end', async () => {
     const imports = `const { FileNotFoundError, Sandbox, webhooks } = require('@svc/sdk');
       const { createTestService } = require('@svc/sdk/testing');`;
