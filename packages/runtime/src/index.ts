@@ -15,6 +15,8 @@ export type {
   Layers,
   PoolRequest,
   RestoreOptions,
+  StorageUse,
+  VolumeDirectories,
 } from './contract/driver.js';
 export { DriverError, type DriverErrorCode } from './contract/errors.js';
 export type {
@@ -49,3 +51,4 @@ export {
   type DaemonReply,
   type DaemonRequest,
 } from './shared/ask-daemon.js';
+export { reserveBytes } from './shared/disk-reserve.js';

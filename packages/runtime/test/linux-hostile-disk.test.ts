@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -95,7 +95,11 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       expect((await hostile.client.run(`(${fill}) 2>&1`)).stdout, target).toMatch(/No space|quota/i);
       expect((await neighbour.client.run(DURABLE_WRITE)).stdout, target).toMatch(/durable$/m);
     }
-    expect(bench.driver.volumes!.usedBytes('hostile')).toBeLessThanOrEqual(65 * MIB);
+    // A subvolume of its own would have no limit.
+    expect(
+      (await hostile.client.run('rm -rf /data/*; btrfs subvolume create /data/more', 'root')).exitCode,
+    ).not.toBe(0);
+    expect(await bench.driver.volumes!.usedBytes('hostile')).toBeLessThanOrEqual(65 * MIB);
     expect(await hostile.client.output('grep " /data " /proc/self/mountinfo')).not.toContain(bench.dataDir);
   }, 120_000);
 
@@ -110,6 +114,21 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
         ? true
         : undefined,
     );
+  }, 60_000);
+
+  it('cannot keep a deleted volume, nor what it takes, by using it', async () => {
+    const volumes = bench.driver.volumes!;
+    await volumes.make('deleted', { limitMiB: 64 });
+    const source = join(await volumes.root(), 'deleted');
+    const { client } = await bench.create({ mounts: [{ source, target: '/data' }] });
+    await client.start('while :; do mkdir -p /data/a/$RANDOM; echo x > /data/a/$RANDOM/f; done 2>/dev/null');
+    await volumes.delete('deleted');
+    await volumes.delete('deleted');
+    expect(readdirSync(await volumes.root())).not.toContain('deleted');
+    await eventually('the volume to be gone', async () =>
+      readdirSync(await volumes.root()).every((name) => !name.startsWith('.')) ? true : undefined,
+    );
+    expect(await client.output('echo alive')).toBe('alive');
   }, 60_000);
 
   it.skipIf(noMemory !== undefined)(

@@ -37,6 +37,7 @@ const EXPECTED: Record<string, string> = {
     'EPERM',
   ),
   ...each('memfd_secret, io_uring_setup, clone3, process_vm_readv, process_vm_writev, unused', 'ENOSYS'),
+  ...each('btrfs subvolume, btrfs subvolume with options, btrfs subvolume copy, btrfs quota', 'ENOSYS'),
   ...each('statmount, listmount, lsm_list_modules, open_tree_attr', 'ENOSYS'),
   ...each(
     'unshare user, unshare mount, unshare net, unshare pid, unshare ipc, unshare uts, unshare cgroup, unshare time',

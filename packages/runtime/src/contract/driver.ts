@@ -48,10 +48,13 @@ export interface VolumeDirectories {
    * @throws {DriverError} `storage_full`
    */
   make(id: string, options?: { limitMiB?: number }): Promise<void>;
-  /** Lets go of what is known of a volume whose directory is gone. */
-  forget(id: string): void;
-  /** Bytes that a volume takes; undefined when that is not known. */
-  usedBytes(id: string): number | undefined;
+  /**
+   * Takes a volume away at once; what it takes is freed soon after. Programs that have it open keep what they hold, and
+   * cannot hinder it. Repeating it is fine.
+   */
+  delete(id: string): Promise<void>;
+  /** Bytes that a volume takes; 0 for one that is not there. Undefined where nobody counts. */
+  usedBytes(id: string): Promise<number | undefined>;
 }
 
 /** How full the driver's storage is. Bytes. */

@@ -43,7 +43,7 @@ const BY_THEME = {
     mq_unlink msgctl msgget msgrcv msgsnd pipe pipe2 semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt
     shmget`,
   'asynchronous input and output': `io_cancel io_destroy io_getevents io_pgetevents io_pgetevents_time64 io_setup io_submit`,
-  system: `getrandom getrlimit getrusage ioctl prlimit64 setrlimit sysinfo ugetrlimit uname olduname oldolduname
+  system: `getrandom getrlimit getrusage prlimit64 setrlimit sysinfo ugetrlimit uname olduname oldolduname
     riscv_flush_icache riscv_hwprobe arm_fadvise64_64 arm_sync_file_range breakpoint cacheflush set_tls`,
 };
 

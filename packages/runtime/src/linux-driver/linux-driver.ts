@@ -33,7 +33,7 @@ import { renameInstance } from './rename-machine.js';
 import { SpareInstances } from './spare-instances.js';
 import { poolKey, requireSpec } from './spec.js';
 import { storageFull } from './storage-full.js';
-import { linuxVolumes } from './volumes.js';
+import { linuxVolumes, removeGoneVolumes } from './volumes.js';
 
 /** More starts at once only make each slower. */
 const STARTS_AT_ONCE = 4;
@@ -80,7 +80,8 @@ export class LinuxDriver implements Driver {
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
     this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
-    this.volumes = host.store.kind === 'btrfs' ? linuxVolumes(host) : undefined;
+    this.volumes =
+      host.store.kind === 'btrfs' ? linuxVolumes(host, this.#background, this.#cleanUp) : undefined;
     this.#pool = new WarmPool({
       keyOf: poolKey,
       make: (spec, signal) => this.#make(undefined, spec, { kind: 'fresh' }, signal),
@@ -181,6 +182,7 @@ export class LinuxDriver implements Driver {
         this.#cleanUp,
       )),
     );
+    if (this.volumes !== undefined) await removeGoneVolumes(this.#host, this.#cleanUp);
     return removed;
   }
 

@@ -104,6 +104,11 @@ const NETLINK_ROUTE = 0;
 /** The default, ICMP (`ping` without raw sockets), TCP, UDP, ICMPv6, multipath TCP. Others load rarely tested modules. */
 const INTERNET_PROTOCOLS = [0, 1, 6, 17, 58, 262];
 
+/** The byte by which the kernel tells ioctls of btrfs. */
+const BTRFS = 0x94;
+/** FICLONE, FICLONERANGE, FIDEDUPERANGE. */
+const SHARING_COPIES = [0x40049409, 0x4020940d, 0xc0189436];
+
 export interface Argument {
   index: number;
   value: number;
@@ -141,6 +146,7 @@ export function seccompProfile(arch: string, options: SeccompOptions = {}) {
       ...namespaceRules('clone', Object.values(NEW_NAMESPACE)),
       ...namespaceRules('unshare', [...Object.values(NEW_NAMESPACE), NEWTIME]),
       ...PERSONALITIES.map((value) => allow('personality', equals(0, value))),
+      ...ioctlRules(),
       ...socketRules(options.rawSockets === true),
       allow('socketpair', equals(0, AF_UNIX)),
       refuse('socketpair', EAFNOSUPPORT, { index: 0, value: AF_UNIX, op: 'SCMP_CMP_NE' }),
@@ -158,6 +164,21 @@ function namespaceRules(name: string, flags: number[]): Rule[] {
     op: 'SCMP_CMP_MASKED_EQ',
   });
   return [allow(name, masked(all, 0)), ...flags.map((flag) => refuse(name, EPERM, masked(flag, flag)))];
+}
+
+/**
+ * Allows ioctl but for those of btrfs, on which volumes are: a subvolume that a program makes in its volume has no limit.
+ * Of the same kind, copies that share blocks are allowed. Filters know no "unequal" for a part of a number: a kind differs
+ * when one of its bits does.
+ */
+function ioctlRules(): Rule[] {
+  const bits = Array.from({ length: 8 }, (_, bit) => 1 << (bit + 8));
+  return [
+    ...bits.map((bit) =>
+      allow('ioctl', { index: 1, value: bit, valueTwo: ~(BTRFS << 8) & bit, op: 'SCMP_CMP_MASKED_EQ' }),
+    ),
+    ...SHARING_COPIES.map((value) => allow('ioctl', equals(1, value))),
+  ];
 }
 
 function socketRules(anyProtocol: boolean): Rule[] {

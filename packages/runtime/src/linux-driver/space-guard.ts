@@ -1,6 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import type { StorageUse } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
+import { reserveBytes } from '../shared/disk-reserve.js';
 import { desiredBallast } from './ballast.js';
 import type { Holder } from './holder.js';
 import type { Host } from './host.js';
@@ -10,17 +11,7 @@ const MIB = 2 ** 20;
 /** Freed blocks of the image that are worth giving back at once, and how often that is tried. */
 const TRIM_BYTES = 128 * MIB;
 const TRIM_PAUSE_MS = 10_000;
-/** Default reserve: a part of the file system, but no more than this. */
-const RESERVE_SHARE = 0.05;
-const MAX_DEFAULT_RESERVE_BYTES = 2_048 * MIB;
 const FILE = 'ballast';
-
-/** Bytes that the driver leaves free on the file system of its data directory. */
-export function reserveBytes(dataDir: string, reserveMiB: number | undefined): number {
-  if (reserveMiB !== undefined) return reserveMiB * MIB;
-  const stats = statfsSync(dataDir);
-  return Math.min(stats.blocks * stats.bsize * RESERVE_SHARE, MAX_DEFAULT_RESERVE_BYTES);
-}
 
 /** Keeps sandboxes from filling the file system that the service itself stands on. */
 export class SpaceGuard {

@@ -143,7 +143,7 @@ btrfs subvolume delete ${target} >/dev/null 2>&1 || [ ! -e ${target} ] || ${jail
     return stats.bavail * stats.bsize < FULL_BYTES;
   }
 
-  list(holder: Holder, folder: 'i' | 'c' | 'l' | 'agents'): string[] {
+  list(holder: Holder, folder: 'i' | 'c' | 'l' | 'v' | 'agents'): string[] {
     try {
       return readdirSync(holder.view(`${this.#paths.store}/${folder}`));
     } catch {

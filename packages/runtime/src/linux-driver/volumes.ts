@@ -1,20 +1,36 @@
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import type { VolumeDirectories } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
+import type { Background } from '../shared/background.js';
+import { randomId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
+import type { RetryLater } from '../shared/retry-later.js';
 import type { Host } from './host.js';
 import { storageFull } from './storage-full.js';
 
 const TIMEOUT_MS = 30_000;
+/** How names of volumes begin that are about to be removed. */
+const GONE = '.gone-';
 
 /**
  * Volumes as subvolumes of the store: what programs write into one counts against its own limit, and all of them against
  * the store's size, never against the file system that the service's database is on.
  */
-export function linuxVolumes(host: Host): VolumeDirectories {
+export function linuxVolumes(host: Host, background: Background, cleanUp: RetryLater): VolumeDirectories {
   const mutex = new KeyedMutex();
-  /** What was made or looked at by this process: the limit that is set and the number of the subvolume. */
-  const known = new Map<string, { limitMiB: number | undefined; subvolume: number }>();
+  /** Limits that this process set. */
+  const limits = new Map<string, number | undefined>();
+  /** Numbers of subvolumes. */
+  const numbers = new Map<string, number>();
+  const find = async (id: string): Promise<number | undefined> => {
+    const holder = await host.up();
+    if (!existsSync(host.view(holder, `v/${id}`))) return undefined;
+    const command = `btrfs inspect-internal rootid v/${id} || :`;
+    const { stdout } = await host.inStore(holder, command, 'create_failed', TIMEOUT_MS);
+    const subvolume = Number(stdout.trim());
+    if (subvolume > 0) numbers.set(id, subvolume);
+    return subvolume > 0 ? subvolume : undefined;
+  };
   return {
     async root() {
       const root = host.view(await host.up(), 'v');
@@ -22,12 +38,10 @@ export function linuxVolumes(host: Host): VolumeDirectories {
       return root;
     },
     make(id, { limitMiB } = {}) {
-      if (!/^[a-z0-9-]{1,64}$/.test(id))
-        throw new DriverError('invalid_spec', 'The name of the volume is not valid.');
+      requireVolumeId(id);
       return mutex.run(id, async () => {
         const holder = await host.up();
-        const before = known.get(id);
-        if (before !== undefined && before.limitMiB === limitMiB) return;
+        if (limits.has(id) && limits.get(id) === limitMiB) return;
         const limit = limitMiB === undefined ? 'none' : `${limitMiB}M`;
         const { stdout } = await host
           .inStore(
@@ -45,15 +59,52 @@ echo "id $(btrfs inspect-internal rootid v/${id})"`,
           });
         // Every user inside a sandbox may write to it: sandboxes know only that the volume is their team's.
         if (/^made$/m.test(stdout)) chmodSync(host.view(holder, `v/${id}`), 0o777);
-        known.set(id, { limitMiB, subvolume: Number(/^id (\d+)$/m.exec(stdout)?.[1]) });
+        limits.set(id, limitMiB);
+        numbers.set(id, Number(/^id (\d+)$/m.exec(stdout)?.[1]));
       });
     },
-    forget(id) {
-      known.delete(id);
+    delete(id) {
+      requireVolumeId(id);
+      return mutex.run(id, async () => {
+        const holder = await host.up();
+        limits.delete(id);
+        numbers.delete(id);
+        const aside = `v/${GONE}${randomId()}`;
+        try {
+          renameSync(host.view(holder, `v/${id}`), host.view(holder, aside));
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+          throw error;
+        }
+        background.add(cleanUp.attempt(aside, () => removeVolume(host, aside)).then(() => undefined));
+      });
     },
-    usedBytes(id) {
-      const subvolume = known.get(id)?.subvolume;
-      return subvolume === undefined ? undefined : host.store.usedBytes(subvolume);
+    async usedBytes(id) {
+      requireVolumeId(id);
+      const subvolume = numbers.get(id) ?? (await find(id));
+      return subvolume === undefined ? 0 : host.store.usedBytes(subvolume);
     },
   };
+}
+
+/** Removes what an earlier process was about to remove. */
+export async function removeGoneVolumes(host: Host, cleanUp: RetryLater): Promise<void> {
+  const holder = await host.up();
+  for (const name of host.store.list(holder, 'v'))
+    if (name.startsWith(GONE)) await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
+}
+
+// As a whole: nobody walks through what tenants wrote.
+async function removeVolume(host: Host, path: string): Promise<void> {
+  await host.inStore(
+    await host.up(),
+    `btrfs subvolume delete ${path} >/dev/null`,
+    'create_failed',
+    TIMEOUT_MS,
+  );
+}
+
+function requireVolumeId(id: string): void {
+  if (!/^[a-z0-9-]{1,64}$/.test(id))
+    throw new DriverError('invalid_spec', 'The name of the volume is not valid.');
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
-import { recordCheckpoint } from '../sandboxes/checkpoints.js';
+import { recordCheckpoint, recordCheckpointSize } from '../sandboxes/checkpoints.js';
 import { IN_LOGIN_SHELL } from '../sandboxes/login-shell.js';
 import { BuildError } from './build-error.js';
 import type { BuildState } from './build-state.js';
@@ -137,12 +137,13 @@ async function keepMemory(tools: BuildTools, machine: BuildMachine): Promise<Fin
   const owner = { owner_kind: 'build', owner_id: job.build.id, team_id: job.build.team_id } as const;
   await context.db.transaction().execute((tx) => recordCheckpoint(context, tx, id, owner, true));
   try {
-    await machine.instance.checkpoint({
+    const { sizeBytes } = await machine.instance.checkpoint({
       checkpointId: id,
       memory: true,
       then: 'continue',
       signal: tools.signal,
     });
+    await recordCheckpointSize(context.db, id, sizeBytes);
     log.add('info', 'the running program is stored: sandboxes go on from here');
     return { id, instanceId: machine.instance.id };
   } catch (error) {

@@ -2,6 +2,8 @@ import type { components } from '@svc/platform';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { resolveTemplate } from '../sandboxes/resolve-template.js';
+import { assertDiskRoom } from '../storage/disk-room.js';
+import { assertTeamStorage } from '../teams/storage-use.js';
 import type { Team } from '../teams/team.js';
 import { buildsWithTags, cancelBuilds, markSuperseded } from '../templates/supersede.js';
 import { findBuild } from './find.js';
@@ -11,7 +13,8 @@ type StartRequest = components['schemas']['TemplateBuildStartV2'];
 
 /**
  * Starts a waiting build; others under way for the same tags end. It runs on after the answer.
- * @throws {ApiError} 400 not waiting, or not exactly one base; 403; 404, for the template to start from as well
+ * @throws {ApiError} 400 not waiting, or not exactly one base; 403; 404, for the template to start from as well; 429 when
+ * the team's disk is full, 503 when the server's is
  */
 export async function startBuild(
   context: ServerContext,
@@ -29,6 +32,8 @@ export async function startBuild(
       fromImage ? 'give fromImage or fromTemplate, not both' : 'fromImage or fromTemplate is needed',
     );
   if (build.status !== 'waiting') throw errors.buildNotWaiting(build.status);
+  await assertTeamStorage(context, team);
+  await assertDiskRoom(context);
   const parent = fromTemplate
     ? (await resolveTemplate(context, team, request.fromTemplate!)).build
     : undefined;

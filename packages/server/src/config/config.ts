@@ -26,6 +26,8 @@ export interface ServerConfig {
   rateLimits: { general: RateLimit; create: RateLimit };
   /** Sandboxes that this server runs at once, all teams together. */
   maxSandboxes: number;
+  /** What stays free on the disk of the data directory. Undefined: a part of it. */
+  diskReserveMiB: number | undefined;
   /** Time for one placement, ms. */
   placementTimeoutMs: number;
   /** How long one request may take, ms. */

@@ -37,6 +37,8 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_TEAM_MAX_SANDBOXES', 'teamLimits.maxConcurrentSandboxes', number],
   ['SVC_RATE_LIMIT', 'rateLimits.general', parseRateLimit],
   ['SVC_CREATE_RATE_LIMIT', 'rateLimits.create', parseRateLimit],
+  ['SVC_MAX_MEMORY_MIB', 'maxMemoryMiB', number],
+  ['SVC_DISK_RESERVE_MIB', 'diskReserveMiB', number],
   ['SVC_POOL_SIZE', 'poolSize', number],
   ['SVC_LOG_LEVEL', 'logLevel', oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')],
 ];

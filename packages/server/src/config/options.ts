@@ -62,6 +62,12 @@ export interface ServerOptions {
   };
   /** Sandboxes that run at once, all teams together. Default 1000. */
   maxSandboxes?: number;
+  /** Memory that all sandboxes together may use. Default: the host's but a tenth of it, at least 256 and at most 2048. */
+  maxMemoryMiB?: number;
+  /**
+   * What stays free on the disk of the data directory, for the database and the host. Default: 5 % of it, at most 2048.
+   */
+  diskReserveMiB?: number;
   /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
   poolSize?: number;
   /** Sizes of the template `base`, at the first start. Default 2 cores, 1024 MiB, 10240 MiB of disk. */

@@ -28,6 +28,7 @@ export function resolveConfig(
       create: options.rateLimits?.create ?? { rate: 100, burst: 1_000 },
     },
     maxSandboxes: options.maxSandboxes ?? 1_000,
+    diskReserveMiB: options.diskReserveMiB,
     placementTimeoutMs: tuning.placementTimeoutMs ?? 60_000,
     requestTimeoutMs: tuning.requestTimeoutMs ?? 70_000,
     bodyLimitBytes: tuning.bodyLimitBytes ?? 16 * 1_048_576,

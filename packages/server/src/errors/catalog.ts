@@ -154,6 +154,21 @@ export const errors = {
   secretLimitReached: (limit: number) =>
     error(409, `The team may have ${limit} secrets, and does`, { errorCode: 'secret_limit_reached' }),
 
+  // Storage
+  teamStorageFull: (limitMiB: number) =>
+    error(
+      429,
+      `the team uses ${limitMiB} MiB of disk, its most: delete volumes, snapshots, paused sandboxes or templates, or ask for a higher limit`,
+    ),
+  serverStorageFull: () =>
+    error(
+      503,
+      'the disk of the server is full but for its reserve: delete what is not needed, or try again later',
+      {
+        retryAfterSeconds: 60,
+      },
+    ),
+
   // Volumes
   invalidVolumeId: () => error(400, 'Invalid volume ID'),
   volumeNotFound: () => error(404, 'Volume not found'),

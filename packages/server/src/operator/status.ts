@@ -1,4 +1,6 @@
+import { reserveBytes } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
+import { freeDiskBytes } from '../storage/disk-room.js';
 import type { MetricFamily } from './prometheus.js';
 
 export interface ServerStatus {
@@ -10,10 +12,22 @@ export interface ServerStatus {
   storage: string;
   uptimeSeconds: number;
   sandboxes: { running: number; paused: number; changing: number; most: number };
+  disk: DiskStatus;
+}
+
+/** MiB. `store` is where sandboxes, volumes, snapshots and layers are, when the driver has one of its own. */
+export interface DiskStatus {
+  freeMiB: number;
+  reserveMiB: number;
+  store?: { usedMiB: number; freeMiB: number; totalMiB: number };
 }
 
 /** What `svc server status` shows. */
-export function statusOf(context: ServerContext, driverReason: string, startedAtMs: number): ServerStatus {
+export async function statusOf(
+  context: ServerContext,
+  driverReason: string,
+  startedAtMs: number,
+): Promise<ServerStatus> {
   const { config, driver } = context;
   return {
     state: context.draining() ? 'draining' : 'running',
@@ -29,7 +43,48 @@ export function statusOf(context: ServerContext, driverReason: string, startedAt
     storage: context.dialect,
     uptimeSeconds: Math.floor((context.now() - startedAtMs) / 1000),
     sandboxes: { ...countSandboxes(context), most: config.maxSandboxes },
+    disk: await diskStatus(context),
   };
+}
+
+async function diskStatus(context: ServerContext): Promise<DiskStatus> {
+  const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
+  const { dataDir, diskReserveMiB } = context.config;
+  const store = await context.driver.storage?.();
+  return {
+    freeMiB: mib(await freeDiskBytes(context)),
+    reserveMiB: mib(reserveBytes(dataDir, diskReserveMiB)),
+    ...(store === undefined
+      ? {}
+      : {
+          store: {
+            usedMiB: mib(store.storeUsedBytes),
+            freeMiB: mib(store.storeFreeBytes),
+            totalMiB: mib(store.storeTotalBytes),
+          },
+        }),
+  };
+}
+
+/** Room on the disk, as metrics. */
+export async function diskMetrics(context: ServerContext): Promise<MetricFamily[]> {
+  const { freeMiB, reserveMiB, store } = await diskStatus(context);
+  const gauge = (name: string, help: string, value: number): MetricFamily => ({
+    name,
+    help,
+    type: 'gauge',
+    samples: [{ value: value * 2 ** 20 }],
+  });
+  return [
+    gauge('svc_disk_free_bytes', 'Free on the disk of the data directory.', freeMiB),
+    gauge('svc_disk_reserve_bytes', 'What the service leaves free there.', reserveMiB),
+    ...(store === undefined
+      ? []
+      : [
+          gauge('svc_store_used_bytes', 'Used by sandboxes, volumes, snapshots and layers.', store.usedMiB),
+          gauge('svc_store_free_bytes', 'Free for them.', store.freeMiB),
+        ]),
+  ];
 }
 
 /** Sandboxes held by this process. */

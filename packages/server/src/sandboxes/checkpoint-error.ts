@@ -9,6 +9,8 @@ export function checkpointError(sandboxId: string, doing: string, error: unknown
   switch (error.code) {
     case 'busy':
       return errors.nodeBusy(sandboxId);
+    case 'storage_full':
+      return errors.serverStorageFull();
     case 'unsupported':
       return errors.memorySnapshotMissing(`${doing} sandbox ${sandboxId} with its memory`);
     default:

@@ -24,6 +24,15 @@ export async function recordCheckpoint(
     .execute();
 }
 
+/** Puts down how much a checkpoint takes, once it is known. */
+export async function recordCheckpointSize(
+  db: Pick<Tx, 'updateTable'>,
+  id: string,
+  sizeBytes: number,
+): Promise<void> {
+  await db.updateTable('checkpoints').set({ size_bytes: sizeBytes }).where('id', '=', id).execute();
+}
+
 /** Removes a checkpoint that nobody needs any more. What fails here is removed by the reaper at the next start. */
 export async function dropCheckpoint(context: ServerContext, id: string): Promise<void> {
   try {

@@ -1,9 +1,11 @@
 import { DriverError } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
+import { assertTeamStorage } from '../teams/storage-use.js';
+import type { Team } from '../teams/team.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
-import { recordCheckpoint } from './checkpoints.js';
+import { recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
 import { executionData, lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox } from './live.js';
 import { changeRow, release } from './rows.js';
@@ -12,15 +14,17 @@ import { admit, begin } from './transition.js';
 /**
  * Pauses a running sandbox. Several at once share one pause.
  * @param memory false keeps the files only.
- * @throws {ApiError} 404 unknown; 409 paused or in another transition; 500, 503
+ * @throws {ApiError} 404 unknown; 409 paused or in another transition; 429 when the team's disk is full; 500, 503
  */
 export async function pauseSandbox(
   context: ServerContext,
-  teamId: string,
+  team: Team,
   sandboxId: string,
   memory: boolean,
 ): Promise<void> {
-  const admission = await admit(context, teamId, sandboxId, 'pause');
+  // Not where a sandbox is paused because its time is over: it would be lost.
+  await assertTeamStorage(context, team);
+  const admission = await admit(context, team.id, sandboxId, 'pause');
   await (admission.kind === 'join' ? admission.result : pauseHeld(context, admission.live, memory));
 }
 
@@ -49,20 +53,28 @@ export function pauseHeld(context: ServerContext, live: LiveSandbox, memory: boo
               memory,
             ),
     );
+    let sizeBytes: number | undefined;
     try {
       if (checkpointId === null) await instance.freeze();
-      else await instance.checkpoint({ checkpointId, memory, then: 'destroy' });
+      else ({ sizeBytes } = await instance.checkpoint({ checkpointId, memory, then: 'destroy' }));
     } catch (error) {
       await backToRunning(context, live, checkpointId);
       throw checkpointError(live.row.id, 'pausing', error);
     }
     if (checkpointId !== null) live.instance = undefined;
-    await finishPause(context, live);
+    await finishPause(context, live, sizeBytes);
   }).finally(() => release(context, live));
 }
 
-/** The last half, which recovery does again after a crash. */
-export async function finishPause(context: ServerContext, live: LiveSandbox): Promise<void> {
+/**
+ * The last half, which recovery does again after a crash.
+ * @param sizeBytes what the stored state takes.
+ */
+export async function finishPause(
+  context: ServerContext,
+  live: LiveSandbox,
+  sizeBytes?: number,
+): Promise<void> {
   await changeRow(
     context,
     live,
@@ -71,11 +83,14 @@ export async function finishPause(context: ServerContext, live: LiveSandbox): Pr
       paused_at: context.now(),
       instance_id: live.instance === undefined ? null : row.id,
     }),
-    (tx, row) =>
-      context.events.emit(
+    async (tx, row) => {
+      if (row.checkpoint_id !== null && sizeBytes !== undefined)
+        await recordCheckpointSize(tx, row.checkpoint_id, sizeBytes);
+      await context.events.emit(
         tx,
         lifecycleEvent('sandbox.lifecycle.paused', row, executionData(row, row.paused_at ?? context.now())),
-      ),
+      );
+    },
   );
 }
 

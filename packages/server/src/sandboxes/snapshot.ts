@@ -4,12 +4,13 @@ import { errors } from '../errors/catalog.js';
 import { findTemplate, type TemplateRow } from '../names/find-template.js';
 import { DEFAULT_TAG, parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
 import type { Tx } from '../storage/schema.js';
+import { assertTeamStorage } from '../teams/storage-use.js';
 import type { Team } from '../teams/team.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
 import { newBuildRow, newTemplateRow } from '../templates/new-rows.js';
 import { openSecrets } from './boot.js';
 import { checkpointError } from './checkpoint-error.js';
-import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
+import { dropCheckpoint, recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
 import { configOf } from './config.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox, SandboxRow } from './live.js';
@@ -36,6 +37,7 @@ export async function createSnapshot(
   const reference = options.name === undefined ? undefined : parseTemplateReference(options.name);
   if (reference?.namespace !== undefined && reference.namespace !== team.slug)
     throw errors.badRequest(`the namespace of a snapshot must be that of the team, '${team.slug}'`);
+  await assertTeamStorage(context, team);
   const { live } = await admit(context, team.id, options.sandboxId, 'snapshot');
   if (options.memory && !context.driver.capabilities.memorySnapshot)
     throw errors.memorySnapshotMissing('the snapshot');
@@ -65,8 +67,9 @@ async function store(
         memory,
       ),
   );
+  let sizeBytes = 0;
   try {
-    await live.instance!.checkpoint({ checkpointId, memory, then: 'continue' });
+    ({ sizeBytes } = await live.instance!.checkpoint({ checkpointId, memory, then: 'continue' }));
   } catch (error) {
     await changeRow(context, live, () => ({ state: 'running' }));
     await dropCheckpoint(context, checkpointId);
@@ -84,6 +87,7 @@ async function store(
     live,
     () => ({ state: 'running' }),
     async (tx, row) => {
+      await recordCheckpointSize(tx, checkpointId, sizeBytes);
       await putTemplate(context, tx, { row, team, existing, templateId, reference });
       await putBuild(context, tx, { row, templateId, buildId, checkpointId, memory, tag });
       await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.checkpointed', row));

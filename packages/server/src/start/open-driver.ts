@@ -21,7 +21,11 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
     now,
     preferred: wish,
     log: (level, message, fields) => log[level]({ ...fields }, message),
-    ...(options.ociRuntime === undefined ? {} : { linux: { ociRuntime: options.ociRuntime } }),
+    linux: {
+      ...(options.ociRuntime === undefined ? {} : { ociRuntime: options.ociRuntime }),
+      ...(options.maxMemoryMiB === undefined ? {} : { maxMemoryMiB: options.maxMemoryMiB }),
+      ...(options.diskReserveMiB === undefined ? {} : { reserveMiB: options.diskReserveMiB }),
+    },
   });
   return { driver, why, owned: true };
 }

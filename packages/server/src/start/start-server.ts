@@ -20,7 +20,7 @@ import { HEARTBEAT_MS, NodeRegistry } from '../nodes/registry.js';
 import { gatewayMetrics, processMetrics, startOperatorServer } from '../operator/index.js';
 import { createOperatorApi } from '../operator/operator-api.js';
 import { loadOperatorToken } from '../operator/operator-token.js';
-import { sandboxMetrics, statusOf } from '../operator/status.js';
+import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
 import { CleanUp } from '../recovery/clean-up.js';
 import { recover } from '../recovery/recover.js';
 import { expireDue } from '../sandboxes/expiry.js';
@@ -34,7 +34,8 @@ import { ReadCache } from '../storage/read-cache.js';
 import { compactMetrics } from '../telemetry/compact-metrics.js';
 import { forgetOld } from '../telemetry/retention.js';
 import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
-import { createVolumeStore } from '../volumes/directories.js';
+import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
+import { openVolumes } from '../volumes/open.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
 import { closeGateway, closeServer } from './close-server.js';
 import { createGatewayServer } from './gateway.js';
@@ -129,7 +130,13 @@ async function start(
       believeMs: dialect === 'sqlite' ? 60_000 : 1_000,
     }),
     nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
-    volumes: createVolumeStore(config.dataDir, (volumeId) => isMounted(sandboxes, volumeId)),
+    volumes: openVolumes({
+      dataDir: config.dataDir,
+      driver: opened.driver,
+      isMounted: (volumeId) => isMounted(sandboxes, volumeId),
+      exists: (volumeId) => volumeExists(context, volumeId),
+      limitMiB: (volumeId) => volumeLimitMiB(context, volumeId),
+    }),
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId, reason) => void gateway?.close(sandboxId, reason),
     draining: () => draining,
@@ -202,8 +209,9 @@ async function start(
       ? undefined
       : await startOperatorServer(
           {
-            metrics: () => [
+            metrics: async () => [
               ...sandboxMetrics(context),
+              ...(await diskMetrics(context)),
               ...gatewayMetrics(gatewayServer.gateway.stats),
               ...processMetrics(),
             ],

@@ -10,6 +10,10 @@ export interface TeamLimits {
   maxCpuCount: number;
   /** Most memory of one sandbox. */
   maxMemoryMiB: number;
+  /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
+  maxStorageMiB: number;
+  /** Most that one volume holds. */
+  maxVolumeMiB: number;
   /** Most secrets. */
   maxSecrets: number;
   /** Most webhooks. */
@@ -38,6 +42,8 @@ export const defaultTeamLimits: TeamLimits = {
   maxConcurrentBuilds: 20,
   maxCpuCount: 8,
   maxMemoryMiB: 8192,
+  maxStorageMiB: 102_400,
+  maxVolumeMiB: 10_240,
   maxSecrets: 50,
   maxWebhooks: 10,
 };

@@ -21,6 +21,8 @@ export function teamToWire(team: Team): components['schemas']['Team'] {
       maxConcurrentBuilds: limits.maxConcurrentBuilds,
       maxCpuCount: limits.maxCpuCount,
       maxMemoryMB: limits.maxMemoryMiB,
+      maxStorageMB: limits.maxStorageMiB,
+      maxVolumeMB: limits.maxVolumeMiB,
       maxSecrets: limits.maxSecrets,
       maxWebhooks: limits.maxWebhooks,
     },
@@ -33,7 +35,7 @@ export function operatorTeamToWire(row: TeamRow, team: Team): operatorComponents
   const own = Object.keys(JSON.parse(row.limits) as Partial<TeamLimits>) as (keyof TeamLimits)[];
   return {
     ...teamToWire(team),
-    ownLimits: own.map((name) => (name === 'maxMemoryMiB' ? 'maxMemoryMB' : name)),
+    ownLimits: own.map((name) => name.replace(/MiB$/, 'MB')),
     banned: team.banned,
     blocked: team.blocked,
     blockedReason: team.blockedReason,
@@ -55,13 +57,18 @@ export function settingsFromWire(
   settings: Pick<operatorComponents['schemas']['TeamChange'], 'limits' | 'features'>,
 ): { limits: LimitsChange; flags: Partial<TeamFlags> } {
   const { limits = {}, features = {} } = settings;
-  const { maxMemoryMB: maxMemoryMiB, ...rest } = limits;
+  const {
+    maxMemoryMB: maxMemoryMiB,
+    maxStorageMB: maxStorageMiB,
+    maxVolumeMB: maxVolumeMiB,
+    ...rest
+  } = limits;
   const { maxTimeToLiveSeconds, maxConcurrentSandboxes, maxConcurrentBuilds } = rest;
   const { maxCpuCount, maxSecrets, maxWebhooks } = rest;
   const counts = { maxConcurrentSandboxes, maxConcurrentBuilds, maxCpuCount, maxSecrets, maxWebhooks };
   const { egressProxy } = features;
   return {
-    limits: { maxTimeToLiveSeconds, maxMemoryMiB, ...counts },
+    limits: { maxTimeToLiveSeconds, maxMemoryMiB, maxStorageMiB, maxVolumeMiB, ...counts },
     flags: egressProxy === undefined ? {} : { egressProxy },
   };
 }

@@ -6,6 +6,8 @@ import { removeAll } from '../recovery/remove-all.js';
 export interface VolumeStore {
   /** Absolute path of the volume's directory, made when missing. */
   hostDirectory(volumeId: string): Promise<string>;
+  /** Bytes that a volume takes; 0 where nobody counts them. */
+  usedBytes(volumeId: string): Promise<number>;
   /**
    * Takes a volume's files out of reach at once. They are removed in the background, or, while a sandbox has the volume
    * mounted and goes on using it, by {@link emptyTrash} after its end.
@@ -29,6 +31,7 @@ export function createVolumeStore(dataDir: string, isMounted: (volumeId: string)
       if (made !== undefined) await chmod(directory(volumeId), 0o777);
       return directory(volumeId);
     },
+    usedBytes: async () => 0,
     async discard(volumeId) {
       await mkdir(trash, { recursive: true, mode: 0o700 });
       const dead = path.join(trash, `${volumeId}.${process.pid}.${process.hrtime.bigint()}`);

@@ -1,15 +1,23 @@
 import type { components } from '@svc/platform';
+import { DriverError } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
+import { assertTeamStorage } from '../teams/storage-use.js';
+import type { Team } from '../teams/team.js';
 import { signVolumeToken } from './token.js';
 
 type VolumeAndToken = components['schemas']['VolumeAndToken'];
 type Context = ServerContext;
 
-/** Makes an empty volume. @throws {ApiError} 400 when the name is taken */
-export async function createVolume(context: Context, teamId: string, name: string): Promise<VolumeAndToken> {
+/**
+ * Makes an empty volume.
+ * @throws {ApiError} 400 when the name is taken; 429 when the team's disk is full, 503 when the server's is
+ */
+export async function createVolume(context: Context, team: Team, name: string): Promise<VolumeAndToken> {
+  const teamId = team.id;
+  await assertTeamStorage(context, team);
   const volumeId = context.ids.uuid();
   try {
     await context.db
@@ -20,7 +28,10 @@ export async function createVolume(context: Context, teamId: string, name: strin
     if (isUniqueViolation(error)) throw errors.volumeNameTaken(name);
     throw error;
   }
-  await context.volumes.hostDirectory(volumeId);
+  await context.volumes.hostDirectory(volumeId).catch(async (error: unknown) => {
+    await context.db.deleteFrom('volumes').where('id', '=', volumeId).execute();
+    throw DriverError.is(error) && error.code === 'storage_full' ? errors.serverStorageFull() : error;
+  });
   return { volumeID: volumeId, name, token: await signVolumeToken(context, { teamId, volumeId }) };
 }
 

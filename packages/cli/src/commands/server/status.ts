@@ -32,6 +32,7 @@ export function addStatus(server: Command): void {
                 ? undefined
                 : `${running.running} running, ${running.paused} paused, ${running.changing} changing; at most ${running.most}`,
             Storage: status?.storage,
+            Disk: status === undefined ? undefined : formatDisk(status.disk),
             API: run.apiUrl,
             Gateway: run.sandboxUrl,
             Operator: run.operatorUrl,
@@ -42,6 +43,13 @@ export function addStatus(server: Command): void {
         );
       }),
     );
+}
+
+function formatDisk({ freeMiB, reserveMiB, store }: ServerStatus['disk']): string {
+  const gib = (mib: number) => `${(mib / 1024).toFixed(1)} GiB`;
+  const own = `${gib(freeMiB)} free, ${gib(reserveMiB)} of it kept for the service`;
+  if (store === undefined) return own;
+  return `${own}\nsandboxes, volumes, snapshots: ${gib(store.usedMiB)} used, ${gib(store.freeMiB)} free`;
 }
 
 async function askOperator(url: NonNullable<RunFile['operatorUrl']>): Promise<ServerStatus> {

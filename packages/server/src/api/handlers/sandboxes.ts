@@ -74,7 +74,7 @@ export const sandboxHandlers = {
   },
 
   pauseSandbox: async ({ context, team, params, body }) => {
-    await pauseSandbox(context, team.id, parseSandboxId(params.sandboxID), body?.memory ?? true);
+    await pauseSandbox(context, team, parseSandboxId(params.sandboxID), body?.memory ?? true);
     return { status: 204 };
   },
 

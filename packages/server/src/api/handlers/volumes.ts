@@ -5,7 +5,7 @@ export const volumeHandlers = {
   listVolumes: async ({ context, team }) => ({ status: 200, body: await listVolumes(context, team.id) }),
   createVolume: async ({ context, team, body }) => ({
     status: 201,
-    body: await createVolume(context, team.id, body.name),
+    body: await createVolume(context, team, body.name),
   }),
   getVolume: async ({ context, team, params }) => ({
     status: 200,

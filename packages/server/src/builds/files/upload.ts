@@ -2,13 +2,14 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import type { ServerContext } from '../../context.js';
 import { errors } from '../../errors/catalog.js';
+import { assertDiskRoom } from '../../storage/disk-room.js';
 import { draftsDirectory, filesArchive } from '../paths.js';
 import { receiveArchive } from './receive-archive.js';
 import { verifyUpload } from './upload-token.js';
 
 /**
  * Stores the files that a link was made for. Repeating it is fine.
- * @throws {ApiError} 400 bad archive; 403 bad link; 404 the template is gone; 413
+ * @throws {ApiError} 400 bad archive; 503 no room on the server's disk; 403 bad link; 404 the template is gone; 413
  */
 export async function uploadFiles(
   context: ServerContext,
@@ -18,6 +19,7 @@ export async function uploadFiles(
 ): Promise<void> {
   const grant = verifyUpload(context.keys, token, context.now());
   if (!(await exists(context, grant.templateId))) throw errors.templateNotFound(grant.templateId);
+  await assertDiskRoom(context);
   if (!(body instanceof Readable)) throw errors.archiveRefused('it is empty');
   const sizeBytes = await receiveArchive({
     body,

@@ -1,4 +1,5 @@
 import type { VolumeErrorCode } from '@svc/platform';
+import { DriverError } from '@svc/runtime';
 
 /** A failure of the volume content API; its code is a word. */
 export class VolumeContentError extends Error {
@@ -41,9 +42,15 @@ export const volumeErrors = {
   internal: () => refuse(500, 'internal_error', 'internal server error'),
 };
 
+/** EDQUOT. */
+const QUOTA_EXCEEDED = -122;
+
 /** What a failed system call means to the caller. */
 export function fromErrno(error: unknown, path: string): VolumeContentError {
   if (error instanceof VolumeContentError) return error;
+  if (DriverError.is(error) && error.code === 'storage_full') return volumeErrors.noSpace();
+  // Node has no name for it.
+  if ((error as NodeJS.ErrnoException | null)?.errno === QUOTA_EXCEEDED) return volumeErrors.noSpace();
   switch ((error as NodeJS.ErrnoException | null)?.code) {
     case 'ENOENT':
       return volumeErrors.pathNotFound(path);

@@ -1,0 +1,21 @@
+import { statfs } from 'node:fs/promises';
+import { reserveBytes } from '@svc/runtime';
+import type { ServerContext } from '../context.js';
+import { errors } from '../errors/catalog.js';
+
+/** Free bytes on the disk of the data directory. */
+export async function freeDiskBytes(context: Pick<ServerContext, 'config'>): Promise<number> {
+  const { bavail, bsize } = await statfs(context.config.dataDir);
+  return bavail * bsize;
+}
+
+/**
+ * Refuses what would write to the disk of the data directory while no more than the reserve is free: the database must
+ * be able to go on.
+ * @throws {ApiError} 503
+ */
+export async function assertDiskRoom(context: Pick<ServerContext, 'config'>): Promise<void> {
+  const { dataDir, diskReserveMiB } = context.config;
+  if ((await freeDiskBytes(context)) <= reserveBytes(dataDir, diskReserveMiB))
+    throw errors.serverStorageFull();
+}
