@@ -57,6 +57,18 @@ describe.skipIf(!able)('the removal of a tree that a program changes', () => {
     await outside.expectUntouched();
   }, 600_000);
 
+  it('removes what only another mount namespace has', async () => {
+    const setUp =
+      'mount -t tmpfs tmpfs /mnt && mkdir -p /mnt/tree/in && touch /mnt/tree/in/file && echo ready && exec sleep 60';
+    swapper = spawn('unshare', ['--mount', 'sh', '-c', setUp], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(swapper.stdout!, 'data');
+    const view = `/proc/${swapper.pid}/root/mnt`;
+    expect(existsSync(`${view}/tree/in/file`)).toBe(true);
+    await removeTree(`${view}/tree`);
+    expect(existsSync(view)).toBe(true);
+    expect(existsSync(`${view}/tree`)).toBe(false);
+  });
+
   it('removes a link and not what it leads to', async () => {
     const target = await outside.make();
     folder = await mkdtemp(join(tmpdir(), 'tree-'));
@@ -69,7 +81,7 @@ describe.skipIf(!able)('the removal of a tree that a program changes', () => {
 
   it('reaches the bottom of a tree that is deeper than any path may be long', async () => {
     folder = await mkdtemp(join(tmpdir(), 'tree-'));
-    const dig = 'chdir $ARGV[0]; for (1..5000) { mkdir "d" or die; chdir "d" or die }';
+    const dig = 'chdir $ARGV[0]; for (1..2100) { mkdir "d" or die; chdir "d" or die }';
     expect((await runProgram('perl', ['-e', dig, folder])).exitCode).toBe(0);
     await removeTree(join(folder, 'd'));
     expect(existsSync(join(folder, 'd'))).toBe(false);

@@ -15,6 +15,7 @@ const ABLE: HostFacts = {
     nft: '/usr/sbin/nft',
     ip: '/usr/sbin/ip',
     nsenter: '/usr/bin/nsenter',
+    setpriv: '/usr/bin/setpriv',
     unshare: '/usr/bin/unshare',
     mount: '/usr/bin/mount',
     tar: '/usr/bin/tar',

@@ -10,6 +10,7 @@ export const PROGRAMS = [
   'ip',
   'nsenter',
   'unshare',
+  'setpriv',
   'mount',
   'tar',
   'mkfs.btrfs',

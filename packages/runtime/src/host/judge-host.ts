@@ -17,7 +17,7 @@ export function judgeHost(facts: HostFacts): Finding[] {
       ? found('root', 'driver', 'The server runs as root.')
       : missing('root', 'driver', 'The server must run as root.', { fix: 'sudo svc server up' }),
     judgeRuntime(facts),
-    ...(['unshare', 'nsenter', 'mount'] as const).map((name) =>
+    ...(['unshare', 'nsenter', 'setpriv', 'mount'] as const).map((name) =>
       program(facts, name, 'driver', ['util-linux', 'mount']),
     ),
     program(facts, 'tar', 'driver', ['tar']),

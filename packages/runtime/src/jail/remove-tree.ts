@@ -20,11 +20,19 @@ export function removeTree(path: string): Promise<void> {
  */
 export async function removeInTree(tree: string, path: string): Promise<void> {
   const [command, ...args] = canJail()
-    ? jailCommand(tree, { kind: 'remove', paths: [path] })
+    ? enterAnd(tree, (inside) => jailCommand(inside, { kind: 'remove', paths: [path] }))
     : ['rm', '-rf', '--', join(tree, path)];
   const { exitCode, stderr } = await runProgram(command!, args);
   if (exitCode !== 0)
     throw new Error(`A directory could not be removed (exit status ${exitCode}): ${stderr.slice(-500)}`);
+}
+
+/** A tree of another mount namespace (`/proc/<pid>/root/...`) can only be bound in there. */
+function enterAnd(tree: string, command: (tree: string) => string[]): string[] {
+  const elsewhere = /^\/proc\/(\d+)\/root(\/.*)$/.exec(tree);
+  if (elsewhere === null) return command(tree);
+  const [, pid, inside] = elsewhere;
+  return ['nsenter', `--target=${pid}`, '--mount', '--root', '--wd', ...command(inside!)];
 }
 
 function canJail(): boolean {

@@ -14,6 +14,7 @@ import type { InstanceEntry } from './records.js';
 import { planRoot } from './root-plan.js';
 import { quote } from './run.js';
 import { restoresItself, startCommands } from './start-commands.js';
+import { bindMounts, boundMounts } from './volume-binds.js';
 
 /** Where the daemon listens inside. */
 export const DAEMON_PORT = 49_983;
@@ -99,7 +100,7 @@ function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname:
     criuConfig: join(bundle, 'criu.conf'),
     limits: entry.spec.limits,
     swapAccounting: host.cgroups.swapAccounting,
-    mounts: entry.spec.mounts.map((mount) => ({ ...mount, source: holder.inside(mount.source) })),
+    mounts: boundMounts(entry.name, entry.spec.mounts),
     rawSockets: host.options.rawSockets === true,
     maxOpenFiles: hostNofileLimit(),
     arch: process.arch,
@@ -134,6 +135,7 @@ rm -rf ${here}/sv/w ${here}/sv/uw; mkdir ${here}/sv/w ${here}/sv/uw`;
   const identity = restoring
     ? ''
     : identityFiles(`${here}/sv/u/etc`, hostname, network.nameServers(), origin.kind === 'fresh');
+  const mounts = entry.spec.mounts.map((mount) => ({ ...mount, source: holder.inside(mount.source) }));
   // Every process that the script starts costs a millisecond or two, so it starts few.
   return `
 fail() { echo "$1"; cat ${here}/wk/oci.log 2>/dev/null | tail -n 5; grep -h Error ${here}/wk/restore.log 2>/dev/null | tail -n 5; exit 1; }
@@ -142,7 +144,8 @@ set -e
 ${writable}
 { ${store.limit(`${here}/sv`, entry.spec.limits.diskMiB)}; } & LIMIT=$!
 ${identity}
-over() { mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3,index=on,nfs_export=on" "$4"; }
+${bindMounts(entry.name, mounts)}
+over() { mount -t overlay overlay -o "nodev,lowerdir=$1,upperdir=$2,workdir=$3,index=on,nfs_export=on" "$4"; }
 over ${quote(plan.root.join(':'))} ${here}/sv/u ${here}/sv/w ${here}/m
 ${plan.usr === undefined ? '' : `over ${quote(plan.usr.join(':'))} ${here}/sv/uu ${here}/sv/uw ${here}/usr`}
 wait $LIMIT

@@ -4,6 +4,7 @@ import type { RetryLater } from '../shared/retry-later.js';
 import { type Host, isRunning } from './host.js';
 import type { InstanceEntry } from './records.js';
 import { quote } from './run.js';
+import { unbindMounts } from './volume-binds.js';
 
 const KILL_TIMEOUT_MS = 10_000;
 
@@ -45,6 +46,7 @@ async function removeFiles(host: Host, entry: InstanceEntry): Promise<void> {
   const here = `i/${entry.name}`;
   const result = await holder.script(
     `cd ${quote(host.paths.store)} || exit 9
+${unbindMounts(entry.name)}
 umount ${here}/usr 2>/dev/null || umount -l ${here}/usr 2>/dev/null
 umount ${here}/m 2>/dev/null || umount -l ${here}/m 2>/dev/null
 rm -rf ${quote(`${host.paths.oci}/${entry.name}`)}

@@ -90,7 +90,7 @@ export function ociConfig(input: OciConfigInput) {
     mounts: [
       ...(input.usr === undefined
         ? []
-        : [{ destination: '/usr', type: 'bind', source: input.usr, options: ['bind', 'rw'] }]),
+        : [{ destination: '/usr', type: 'bind', source: input.usr, options: ['bind', 'rw', 'nodev'] }]),
       { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
       { destination: '/dev', type: 'bind', source: DEV, options: ['bind', 'ro'] },
       ...['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => ({

@@ -19,6 +19,7 @@ export interface Tools {
 const NEEDED: [tool: string, debianPackage: string][] = [
   ['unshare', 'util-linux'],
   ['nsenter', 'util-linux'],
+  ['setpriv', 'util-linux'],
   ['mount', 'mount'],
   ['ip', 'iproute2'],
   ['nft', 'nftables'],

@@ -1,13 +1,5 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import { randomId } from '../shared/instance-id.js';
 import type { Host } from './host.js';
 import type { InstanceEntry } from './records.js';
 
@@ -55,25 +47,15 @@ function replaceName(directory: string, file: string, from: string, to: string):
   if (found === undefined) return;
   const text = renameIn(found.text, from, to);
   if (text === found.text) return;
-  const draft = `${directory}/.${file}.${to}`;
-  const fd = openNew(draft, found.mode);
+  // A name that no program can have taken before. With `wx` a link is not followed either.
+  const draft = `${directory}/.${file}.${randomId()}`;
+  const fd = openSync(draft, 'wx', found.mode);
   try {
     writeFileSync(fd, text);
   } finally {
     closeSync(fd);
   }
   renameSync(draft, `${directory}/${file}`);
-}
-
-/** Makes a file. `wx` does not follow links either. */
-function openNew(path: string, mode: number): number {
-  try {
-    return openSync(path, 'wx', mode);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    rmSync(path, { force: true, recursive: true });
-    return openSync(path, 'wx', mode);
-  }
 }
 
 function readRegularFile(path: string): { text: string; mode: number } | undefined {
@@ -85,9 +67,13 @@ function readRegularFile(path: string): { text: string; mode: number } | undefin
     return undefined;
   }
   try {
-    const { size, mode } = fstatSync(fd);
-    if ((mode & constants.S_IFMT) !== constants.S_IFREG || size > MAX_BYTES) return undefined;
-    return { text: readFileSync(fd, 'utf8'), mode: mode & 0o777 };
+    const { mode } = fstatSync(fd);
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) return undefined;
+    // Its size says nothing: it may grow while it is read.
+    const bytes = Buffer.alloc(MAX_BYTES + 1);
+    const length = readSync(fd, bytes, 0, bytes.length, 0);
+    if (length > MAX_BYTES) return undefined;
+    return { text: bytes.toString('utf8', 0, length), mode: mode & 0o777 };
   } finally {
     closeSync(fd);
   }

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { imageEscapes } from './escapes/images.js';
 import { Outside } from './escapes/outside.js';
+import { sandboxEscapes } from './escapes/sandboxes.js';
 import { type DriverFactory, Workbench } from './workbench.js';
 
 export interface DescribeEscapesOptions {
@@ -36,5 +37,6 @@ export function describeEscapes(
     });
 
     imageEscapes(bench, outside);
+    sandboxEscapes(bench, outside);
   });
 }

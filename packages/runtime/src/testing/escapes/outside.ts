@@ -32,6 +32,11 @@ export class Outside {
     return path;
   }
 
+  /** Takes what a test added for a part of it. */
+  async remember(): Promise<void> {
+    this.#before = await this.#state();
+  }
+
   /** Checks that everything is as it was made. */
   async expectUntouched(): Promise<void> {
     expect(await this.#state()).toBe(this.#before);
