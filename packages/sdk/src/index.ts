@@ -108,6 +108,7 @@ export type {
 export type { PortRequestInit, PortRoute } from './sandbox/ports.js';
 export { Sandbox } from './sandbox/sandbox.js';
 export { Sandboxes } from './sandbox/sandboxes.js';
+export type { WaitForPortOptions } from './sandbox/wait-for-port.js';
 export { identityTokenPlaceholder, secretPlaceholder } from './secrets/placeholders.js';
 export type { NewSecret, Secret } from './secrets/secret.js';
 export { Secrets } from './secrets/secrets.js';

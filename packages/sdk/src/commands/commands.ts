@@ -90,7 +90,7 @@ export class Commands {
     const line = 'tag' in choice ? choice.tag : `pid ${choice.pid}`;
     const handle = await ProcessHandle.launch({
       connection: this.#connection,
-      context: { operation: 'commands.connect', resource: 'process', options },
+      context: { operation: 'commands.connect', resource: 'process', idempotent: true, options },
       open: { attach: choice, output: options.output ?? 'all' },
       timeoutMs,
       keepBytes: options.keepOutputBytes ?? defaultKeepBytes,

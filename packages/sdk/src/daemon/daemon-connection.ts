@@ -2,13 +2,12 @@ import type { DaemonClient } from '@svc/daemon';
 import { directUrl, routedUrl } from '../config/addresses.js';
 import type { ClientCore } from '../core/client-core.js';
 import { Deadline, sleep } from '../core/deadline.js';
-import { publish } from '../core/diagnostics.js';
-import { ConnectionError } from '../core/errors/connection-errors.js';
 import type { CallContext, RequestOptions } from '../core/pipeline/call-context.js';
+import { chain } from '../core/pipeline/middleware.js';
 import { type Fetch, type OpenCall, requestTimeout } from '../core/pipeline/pipeline.js';
-import { decideRetry } from '../core/retry.js';
 import { explainRpcFailure } from './explain-failure.js';
 import { probeHealth } from './probe-health.js';
+import { RpcRun } from './rpc-run.js';
 import type { DaemonTarget } from './target.js';
 
 /** Longest wait for what the platform knows of a sandbox that does not run, ms. */
@@ -72,57 +71,42 @@ export class DaemonConnection {
   }
 
   /**
-   * Makes one unary RPC under the call's time limit; it is repeated when the context calls it idempotent and the
-   * connection broke. Failures are those of the tables.
+   * Makes one unary RPC under the call's time limit; it is repeated when the connection failed before anything was sent,
+   * and when the context calls it idempotent and the connection broke. Failures are those of the tables.
    */
   async call<T>(
     context: DaemonCallContext,
     send: (client: DaemonClient, options: RpcOptions) => Promise<T>,
   ): Promise<T> {
-    const { operation, options, idempotent = false } = context;
-    const { config } = this.core;
-    const maxRetries = options?.maxRetries ?? config.maxRetries;
     const deadline = this.deadline(context);
-    const timing = startTiming(operation);
+    const run = new RpcRun(this.core, context);
     try {
-      return await deadline
-        .run(async (signal) => {
-          const client = await this.client(context.user);
-          for (let attempts = 1; ; attempts++) {
-            timing.attempts = attempts;
-            try {
-              return await send(client, { signal });
-            } catch (thrown) {
-              signal.throwIfAborted();
-              const error = await this.explain(thrown, context, signal);
-              if (!ConnectionError.is(error)) throw error;
-              const outcome = { kind: 'connection', unsent: error.unsent } as const;
-              const random = Math.random();
-              const decision = decideRetry({ outcome, attempts, maxRetries, idempotent, random });
-              if (!decision.retry) throw error;
-              publish('retry', () => ({
-                ...timing.record,
-                attempt: attempts,
-                delayMs: decision.delayMs,
-                error,
-              }));
-              await sleep(decision.delayMs, signal);
-            }
-          }
-        })
-        .then((value) => {
-          publish('end', timing.event);
-          return value;
-        });
-    } catch (error) {
-      publish('error', () => ({ ...timing.event(), error }));
-      this.core.logger.info(`${operation} failed`, {
-        operation,
-        error: error instanceof Error ? error.message : String(error),
+      const value = await deadline.run(async (signal) => {
+        const client = await this.client(context.user);
+        return this.attempts(run, signal, () => send(client, { signal }));
       });
-      throw error;
+      run.end();
+      return value;
+    } catch (error) {
+      throw run.fail(error);
     } finally {
       deadline.release();
+    }
+  }
+
+  /** Makes attempts until one succeeds or fails for good. Throws the error of the tables. */
+  async attempts<T>(run: RpcRun, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+    for (;;) {
+      run.begin();
+      try {
+        return await send();
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = await this.explain(thrown, run.context, signal);
+        const delayMs = run.retryDelay(error);
+        if (delayMs === undefined) throw error;
+        await sleep(delayMs, signal);
+      }
     }
   }
 
@@ -199,6 +183,19 @@ export class DaemonConnection {
     };
   }
 
+  /** What sends RPCs: middleware sees requests of `fetch` alone. Undefined: the transport of the platform. */
+  #rpcFetch(): Fetch | undefined {
+    const { fetch, middleware = [] } = this.core.config;
+    if (middleware.length === 0) return fetch;
+    const last: Fetch = fetch ?? ((request, init) => globalThis.fetch(request, init));
+    return (request, init) => {
+      const operation = new URL(request.url).pathname.slice(1);
+      const signal = init?.signal ?? request.signal;
+      const call = { operation, service: 'sandbox', attempt: 1, signal } as const;
+      return chain(middleware, call, (sent) => last(sent, init))(request);
+    };
+  }
+
   async #makeClient(user: string | undefined): Promise<DaemonClient> {
     const { createDaemonClient } = await import('@svc/daemon');
     const { config } = this.core;
@@ -213,7 +210,7 @@ export class DaemonConnection {
       envdVersion,
       // Whoever waits for a stream holds the program open by a timer of the SDK; a stream that nobody reads does not.
       unrefStreams: true,
-      fetch: config.fetch,
+      fetch: this.#rpcFetch(),
       transport: config.transport?.({ sandboxId, baseUrl }),
       headers: { 'User-Agent': config.userAgent },
     });
@@ -222,27 +219,4 @@ export class DaemonConnection {
 
 function encodeBase64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
-}
-
-let lastRpcId = 0;
-
-/** Events of one RPC, as those of HTTP calls; they are numbered apart from those, below zero. */
-function startTiming(operation: string) {
-  const record = { callId: --lastRpcId, operation, service: 'sandbox' as const };
-  const startedAt = performance.now();
-  publish('start', () => record);
-  const timing = {
-    record,
-    attempts: 0,
-    event: () => ({
-      ...record,
-      attempts: timing.attempts,
-      totalMs: performance.now() - startedAt,
-      waitedMs: 0,
-      headersMs: undefined,
-      bodyMs: undefined,
-      status: undefined,
-    }),
-  };
-  return timing;
 }

@@ -2,6 +2,7 @@ import { ConflictError, InvalidRequestError } from '../core/errors/answer-errors
 import { NotFoundError } from '../core/errors/not-found-errors.js';
 import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { composeFiles } from './compose.js';
 import type { FileContent } from './content.js';
 import { downloadDirectory } from './directory/download-dir.js';
 import type { TransferOptions, TransferResult } from './directory/options.js';
@@ -109,6 +110,18 @@ export class Files {
       filesystem.stat({ path }, call),
     );
     return fromEntry(entry as NonNullable<typeof entry>);
+  }
+
+  /**
+   * Joins files, in order, into one and deletes them: for uploads in pieces. The destination appears whole or not at all.
+   * @throws FileNotFoundError when a source is missing, InvalidRequestError when it is no regular file or the destination
+   * itself, StorageFullError
+   * @example
+   * await sandbox.files.compose(['part-1', 'part-2'], 'whole.bin');
+   * @wire composeFiles
+   */
+  compose(sources: readonly string[], destination: string, options: FileOptions = {}): Promise<WrittenFile> {
+    return composeFiles(this.#connection, sources, destination, options);
   }
 
   /**

@@ -6,6 +6,7 @@ import { NotFoundError } from '../core/errors/not-found-errors.js';
 import { requestTimeout } from '../core/pipeline/pipeline.js';
 import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
 import { looksBroken } from '../daemon/explain-failure.js';
+import { RpcRun } from '../daemon/rpc-run.js';
 
 /** Chooses a process. */
 export type ProcessChoice = { pid: number } | { tag: string };
@@ -72,18 +73,22 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
   const { connection, context, timeoutMs, signal } = options;
   const endsAt = timeoutMs > 0 ? performance.now() + timeoutMs : undefined;
   const place = new OutputPlace();
+  const run = new RpcRun(connection.core, context);
   let pid: number | undefined;
   let failures = 0;
   for (;;) {
+    if (pid === undefined) run.begin();
     let reason: unknown = new Error('the stream ended before the process did');
     try {
       const target = pid === undefined ? firstTarget(options.open) : { attach: { pid }, from: place.next };
       for await (const event of openStream(options, target, endsAt)) {
         if (event.case === 'start') {
           const lostBytes = place.begin(event.value, target);
-          if (pid === undefined) yield { type: 'start', pid: event.value.pid, lostBytes };
-          else yield { type: 'reattached', lostBytes };
+          const again = pid !== undefined;
           pid = event.value.pid;
+          if (!again) run.end();
+          if (again) yield { type: 'reattached', lostBytes };
+          else yield { type: 'start', pid, lostBytes };
         } else if (event.case === 'data') {
           const { output } = event.value;
           if (output.case === undefined) continue;
@@ -98,14 +103,21 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
       }
     } catch (error) {
       signal.throwIfAborted();
+      if (pid === undefined && !mayRetry(error)) throw run.fail(await failureOf(error, options));
       if (error instanceof ProcessTimeUp || error instanceof ProcessLost) throw error;
       if (connectCode(error) === 'deadline_exceeded') throw new ProcessTimeUp('', { cause: error });
       if (!(error instanceof Silence) && !looksBroken(error)) throw await explainEnd(error, options, pid);
       reason = error;
     }
-    // Starting again could run the program twice. Only a process that is known is looked for.
-    if (pid === undefined || ++failures > mostReattachments)
-      throw await connection.explain(asNetwork(reason), context, signal);
+    if (pid === undefined) {
+      // Starting again could run the program twice, unless the request never left.
+      const error = await connection.explain(asNetwork(reason), context, signal);
+      const delayMs = run.retryDelay(error);
+      if (delayMs === undefined) throw run.fail(error);
+      await sleep(delayMs, signal);
+      continue;
+    }
+    if (++failures > mostReattachments) throw await connection.explain(asNetwork(reason), context, signal);
     const health = await connection.probe({ signal });
     if (health === 'gone') throw await connection.explain(asNetwork(reason), context, signal);
     connection.core.logger.info(`${context.operation}: the connection broke, attaching again`, {
@@ -218,6 +230,18 @@ export function selectorOf(choice: ProcessChoice) {
   return 'pid' in choice
     ? { case: 'pid' as const, value: choice.pid }
     : { case: 'tag' as const, value: choice.tag };
+}
+
+/** Whether a failure before the first event says that the connection broke, rather than that the daemon refused. */
+function mayRetry(error: unknown): boolean {
+  return error instanceof Silence || looksBroken(error);
+}
+
+/** What a stream that never began failed with. */
+async function failureOf(error: unknown, { connection, context, signal }: FollowOptions): Promise<unknown> {
+  if (error instanceof ProcessTimeUp) return error;
+  if (connectCode(error) === 'deadline_exceeded') return new ProcessTimeUp('', { cause: error });
+  return connection.explain(error, context, signal);
 }
 
 async function explainEnd(

@@ -50,7 +50,12 @@ export class Pty {
     const { onData, timeoutMs = 0, killOnAbort = true, user } = options;
     const handle = await ProcessHandle.launch({
       connection: this.#connection,
-      context: { operation, user, options, ...('attach' in open ? { resource: 'process' as const } : {}) },
+      context: {
+        operation,
+        user,
+        options,
+        ...('attach' in open ? { resource: 'process' as const, idempotent: true } : {}),
+      },
       open,
       timeoutMs,
       keepBytes,

@@ -9,6 +9,7 @@ import { DaemonConnection } from '../daemon/daemon-connection.js';
 import { defaultClient } from '../default-client.js';
 import { Files } from '../files/files.js';
 import { Pty } from '../pty/pty.js';
+import { readEnvs, readUsage } from './daemon-facts.js';
 import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';
 import type { SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
 import { type SandboxLogs, sandboxLogs } from './logs.js';
@@ -31,6 +32,7 @@ import {
   setSandboxTimeout,
   updateSandboxNetwork,
 } from './sandbox-api.js';
+import { type WaitForPortOptions, waitForPort } from './wait-for-port.js';
 
 /**
  * A handle of one sandbox. `await using sandbox = await Sandbox.create()` kills it at the end of the block. The static
@@ -241,6 +243,28 @@ export class Sandbox {
   }
 
   /**
+   * Reads what the sandbox uses at this moment. `metrics()` gives what it used before.
+   * @throws SandboxGoneError
+   * @example
+   * const { memoryUsedBytes, memoryTotalBytes } = await sandbox.usage();
+   * @wire getMetrics
+   */
+  usage(options: RequestOptions = {}): Promise<SandboxMetrics> {
+    return readUsage(this.#connection, options);
+  }
+
+  /**
+   * Reads the variables that every program of the sandbox gets: those it was created with, and `SVC_*`.
+   * @throws SandboxGoneError
+   * @example
+   * const { SVC_SANDBOX_ID } = await sandbox.envs();
+   * @wire getEnvs
+   */
+  envs(options: RequestOptions = {}): Promise<Record<string, string>> {
+    return readEnvs(this.#connection, options);
+  }
+
+  /**
    * Stores the state of the running sandbox, which goes on. New sandboxes are created from it like from a template.
    * @example
    * const { snapshotId } = await sandbox.createSnapshot({ name: 'prepared' });
@@ -324,6 +348,19 @@ export class Sandbox {
         retryable: true,
       },
     );
+  }
+
+  /**
+   * Waits until something inside listens on a port. Wakes a paused sandbox that wakes by itself.
+   * @param options `timeoutMs`: longest wait, default 60 s, 0 for none.
+   * @throws TimeoutError after `timeoutMs`; SandboxGoneError; PermissionError when the port is private and not the caller's
+   * @example
+   * await sandbox.commands.start('python3 -m http.server 8000');
+   * await sandbox.waitForPort(8000);
+   * @wire gateway
+   */
+  waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
+    return waitForPort(this.#core, this.#target, port, options);
   }
 
   /**

@@ -19,6 +19,8 @@ export interface Route {
    * The gateway retries within its budget; the caller owns (and destroys) the stream.
    */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
+  /** What the sandbox uses of what it may, as the daemon's `GET /metrics` tells it. Absent: the daemon is asked. */
+  metrics?: (() => Promise<Record<string, number>>) | undefined;
   /** Whether the token opens the daemon. Absent: the sandbox has no access token. Compare in constant time. */
   accessTokenMatches?: ((token: string | undefined) => boolean) | undefined;
   /** False: every port but the daemon's needs the traffic token. */

@@ -20,6 +20,7 @@ import { Pools } from './pools.js';
 import { type Refusal, refusalStatus } from './refusal.js';
 import { hasBody, isPreflight, type RequestLine, readRequestLine } from './request-line.js';
 import { answerOn, sendRefusal } from './respond.js';
+import { sendMetrics, wantsMetrics } from './sandbox-metrics.js';
 import { watchSilence } from './silence.js';
 import { createStats } from './stats.js';
 import { forwardUpgrade } from './upgrade.js';
@@ -151,6 +152,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const { sandboxId } = route;
     const startedAt = now();
     const sent = { request: 0, response: 0 };
+    let endWatch: (() => void) | undefined;
     stats.openRequests++;
     res.once('close', () => {
       stats.openRequests--;
@@ -165,6 +167,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       };
       log.debug({ ...fields, requestBytes: sent.request, responseBytes: sent.response }, 'request forwarded');
     });
+    if (port === daemonPort && wantsMetrics(req, route, line.url)) {
+      stoppable(exchange, res, () => res.destroy());
+      req.resume();
+      return sendMetrics(res, route);
+    }
     const masked = maskedHost(route, port);
     const agent = pools.agent({
       route,
@@ -173,7 +180,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       connect: (signal) => connect({ route, port, host: masked ?? line.host, signal }),
     });
     // Other ports belong to programs that may answer when they like.
-    const endWatch =
+    endWatch =
       port !== daemonPort
         ? undefined
         : watchSilence({

@@ -3,6 +3,7 @@ import { ApiError } from '../errors/api-error.js';
 import type { ResumeOutcome, Route } from '../gateway/contract.js';
 import { sameSecret } from '../gateway/secrets.js';
 import { accessToken, trafficToken } from '../keys/sandbox-tokens.js';
+import { daemonMetrics } from '../telemetry/daemon-metrics.js';
 import { configOf } from './config.js';
 import { type LiveSandbox, stateOf } from './live.js';
 import { resumeHeld } from './resume.js';
@@ -38,6 +39,7 @@ function routeOf(context: ServerContext, live: LiveSandbox): Route | undefined {
       if (instance === undefined) return Promise.reject(new Error('the sandbox does not run'));
       return instance.dial(port, { signal });
     },
+    ...(instance === undefined ? {} : { metrics: () => daemonMetrics(instance, row, context.now) }),
     accessTokenMatches: (token) => sameSecret(token, accessToken(context.keys, row.id)),
     allowPublicTraffic: network.allowPublicTraffic !== false,
     trafficTokenMatches: (token) => sameSecret(token, trafficToken(context.keys, row.id)),

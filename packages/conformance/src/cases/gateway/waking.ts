@@ -22,6 +22,7 @@ export const wakingCases: Draft[] = [
       assertStatus(await call(target, 'pauseSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
       for await (const _ of rpc.messages);
       assert.equal(rpc.end()?.error?.code, 'unavailable');
+      assert.equal(rpc.end()?.error?.message, 'The sandbox was paused');
       assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
     },
   },

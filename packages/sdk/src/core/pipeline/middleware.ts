@@ -12,8 +12,9 @@ export type MiddlewareCall = Pick<CallContext, 'operation' | 'service'> & {
 };
 
 /**
- * Sees every HTTP request of the client, once per attempt, and may change it, answer it, or look at its answer. RPCs to
- * a sandbox travel over another transport in Node and are not among them.
+ * Sees every HTTP request of the client, once per attempt, and may change it, answer it, or look at its answer. With it,
+ * RPCs to a sandbox (commands, terminals, most of files) travel over `fetch` in Node too, and pass here under the name of
+ * their method, such as `process.Process/Start`; only those over a `transport` of the caller's do not.
  */
 export type Middleware = (request: Request, next: Next, call: MiddlewareCall) => Promise<Response>;
 

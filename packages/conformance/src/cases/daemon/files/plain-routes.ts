@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
+import { assertStatus, call } from '../../../wire/call.js';
 import { http } from './calls.js';
 
 /** Health, metrics and environment. */
@@ -34,6 +35,29 @@ export const plainRouteCases: Draft[] = [
       ])
         assert.equal(typeof metrics[name], 'number', name);
       assert.equal(answer.headers['cache-control'], 'no-store');
+    },
+  },
+  {
+    name: "metrics tell the sandbox's memory, cores and disk, not the machine's",
+    operation: 'daemon getMetrics',
+    expects: 'success',
+    needs: ['isolation'],
+    run: async (target) => {
+      const sandbox = await target.sandbox();
+      const told = (await http(sandbox, 'getMetrics')).json() as Record<string, number>;
+      const {
+        cpuCount = 0,
+        memoryMB = 0,
+        diskSizeMB = 0,
+      } = assertStatus<Record<string, number>>(
+        await call(target, 'getSandbox', { path: { sandboxID: sandbox.sandboxId } }),
+        200,
+      );
+      assert.equal(told.cpu_count, cpuCount);
+      assert.equal(told.mem_total, memoryMB * 1_048_576);
+      assert.equal(told.disk_total, diskSizeMB * 1_048_576);
+      assert.ok((told.mem_used ?? 0) > 0 && (told.mem_used ?? 0) <= memoryMB * 1_048_576);
+      assert.ok((told.disk_used ?? 0) <= (told.disk_total ?? 0));
     },
   },
   {
