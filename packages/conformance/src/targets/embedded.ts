@@ -15,7 +15,7 @@ export function embeddedOptions(dataDir: string, driver: 'process' | 'linux'): S
     dataDir,
     apiPort: 0,
     sandboxPort: 0,
-    operatorPort: false,
+    operatorPort: 0,
     driver,
     logLevel: (process.env.SVC_CONFORMANCE_LOG as ServerOptions['logLevel']) ?? 'silent',
     poolSize: driver === 'linux' ? 2 : 0,

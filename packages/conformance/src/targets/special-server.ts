@@ -35,7 +35,7 @@ export async function startSpecialServer(
     dataDir: path.join(dataDir, 'server'),
     apiPort: 0,
     sandboxPort: 0,
-    operatorPort: false,
+    operatorPort: 0,
     driver,
     logLevel: 'silent',
     rateLimits: { general: { rate: 0, burst: 1 }, create: { rate: 0, burst: 1 } },

@@ -1,54 +1,38 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { createOperatorClient, type TeamChange } from '@svc/platform/operator';
 import type { Server } from '@svc/server';
 import type { TeamOptions, TestTeam } from './target.js';
 
-/** Makes a team with a key straight in the server's store: the API has no operation for it. */
+/** Makes a team with a key, as an operator does: on the operator port. */
 export async function createTeam(server: Server, options: TeamOptions = {}): Promise<TestTeam> {
-  const { db, teams } = server.context;
-  const teamId = randomUUID();
+  const { operatorUrl, operatorToken: token, apiUrl } = server;
+  if (operatorUrl === undefined) throw new Error('the server of this test has no operator port');
+  const operator = createOperatorClient({ baseUrl: operatorUrl, token });
   const slug = `team-${randomBytes(6).toString('hex')}`;
-  const secret = randomBytes(20);
-  await db
-    .insertInto('teams')
-    .values({
-      id: teamId,
-      slug,
-      name: slug,
-      limits: JSON.stringify(options.limits ?? {}),
-      flags: JSON.stringify({ egressProxy: options.egressProxy ?? false }),
-      banned: 0,
-      blocked: 0,
-      blocked_reason: null,
-      created_at: Date.now(),
-    })
-    .execute();
-  await db
-    .insertInto('api_keys')
-    .values({
-      id: randomUUID(),
-      team_id: teamId,
-      name: 'conformance',
-      hash: createHash('sha256').update(secret).digest('hex'),
-      mask: JSON.stringify({
-        prefix: 'svc_',
-        valueLength: 40,
-        maskedValuePrefix: 'aa',
-        maskedValueSuffix: 'aaaa',
-      }),
-      created_at: Date.now(),
-      last_used_at: null,
-    })
-    .execute();
-  const change = async (values: { banned?: number; blocked?: number; blocked_reason?: string | null }) => {
-    await db.updateTable('teams').set(values).where('id', '=', teamId).execute();
-    teams.invalidate();
+  const { maxMemoryMiB: maxMemoryMB, ...limits } = options.limits ?? {};
+  const settings = {
+    limits: { ...limits, ...(maxMemoryMB === undefined ? {} : { maxMemoryMB }) },
+    features: { egressProxy: options.egressProxy ?? false },
+  };
+  const team = must(await operator.POST('/teams', { body: { slug, ...settings } }));
+  const path = { team: team.teamID };
+  const body = { name: 'conformance' };
+  const { key } = must(await operator.POST('/teams/{team}/api-keys', { params: { path }, body }));
+  const change = async (changed: TeamChange) => {
+    must(await operator.PATCH('/teams/{team}', { params: { path }, body: changed }));
   };
   return {
-    teamId,
+    teamId: team.teamID,
     slug,
-    apiUrl: server.apiUrl,
-    apiKey: `svc_${secret.toString('hex')}`,
-    ban: () => change({ banned: 1 }),
-    block: (reason) => change({ blocked: 1, blocked_reason: reason }),
+    apiUrl,
+    apiKey: key,
+    ban: () => change({ banned: true }),
+    block: (reason) => change({ blocked: true, blockedReason: reason || null }),
   };
+}
+
+/** What the operator port answered. */
+function must<Data>({ data, response }: { data?: Data; response: Response }): Data {
+  if (data === undefined) throw new Error(`the operator port answered ${response.status}`);
+  return data;
 }
