@@ -20,9 +20,22 @@ export class BlockReader {
   }
 
   /** The next 512 bytes; undefined at the end. @throws {ArchiveError} when it ends in between */
-  async block(): Promise<Buffer | undefined> {
+  block(): Promise<Buffer | undefined> | Buffer {
+    return this.bodyNow(BLOCK_BYTES) ?? this.#blockLater();
+  }
+
+  async #blockLater(): Promise<Buffer | undefined> {
     if (this.#buffer.length === 0 && !(await this.#fill())) return undefined;
     return this.#take(BLOCK_BYTES);
+  }
+
+  /** A body with what fills up its last block, if all of it is here already: waiting for each small file takes longer than reading it. */
+  bodyNow(sizeBytes: number): Buffer | undefined {
+    const bytes = padded(sizeBytes);
+    if (this.#buffer.length < bytes) return undefined;
+    const body = this.#buffer.subarray(0, bytes);
+    this.#buffer = this.#buffer.subarray(bytes);
+    return body;
   }
 
   /** A body with what fills up its last block. The caller has bounded its size. */

@@ -9,6 +9,8 @@ const LINKS_AND_DIRECTORIES = new Set(['1', '2', '5']);
 /** Character and block devices, pipes: an image never needs them, its sandbox has its own. */
 const SPECIAL = new Set(['3', '4', '6']);
 const END = Buffer.alloc(2 * BLOCK_BYTES);
+/** What is passed on at once, at least. */
+const PIECE_BYTES = 65_536;
 
 export interface GuardOptions {
   /** Default {@link DEFAULT_ARCHIVE_LIMITS}, each. */
@@ -30,6 +32,7 @@ export async function* guardTar(
   const limits = { ...DEFAULT_ARCHIVE_LIMITS, ...options.limits };
   const reader = new BlockReader(source, limits.maxBytes);
   const tally = new NameTally(limits);
+  const out = new Outbox();
   try {
     for (;;) {
       const entry = await readEntry(reader, limits, tally);
@@ -39,10 +42,19 @@ export async function* guardTar(
       if (special && options.special === 'refuse')
         throw new ArchiveError('it has an entry that is neither a file nor a directory nor a link');
       const kept = header.type !== 'g' && !special;
-      if (kept) yield* blocks;
-      for await (const chunk of reader.body(sizeBytes)) if (kept) yield chunk;
+      if (kept) out.push(...blocks);
+      const body = reader.bodyNow(sizeBytes);
+      if (body !== undefined) {
+        if (kept) out.push(body);
+      } else
+        for await (const chunk of reader.body(sizeBytes)) {
+          if (kept) out.push(chunk);
+          if (out.isFull) yield out.take();
+        }
+      if (out.isFull) yield out.take();
     }
-    yield END;
+    out.push(END);
+    yield out.take();
     // What follows the end means nothing, but its sender waits until it is read.
     await reader.drain();
   } finally {
@@ -139,6 +151,28 @@ function requireKnownType(type: string, sizeBytes: number): void {
 function untilZero(body: Buffer): Buffer {
   const end = body.indexOf(0);
   return end < 0 ? body : body.subarray(0, end);
+}
+
+/** Collects small pieces: each that is passed on costs a turn of the event loop. */
+class Outbox {
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  get isFull(): boolean {
+    return this.#bytes >= PIECE_BYTES;
+  }
+
+  push(...pieces: Buffer[]): void {
+    this.#pieces.push(...pieces);
+    for (const piece of pieces) this.#bytes += piece.length;
+  }
+
+  take(): Buffer {
+    const all = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#bytes = 0;
+    return all;
+  }
 }
 
 /** Counts entries and the bytes of their names. */
