@@ -9,6 +9,8 @@ import type { Ids } from './ids/ids.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { RateLimiter } from './limits/rate-limit.js';
 import type { NodeRegistry } from './nodes/registry.js';
+import type { SandboxRepairs } from './recovery/repairs.js';
+import type { Retries } from './recovery/retries.js';
 import type { LiveSandboxes } from './sandboxes/live.js';
 import type { ResolvedTemplate } from './sandboxes/resolved-template.js';
 import type { DialectName } from './storage/migration.js';
@@ -36,6 +38,10 @@ export interface ServerContext {
   readonly processId: string;
   /** What this process knows of its running sandboxes. */
   readonly sandboxes: LiveSandboxes;
+  /** Work that failed and is tried again until it is done. */
+  readonly retries: Retries;
+  /** Finishes or undoes changes of sandboxes that broke off. */
+  readonly repairs: SandboxRepairs;
   /** The processes that share the database. */
   readonly nodes: NodeRegistry;
   /** Templates that references were found to mean. */

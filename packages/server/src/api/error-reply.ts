@@ -1,11 +1,12 @@
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
-import { DatabaseUnreachableError } from '../storage/unreachable.js';
+import { DatabaseLostError, DatabaseUnreachableError } from '../storage/unreachable.js';
 
 /** Turns whatever was thrown while a request was handled into an error of the catalog. */
 export function toApiError(error: unknown, bodyLimitBytes: number): ApiError {
   if (ApiError.is(error)) return error;
   if (error instanceof DatabaseUnreachableError) return errors.databaseUnreachable(error);
+  if (error instanceof DatabaseLostError) return errors.databaseLost(error);
   const code = (error as { code?: unknown })?.code;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return errors.bodyTooLarge(bodyLimitBytes);
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return errors.validation('the content type cannot be read');

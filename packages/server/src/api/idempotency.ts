@@ -41,13 +41,22 @@ export async function idempotent<Op extends OperationId, A extends Answer>(
     .executeTakeFirst();
   if (inserted.numInsertedOrUpdatedRows !== 1n) return replay<Op, A>(request, key, hash);
 
-  const finish = (status: number, answer: unknown) =>
+  const write = async (status: number, answer: unknown) =>
     context.db
       .updateTable('idempotency')
       .set({ response_status: status, response: context.keys.seal('idempotency', JSON.stringify(answer)) })
       .where('team_id', '=', team.id)
       .where('key', '=', key)
       .execute();
+  // What was done was done: a failure to put it down is no failure of the request.
+  const finish = (status: number, answer: unknown) =>
+    write(status, answer).catch((error: unknown) => {
+      context.log.warn(
+        { err: error },
+        'an answer could not be kept for its idempotency key, will be tried again',
+      );
+      context.retries.add(`idempotency key ${team.id} ${key}`, () => write(status, answer));
+    });
   try {
     const answer = await run();
     await finish(answer.status, answer);

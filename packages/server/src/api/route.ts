@@ -42,6 +42,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
   const streams = takesFiles(route);
   const secret = route.path.startsWith('/secrets');
   const identities = new WeakMap<FastifyRequest, Identity>();
+  const bodyTimers = new WeakMap<FastifyRequest, NodeJS.Timeout>();
 
   app.route({
     method: route.method,
@@ -70,8 +71,14 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
             errors.requestTooSlow(BODY_READ_MS / 1_000),
           );
         }, BODY_READ_MS);
-        request.raw.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+        bodyTimers.set(request, timer);
+        request.raw.once('close', () => clearTimeout(timer));
       }
+      done();
+    },
+    // The body is read, or there is none: what follows has limits of its own.
+    preValidation: (request, _reply, done) => {
+      clearTimeout(bodyTimers.get(request));
       done();
     },
     handler: async (request, reply) => {

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import { isDatabaseAway } from '../storage/unreachable.js';
 import { prepareBase } from './base.js';
 import { BuildError } from './build-error.js';
 import type { BuildJob } from './build-job.js';
@@ -10,6 +12,8 @@ import { type FinishedBuild, finalize } from './finalize.js';
 import { LayerCache } from './layer-cache.js';
 import { runSteps } from './run-steps.js';
 import type { BuildReason } from './status.js';
+
+const RETRY_MS = 1_000;
 
 /** Runs one build from its base to its end and writes down what came of it. Never throws. */
 export async function runBuild(context: ServerContext, job: BuildJob, cancelled: AbortSignal): Promise<void> {
@@ -37,7 +41,7 @@ export async function runBuild(context: ServerContext, job: BuildJob, cancelled:
     signal.throwIfAborted();
     log.add('info', 'the build is ready');
     await log.flush();
-    await markReady(context, job, finished);
+    await untilDone(context, job, () => markReady(context, job, finished));
   } catch (error) {
     const message = limit.aborted
       ? `the build took longer than ${context.config.builds.timeoutMs / 1000} s`
@@ -46,9 +50,24 @@ export async function runBuild(context: ServerContext, job: BuildJob, cancelled:
         : explain(context, job, error);
     log.add('error', message);
     await log.flush();
-    await markFailed(context, job, { message, step: log.step }, layers).catch((failure: unknown) => {
-      context.log.error({ err: failure, buildId: job.build.id }, 'the end of a build could not be written');
-    });
+    await untilDone(context, job, () => markFailed(context, job, { message, step: log.step }, layers)).catch(
+      (failure: unknown) => {
+        context.log.error({ err: failure, buildId: job.build.id }, 'the end of a build could not be written');
+      },
+    );
+  }
+}
+
+/** Writes the end of a build, and goes on trying while the database is away: the build counts until its end is written. */
+async function untilDone(context: ServerContext, job: BuildJob, write: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDatabaseAway(error) || context.signal.aborted) throw error;
+      context.log.warn({ err: error, buildId: job.build.id }, 'the end of a build is written later');
+      await sleep(RETRY_MS, undefined, { signal: context.signal }).catch(() => {});
+    }
   }
 }
 

@@ -33,6 +33,12 @@ export const errors = {
     error(500, `${operationId} answered ${status}, which the document does not list`, { cause }),
   databaseUnreachable: (cause: unknown) =>
     error(503, 'the service cannot reach its database, try again', { cause, retryAfterSeconds: 1 }),
+  databaseLost: (cause: unknown) =>
+    error(
+      503,
+      'the service lost its database during the request: look whether it was carried out before you repeat it',
+      { cause },
+    ),
   shuttingDown: () => error(503, 'the service is shutting down'),
 
   // Credentials and teams

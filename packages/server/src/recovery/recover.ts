@@ -1,12 +1,8 @@
 import type { InstanceRecord } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
-import { finishKill } from '../sandboxes/kill.js';
-import { type LiveSandbox, newLive, type SandboxRow } from '../sandboxes/live.js';
-import { finishPause } from '../sandboxes/pause.js';
-import { changeRow, release, removeRow } from '../sandboxes/rows.js';
-import { watchInstance } from '../sandboxes/watch-instance.js';
-import { decideRecovery } from './decide.js';
+import { newLive, type SandboxRow } from '../sandboxes/live.js';
+import { settle } from './settle.js';
 
 export interface RecoveryReport {
   adopted: number;
@@ -32,7 +28,12 @@ export async function recover(context: ServerContext): Promise<RecoveryReport> {
     try {
       await recoverOne(context, row, records.get(row.id), checkpoints, report);
     } catch (error) {
-      context.log.error({ err: error, sandboxId: row.id }, 'a sandbox could not be recovered');
+      context.log.error(
+        { err: error, sandboxId: row.id },
+        'a sandbox could not be recovered, will be tried again',
+      );
+      const live = context.sandboxes.get(row.id);
+      if (live !== undefined) context.repairs.later(live);
     }
   }
   const known = new Set(rows.map((row) => row.id));
@@ -57,55 +58,8 @@ async function recoverOne(
   const alive = record !== undefined && record.state !== 'dead';
   if (record !== undefined) live.instance = alive ? await context.driver.adopt(row.id) : undefined;
   if (record !== undefined && live.instance === undefined) await destroyStray(context, record);
-  const decision = decideRecovery({
-    state: row.state,
-    instance: live.instance !== undefined,
-    checkpoint: row.checkpoint_id !== null && checkpoints.has(row.checkpoint_id),
-  });
-  switch (decision) {
-    case 'run':
-      await live.instance!.thaw();
-      if (row.state !== 'running') await backToRunning(context, live);
-      live.run = 1;
-      watchInstance(context, live);
-      report.adopted += 1;
-      return;
-    case 'keep-frozen':
-      await live.instance!.freeze();
-      if (row.state !== 'paused') await changeRow(context, live, () => ({ state: 'paused' }));
-      report.paused += 1;
-      return;
-    case 'keep-stored':
-      await live.instance?.destroy();
-      live.instance = undefined;
-      if (row.state === 'pausing') await finishPause(context, live);
-      else if (row.state !== 'paused')
-        await changeRow(context, live, () => ({ state: 'paused', instance_id: null }));
-      release(context, live);
-      report.paused += 1;
-      return;
-    case 'forget':
-      await live.instance?.destroy();
-      live.instance = undefined;
-      await removeRow(context, live);
-      report.removed += 1;
-      return;
-    case 'finish-kill':
-      await finishKill(context, live, 'request', row.paused_at ?? context.now());
-      report.removed += 1;
-      return;
-    case 'orphaned':
-      await finishKill(context, live, 'orphaned', row.paused_at ?? context.now());
-      report.removed += 1;
-      return;
-  }
-}
-
-/** The checkpoint that was being made is worthless: the instance is what counts. */
-async function backToRunning(context: ServerContext, live: LiveSandbox): Promise<void> {
-  const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
-  await changeRow(context, live, () => ({ state: 'running', checkpoint_id: null, paused_memory: 0 }));
-  if (checkpointId !== null) await dropCheckpoint(context, checkpointId);
+  const checkpoint = row.checkpoint_id !== null && checkpoints.has(row.checkpoint_id);
+  report[await settle(context, live, { instance: live.instance !== undefined, checkpoint })] += 1;
 }
 
 async function destroyStray(context: ServerContext, record: InstanceRecord): Promise<void> {

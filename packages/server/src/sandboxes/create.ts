@@ -14,7 +14,7 @@ import { type LiveSandbox, newLive, type SandboxRow } from './live.js';
 import { resolveMounts } from './resolve-mounts.js';
 import { resolveTemplate } from './resolve-template.js';
 import type { ResolvedTemplate } from './resolved-template.js';
-import { changeRow, removeRow } from './rows.js';
+import { changeRow, forget, isSurelyUndone, removeRow } from './rows.js';
 import { begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
 import { checkNetwork, egressOf } from './validate-network.js';
@@ -98,22 +98,24 @@ export interface StartOptions {
  * @throws {ApiError} 429 above the team's limit, 503 above the server's; 500, 503, 504 when it cannot be placed.
  */
 export async function startNew(context: ServerContext, options: StartOptions): Promise<SandboxRow> {
-  const live = await insertNew(context, options);
-  return begin(live, 'creating', () => finishCreate(context, live, options));
-}
-
-async function insertNew(context: ServerContext, { team, row }: StartOptions): Promise<LiveSandbox> {
+  const { team, row } = options;
   const givePlaceBack = takePlace(context);
-  try {
-    await context.db.transaction().execute(async (tx) => {
-      await assertTeamConcurrency(context, tx, team);
-      await tx.insertInto('sandboxes').values(row).execute();
-      await insertMetadata(tx, row);
-    });
-    return context.sandboxes.set(newLive(row));
-  } finally {
-    givePlaceBack();
-  }
+  const live = context.sandboxes.set(newLive(row));
+  givePlaceBack();
+  return begin(context, live, 'creating', async () => {
+    try {
+      await context.db.transaction().execute(async (tx) => {
+        await assertTeamConcurrency(context, tx, team);
+        await tx.insertInto('sandboxes').values(row).execute();
+        await insertMetadata(tx, row);
+      });
+    } catch (error) {
+      live.stale = !isSurelyUndone(error);
+      if (!live.stale) forget(context, live);
+      throw error;
+    }
+    return finishCreate(context, live, options);
+  });
 }
 
 async function finishCreate(

@@ -6,6 +6,8 @@ import { pauseHeld } from './pause.js';
 
 /** How many sandboxes end at the same time, at most. */
 const SIDE_BY_SIDE = 8;
+/** How long after a failure the end of a sandbox is tried again, ms. */
+const RETRY_MS = 1_000;
 
 /**
  * Pauses or kills every running sandbox whose time is over. Those in transition are looked at again next time.
@@ -14,7 +16,11 @@ const SIDE_BY_SIDE = 8;
 export async function expireDue(context: ServerContext): Promise<number> {
   const now = context.now();
   const due = [...context.sandboxes.values()].filter(
-    (live) => live.row.state === 'running' && live.transition === undefined && live.row.end_at <= now,
+    (live) =>
+      live.row.state === 'running' &&
+      live.transition === undefined &&
+      live.row.end_at <= now &&
+      live.retryAt <= now,
   );
   for (let at = 0; at < due.length; at += SIDE_BY_SIDE)
     await Promise.all(due.slice(at, at + SIDE_BY_SIDE).map((live) => expire(context, live)));
@@ -50,6 +56,7 @@ async function expire(context: ServerContext, live: LiveSandbox): Promise<void> 
     }
     await killHeld(context, live, 'timeout');
   } catch (error) {
+    live.retryAt = context.now() + RETRY_MS;
     context.log.error(
       { err: error, sandboxId: live.row.id },
       'a sandbox whose time is over could not be ended',

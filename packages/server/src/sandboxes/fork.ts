@@ -40,7 +40,9 @@ export async function forkSandbox(context: ServerContext, options: ForkOptions):
   const checkpointId = `fork-${context.ids.uuid()}`;
   const endsAt = performance.now() + context.config.requestTimeoutMs * 0.9;
   try {
-    const logsFrom = await begin(live, 'snapshotting', () => snapshotRunning(context, live, checkpointId));
+    const logsFrom = await begin(context, live, 'snapshotting', () =>
+      snapshotRunning(context, live, checkpointId),
+    );
     options.signal?.throwIfAborted();
     const source = live.row;
     // Once forks exist the answer must name them: their time ends before that of the request.

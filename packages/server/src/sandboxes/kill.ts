@@ -22,7 +22,7 @@ export async function killSandbox(context: ServerContext, teamId: string, sandbo
 
 /** Kills a sandbox that is in no transition. */
 export function killHeld(context: ServerContext, live: LiveSandbox, reason: KillReason): Promise<void> {
-  return begin(live, 'killing', async () => {
+  return begin(context, live, 'killing', async () => {
     const { row } = live;
     const paused = row.state === 'paused';
     context.sandboxClosed(row.id, stopReasons[reason] ?? 'ended');

@@ -26,6 +26,10 @@ export interface LiveSandbox {
   logsRetryAt: number | undefined;
   /** Writes of the row run one after another. */
   writes: Promise<unknown>;
+  /** Nobody knows how the last write of the row ended: it is read again before the next. */
+  stale: boolean;
+  /** When an end that failed is tried again, ms since the epoch. */
+  retryAt: number;
 }
 
 export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
@@ -38,7 +42,14 @@ export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
     logs: undefined,
     logsRetryAt: undefined,
     writes: Promise.resolve(),
+    stale: false,
+    retryAt: 0,
   };
+}
+
+/** Whether a row says that something is under way. Without a transition, that broke off and has to be repaired. */
+export function isBetweenStates(state: SandboxRow['state']): boolean {
+  return state !== 'running' && state !== 'paused';
 }
 
 /** The state that counts: what is under way, else what the row says. */

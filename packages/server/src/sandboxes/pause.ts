@@ -32,7 +32,7 @@ export async function pauseSandbox(
 export function pauseHeld(context: ServerContext, live: LiveSandbox, memory: boolean): Promise<void> {
   // Without memory snapshots the memory stays where it is: frozen, in RAM.
   const freeze = memory && !context.driver.capabilities.memorySnapshot;
-  return begin(live, 'pausing', async () => {
+  return begin(context, live, 'pausing', async () => {
     const { instance } = live;
     if (instance === undefined) throw errors.internal(new Error('a running sandbox without an instance'));
     await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => {});

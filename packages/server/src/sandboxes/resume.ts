@@ -47,7 +47,7 @@ export function resumeHeld(
   live: LiveSandbox,
   options: Omit<ResumeOptions, 'sandboxId'>,
 ): Promise<SandboxRow> {
-  return begin(live, 'resuming', async () => {
+  return begin(context, live, 'resuming', async () => {
     await assertVolumesExist(context, live.row, configOf(live.row).mounts);
     const givePlaceBack = takePlace(context);
     const cold = options.memory === false;

@@ -1,7 +1,9 @@
 import type { Updateable } from 'kysely';
 import type { ServerContext } from '../context.js';
+import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import type { SandboxesTable, Tx } from '../storage/schema.js';
+import { DatabaseUnreachableError } from '../storage/unreachable.js';
 import { type LiveSandbox, newLive, type SandboxRow } from './live.js';
 import { viewOf } from './state.js';
 
@@ -34,8 +36,19 @@ export async function holdSandbox(
 
 /** Lets go of a paused sandbox that has no instance: it is read again when asked for. */
 export function release(context: ServerContext, live: LiveSandbox): void {
-  if (live.instance === undefined && live.transition === undefined && live.row.state === 'paused')
+  if (
+    live.instance === undefined &&
+    live.transition === undefined &&
+    live.row.state === 'paused' &&
+    !live.stale
+  )
     context.sandboxes.delete(live.row.id);
+}
+
+/** The sandbox is no more: whoever still holds it holds nothing. */
+export function forget(context: ServerContext, live: LiveSandbox): void {
+  live.gone = true;
+  context.sandboxes.delete(live.row.id);
 }
 
 export type RowPatch = Omit<Updateable<SandboxesTable>, 'id' | 'version' | 'view'>;
@@ -43,7 +56,9 @@ export type RowPatch = Omit<Updateable<SandboxesTable>, 'id' | 'version' | 'view
 /**
  * Writes changes of a sandbox's row; changes of one sandbox run one after another, each on the row that the last left.
  * @param patch computes what changes, or undefined for nothing.
+ * After a failure of which nobody knows whether it changed the row, the row is read again before the next change.
  * @param more further writes of the same transaction, such as events.
+ * @throws {ApiError} 404 when the row is gone.
  */
 export function changeRow(
   context: ServerContext,
@@ -52,27 +67,53 @@ export function changeRow(
   more?: (tx: Tx, row: SandboxRow) => Promise<void>,
 ): Promise<void> {
   const write = async () => {
+    if (live.stale) await readAgain(context, live);
     const changes = patch(live.row);
     if (changes === undefined) return;
     const row = { ...live.row, ...changes, version: live.row.version + 1 } as SandboxRow;
     row.view = viewOf(row.state);
-    await context.db.transaction().execute(async (tx) => {
-      const result = await tx
-        .updateTable('sandboxes')
-        .set({ ...changes, version: row.version, view: row.view })
-        .where('id', '=', row.id)
-        .where('version', '=', live.row.version)
-        .executeTakeFirst();
-      if (result.numUpdatedRows !== 1n)
-        throw new Error(`the row of sandbox ${row.id} was changed by somebody else`);
-      await more?.(tx, row);
-    });
+    try {
+      await context.db.transaction().execute(async (tx) => {
+        const result = await tx
+          .updateTable('sandboxes')
+          .set({ ...changes, version: row.version, view: row.view })
+          .where('id', '=', row.id)
+          .where('version', '=', live.row.version)
+          .executeTakeFirst();
+        if (result.numUpdatedRows !== 1n)
+          throw new Error(`the row of sandbox ${row.id} was changed by somebody else`);
+        await more?.(tx, row);
+      });
+    } catch (error) {
+      if (!isSurelyUndone(error)) {
+        live.stale = true;
+        context.repairs.later(live);
+      }
+      throw error;
+    }
     live.row = row;
     if (more !== undefined) context.events.committed();
   };
   const result = live.writes.then(write, write);
   live.writes = result.catch(() => {});
   return result;
+}
+
+/** Whether a failed transaction left nothing behind: one of ours stopped it, or it did not begin. */
+export function isSurelyUndone(error: unknown): boolean {
+  return ApiError.is(error) || error instanceof DatabaseUnreachableError;
+}
+
+async function readAgain(context: ServerContext, live: LiveSandbox): Promise<void> {
+  const { id } = live.row;
+  const row = await context.db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst();
+  live.stale = false;
+  if (row !== undefined) {
+    live.row = row;
+    return;
+  }
+  forget(context, live);
+  throw errors.sandboxNotFound(id);
 }
 
 /** Removes a sandbox's row, with further writes in the same transaction. */
@@ -88,7 +129,6 @@ export async function removeRow(
       await tx.deleteFrom('sandbox_metadata').where('sandbox_id', '=', live.row.id).execute();
     await more?.(tx);
   });
-  live.gone = true;
-  context.sandboxes.delete(live.row.id);
+  forget(context, live);
   if (more !== undefined) context.events.committed();
 }

@@ -41,7 +41,7 @@ export async function createSnapshot(
   const { live } = await admit(context, team.id, options.sandboxId, 'snapshot');
   if (options.memory && !context.driver.capabilities.memorySnapshot)
     throw errors.memorySnapshotMissing('the snapshot');
-  return begin(live, 'snapshotting', () => store(context, live, options, reference));
+  return begin(context, live, 'snapshotting', () => store(context, live, options, reference));
 }
 
 async function store(

@@ -1,6 +1,6 @@
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
-import { type LiveSandbox, stateOf, type Transition } from './live.js';
+import { isBetweenStates, type LiveSandbox, stateOf, type Transition } from './live.js';
 import { holdSandbox } from './rows.js';
 import { type Action, conflictText, decide } from './state.js';
 
@@ -24,6 +24,10 @@ export async function admit(
 ): Promise<Admission> {
   for (let round = 0; ; round += 1) {
     const live = await holdSandbox(context, teamId, sandboxId);
+    if (live.transition === undefined && (live.stale || isBetweenStates(live.row.state))) {
+      await context.repairs.now(live);
+      if (round < ROUNDS) continue;
+    }
     const state = stateOf(live);
     const decision = decide(state, action);
     switch (decision) {
@@ -48,12 +52,21 @@ export async function admit(
   }
 }
 
-/** Starts a transition. Until it ends, the sandbox is in the state that `kind` names. */
-export function begin<T>(live: LiveSandbox, kind: Transition['kind'], work: () => Promise<T>): Promise<T> {
+/**
+ * Starts a transition. Until it ends, the sandbox is in the state that `kind` names. One that breaks off half-way is
+ * finished or undone later.
+ */
+export function begin<T>(
+  context: ServerContext,
+  live: LiveSandbox,
+  kind: Transition['kind'],
+  work: () => Promise<T>,
+): Promise<T> {
   const result = Promise.resolve()
     .then(work)
     .finally(() => {
       live.transition = undefined;
+      if (!live.gone && (live.stale || isBetweenStates(live.row.state))) context.repairs.later(live);
     });
   // Who joins sees the failure; nobody joining must not end the process.
   result.catch(() => {});

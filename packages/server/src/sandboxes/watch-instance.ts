@@ -12,6 +12,7 @@ export function watchInstance(context: ServerContext, live: LiveSandbox): void {
     await live.transition?.result.catch(() => {});
     if (live.instance !== instance || live.gone || live.transition !== undefined) return;
     await killHeld(context, live, 'unknown').catch((error: unknown) => {
+      context.repairs.later(live);
       context.log.error(
         { err: error, sandboxId: live.row.id },
         'a sandbox whose instance ended could not be removed',

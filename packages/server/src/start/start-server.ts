@@ -23,6 +23,8 @@ import { loadOperatorToken } from '../operator/operator-token.js';
 import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
 import { CleanUp } from '../recovery/clean-up.js';
 import { recover } from '../recovery/recover.js';
+import { createRepairs } from '../recovery/repairs.js';
+import { Retries } from '../recovery/retries.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { LiveSandboxes } from '../sandboxes/live.js';
@@ -110,6 +112,8 @@ async function start(
   let draining = false;
   let gateway: Gateway | undefined;
   const sandboxes = new LiveSandboxes();
+  const retries = new Retries({ log });
+  unwind.add('retries', () => retries.close());
   const context: ServerContext = {
     config,
     db,
@@ -124,6 +128,8 @@ async function start(
     rates: new RateLimiter(config.rateLimits, now),
     processId: ids.uuid(),
     sandboxes,
+    retries,
+    repairs: createRepairs(() => context, retries),
     templates: new ReadCache({
       writes,
       tables: TEMPLATE_TABLES,

@@ -1,7 +1,8 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import pg from 'pg';
 import type { Schema } from './schema.js';
-import { DatabaseUnreachableError } from './unreachable.js';
+import { DatabaseLostError, DatabaseUnreachableError } from './unreachable.js';
 
 const INT8 = 20;
 /** A host that does not answer must not hold requests for ever. */
@@ -21,6 +22,7 @@ export async function openPostgres(
     connectionString: url,
     max: options.poolSize ?? 10,
     connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
     // bigint columns hold times and sizes, all of them below 2^53.
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -28,16 +30,65 @@ export async function openPostgres(
     },
     ...(schema === undefined ? {} : { options: `-c search_path=${quote(schema)}` }),
   });
-  // An idle connection that the database closes must not end the process.
+  // An idle connection that the database closes must not end the process, nor one that is in use: its query fails.
   pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
   const told = {
-    connect: () =>
-      pool.connect().catch((error: unknown) => {
-        throw new DatabaseUnreachableError(error);
-      }),
+    connect: () => connectTo(pool),
     end: () => pool.end(),
   };
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: told }) });
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: told as unknown as PostgresPool }) });
+}
+
+/** The database has no connection left for us, though others may be given back at any moment. */
+const TOO_MANY_CONNECTIONS = '53300';
+const RETRY_MS = 50;
+
+/** @throws {DatabaseUnreachableError} */
+async function connectTo(pool: pg.Pool): Promise<PooledClient> {
+  const end = performance.now() + CONNECT_MS;
+  for (;;) {
+    try {
+      return new PooledClient(await pool.connect());
+    } catch (error) {
+      const full = (error as { code?: unknown }).code === TOO_MANY_CONNECTIONS;
+      if (!full || performance.now() > end || pool.ending) throw new DatabaseUnreachableError(error);
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** A connection in use. It tells a lost connection from a statement that failed, and a lost one is not used again. */
+class PooledClient {
+  readonly #client: pg.PoolClient;
+  #lost = false;
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+  }
+
+  /** @throws {DatabaseLostError} {DatabaseUnreachableError} when not even the transaction was begun */
+  async query(text: string, parameters: unknown[]): Promise<pg.QueryResult> {
+    try {
+      return await this.#client.query(text, parameters);
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      this.#lost = true;
+      // The database has done that. A failure here would hide why the transaction failed.
+      if (text === 'rollback') return { command: '', rowCount: 0, oid: 0, fields: [], rows: [] };
+      throw text === 'begin' ? new DatabaseUnreachableError(error) : new DatabaseLostError(error);
+    }
+  }
+
+  release(): void {
+    this.#client.release(this.#lost);
+  }
+}
+
+/** Everything but what the database says of a statement, and of that what it says when it ends a connection. */
+function isLost(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(error.code ?? '');
+  return !(error instanceof TypeError || error instanceof RangeError);
 }
 
 async function ensureSchema(url: string, schema: string): Promise<void> {

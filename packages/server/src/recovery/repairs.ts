@@ -1,0 +1,63 @@
+import type { ServerContext } from '../context.js';
+import { isBetweenStates, type LiveSandbox, type Transition } from '../sandboxes/live.js';
+import { changeRow } from '../sandboxes/rows.js';
+import { begin } from '../sandboxes/transition.js';
+import type { Retries } from './retries.js';
+import { settle } from './settle.js';
+
+/** Puts sandboxes right whose change broke off, as after an outage of the database. */
+export interface SandboxRepairs {
+  /** Repairs it soon, and again until that succeeds. */
+  later(live: LiveSandbox): void;
+  /** Repairs it now. @throws what keeps it from being repaired. */
+  now(live: LiveSandbox): Promise<void>;
+}
+
+/** @param context is asked for late: it holds what is made here. */
+export function createRepairs(context: () => ServerContext, retries: Retries): SandboxRepairs {
+  const now = (live: LiveSandbox) => repair(context(), live);
+  return {
+    now,
+    later: (live) => retries.add(`repair of sandbox ${live.row.id}`, () => now(live)),
+  };
+}
+
+/** What a recovery after a crash would do to this one sandbox. */
+async function repair(context: ServerContext, live: LiveSandbox): Promise<void> {
+  // Whatever is under way comes here again when it fails.
+  if (live.transition !== undefined || context.sandboxes.get(live.row.id) !== live) return;
+  // Reads the row again when nobody knows how its last change ended.
+  await changeRow(context, live, () => undefined);
+  const found = await lookFor(context, live);
+  if (live.gone || live.transition !== undefined) return;
+  const { state } = live.row;
+  if (!isBetweenStates(state) && (state === 'paused' || found.instance)) return;
+  await begin(context, live, KIND[state], () => settle(context, live, found));
+}
+
+async function lookFor(
+  context: ServerContext,
+  live: LiveSandbox,
+): Promise<{ instance: boolean; checkpoint: boolean }> {
+  const { id, checkpoint_id: checkpointId } = live.row;
+  const instance = await context.driver.adopt(id);
+  // One that has ended is kept, to be cleared away.
+  live.instance = instance ?? live.instance;
+  if (checkpointId === null) return { instance: instance !== undefined, checkpoint: false };
+  const checkpoints = await context.driver.listCheckpoints();
+  return {
+    instance: instance !== undefined,
+    checkpoint: checkpoints.some((checkpoint) => checkpoint.id === checkpointId),
+  };
+}
+
+/** What others see meanwhile. */
+const KIND: Record<LiveSandbox['row']['state'], Transition['kind']> = {
+  creating: 'creating',
+  running: 'killing',
+  pausing: 'pausing',
+  snapshotting: 'snapshotting',
+  killing: 'killing',
+  paused: 'resuming',
+  resuming: 'resuming',
+};

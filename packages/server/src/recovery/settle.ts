@@ -1,0 +1,61 @@
+import type { ServerContext } from '../context.js';
+import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import { finishKill } from '../sandboxes/kill.js';
+import type { LiveSandbox } from '../sandboxes/live.js';
+import { finishPause } from '../sandboxes/pause.js';
+import { changeRow, release, removeRow } from '../sandboxes/rows.js';
+import { watchInstance } from '../sandboxes/watch-instance.js';
+import { decideRecovery } from './decide.js';
+
+/** Makes the row and the instance of one sandbox agree, whatever was under way. Harmless to do twice. */
+export async function settle(
+  context: ServerContext,
+  live: LiveSandbox,
+  found: {
+    /** It lives, running or frozen. */
+    instance: boolean;
+    /** The stored state that the row names is whole. */
+    checkpoint: boolean;
+  },
+): Promise<'adopted' | 'paused' | 'removed'> {
+  const { row } = live;
+  const endedAtMs = row.paused_at ?? context.now();
+  switch (decideRecovery({ state: row.state, ...found })) {
+    case 'run':
+      await live.instance!.thaw();
+      if (row.state !== 'running') await backToRunning(context, live);
+      live.run += 1;
+      watchInstance(context, live);
+      return 'adopted';
+    case 'keep-frozen':
+      await live.instance!.freeze();
+      if (row.state !== 'paused') await changeRow(context, live, () => ({ state: 'paused' }));
+      return 'paused';
+    case 'keep-stored':
+      await live.instance?.destroy();
+      live.instance = undefined;
+      if (row.state === 'pausing') await finishPause(context, live);
+      else if (row.state !== 'paused')
+        await changeRow(context, live, () => ({ state: 'paused', instance_id: null }));
+      release(context, live);
+      return 'paused';
+    case 'forget':
+      await live.instance?.destroy();
+      live.instance = undefined;
+      await removeRow(context, live);
+      return 'removed';
+    case 'finish-kill':
+      await finishKill(context, live, 'request', endedAtMs);
+      return 'removed';
+    case 'orphaned':
+      await finishKill(context, live, 'orphaned', endedAtMs);
+      return 'removed';
+  }
+}
+
+/** The checkpoint that was being made is worthless: the instance is what counts. */
+async function backToRunning(context: ServerContext, live: LiveSandbox): Promise<void> {
+  const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
+  await changeRow(context, live, () => ({ state: 'running', checkpoint_id: null, paused_memory: 0 }));
+  if (checkpointId !== null) await dropCheckpoint(context, checkpointId);
+}
