@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# A throw-away PostgreSQL on loopback for the tests: `start` prints its URL, `stop` ends it and removes its data.
+# A throw-away PostgreSQL on loopback for the tests: `start` prints its URL, `restart` ends every connection and comes
+# back at the same URL, `stop` ends it and removes its data. SVC_TEST_POSTGRES_DIR names its directory, one for each
+# that runs; SVC_TEST_POSTGRES_OPTIONS adds options of the server, such as "-c max_connections=15".
 set -euo pipefail
 
-state=${SVC_TEST_POSTGRES_DIR:-${TMPDIR:-/tmp}/svc-test-postgres}
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+state=${SVC_TEST_POSTGRES_DIR:-${TMPDIR:-/tmp}/svc-test-postgres-$(printf '%s' "$checkout" | cksum | cut -d ' ' -f 1)}
 
 binaries() {
   command -v pg_ctl >/dev/null && { dirname "$(command -v pg_ctl)"; return; }
@@ -18,6 +21,25 @@ as_owner() {
   fi
 }
 
+free_port() {
+  node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'
+}
+
+start() {
+  local port
+  # Somebody else may take a free port before PostgreSQL does.
+  for _ in 1 2 3 4 5; do
+    port=$(free_port)
+    if as_owner "$bin/pg_ctl" -D "$state/data" -l "$state/postgres.log" -w -t 60 \
+      -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=200 ${SVC_TEST_POSTGRES_OPTIONS:-}" start >/dev/null; then
+      echo "postgres://svc@127.0.0.1:$port/postgres"
+      return
+    fi
+  done
+  cat "$state/postgres.log" >&2
+  return 1
+}
+
 case "${1:-}" in
   start)
     bin=$(binaries)
@@ -26,12 +48,14 @@ case "${1:-}" in
     rm -rf "$state"
     mkdir -p "$state"
     if [ "$(id -u)" = 0 ]; then chown postgres "$state"; fi
-    port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
     cd "$state"
     as_owner "$bin/initdb" -D "$state/data" -U svc --auth=trust --no-sync -E UTF8 >"$state/initdb.log" 2>&1
-    as_owner "$bin/pg_ctl" -D "$state/data" -l "$state/postgres.log" -w -t 60 \
-      -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=200" start >/dev/null
-    echo "postgres://svc@127.0.0.1:$port/postgres"
+    start
+    ;;
+  restart)
+    bin=$(binaries)
+    cd "$state"
+    as_owner "$bin/pg_ctl" -D "$state/data" -m fast -w -t 60 restart -l "$state/postgres.log" >/dev/null
     ;;
   stop)
     bin=$(binaries)
@@ -42,7 +66,7 @@ case "${1:-}" in
     rm -rf "$state"
     ;;
   *)
-    echo "usage: postgres.sh start|stop" >&2
+    echo "usage: postgres.sh start|restart|stop" >&2
     exit 2
     ;;
 esac

@@ -28,6 +28,8 @@ export interface ApiOptions {
   notYet?: readonly OperationId[];
   /** Checks every answer against the document; one that does not fit becomes a 500 that says so. For tests. */
   validateResponses?: boolean;
+  /** Longest that a JSON body may take to arrive, ms. Default 10 000. */
+  bodyReadMs?: number;
   /** True while the server drains: requests get 503. */
   draining?: () => boolean;
 }
@@ -101,6 +103,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       context,
       checks: checksOf(route),
       validateResponses: options.validateResponses === true,
+      bodyReadMs: options.bodyReadMs ?? 10_000,
       sendFailure,
     };
     if (takesFiles(route))

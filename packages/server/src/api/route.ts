@@ -30,10 +30,10 @@ export interface RouteInstall {
   context: ServerContext;
   checks: OperationChecks;
   validateResponses: boolean;
+  /** Longest that a body may take to arrive, ms. */
+  bodyReadMs: number;
   sendFailure(request: FastifyRequest, reply: FastifyReply, error: unknown): void;
 }
-
-const BODY_READ_MS = 10_000;
 
 /** Puts one operation of the document on the router. */
 export function installRoute(app: FastifyInstance, install: RouteInstall): void {
@@ -68,9 +68,9 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
           install.sendFailure(
             request,
             reply.header('Connection', 'close'),
-            errors.requestTooSlow(BODY_READ_MS / 1_000),
+            errors.requestTooSlow(install.bodyReadMs / 1_000),
           );
-        }, BODY_READ_MS);
+        }, install.bodyReadMs);
         bodyTimers.set(request, timer);
         request.raw.once('close', () => clearTimeout(timer));
       }

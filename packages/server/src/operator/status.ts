@@ -1,10 +1,14 @@
 import { reserveBytes } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
 import { freeDiskBytes } from '../storage/disk-room.js';
+import { databaseProblem } from '../storage/health.js';
 import type { MetricFamily } from './prometheus.js';
 
 export interface ServerStatus {
-  state: 'running' | 'draining';
+  /** `degraded`: something that requests need does not answer; see `reason`. */
+  state: 'running' | 'degraded' | 'draining';
+  /** Why the server is degraded. */
+  reason?: string;
   nodeId: string;
   apiUrl: string;
   sandboxUrl: string;
@@ -29,8 +33,10 @@ export async function statusOf(
   startedAtMs: number,
 ): Promise<ServerStatus> {
   const { config, driver } = context;
+  const problem = context.draining() ? undefined : await databaseProblem(context.db);
   return {
-    state: context.draining() ? 'draining' : 'running',
+    state: context.draining() ? 'draining' : problem === undefined ? 'running' : 'degraded',
+    ...(problem === undefined ? {} : { reason: `the database cannot be used: ${problem}` }),
     nodeId: config.nodeId,
     apiUrl: config.apiUrl,
     sandboxUrl: config.sandboxUrl,

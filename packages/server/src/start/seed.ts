@@ -2,6 +2,8 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ServerContext } from '../context.js';
 import { DEFAULT_TAG } from '../names/template-reference.js';
+import { lockStart } from '../storage/migrate.js';
+import type { Tx } from '../storage/schema.js';
 import { createApiKey } from '../teams/create-api-key.js';
 import { newBuildRow, newTemplateRow } from '../templates/new-rows.js';
 
@@ -32,8 +34,13 @@ export async function seed(
 ): Promise<{ credentials: Credentials | undefined; fresh: boolean }> {
   const file = path.join(context.config.dataDir, FILE);
   const stored = await readFile(file, 'utf8').then(parseCredentials, () => undefined);
-  const team = await ensureTeam(context);
-  await ensureBase(context, team.id, team.slug, base);
+  // Servers that start side by side on one PostgreSQL do it one after another.
+  const team = await context.db.transaction().execute(async (tx) => {
+    await lockStart(tx, context.dialect);
+    const found = await ensureTeam(context, tx);
+    await ensureBase(context, tx, found, base);
+    return found;
+  });
   if (stored !== undefined && stored.teamId === team.id) return { credentials: stored, fresh: false };
   const { key } = await createApiKey(context, team.id, 'default');
   const credentials = { teamId: team.id, teamSlug: team.slug, apiKey: key };
@@ -51,16 +58,23 @@ function parseCredentials(text: string): Credentials | undefined {
   }
 }
 
-async function ensureTeam(context: ServerContext): Promise<{ id: string; slug: string }> {
-  const first = () =>
-    context.db.selectFrom('teams').select(['id', 'slug']).where('slug', '=', 'default').executeTakeFirst();
-  const existing = await first();
+interface DefaultTeam {
+  id: string;
+  slug: string;
+}
+
+async function ensureTeam(context: ServerContext, tx: Tx): Promise<DefaultTeam> {
+  const existing = await tx
+    .selectFrom('teams')
+    .select(['id', 'slug'])
+    .where('slug', '=', 'default')
+    .executeTakeFirst();
   if (existing !== undefined) return existing;
-  await context.db
+  const team = { id: context.ids.uuid(), slug: 'default' };
+  await tx
     .insertInto('teams')
     .values({
-      id: context.ids.uuid(),
-      slug: 'default',
+      ...team,
       name: 'Default',
       limits: '{}',
       flags: '{}',
@@ -69,19 +83,18 @@ async function ensureTeam(context: ServerContext): Promise<{ id: string; slug: s
       blocked_reason: null,
       created_at: context.now(),
     })
-    .onConflict((conflict) => conflict.column('slug').doNothing())
     .execute();
-  return (await first())!;
+  return team;
 }
 
 /** The template `base`: the driver's own root, open to every team. */
 async function ensureBase(
   context: ServerContext,
-  teamId: string,
-  slug: string,
+  tx: Tx,
+  team: DefaultTeam,
   base: BaseTemplate,
 ): Promise<void> {
-  const existing = await context.db
+  const existing = await tx
     .selectFrom('template_aliases')
     .select('template_id')
     .where('namespace', '=', '')
@@ -91,50 +104,48 @@ async function ensureBase(
   const now = context.now();
   const templateId = context.ids.templateId();
   const buildId = context.ids.uuid();
-  await context.db.transaction().execute(async (tx) => {
-    await tx
-      .insertInto('templates')
-      .values(
-        newTemplateRow({
-          id: templateId,
-          team_id: teamId,
-          kind: 'template',
-          public: 1,
-          created_at: now,
-        }),
-      )
-      .execute();
-    await tx
-      .insertInto('template_aliases')
-      .values(
-        ['', slug].map((namespace) => ({
-          namespace,
-          alias: BASE_ALIAS,
-          template_id: templateId,
-          created_at: now,
-        })),
-      )
-      .execute();
-    await tx
-      .insertInto('template_builds')
-      .values(
-        newBuildRow({
-          id: buildId,
-          template_id: templateId,
-          team_id: teamId,
-          status: 'ready',
-          cpu_count: base.cpuCount,
-          memory_mb: base.memoryMiB,
-          disk_mb: base.diskMiB,
-          envd_version: context.config.envdVersion,
-          created_at: now,
-          finished_at: now,
-        }),
-      )
-      .execute();
-    await tx
-      .insertInto('template_tags')
-      .values({ template_id: templateId, tag: DEFAULT_TAG, build_id: buildId, created_at: now })
-      .execute();
-  });
+  await tx
+    .insertInto('templates')
+    .values(
+      newTemplateRow({
+        id: templateId,
+        team_id: team.id,
+        kind: 'template',
+        public: 1,
+        created_at: now,
+      }),
+    )
+    .execute();
+  await tx
+    .insertInto('template_aliases')
+    .values(
+      ['', team.slug].map((namespace) => ({
+        namespace,
+        alias: BASE_ALIAS,
+        template_id: templateId,
+        created_at: now,
+      })),
+    )
+    .execute();
+  await tx
+    .insertInto('template_builds')
+    .values(
+      newBuildRow({
+        id: buildId,
+        template_id: templateId,
+        team_id: team.id,
+        status: 'ready',
+        cpu_count: base.cpuCount,
+        memory_mb: base.memoryMiB,
+        disk_mb: base.diskMiB,
+        envd_version: context.config.envdVersion,
+        created_at: now,
+        finished_at: now,
+      }),
+    )
+    .execute();
+  await tx
+    .insertInto('template_tags')
+    .values({ template_id: templateId, tag: DEFAULT_TAG, build_id: buildId, created_at: now })
+    .execute();
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import pg from 'pg';
 import type { Schema } from './schema.js';
+import { isUniqueViolation } from './unique-violation.js';
 import { DatabaseLostError, DatabaseUnreachableError } from './unreachable.js';
 
 const INT8 = 20;
@@ -95,7 +96,10 @@ async function ensureSchema(url: string, schema: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
   await client.connect();
   try {
-    await client.query(`create schema if not exists ${quote(schema)}`);
+    await client.query(`create schema if not exists ${quote(schema)}`).catch((error: unknown) => {
+      // Another server that starts at the same time was faster.
+      if (!isUniqueViolation(error)) throw error;
+    });
   } finally {
     await client.end();
   }

@@ -27,5 +27,17 @@ export function openSqlite(path: string): Kysely<Schema> {
   database.pragma('synchronous = NORMAL');
   database.pragma('busy_timeout = 10000');
   database.pragma('foreign_keys = ON');
-  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: preparedOnce(database) }) });
+  const prepared = preparedOnce(database);
+  const closing: SqliteDatabase = {
+    prepare: (text) => prepared.prepare(text),
+    close() {
+      // The file alone is then the whole database: a copy of it misses nothing.
+      try {
+        database.pragma('wal_checkpoint(TRUNCATE)');
+      } finally {
+        prepared.close();
+      }
+    },
+  };
+  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: closing }) });
 }

@@ -49,6 +49,7 @@ export function childEnvironment(dataDir: string, driver: 'linux' | 'process'): 
 export interface ChildServer {
   apiUrl: string;
   sandboxUrl: string;
+  operatorUrl: string;
   child: ChildProcess;
   /** Ends it as a power cut would. */
   kill(): Promise<void>;
@@ -82,6 +83,7 @@ export async function startChildServer(program: string, env: Record<string, stri
   return {
     apiUrl: url('platform API'),
     sandboxUrl: url('sandboxes'),
+    operatorUrl: url('operator'),
     child,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
@@ -9,6 +9,7 @@ import { createKeyRing } from '../../src/keys/key-ring.js';
 import { openStorage, StorageError } from '../../src/storage/open.js';
 import { openPostgres } from '../../src/storage/postgres.js';
 import { openSqlite } from '../../src/storage/sqlite.js';
+import { createTestStorage, dialects } from '../support/storage.js';
 
 let directory: string;
 beforeAll(async () => {
@@ -37,6 +38,35 @@ describe('storage', () => {
     const { rows } = await sql<{ text: string }>`select text from notes`.execute(db);
     expect(rows).toEqual([{ text: 'y' }]);
     await db.destroy();
+  });
+
+  it('is whole without a write-ahead log once it is closed', async () => {
+    const file = path.join(directory, 'closed.db');
+    const { db } = await openStorage({ kind: 'sqlite', file }, directory, Date.now);
+    await sql`create table notes (text text)`.execute(db);
+    await sql`insert into notes (text) values ('kept')`.execute(db);
+    await db.destroy();
+    const left = await stat(`${file}-wal`).catch(() => ({ size: 0 }));
+    expect(left.size).toBe(0);
+    const copy = path.join(directory, 'copy.db');
+    await copyFile(file, copy);
+    const again = openSqlite(copy);
+    expect((await sql`select text from notes`.execute(again)).rows).toEqual([{ text: 'kept' }]);
+    await again.destroy();
+  });
+
+  it.each(dialects)('on %s that a newer version was started on is refused by name', async (dialect) => {
+    const stored = await createTestStorage(dialect);
+    try {
+      const { db } = await stored.open();
+      await sql`insert into migrations (id, applied_at) values ('999-later', 1)`.execute(db);
+      await db.destroy();
+      await expect(stored.open()).rejects.toThrow(
+        /cannot be used: its schema is newer .* 999-later.* 001-initial/,
+      );
+    } finally {
+      await stored.remove();
+    }
   });
 
   it('says that its file is none of its own', async () => {

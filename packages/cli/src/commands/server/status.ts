@@ -23,6 +23,7 @@ export function addStatus(server: Command): void {
           { ...run, status },
           {
             State: status?.state ?? 'running',
+            Reason: status?.reason,
             Process: run.pid,
             Up: formatDuration(Date.now() - Date.parse(run.startedAt)),
             Driver:
