@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
-import type { Reporter, TestModule } from 'vitest/node';
 
 export interface PackageTestOptions {
   /** Longest that one test may take, ms. Default 60 000: these suites start real servers and real sandboxes. */
@@ -12,17 +10,6 @@ export interface PackageTestOptions {
   /** Module run once around the whole run. */
   globalSetup?: string[];
 }
-
-/** Names the tests that passed only when they were tried again, for the summary: such a test is a fault to look for. */
-const retried: Reporter = {
-  onTestRunEnd(modules: readonly TestModule[]) {
-    const names = modules
-      .flatMap((module) => [...module.children.allTests()])
-      .filter((test) => test.diagnostic()?.flaky === true)
-      .map((test) => test.fullName);
-    writeFileSync('test-retried.json', JSON.stringify(names));
-  },
-};
 
 /** The Vitest configuration that every package shares. Siblings are resolved to their sources, so no build is needed. */
 export function packageTests(options: PackageTestOptions = {}) {
@@ -40,13 +27,9 @@ export function packageTests(options: PackageTestOptions = {}) {
       pool: 'forks',
       maxWorkers: 2,
       fileParallelism: options.fileParallelism ?? true,
-      // The gate runs real servers on small shared machines. Two more tries, and the summary says who needed them.
-      retry: process.env.CI ? 2 : 0,
-      reporters: [
-        'default',
-        ['json', { outputFile: process.env.SVC_TEST_RESULTS || 'test-results.json' }],
-        retried,
-      ],
+      // A test that passes only when it is tried again tells of a fault, in it or in what it tests.
+      retry: 0,
+      reporters: ['default', ['json', { outputFile: process.env.SVC_TEST_RESULTS || 'test-results.json' }]],
       ...(options.setupFiles ? { setupFiles: options.setupFiles } : {}),
       ...(options.globalSetup ? { globalSetup: options.globalSetup } : {}),
     },

@@ -76,13 +76,17 @@ fi
 [ -z "$criu_missing" ] || echo "prepare-host: private CRIU (>= 4.2) to install into $criu_directory"
 [ -z "$check" ] || exit 1
 [ "$(id -u)" = 0 ] || { echo 'prepare-host: must run as root' >&2; exit 3; }
+# Two checkouts may be prepared at the same time: the second looks again at what is missing when the first is done.
+if [ -z "${SVC_PREPARE_HOST_LOCKED:-}" ] && command -v flock >/dev/null 2>&1; then
+  SVC_PREPARE_HOST_LOCKED=1 exec flock /run/lock/svc-prepare-host "$0" "$@"
+fi
 
 if [ -n "$packages" ]; then
   command -v apt-get >/dev/null || { echo 'prepare-host: not a Debian host (no apt-get); install the packages by hand' >&2; exit 3; }
   # A missing repository of somebody else must not keep ours from being found.
-  apt-get update -qq || echo 'prepare-host: some package lists could not be refreshed' >&2
+  apt-get -o DPkg::Lock::Timeout=600 update -qq || echo 'prepare-host: some package lists could not be refreshed' >&2
   # shellcheck disable=SC2086
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends $packages >/dev/null
 fi
 [ -z "$criu_missing" ] || sh "$here/../packages/runtime/assets/install-criu.sh" "$criu_directory"
 echo 'prepare-host: done'

@@ -10,7 +10,6 @@ const folders = [...readdirSync('packages').map((name) => join('packages', name)
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const missing = [];
-const retried = [];
 
 console.log('\n== Summary');
 for (const folder of folders) {
@@ -54,8 +53,6 @@ if (runnerFailed && failures.length === 0) failures.push('the test runner itself
 total.failed += missing.length + checksFailed;
 if (failures.length > 0 && total.failed === 0) total.failed = 1;
 
-if (retried.length > 0)
-  console.log(`\nPassed only when tried again:\n${retried.map((line) => `  ${line}`).join('\n')}`);
 if (failures.length > 0) console.log(`\nFailed:\n${failures.map((line) => `  ${line}`).join('\n')}`);
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = total.failed > 0 ? 1 : 0;

@@ -30,15 +30,18 @@ check "Imports, specifications, generated code, links" node scripts/check-all.mj
 check "API reference" node scripts/docs.mjs
 
 # PostgreSQL for the tests of the second storage dialect; without it those tests say that they are skipped.
+# It has a directory of this run's own: another checkout may run its tests at the same time.
+SVC_TEST_POSTGRES_DIR=$(mktemp -d "${TMPDIR:-/tmp}/svc-test-postgres.XXXXXX")
+export SVC_TEST_POSTGRES_DIR
+trap 'scripts/postgres.sh stop' EXIT
 if postgres_url=$(scripts/postgres.sh start); then
   export SVC_TEST_POSTGRES_URL=$postgres_url
-  trap 'scripts/postgres.sh stop' EXIT
 else
   echo "PostgreSQL could not be started: its tests are skipped."
 fi
 
 # One package after the other: on two cores, real servers and real sandboxes side by side would test the machine.
-find packages examples -maxdepth 2 \( -name 'test-results*.json' -o -name test-retried.json \) -delete
+find packages examples -maxdepth 2 -name 'test-results*.json' -delete
 printf '\n== Tests\n'
 turbo test --concurrency=1 --continue --output-logs=full --log-order=stream || tests_failed=1
 

@@ -9,6 +9,6 @@ export {
   hostileAnswers,
   startHostileDaemon,
 } from './testing/hostile-daemon.js';
-export { findRemains } from './testing/remains.js';
+export { findLinks, findRemains } from './testing/remains.js';
 export { paxRecord, type TarTestEntry, tarBytes, tarOf, tarOfEntries } from './testing/tar.js';
 export { type DriverFactory, type MadeInstance, Workbench } from './testing/workbench.js';

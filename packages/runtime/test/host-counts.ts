@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { pathsOf } from '../src/linux-driver/paths.js';
-import { findRemains } from '../src/testing/remains.js';
+import { findLinks, findRemains } from '../src/testing/remains.js';
 
 /** What one data directory has on the host. Counted under its own label: other programs come and go beside it. */
 export async function countOnHost(dataDir: string): Promise<Record<string, number>> {
@@ -16,7 +16,7 @@ export async function countOnHost(dataDir: string): Promise<Record<string, numbe
   return {
     traces: findRemains(dataDir).length,
     cgroups: await countCgroups(tag),
-    links: readdirSync('/sys/class/net').filter((name) => name.includes(tag)).length,
+    links: findLinks(dataDir).length,
     loopDevices: loops.length,
     records: list(instances),
     containers: list(oci),

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
+import { findLinks } from '@svc/runtime/testing';
 
 /** What a machine holds on behalf of sandboxes, as sorted lists of names. */
 export interface HostSnapshot {
@@ -27,7 +28,8 @@ export function takeSnapshot(dataDir: string): HostSnapshot {
       .sort(),
     cgroups: [...new Set(own.flatMap(({ pid }) => lines(`/proc/${pid}/cgroup`)))].sort(),
     namespaces: [...new Set(own.map(({ pid }) => link(`/proc/${pid}/ns/net`)))].sort(),
-    links: networkLinks(),
+    // The driver has a directory of its own below the server's.
+    links: findLinks(path.join(dataDir, 'driver')),
     ports: [...new Set(own.flatMap(({ pid }) => listening(pid)))].sort(),
     directories: directories(dataDir),
   };
@@ -45,13 +47,6 @@ function ownProcesses(dataDir: string): { pid: string; line: string }[] {
     ];
     return traces.some((trace) => trace.includes(dataDir)) ? [{ pid, line: command.slice(0, 160) }] : [];
   });
-}
-
-/** Host ends of the pairs that lead into sandboxes. */
-function networkLinks(): string[] {
-  return names('/sys/class/net')
-    .filter((name) => !['lo', 'eth0', 'docker0'].includes(name))
-    .sort();
 }
 
 function listening(pid: string): string[] {

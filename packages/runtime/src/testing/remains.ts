@@ -1,8 +1,17 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { pathsOf } from '../linux-driver/paths.js';
 
 /** Traces of a data directory on the host: processes that name it or stand in it, and mounts. Empty without /proc. */
 export function findRemains(dataDir: string): string[] {
   return [...processes(dataDir), ...mounts(dataDir)].sort();
+}
+
+/** Network links on the host that belong to the linux driver of a data directory. */
+export function findLinks(dataDir: string): string[] {
+  const { tag } = pathsOf(dataDir);
+  return list('/sys/class/net')
+    .filter((name) => name.includes(tag))
+    .sort();
 }
 
 function processes(dataDir: string): string[] {

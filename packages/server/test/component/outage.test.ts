@@ -16,7 +16,7 @@ import { until } from '../support/sandboxes.js';
 import { dialect } from '../support/server-storage.js';
 
 /** The long way: three servers, and a database that stands still for 20 s. */
-const heavy = process.env.SVC_OUTAGE_TESTS === '1';
+const heavy = process.env.SVC_HEAVY === '1';
 const WORKERS = 4;
 
 interface Node {

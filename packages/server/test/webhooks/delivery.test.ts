@@ -145,7 +145,8 @@ describe.each(dialects)('webhook deliveries on %s', (dialect) => {
   it('go only to what subscribed, was enabled and was there', async () => {
     const on = context();
     await emit(on, 1);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const emittedAt = Date.now();
+    await until(() => Date.now() > emittedAt);
     const disabled = await webhook(on);
     await updateWebhook(on, team.id, disabled.id, { enabled: false });
     await webhook(on, ['sandbox.lifecycle.killed']);

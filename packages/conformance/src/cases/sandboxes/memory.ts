@@ -52,7 +52,7 @@ export const memoryCases = casesOf('memory', [
         };
         const { stdout } = await run(
           fork,
-          `kill -0 ${counter.pid} && a=$(cat ~/count); sleep 0.5; b=$(cat ~/count); test "$b" -gt "$a" && echo counts on`,
+          `kill -0 ${counter.pid} && a=$(cat ~/count) && for try in $(seq 300); do b=$(cat ~/count); test "\${b:-0}" -gt "\${a:-0}" && echo counts on && break; sleep 0.1; done`,
         );
         assert.equal(stdout, 'counts on\n');
         const read = assertStatus<{ metadata: object }>(
