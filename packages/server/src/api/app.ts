@@ -72,9 +72,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
       reply.code(204).headers(preflightHeaders).send();
       return;
     }
-    if (options.draining?.() === true && !request.url.startsWith('/health')) {
+    if (options.draining?.() === true) {
       reply.header('Connection', 'close');
-      return done(errors.shuttingDown() as Error);
+      if (!request.url.startsWith('/health')) return done(errors.shuttingDown() as Error);
     }
     done();
   });

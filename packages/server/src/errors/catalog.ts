@@ -39,7 +39,7 @@ export const errors = {
       'the service lost its database during the request: look whether it was carried out before you repeat it',
       { cause },
     ),
-  shuttingDown: () => error(503, 'the service is shutting down'),
+  shuttingDown: () => error(503, 'the service is shutting down', { retryAfterSeconds: 1 }),
 
   // Credentials and teams
   credentialMissing: () => error(401, 'authorization header is missing: send the API key as X-API-Key'),

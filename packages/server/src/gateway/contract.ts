@@ -158,6 +158,8 @@ export interface Gateway {
   claims(req: IncomingMessage): boolean;
   /** The sandbox that a request means, whether it exists or not. */
   sandboxIdOf(req: IncomingMessage): string | undefined;
+  /** Which way a request's stream goes when it is one of the daemon's, by which clients follow a program. */
+  daemonStreamOf(req: IncomingMessage): 'output' | 'input' | undefined;
   handleRequest(req: IncomingMessage, res: ServerResponse): void;
   /** As handleRequest, for requests with `Expect: 100-continue`: the sandbox decides whether the body is sent. */
   handleContinue(req: IncomingMessage, res: ServerResponse): void;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { isConnectStream } from './connect-frames.js';
 import { createConnector } from './connector.js';
 import type {
   Gateway,
@@ -299,6 +300,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (typeof line === 'string') return undefined;
       const target = resolveTarget(line.host, req.headers, targetOptions);
       return target.kind === 'target' ? target.sandboxId : undefined;
+    },
+    daemonStreamOf(req) {
+      if (!isConnectStream(req.headers['content-type'])) return undefined;
+      const line = readRequestLine(req);
+      if (typeof line === 'string') return undefined;
+      const target = resolveTarget(line.host, req.headers, targetOptions);
+      if (target.kind !== 'target' || target.port !== daemonPort) return undefined;
+      return line.url.endsWith('/StreamInput') ? 'input' : 'output';
     },
     handleRequest: (req, res) => guard(handle(req, res, false), req, res),
     handleContinue: (req, res) => guard(handle(req, res, true), req, res),

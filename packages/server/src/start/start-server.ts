@@ -45,6 +45,7 @@ import { listen } from './listen.js';
 import { createLogger } from './logger.js';
 import { loadNodeId } from './node-id.js';
 import { openDriver } from './open-driver.js';
+import { OpenRequests } from './open-requests.js';
 import { repeat } from './repeat.js';
 import { seed } from './seed.js';
 import type { Server, StopOptions } from './server.js';
@@ -176,12 +177,7 @@ async function start(
   gateway = gatewayServer.gateway;
   const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002);
   config.sandboxUrl = options.publicSandboxUrl ?? sandboxUrl;
-  let gatewayClosed: Promise<void> | undefined;
-  const closeDoor = () => {
-    gatewayClosed ??= closeGateway(gatewayServer, drainMs);
-    return gatewayClosed;
-  };
-  unwind.add('gateway', closeDoor);
+  unwind.add('gateway', () => closeGateway(gatewayServer));
   const api = createApi({
     context,
     handlers,
@@ -190,11 +186,20 @@ async function start(
     draining: () => draining,
   });
   await api.ready();
+  const apiRequests = new OpenRequests();
+  api.server.on('request', (req, res) => {
+    // What comes later is refused at once, and not waited for.
+    if (!draining) apiRequests.track(req, res);
+  });
   const apiUrl = await listen(api.server, host, options.apiPort ?? 3_000);
   config.apiUrl = options.publicApiUrl ?? apiUrl;
   unwind.add('api', async () => {
-    // Side by side: together they wait `drainMs` at most.
-    await Promise.all([closeServer(api.server, drainMs), closeDoor()]);
+    // Both go on listening, to say that the server stops, until what is under way has ended.
+    await Promise.all([
+      apiRequests.drained(drainMs),
+      gatewayServer.open.drained(drainMs, () => gatewayServer.gateway.stats.openUpgrades),
+    ]);
+    await Promise.all([closeServer(api.server), closeGateway(gatewayServer)]);
     await api.close();
   });
   if (context.nodes.shared) {

@@ -1,0 +1,97 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import {
+  bundleServer,
+  type ChildServer,
+  childEnvironment,
+  startChildServer,
+} from '../support/child-server.js';
+import { until } from '../support/sandboxes.js';
+import { childStorage, dropSchema } from '../support/server-storage.js';
+
+/** Opens a stream of a program's output and waits until it has begun. */
+async function openStream(server: ChildServer, sandbox: { sandboxID: string; envdAccessToken: string }) {
+  const message = Buffer.from(
+    JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', 'echo begun; exec sleep 600'] }, stdin: false }),
+  );
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  const state = { bytes: 0, ended: false };
+  const sent = request(`${server.sandboxUrl}/process.Process/Start`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/connect+json',
+      'Connect-Protocol-Version': '1',
+      'Svc-Sandbox-Id': sandbox.sandboxID,
+      'Svc-Sandbox-Port': '49983',
+      'X-Access-Token': sandbox.envdAccessToken,
+    },
+  });
+  sent.on('error', () => {
+    state.ended = true;
+  });
+  sent.on('response', (response) => {
+    response.on('data', (chunk: Buffer) => {
+      state.bytes += chunk.length;
+    });
+    response.on('error', () => {});
+    response.on('close', () => {
+      state.ended = true;
+    });
+  });
+  sent.end(Buffer.concat([head, message]));
+  await until('the stream to begin', () => state.bytes > 0);
+  return state;
+}
+
+it('is away for a moment only when a stopped server is followed by the next, though a stream is open', async () => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-restart-'));
+  const { url, schema } = await childStorage();
+  const env = {
+    ...childEnvironment(dataDir, 'process'),
+    ...(url === undefined ? {} : { SVC_POSTGRES_URL: url }),
+  };
+  const program = await bundleServer();
+  let server = await startChildServer(program, env);
+  try {
+    const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
+    const made = await fetch(`${server.apiUrl}/v2/sandboxes`, {
+      method: 'POST',
+      headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ templateID: 'base' }),
+    });
+    const stream = await openStream(server, (await made.json()) as never);
+    const seen: string[] = [];
+    const look = async () => {
+      const answer = await fetch(`${server.apiUrl}/health`, { headers: { Connection: 'close' } }).then(
+        (response) => String(response.status),
+        () => 'refused',
+      );
+      if (seen.at(-1) !== answer) seen.push(answer);
+      return answer;
+    };
+    const { apiUrl } = server;
+    const stoppedAt = performance.now();
+    let stoppedMs = 0;
+    const next = server.stop().then(() => {
+      stoppedMs = performance.now() - stoppedAt;
+      return startChildServer(program, { ...env, SVC_API_PORT: new URL(apiUrl).port });
+    });
+    await until('the next server to answer', async () => (await look()) === '204' && stoppedMs > 0);
+    const awayMs = performance.now() - stoppedAt;
+    server = await next;
+    console.log(
+      `stopped in ${Math.round(stoppedMs)} ms, away for ${Math.round(awayMs)} ms: ${seen.join(', ')}`,
+    );
+    await until('the end of the stream', () => stream.ended);
+    expect(seen.slice(0, 2)).toEqual(['204', '503']);
+    expect(awayMs).toBeLessThan(8_000);
+  } finally {
+    await server.stop();
+    await dropSchema(schema);
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}, 120_000);
