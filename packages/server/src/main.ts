@@ -69,7 +69,7 @@ function flagged(name: string, value: string | undefined): Record<string, string
 
 async function serve(options: ServerOptions): Promise<void> {
   const server = await startServer(options);
-  installLastResort(server.context.log);
+  installLastResort({ log: server.context.log, end: () => server.stop() });
   const lines = [
     `platform API  ${server.apiUrl}`,
     `sandboxes     ${server.sandboxUrl}`,

@@ -22,10 +22,11 @@ export async function sampleAll(context: ServerContext, memory: CpuMemory): Prom
   for (let at = 0; at < running.length; at += 8)
     await Promise.all(
       running.slice(at, at + 8).map(async (live) => {
+        const { instance } = live;
+        // Killed or paused while others were read.
+        if (instance === undefined || live.transition !== undefined) return;
         try {
-          // It may have been killed while the ones before it were read.
-          if (live.instance === undefined) return;
-          const stats = await live.instance.stats();
+          const stats = await instance.stats();
           const now = context.now();
           samples.push(sampleOf(live.row, now, stats, memory.get(live.row.id)));
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });

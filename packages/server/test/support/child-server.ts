@@ -6,11 +6,17 @@ import { build } from 'esbuild';
 
 const packageDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Bundles the server's program from its sources, so that it can be killed without a build of the repository. */
-export async function bundleServer(): Promise<string> {
+/**
+ * Bundles the server's program from its sources, so that it can be killed without a build of the repository.
+ * @param before Code that runs before it, such as a fault.
+ */
+export async function bundleServer(before = ''): Promise<string> {
   const directory = path.join(packageDir, 'node_modules/.cache');
   await mkdir(directory, { recursive: true });
-  const outfile = path.join(directory, `server-under-test-${process.pid}.mjs`);
+  const outfile = path.join(
+    directory,
+    `server-under-test-${process.pid}${before === '' ? '' : '-faulty'}.mjs`,
+  );
   await build({
     entryPoints: [path.join(packageDir, 'src/main.ts')],
     bundle: true,
@@ -19,6 +25,7 @@ export async function bundleServer(): Promise<string> {
     target: 'node20',
     outfile,
     conditions: ['@svc/source'],
+    ...(before === '' ? {} : { banner: { js: before } }),
     logLevel: 'error',
     plugins: [
       {

@@ -32,7 +32,14 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   }).catch((error: unknown) => {
     throw explainStartFailure(error, options);
   });
-  const removeLastResort = installLastResort(server.context.log);
+  const removeLastResort = installLastResort({
+    log: server.context.log,
+    async end() {
+      await server.stop();
+      await removeRunFile(options.dataDir, process.pid);
+      await forgetServer(cli.env, options.dataDir);
+    },
+  });
   const run: RunFile = {
     pid: process.pid,
     processStart: (await processStart(process.pid)) ?? '',
