@@ -19,9 +19,6 @@ for (const folder of folders) {
     const [, version] = /^test-results(?:-node-(\w+))?\.json$/.exec(file) ?? [undefined, null];
     if (version !== null) addUp(folder, file, version === undefined ? folder : `${folder}, Node ${version}`);
   }
-  const retries = join(folder, 'test-retried.json');
-  if (existsSync(retries))
-    retried.push(...JSON.parse(readFileSync(retries, 'utf8')).map((name) => `${folder}: ${name}`));
 }
 
 function addUp(folder, file, name) {
