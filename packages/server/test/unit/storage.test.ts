@@ -61,9 +61,7 @@ describe('storage', () => {
       const { db } = await stored.open();
       await sql`insert into migrations (id, applied_at) values ('999-later', 1)`.execute(db);
       await db.destroy();
-      await expect(stored.open()).rejects.toThrow(
-        /cannot be used: its schema is newer .* 999-later.* 001-initial/,
-      );
+      await expect(stored.open()).rejects.toThrow(/cannot be used: its schema is newer .*999-later, /);
     } finally {
       await stored.remove();
     }
