@@ -18,7 +18,7 @@ import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
 import type { OperationId } from './operations.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
-import { allowedMethods, readRoutes, takesFiles } from './route-table.js';
+import { allowedMethods, isRemoved, readRoutes, takesFiles } from './route-table.js';
 import { createValidation } from './validation.js';
 
 export interface ApiOptions {
@@ -90,7 +90,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error));
   app.setNotFoundHandler((request, reply) => {
     const pathname = request.url.split('?')[0] ?? '';
-    const allowed = allowedMethods(routes, pathname);
+    const allowed = isRemoved(request.method, pathname) ? [] : allowedMethods(routes, pathname);
     sendFailure(request, reply, allowed.length > 0 ? errors.methodNotAllowed(allowed) : errors.notFound());
   });
 

@@ -5,6 +5,15 @@ import { ElsewhereError } from '../nodes/owner.js';
 import type { HandlerRequest } from './handler.js';
 import type { OperationId } from './operations.js';
 
+/** JSON with the members of every object in one order: equal requests read the same however they were written. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
+
 interface Answer {
   status: number;
   body?: unknown;
@@ -25,7 +34,7 @@ export async function idempotent<Op extends OperationId, A extends Answer>(
   if (key === undefined) return run();
   if (typeof key !== 'string' || !/^[a-z0-9]{1,255}$/.test(key)) throw errors.idempotencyKeyInvalid();
   const { context, team } = request;
-  const hash = createHash('sha256').update(JSON.stringify(request.body)).digest('hex');
+  const hash = createHash('sha256').update(canonicalJson(request.body)).digest('hex');
   const inserted = await context.db
     .insertInto('idempotency')
     .values({

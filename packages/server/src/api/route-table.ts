@@ -72,19 +72,31 @@ export function routerPath(path: string): string {
   return path.replaceAll(/\{([^}]+)\}/g, ':$1');
 }
 
+/** Operations that are gone: they answer as if they had never been, not as a known path with another method. */
+const REMOVED: readonly { method: string; path: string }[] = [
+  { method: 'POST', path: '/templates' },
+  { method: 'POST', path: '/v2/templates' },
+  { method: 'POST', path: '/templates/{templateID}' },
+  { method: 'POST', path: '/templates/{templateID}/builds/{buildID}' },
+];
+
+export function isRemoved(method: string, pathname: string): boolean {
+  const segments = pathname.split('/');
+  return REMOVED.some((gone) => gone.method === method && fits(gone.path, segments));
+}
+
+/** Whether a path of the document is that of a request. */
+function fits(path: string, segments: string[]): boolean {
+  const wanted = path.split('/');
+  return (
+    wanted.length === segments.length &&
+    wanted.every((part, index) => (part.startsWith('{') ? segments[index] !== '' : part === segments[index]))
+  );
+}
+
 /** Which methods a path answers to: none means that the path is unknown. */
 export function allowedMethods(routes: RouteEntry[], pathname: string): Method[] {
   const segments = pathname.split('/');
-  const methods = routes
-    .filter((route) => {
-      const wanted = route.path.split('/');
-      return (
-        wanted.length === segments.length &&
-        wanted.every((part, index) =>
-          part.startsWith('{') ? segments[index] !== '' : part === segments[index],
-        )
-      );
-    })
-    .map((route) => route.method);
+  const methods = routes.filter((route) => fits(route.path, segments)).map((route) => route.method);
   return [...new Set(methods)];
 }

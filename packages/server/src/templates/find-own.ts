@@ -1,4 +1,5 @@
 import type { ServerContext } from '../context.js';
+import type { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate, type TemplateRow } from '../names/find-template.js';
 import { parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
@@ -11,7 +12,7 @@ const SYSTEM_ALIAS = 'base';
 /**
  * Finds a template of the team by id or name.
  * @param text as in a path; a tag is allowed and means nothing here.
- * @throws {ApiError} 400 bad syntax; 404 unknown; 403 of another team
+ * @throws {ApiError} 400 bad syntax; 404 unknown, or another team's; 403 another team's that is public
  */
 export async function findOwnTemplate(
   context: Pick<ServerContext, 'db'>,
@@ -30,8 +31,13 @@ export async function requireOwn(
 ): Promise<TemplateRow> {
   const template = await findTemplate(context, team, reference);
   if (template === undefined) throw errors.templateNotFound(text);
-  if (template.team_id !== team.id) throw errors.templateForbidden();
+  if (template.team_id !== team.id) throw foreign(template, text);
   return template;
+}
+
+/** A private template of another team is as good as none: not even that it exists is told. */
+function foreign(template: TemplateRow, text: string): ApiError {
+  return template.public === 1 ? errors.templateForbidden() : errors.templateNotFound(text);
 }
 
 /** As `findOwnTemplate`, for changes. @throws {ApiError} 403 for the service's own too */

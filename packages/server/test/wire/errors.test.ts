@@ -62,6 +62,17 @@ describe('routes', () => {
     expect(wrong).toMatchObject({ status: 405, body: { code: 405 } });
     expect(wrong.headers.get('Allow')).toBe('GET, POST');
   });
+  it('that were removed give 404, though their paths serve other methods', async () => {
+    const template = 'a'.repeat(20);
+    for (const path of [
+      '/templates',
+      '/v2/templates',
+      `/templates/${template}`,
+      `/templates/${template}/builds/00000000-0000-4000-8000-000000000000`,
+    ])
+      expect(await test.api('POST', path, {}), path).toMatchObject({ status: 404, body: { code: 404 } });
+    expect((await test.api('PUT', '/templates', {})).headers.get('Allow')).toBe('GET');
+  });
   it('carry CORS and request id headers and answer preflights', async () => {
     const answer = await test.api('GET', '/v2/sandboxes', undefined, { 'X-Request-Id': 'abc-1' });
     expect(answer.headers.get('X-Request-Id')).toBe('abc-1');
@@ -202,6 +213,18 @@ describe('a create request with a failing driver', () => {
 });
 
 describe('an idempotency key', () => {
+  it('takes equal JSON with its members in another order for the same request', async () => {
+    const ask = (body: string) =>
+      test.api('POST', '/v2/sandboxes', body, {
+        'Idempotency-Key': 'order1',
+        'Content-Type': 'application/json',
+      });
+    const first = await ask('{"templateID":"nothing","metadata":{"a":"1","b":"2"}}');
+    const again = await ask('{ "metadata": {"b":"2", "a":"1"}, "templateID":"nothing" }');
+    expect(first.status).toBe(404);
+    expect(again.status).toBe(404);
+    expect((await ask('{"templateID":"nothing","metadata":{"a":"2","b":"1"}}')).status).toBe(409);
+  });
   it('repeats the answer, and refuses another request', async () => {
     const ask = (body: object, key = 'k1') =>
       test.api('POST', '/v2/sandboxes', body, { 'Idempotency-Key': key });

@@ -156,7 +156,7 @@ describe('reading templates', () => {
     expect((await test.api('GET', `/templates/${templateID}?nextToken=%25`)).status).toBe(400);
     expect((await test.api('GET', `/templates/${templateID}?limit=0`)).status).toBe(400);
     expect((await test.api('GET', '/templates/nowhere')).status).toBe(404);
-    expect((await test.api('GET', `/templates/${templateID}`, undefined, other)).status).toBe(403);
+    expect((await test.api('GET', `/templates/${templateID}`, undefined, other)).status).toBe(404);
   });
 
   it('looks up names: own, free, foreign, malformed, with a tag', async () => {
@@ -167,7 +167,7 @@ describe('reading templates', () => {
     expect((await alias('default/named:v2')).status).toBe(200);
     expect((await alias('named:v3')).status).toBe(404);
     expect((await alias('free')).status).toBe(404);
-    expect((await alias('default/named', other)).status).toBe(403);
+    expect((await alias('default/named', other)).status).toBe(404);
     expect((await alias('a/b/c')).status).toBe(400);
   });
 });
@@ -201,7 +201,7 @@ describe('updateTemplate', () => {
     for (const route of ['/templates', '/v2/templates']) {
       expect((await test.api('PATCH', `${route}/nowhere`, { public: true })).status).toBe(404);
       expect((await test.api('PATCH', `${route}/default%2Fprivate`, { public: true }, other)).status).toBe(
-        403,
+        404,
       );
       expect((await test.api('PATCH', `${route}/base`, { public: false })).status).toBe(403);
       expect((await test.api('PATCH', `${route}/private`, { public: 'yes' })).status).toBe(400);
@@ -246,7 +246,7 @@ describe('deleteTemplate', () => {
   it('is refused for what is unknown, foreign, or the service own', async () => {
     await createTemplate(test, { name: 'stays' });
     expect((await test.api('DELETE', '/templates/nowhere')).status).toBe(404);
-    expect((await test.api('DELETE', '/templates/default%2Fstays', undefined, other)).status).toBe(403);
+    expect((await test.api('DELETE', '/templates/default%2Fstays', undefined, other)).status).toBe(404);
     expect((await test.api('DELETE', '/templates/base')).status).toBe(403);
     expect((await test.api('DELETE', '/templates/a%20b')).status).toBe(400);
   });
@@ -318,11 +318,11 @@ describe('tags of templates', () => {
   it('are closed to other teams', async () => {
     await createTemplate(test, { name: 'closed' });
     const target = 'default/closed';
-    expect((await test.api('POST', '/templates/tags', { target, tags: ['x'] }, other)).status).toBe(403);
+    expect((await test.api('POST', '/templates/tags', { target, tags: ['x'] }, other)).status).toBe(404);
     expect((await test.api('DELETE', '/templates/tags', { name: target, tags: ['x'] }, other)).status).toBe(
-      403,
+      404,
     );
-    expect((await test.api('GET', '/templates/default%2Fclosed/tags', undefined, other)).status).toBe(403);
+    expect((await test.api('GET', '/templates/default%2Fclosed/tags', undefined, other)).status).toBe(404);
     expect((await test.api('GET', '/templates/nowhere/tags')).status).toBe(404);
   });
 });

@@ -14,6 +14,7 @@ import { resumeSandbox } from '../../sandboxes/resume.js';
 import { setSandboxTimeout } from '../../sandboxes/set-timeout.js';
 import { updateSandboxNetwork } from '../../sandboxes/update-network.js';
 import { detailToWire, listedToWire, sandboxToWire } from '../../sandboxes/wire.js';
+import { parseNotBefore } from '../../wire/time.js';
 import type { PartialHandlers } from '../handler.js';
 import { idempotent } from '../idempotency.js';
 
@@ -36,7 +37,7 @@ export const sandboxHandlers = {
       states: query.state === undefined || query.state.length === 0 ? ['running', 'paused'] : query.state,
       metadata: filterOf(query.metadata),
       order: query.order,
-      startedAfterMs: query.startedAfter === undefined ? undefined : Date.parse(query.startedAfter),
+      startedAfterMs: query.startedAfter === undefined ? undefined : parseNotBefore(query.startedAfter),
       template: query.template,
       nextToken: query.nextToken,
       limit: query.limit ?? 100,
