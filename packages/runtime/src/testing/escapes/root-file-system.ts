@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import type { TarTestEntry } from '../tar.js';
 
-const PROGRAMS = ['cat', 'find', 'ls', 'mkdir', 'rm'];
+const PROGRAMS = ['cat', 'chmod', 'chown', 'find', 'grep', 'id', 'ls', 'mkdir', 'mkfifo', 'rm', 'stat'];
 
 /** A small but whole root file system: a shell and a few programs of this host, with the libraries that they need. */
 export function smallRootFileSystem(): TarTestEntry[] {
