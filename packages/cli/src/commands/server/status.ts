@@ -33,7 +33,7 @@ export function addStatus(server: Command): void {
                 ? undefined
                 : `${running.running} running, ${running.paused} paused, ${running.changing} changing; at most ${running.most}`,
             Storage: status?.storage,
-            Disk: status === undefined ? undefined : formatDisk(status.disk),
+            Disk: status?.disk === undefined ? undefined : formatDisk(status.disk),
             API: run.apiUrl,
             Gateway: run.sandboxUrl,
             Operator: run.operatorUrl,
