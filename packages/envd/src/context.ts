@@ -1,3 +1,4 @@
+import type { Gate } from './server/gate.js';
 import type { TokenStore } from './token/token-store.js';
 import type { Users } from './users/index.js';
 
@@ -15,6 +16,7 @@ export interface EnvdContext {
   readonly users: Users;
   readonly defaults: Defaults;
   readonly token: TokenStore;
+  readonly gate: Gate;
   /** Variables that every process gets; /init replaces the whole map. */
   envVars: Readonly<Record<string, string>>;
   /** Present: no change of user, every known name maps to the daemon's own account with this home. */

@@ -37,6 +37,7 @@ export async function fillRows(
             instance_id: null,
             checkpoint_id: null,
             paused_memory: 0,
+            daemon_generation: 0,
             created_at: now - index * 10,
             started_at: now - index * 10,
             end_at: now,

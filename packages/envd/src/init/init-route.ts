@@ -12,11 +12,13 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 export function createInitRoute(context: EnvdContext, system: InitSystem = linuxSystem) {
   const state: InitState = { acceptedAt: undefined };
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const proof = request.headers['x-access-token'];
-    if (!context.token.matches(typeof proof === 'string' ? proof : undefined)) {
+    const header = request.headers['x-access-token'];
+    const proof = typeof header === 'string' ? header : undefined;
+    if (!context.token.matches(proof)) {
       sendError(response, 401, 'the access token is missing or wrong');
       return;
     }
+    const original = context.token.matchesPrevious(proof);
     let init: InitRequest;
     try {
       init = parseInit(await readText(request, MAX_BODY_BYTES));
@@ -29,7 +31,7 @@ export function createInitRoute(context: EnvdContext, system: InitSystem = linux
       );
       return;
     }
-    await applyInit(context, state, init, system);
+    await applyInit(context, state, init, system, original);
     response.writeHead(204).end();
   };
 }

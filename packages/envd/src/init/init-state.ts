@@ -15,20 +15,27 @@ export interface InitState {
 /**
  * Applies a request of the platform: only given fields change; one that is older than the last accepted changes nothing.
  * The caller has proved the token already.
+ * @param original whether it was proved by the token from before a copy of this memory was made.
  */
 export async function applyInit(
   context: EnvdContext,
   state: InitState,
   request: InitRequest,
   system: InitSystem,
+  original = true,
 ): Promise<void> {
   if (request.timestampMs !== undefined) {
     if (state.acceptedAt !== undefined && request.timestampMs < state.acceptedAt) return;
     state.acceptedAt = request.timestampMs;
   }
-  if (request.accessToken !== undefined) context.token.set(request.accessToken);
+  if (request.quiesced === true) context.gate.close();
+  if (request.accessToken !== undefined) {
+    if (request.quiesced === true) context.token.replaceForImage(request.accessToken);
+    else context.token.set(request.accessToken);
+  }
   if (request.envVars !== undefined) context.envVars = request.envVars;
   if (request.defaultUser !== undefined) context.defaults.user = request.defaultUser;
   if (request.defaultWorkdir !== undefined) context.defaults.workdir = request.defaultWorkdir;
   if (request.hostname !== undefined && !context.singleUser) await system.setHostname(request.hostname);
+  if (request.quiesced === false) context.gate.open(original);
 }

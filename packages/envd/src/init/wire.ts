@@ -7,6 +7,8 @@ export interface InitRequest {
   defaultWorkdir?: string;
   timestampMs?: number;
   hostname?: string;
+  /** True: requests wait until it is false, because a copy of this memory is about to be made. */
+  quiesced?: boolean;
 }
 
 /**
@@ -37,6 +39,10 @@ export function parseInit(text: string): InitRequest {
   if (hostname) request.hostname = checkedHostname(hostname);
   const timestamp = string('timestamp');
   if (timestamp) request.timestampMs = parseTimestamp(timestamp);
+  if (fields.quiesced !== undefined && fields.quiesced !== null) {
+    if (typeof fields.quiesced !== 'boolean') throw new Error('quiesced is not a boolean');
+    request.quiesced = fields.quiesced;
+  }
   if (fields.envVars !== undefined && fields.envVars !== null) request.envVars = parseEnvVars(fields.envVars);
   return request;
 }

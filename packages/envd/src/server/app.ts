@@ -5,6 +5,7 @@ import type { OpenTerminals } from '../process/open-terminals.js';
 import type { PipeSource } from '../process/pipes.js';
 import { createTokenStore } from '../token/token-store.js';
 import { createUsers } from '../users/index.js';
+import { createGate } from './gate.js';
 import type { DaemonOptions } from './options.js';
 import { createRequestHandler } from './request-handler.js';
 import type { Services, ServicesDeps } from './services.js';
@@ -42,6 +43,7 @@ export function createApp(options: AppOptions, resources: AppResources): App {
     users: createUsers(singleUser ? { singleUser } : {}),
     defaults: { user: singleUser ? 'user' : 'root', workdir: undefined },
     token: createTokenStore(),
+    gate: createGate(),
     envVars: {},
     ...(singleUser ? { singleUser } : {}),
     now: Date.now,

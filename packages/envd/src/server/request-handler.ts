@@ -50,11 +50,15 @@ export function createRequestHandler(deps: RequestDeps) {
       sendError(response, 401, 'the access token is missing or wrong');
       return;
     }
-    if (OF_SERVICES.test(url.pathname) && deps.services().handle(request, response, url.pathname)) return;
-    serve(request, response, url).catch((error: Error) => {
-      if (response.headersSent) response.destroy();
-      else sendError(response, 500, error.message);
-    });
+    const answer = () => {
+      if (OF_SERVICES.test(url.pathname) && deps.services().handle(request, response, url.pathname)) return;
+      serve(request, response, url).catch((error: Error) => {
+        if (response.headersSent) response.destroy();
+        else sendError(response, 500, error.message);
+      });
+    };
+    if (NEVER_HELD.has(url.pathname)) answer();
+    else context.gate.pass(answer, () => request.destroy());
   };
 
   async function serve(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
@@ -70,6 +74,7 @@ export function createRequestHandler(deps: RequestDeps) {
 }
 
 const OF_SERVICES = /^\/(?:files|process\.Process|filesystem\.Filesystem)(?:\/|$)/;
+const NEVER_HELD = new Set(['/init', '/health']);
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 function parseUrl(target: string | undefined): URL | undefined {

@@ -10,6 +10,7 @@ import { expect } from 'vitest';
 import type { EnvdContext } from '../../src/context.js';
 import { createFileRoutes } from '../../src/files/index.js';
 import { registerFilesystem } from '../../src/filesystem/index.js';
+import { createGate } from '../../src/server/gate.js';
 import { createTokenStore } from '../../src/token/token-store.js';
 import { createUsers } from '../../src/users/index.js';
 
@@ -32,6 +33,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}) {
     users: createUsers({ files, ...(options.accounts ? {} : { singleUser: { home } }) }),
     defaults: { user: 'user', workdir: options.workdir },
     token,
+    gate: createGate(),
     envVars: {},
     ...(options.accounts ? {} : { singleUser: { home } }),
     now: () => now,

@@ -105,16 +105,19 @@ export class Templates {
   }
 
   /**
-   * Changes who may use a template.
+   * Changes who may use a template. A snapshot that holds the memory of a sandbox is published only with
+   * `publishMemory: true`: every team can then read what its programs had in memory, their variables and keys too.
+   * Without it, publish a snapshot that was made with `memory: false`.
    * @returns the names of the template
    * @throws TemplateNotFoundError
+   * @throws InvalidRequestError for memory that is not to be published
    * @example
    * await client.templates.update('my-app', { public: true });
    * @wire updateTemplateV2
    */
   async update(
     idOrAlias: string,
-    change: { public?: boolean | undefined },
+    change: { public?: boolean | undefined; publishMemory?: boolean | undefined },
     options: RequestOptions = {},
   ): Promise<{ names: string[] }> {
     const { data } = await this.#core.platform.call(
@@ -122,7 +125,7 @@ export class Templates {
       (platform, fetch) =>
         platform.PATCH('/v2/templates/{templateID}', {
           params: { path: { templateID: idOrAlias } },
-          body: defined({ public: change.public }),
+          body: defined({ public: change.public, publishMemory: change.publishMemory }),
           fetch,
         }),
     );

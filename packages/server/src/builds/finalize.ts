@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
+import { daemonToken } from '../keys/sandbox-tokens.js';
 import { recordCheckpoint, recordCheckpointSize } from '../sandboxes/checkpoints.js';
 import { IN_LOGIN_SHELL } from '../sandboxes/login-shell.js';
+import { quiesceDaemon } from '../sandboxes/quiesce.js';
 import { BuildError } from './build-error.js';
 import type { BuildState } from './build-state.js';
 import type { BuildTools } from './build-tools.js';
@@ -137,6 +139,9 @@ async function keepMemory(tools: BuildTools, machine: BuildMachine): Promise<Fin
   const owner = { owner_kind: 'build', owner_id: job.build.id, team_id: job.build.team_id } as const;
   await context.db.transaction().execute((tx) => recordCheckpoint(context, tx, id, owner, true));
   try {
+    const token = daemonToken(context.keys, { id: machine.instance.id, daemon_generation: 0 });
+    // Nobody tells this daemon its token again: the instance ends with the build.
+    await quiesceDaemon(context, machine.instance, id, [token]);
     const { sizeBytes } = await machine.instance.checkpoint({
       checkpointId: id,
       memory: true,

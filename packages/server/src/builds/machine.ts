@@ -3,7 +3,7 @@ import { basicAuthorization, Code, ConnectError, createDaemonClient, type Daemon
 import type { Instance, InstanceSpec } from '@svc/runtime';
 import { Agent, request } from 'undici';
 import type { ServerContext } from '../context.js';
-import { accessToken } from '../keys/sandbox-tokens.js';
+import { daemonToken } from '../keys/sandbox-tokens.js';
 import { DAEMON_PORT, initDaemon } from '../sandboxes/daemon-control.js';
 import { BuildError } from './build-error.js';
 import { fetchThrough } from './fetch-through.js';
@@ -77,7 +77,7 @@ export class BuildMachine implements AsyncDisposable {
   ): Promise<BuildMachine> {
     const id = `b${context.ids.hex(10)}`;
     const instance = await (make?.(id) ?? context.driver.create({ id, spec, signal }));
-    const token = accessToken(context.keys, id);
+    const token = daemonToken(context.keys, { id, daemon_generation: 0 });
     try {
       await initDaemon(
         instance,

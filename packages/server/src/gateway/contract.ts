@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
+/** The two tokens of a daemon: what its clients show, and what it knows itself. The first never enters the sandbox. */
+export interface DaemonCredentials {
+  clientToken: string;
+  ownToken: string;
+}
+
 /**
  * What the gateway needs to know about one sandbox in order to send a request into it.
  * It is asked for afresh for every request; it must be cheap (no disk).
@@ -21,8 +27,8 @@ export interface Route {
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   /** What the sandbox uses of what it may, as the daemon's `GET /metrics` tells it. Absent: the daemon is asked. */
   metrics?: (() => Promise<Record<string, number>>) | undefined;
-  /** Whether the token opens the daemon. Absent: the sandbox has no access token. Compare in constant time. */
-  accessTokenMatches?: ((token: string | undefined) => boolean) | undefined;
+  /** The daemon's credentials. Absent: it asks for none, and requests go to it as they come. */
+  daemon?: DaemonCredentials | undefined;
   /** False: every port but the daemon's needs the traffic token. */
   allowPublicTraffic: boolean;
   /** Whether the token opens ports with private ingress. Compare in constant time (`sameSecret`). */

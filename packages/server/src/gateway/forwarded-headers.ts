@@ -46,6 +46,8 @@ export interface RequestHeaderOptions {
   maskedHost: string | undefined;
   /** Lower-case names that must not reach the sandbox. */
   secretNames: ReadonlySet<string>;
+  /** What the sandbox is shown for a value of `X-Access-Token`; undefined: the header is left out. */
+  accessToken: (given: string) => string | undefined;
   /** Whether the gateway itself negotiates `Expect: 100-continue` with the sandbox. */
   expectContinue: boolean;
   /** Value of the Upgrade header when the connection is to be upgraded. */
@@ -57,11 +59,14 @@ export function requestHeaders(req: IncomingMessage, options: RequestHeaderOptio
   const { host, maskedHost, secretNames, expectContinue, upgrade } = options;
   const masked = maskedHost !== undefined;
   const headers = endToEnd(req.rawHeaders, (name) => {
-    if (name === 'host' || secretNames.has(name)) return true;
+    if (name === 'host' || name === 'x-access-token' || secretNames.has(name)) return true;
     if (name === 'expect') return !expectContinue;
     return masked && name === 'x-forwarded-host';
   });
   headers.unshift('Host', maskedHost ?? host ?? '');
+  const given = req.headers['x-access-token']?.toString();
+  const shown = given === undefined ? undefined : options.accessToken(given);
+  if (shown !== undefined) headers.push('X-Access-Token', shown);
   if (masked && host !== undefined) headers.push('X-Forwarded-Host', host);
   if (/(?:^|,)\s*trailers\s*(?:,|$)/i.test(req.headers.te?.toString() ?? '')) headers.push('TE', 'trailers');
   if (upgrade !== undefined) headers.push('Connection', 'Upgrade', 'Upgrade', upgrade);

@@ -10,6 +10,7 @@ import type {
   Route,
   StopReason,
 } from './contract.js';
+import { ownTokenFor, resignedUrl } from './daemon-credentials.js';
 import { DialFailure } from './dial.js';
 import { type Exchange, Exchanges } from './exchanges.js';
 import { forward } from './forward.js';
@@ -22,6 +23,7 @@ import { type Refusal, refusalStatus } from './refusal.js';
 import { hasBody, isPreflight, type RequestLine, readRequestLine } from './request-line.js';
 import { answerOn, sendRefusal } from './respond.js';
 import { sendMetrics, wantsMetrics } from './sandbox-metrics.js';
+import { sameSecret } from './secrets.js';
 import { watchSilence } from './silence.js';
 import { createStats } from './stats.js';
 import { forwardUpgrade } from './upgrade.js';
@@ -124,6 +126,18 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const maskedHost = (route: Route, port: number) =>
     route.maskRequestHost?.replaceAll('${PORT}', String(port));
 
+  /** A client's token is for us: the daemon gets its own, and a program on another port gets none that opens the daemon. */
+  const shownToken =
+    ({ daemon }: Route, port: number) =>
+    (given: string): string | undefined => {
+      if (daemon === undefined) return given;
+      if (port === daemonPort) return ownTokenFor(given, daemon);
+      return sameSecret(given, daemon.clientToken) ? undefined : given;
+    };
+
+  const targetFor = (req: IncomingMessage, { daemon }: Route, port: number, url: string) =>
+    daemon === undefined || port !== daemonPort ? url : resignedUrl(req.method ?? 'GET', url, daemon);
+
   /** Lets an exchange be ended by `close`, and the caller wait until its client has got the end. */
   const stoppable = (
     exchange: Exchange,
@@ -195,8 +209,14 @@ export function createGateway(deps: GatewayDeps): Gateway {
       req,
       res,
       agent,
-      url: line.url,
-      headers: requestHeaders(req, { host: line.host, maskedHost: masked, secretNames, expectContinue }),
+      url: targetFor(req, route, port, line.url),
+      headers: requestHeaders(req, {
+        host: line.host,
+        maskedHost: masked,
+        secretNames,
+        accessToken: shownToken(route, port),
+        expectContinue,
+      }),
       expectContinue,
       refuse: (reason) => refuse(req, res, { reason, sandboxId, port }),
       onReused: () => stats.reusedConnections++,
@@ -259,11 +279,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
       head,
       res,
       stream,
-      url: line.url,
+      url: targetFor(req, route, port, line.url),
       headers: requestHeaders(req, {
         host: line.host,
         maskedHost: masked,
         secretNames,
+        accessToken: shownToken(route, port),
         expectContinue: false,
         ...asked,
       }),

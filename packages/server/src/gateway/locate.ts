@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayDeps, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
 import type { Refusal } from './refusal.js';
+import { sameSecret } from './secrets.js';
 import { pause, waitUntilSettled } from './waits.js';
 
 export interface LocateOptions {
@@ -60,7 +61,7 @@ export async function locate(options: LocateOptions): Promise<Located> {
     if (!route.autoResume.enabled || preflight) return refused({ reason: 'sandbox_not_found' });
     const refusal = privateRefusal(route);
     if (refusal) return refusal;
-    if (port === daemonPort && route.accessTokenMatches && !route.accessTokenMatches(accessToken)) {
+    if (port === daemonPort && route.daemon && !sameSecret(accessToken, route.daemon.clientToken)) {
       return refused({ reason: 'access_token' });
     }
     const outcome = await options.resume(sandboxId, { port, accessToken, trafficAccessToken });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Route } from './contract.js';
 import { cleanPath } from './internal-route.js';
+import { sameSecret } from './secrets.js';
 
 /**
  * Whether the gateway answers a request for the daemon's metrics itself: the daemon does not see its sandbox's limits, and
@@ -8,7 +9,8 @@ import { cleanPath } from './internal-route.js';
  */
 export function wantsMetrics(req: IncomingMessage, route: Route, url: string): boolean {
   if (req.method !== 'GET' || route.metrics === undefined || cleanPath(url) !== '/metrics') return false;
-  return route.accessTokenMatches?.(req.headers['x-access-token']?.toString()) ?? true;
+  if (route.daemon === undefined) return true;
+  return sameSecret(req.headers['x-access-token']?.toString(), route.daemon.clientToken);
 }
 
 /** Answers with one sample, taken now. @wire GET /metrics */

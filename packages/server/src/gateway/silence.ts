@@ -1,5 +1,4 @@
-import { request } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { askDaemon } from '@svc/runtime';
 import type { Route } from './contract.js';
 
 export interface SilenceOptions {
@@ -53,29 +52,17 @@ export function watchSilence(options: SilenceOptions): () => void {
 }
 
 /** Whether the daemon answers on a connection of its own. Any answer will do: a process that is there gave it. */
-async function isHealthy(route: Route, port: number, probeMs: number, ended: AbortSignal): Promise<boolean> {
-  const signal = AbortSignal.any([AbortSignal.timeout(probeMs), ended]);
-  let stream: Duplex;
-  try {
-    stream = await route.dial(port, signal);
-  } catch {
-    return false;
-  }
-  stream.on('error', () => undefined);
-  try {
-    return await new Promise<boolean>((resolve) => {
-      const probe = request({
-        path: '/health',
-        host: 'sandbox',
-        headers: { Connection: 'close' },
-        createConnection: () => stream,
-        signal,
-      });
-      probe.once('response', () => resolve(true));
-      probe.on('error', () => resolve(false));
-      probe.end();
-    });
-  } finally {
-    stream.destroy();
-  }
+function isHealthy(route: Route, port: number, probeMs: number, ended: AbortSignal): Promise<boolean> {
+  return askDaemon(
+    (signal) => route.dial(port, signal),
+    { method: 'GET', path: '/health' },
+    {
+      signal: AbortSignal.any([AbortSignal.timeout(probeMs), ended]),
+      maxBytes: 0,
+      enough: () => true,
+    },
+  ).then(
+    () => true,
+    () => false,
+  );
 }

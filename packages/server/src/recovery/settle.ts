@@ -3,6 +3,7 @@ import { dropCheckpoint } from '../sandboxes/checkpoints.js';
 import { finishKill } from '../sandboxes/kill.js';
 import type { LiveSandbox } from '../sandboxes/live.js';
 import { finishPause } from '../sandboxes/pause.js';
+import { unquiesceSandbox } from '../sandboxes/quiesce.js';
 import { changeRow, release, removeRow } from '../sandboxes/rows.js';
 import { watchInstance } from '../sandboxes/watch-instance.js';
 import { decideRecovery } from './decide.js';
@@ -56,6 +57,13 @@ export async function settle(
 /** The checkpoint that was being made is worthless: the instance is what counts. */
 async function backToRunning(context: ServerContext, live: LiveSandbox): Promise<void> {
   const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
-  await changeRow(context, live, () => ({ state: 'running', checkpoint_id: null, paused_memory: 0 }));
+  // The daemon may wait for the end of a checkpoint that nobody makes any more.
+  const told = await unquiesceSandbox(context, live);
+  await changeRow(context, live, () => ({
+    ...told,
+    state: 'running',
+    checkpoint_id: null,
+    paused_memory: 0,
+  }));
   if (checkpointId !== null) await dropCheckpoint(context, checkpointId);
 }

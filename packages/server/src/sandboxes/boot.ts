@@ -1,6 +1,6 @@
 import type { Instance } from '@svc/runtime';
 import type { ServerContext } from '../context.js';
-import { accessToken } from '../keys/sandbox-tokens.js';
+import { daemonToken } from '../keys/sandbox-tokens.js';
 import { configOf, type SandboxSecrets } from './config.js';
 import { initDaemon } from './daemon-control.js';
 import { instanceSpec } from './instance-spec.js';
@@ -11,8 +11,8 @@ import { startCommandOf } from './start-command.js';
 /** What a boot starts from. */
 export type BootSource =
   | { kind: 'fresh' }
-  /** `tokenOf`: the sandbox whose token the daemon in the stored memory knows. */
-  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; tokenOf: string | null };
+  /** `tokens`: of which the daemon in the stored memory knows one. */
+  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; tokens: readonly string[] };
 
 /**
  * Makes the instance of a sandbox and tells its daemon who it is. Undoes what it made when something fails.
@@ -61,7 +61,7 @@ async function introduce(
 ): Promise<void> {
   const config = configOf(row);
   const fromMemory = source.kind === 'checkpoint' && source.memory;
-  const token = accessToken(context.keys, row.id);
+  const token = daemonToken(context.keys, row);
   await initDaemon(
     instance,
     {
@@ -71,11 +71,9 @@ async function introduce(
       ...(config.defaultWorkdir === null ? {} : { defaultWorkdir: config.defaultWorkdir }),
       timestamp: new Date(context.now()).toISOString(),
       lifecycleID: row.execution_id,
+      quiesced: false,
     },
-    {
-      signal,
-      ...(fromMemory && source.tokenOf !== null ? { token: accessToken(context.keys, source.tokenOf) } : {}),
-    },
+    { signal, tokens: fromMemory ? source.tokens : [] },
   );
   // Programs in restored memory are running already.
   if (!fromMemory && config.startCommand !== null && config.startCommand !== '')

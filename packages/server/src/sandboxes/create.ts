@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
+import { imageToken } from '../keys/sandbox-tokens.js';
 import { ElsewhereError } from '../nodes/owner.js';
 import type { Tx } from '../storage/schema.js';
 import type { Team } from '../teams/team.js';
@@ -74,7 +75,7 @@ export async function createSandbox(context: ServerContext, options: CreateOptio
     metadata: request.metadata,
     timeoutSeconds,
   });
-  const source = sourceOf(resolved, mounts.length > 0);
+  const source = sourceOf(context, resolved, mounts.length > 0);
   return startNew(context, {
     team,
     row,
@@ -189,7 +190,7 @@ function templateEnvVars(context: ServerContext, build: ResolvedTemplate['build'
   };
 }
 
-function sourceOf({ build }: ResolvedTemplate, mounted: boolean): BootSource {
+function sourceOf(context: ServerContext, { build }: ResolvedTemplate, mounted: boolean): BootSource {
   // The stored program of a built template knows no volumes; its layers are whole without it.
   const dispensable = build.definition !== null && mounted;
   if (build.checkpoint_id === null || dispensable) return { kind: 'fresh' };
@@ -197,7 +198,7 @@ function sourceOf({ build }: ResolvedTemplate, mounted: boolean): BootSource {
     kind: 'checkpoint',
     checkpointId: build.checkpoint_id,
     memory: build.checkpoint_memory === 1,
-    tokenOf: build.source_sandbox_id,
+    tokens: [imageToken(context.keys, build.checkpoint_id)],
   };
 }
 
@@ -233,6 +234,7 @@ function newRow(
     instance_id: null,
     checkpoint_id: null,
     paused_memory: 0,
+    daemon_generation: 0,
     created_at: now,
     started_at: now,
     end_at: now + given.timeoutSeconds * 1000,

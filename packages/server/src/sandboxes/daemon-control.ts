@@ -16,6 +16,11 @@ export interface DaemonSettings {
   hostname?: string;
   caBundle?: string;
   lifecycleID?: string;
+  /**
+   * True: a copy of the daemon's memory is about to be made. Requests wait until the next call without it; until then
+   * the token before is taken too.
+   */
+  quiesced?: boolean;
 }
 
 /** The daemon answered, but not as hoped. */
@@ -37,13 +42,26 @@ export interface DaemonCallOptions {
   timeoutMs?: number;
 }
 
-/** Sets token, environment and defaults. */
+export interface InitOptions extends Omit<DaemonCallOptions, 'token'> {
+  /** Tokens of which the daemon knows one, the likeliest first. Default: none, for a daemon that has none yet. */
+  tokens?: readonly string[];
+}
+
+/** Sets token, environment and defaults. @throws {DaemonAnswerError}, {DaemonProtocolError} */
 export async function initDaemon(
   instance: Instance,
   settings: DaemonSettings,
-  options: DaemonCallOptions = {},
+  { tokens = [], ...options }: InitOptions = {},
 ): Promise<void> {
-  await call(instance, 'POST', '/init', JSON.stringify(settings), options);
+  const body = JSON.stringify(settings);
+  const [token, ...others] = tokens;
+  try {
+    await call(instance, 'POST', '/init', body, { ...options, ...(token === undefined ? {} : { token }) });
+  } catch (error) {
+    const refused = error instanceof DaemonAnswerError && error.status === 401;
+    if (!refused || others.length === 0) throw error;
+    await initDaemon(instance, settings, { ...options, tokens: others });
+  }
 }
 
 /**

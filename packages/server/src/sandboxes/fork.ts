@@ -2,6 +2,7 @@ import type { components } from '@svc/platform';
 import type { ServerContext } from '../context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
+import { imageToken } from '../keys/sandbox-tokens.js';
 import type { Team } from '../teams/team.js';
 import { collectLogs, startLogsAt } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
@@ -11,6 +12,7 @@ import { startNew } from './create.js';
 import { assertVolumesExist } from './host-mounts.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox, SandboxRow } from './live.js';
+import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow } from './rows.js';
 import { admit, begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
@@ -74,14 +76,16 @@ async function snapshotRunning(
   let failure: ApiError | undefined;
   const logsFrom = await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => 0);
   try {
+    await quiesceSandbox(context, live, checkpointId);
     await live.instance!.checkpoint({ checkpointId, memory: true, then: 'continue' });
   } catch (error) {
     failure = checkpointError(live.row.id, 'forking', error);
   }
+  const told = await unquiesceSandbox(context, live);
   await changeRow(
     context,
     live,
-    () => ({ state: 'running' }),
+    () => ({ ...told, state: 'running' }),
     async (tx, row) => {
       if (failure === undefined)
         await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.checkpointed', row));
@@ -109,6 +113,7 @@ async function startFork(
     instance_id: null,
     checkpoint_id: null,
     paused_memory: 0,
+    daemon_generation: 0,
     created_at: now,
     started_at: now,
     end_at: now + options.timeoutSeconds * 1000,
@@ -120,7 +125,12 @@ async function startFork(
     const made = await startNew(context, {
       team: options.team,
       row,
-      source: { kind: 'checkpoint', checkpointId, memory: true, tokenOf: source.id },
+      source: {
+        kind: 'checkpoint',
+        checkpointId,
+        memory: true,
+        tokens: [imageToken(context.keys, checkpointId)],
+      },
       signal:
         options.signal === undefined ? options.timeout : AbortSignal.any([options.timeout, options.signal]),
     });

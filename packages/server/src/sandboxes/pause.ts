@@ -8,6 +8,7 @@ import { checkpointError } from './checkpoint-error.js';
 import { recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
 import { executionData, lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox } from './live.js';
+import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow, release } from './rows.js';
 import { admit, begin } from './transition.js';
 
@@ -55,10 +56,18 @@ export function pauseHeld(context: ServerContext, live: LiveSandbox, memory: boo
     );
     let sizeBytes: number | undefined;
     try {
+      if (checkpointId !== null && memory)
+        await quiesceSandbox(context, live, checkpointId).catch((error: unknown) => {
+          // Its time may be over: a daemon that does not answer must not keep the sandbox running.
+          context.log.warn(
+            { err: error, sandboxId: live.row.id },
+            'a daemon could not be quiesced for the pause',
+          );
+        });
       if (checkpointId === null) await instance.freeze();
       else ({ sizeBytes } = await instance.checkpoint({ checkpointId, memory, then: 'destroy' }));
     } catch (error) {
-      await backToRunning(context, live, checkpointId);
+      await backToRunning(context, live, checkpointId, memory);
       throw checkpointError(live.row.id, 'pausing', error);
     }
     if (checkpointId !== null) live.instance = undefined;
@@ -98,16 +107,18 @@ async function backToRunning(
   context: ServerContext,
   live: LiveSandbox,
   checkpointId: string | null,
+  memory: boolean,
 ): Promise<void> {
   if (checkpointId !== null)
     await context.driver.deleteCheckpoint(checkpointId).catch((error: unknown) => {
       if (!DriverError.is(error) || error.code !== 'not_found')
         context.log.warn({ err: error }, 'a broken checkpoint stays');
     });
+  const told = checkpointId !== null && memory ? await unquiesceSandbox(context, live) : {};
   await changeRow(
     context,
     live,
-    () => ({ state: 'running', checkpoint_id: null, paused_memory: 0 }),
+    () => ({ ...told, state: 'running', checkpoint_id: null, paused_memory: 0 }),
     checkpointId === null
       ? undefined
       : async (tx) => {

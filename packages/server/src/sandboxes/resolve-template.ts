@@ -3,7 +3,7 @@ import { errors } from '../errors/catalog.js';
 import { findTemplate, firstAlias } from '../names/find-template.js';
 import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference.js';
 import type { Team } from '../teams/team.js';
-import type { ResolvedTemplate } from './resolved-template.js';
+import { asSeenByOthers, type ResolvedTemplate } from './resolved-template.js';
 
 /**
  * Finds the build that a sandbox is made of; what was found lately is believed.
@@ -32,5 +32,6 @@ async function read(context: ServerContext, team: Team, text: string): Promise<R
     if (tag === DEFAULT_TAG) throw errors.templateNotReady(text);
     throw errors.templateTagNotFound(tag, text);
   }
-  return { template, build, alias: await firstAlias(context, template.id) };
+  const resolved = { template, build, alias: await firstAlias(context, template.id) };
+  return template.team_id === team.id ? resolved : asSeenByOthers(resolved);
 }

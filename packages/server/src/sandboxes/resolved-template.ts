@@ -7,3 +7,20 @@ export interface ResolvedTemplate {
   build: Selectable<TemplateBuildsTable>;
   alias: string | null;
 }
+
+/**
+ * The build as another team may use it: without the variables of the sandbox that it was taken of, and without that
+ * sandbox's memory unless its team published it by name. Its files are what publishing is about.
+ */
+export function asSeenByOthers({ template, build, alias }: ResolvedTemplate): ResolvedTemplate {
+  const memoryIsPrivate = build.definition === null && template.public_memory !== 1;
+  return {
+    template,
+    build: {
+      ...build,
+      sealed_env_vars: null,
+      checkpoint_memory: memoryIsPrivate ? 0 : build.checkpoint_memory,
+    },
+    alias,
+  };
+}

@@ -1,6 +1,6 @@
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
-import { accessToken } from '../keys/sandbox-tokens.js';
+import { daemonToken, imageToken, nextDaemonToken } from '../keys/sandbox-tokens.js';
 import type { Team } from '../teams/team.js';
 import { resetLogCursor } from '../telemetry/collect-logs.js';
 import { bootInstance } from './boot.js';
@@ -76,6 +76,7 @@ export function resumeHeld(
         return {
           state: 'running',
           execution_id: executionId,
+          daemon_generation: row.daemon_generation + 1,
           instance_id: row.id,
           checkpoint_id: null,
           paused_memory: 0,
@@ -99,6 +100,11 @@ export function resumeHeld(
   }).finally(() => release(context, live));
 }
 
+/** The daemon's token as the row has it, and the next: a resume that failed may have told it already. */
+function tokensOf(context: ServerContext, row: SandboxRow): string[] {
+  return [daemonToken(context.keys, row), nextDaemonToken(context.keys, row)];
+}
+
 /** Lets a sandbox that was frozen in RAM go on. */
 async function thaw(context: ServerContext, live: LiveSandbox, executionId: string): Promise<void> {
   const instance = live.instance!;
@@ -106,8 +112,12 @@ async function thaw(context: ServerContext, live: LiveSandbox, executionId: stri
   try {
     await initDaemon(
       instance,
-      { timestamp: new Date(context.now()).toISOString(), lifecycleID: executionId },
-      { token: accessToken(context.keys, live.row.id), timeoutMs: context.config.placementTimeoutMs },
+      {
+        accessToken: nextDaemonToken(context.keys, live.row),
+        timestamp: new Date(context.now()).toISOString(),
+        lifecycleID: executionId,
+      },
+      { tokens: tokensOf(context, live.row), timeoutMs: context.config.placementTimeoutMs },
     );
   } catch (error) {
     await instance.freeze();
@@ -152,8 +162,14 @@ async function restore(
   const memory = !cold && row.paused_memory === 1;
   live.instance = await bootInstance(
     context,
-    { ...row, execution_id: executionId },
-    { kind: 'checkpoint', checkpointId: row.checkpoint_id, memory, tokenOf: row.id },
+    { ...row, execution_id: executionId, daemon_generation: row.daemon_generation + 1 },
+    {
+      kind: 'checkpoint',
+      checkpointId: row.checkpoint_id,
+      memory,
+      // A pause goes on when the daemon does not answer; its memory then has the token of before.
+      tokens: [imageToken(context.keys, row.checkpoint_id), ...tokensOf(context, row)],
+    },
   );
   if (!memory) await resetLogCursor(context, row.id);
 }

@@ -2,7 +2,7 @@ import type { ServerContext } from '../context.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ResumeOutcome, Route } from '../gateway/contract.js';
 import { sameSecret } from '../gateway/secrets.js';
-import { accessToken, trafficToken } from '../keys/sandbox-tokens.js';
+import { accessToken, daemonToken, trafficToken } from '../keys/sandbox-tokens.js';
 import { daemonMetrics } from '../telemetry/daemon-metrics.js';
 import { configOf } from './config.js';
 import { type LiveSandbox, stateOf } from './live.js';
@@ -40,7 +40,7 @@ function routeOf(context: ServerContext, live: LiveSandbox): Route | undefined {
       return instance.dial(port, { signal });
     },
     ...(instance === undefined ? {} : { metrics: () => daemonMetrics(instance, row, context.now) }),
-    accessTokenMatches: (token) => sameSecret(token, accessToken(context.keys, row.id)),
+    daemon: { clientToken: accessToken(context.keys, row.id), ownToken: daemonToken(context.keys, row) },
     allowPublicTraffic: network.allowPublicTraffic !== false,
     trafficTokenMatches: (token) => sameSecret(token, trafficToken(context.keys, row.id)),
     ...(network.maskRequestHost === undefined ? {} : { maskRequestHost: network.maskRequestHost }),

@@ -14,7 +14,8 @@ import { dropCheckpoint, recordCheckpoint, recordCheckpointSize } from './checkp
 import { configOf } from './config.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { LiveSandbox, SandboxRow } from './live.js';
-import { changeRow } from './rows.js';
+import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
+import { changeRow, type RowPatch } from './rows.js';
 import { admit, begin } from './transition.js';
 
 export interface SnapshotOptions {
@@ -68,10 +69,16 @@ async function store(
       ),
   );
   let sizeBytes = 0;
+  let told: RowPatch = {};
   try {
-    ({ sizeBytes } = await live.instance!.checkpoint({ checkpointId, memory, then: 'continue' }));
+    try {
+      if (memory) await quiesceSandbox(context, live, checkpointId);
+      ({ sizeBytes } = await live.instance!.checkpoint({ checkpointId, memory, then: 'continue' }));
+    } finally {
+      if (memory) told = await unquiesceSandbox(context, live);
+    }
   } catch (error) {
-    await changeRow(context, live, () => ({ state: 'running' }));
+    await changeRow(context, live, () => ({ ...told, state: 'running' }));
     await dropCheckpoint(context, checkpointId);
     throw checkpointError(live.row.id, 'snapshotting', error);
   }
@@ -85,7 +92,7 @@ async function store(
   await changeRow(
     context,
     live,
-    () => ({ state: 'running' }),
+    () => ({ ...told, state: 'running' }),
     async (tx, row) => {
       await recordCheckpointSize(tx, checkpointId, sizeBytes);
       await putTemplate(context, tx, { row, team, existing, templateId, reference });
@@ -175,7 +182,6 @@ async function putBuild(
         layers: JSON.stringify(config.layers),
         checkpoint_id: given.checkpointId,
         checkpoint_memory: given.memory ? 1 : 0,
-        // The sandbox whose token the stored memory knows differs per build of one name.
         source_sandbox_id: row.id,
         node_id: context.config.nodeId,
         sealed_env_vars:

@@ -120,6 +120,8 @@ export interface SandboxesTable {
   checkpoint_id: string | null;
   /** 1: the paused state holds memory. */
   paused_memory: number;
+  /** Counts up each time that the daemon got a new token. */
+  daemon_generation: number;
   created_at: number;
   started_at: number;
   end_at: number;

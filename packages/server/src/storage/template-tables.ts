@@ -3,6 +3,8 @@ export interface TemplatesTable {
   team_id: string;
   kind: 'template' | 'snapshot';
   public: number;
+  /** 1: other teams may start from stored memory of sandboxes too. */
+  public_memory: number;
   /** The sandbox that a snapshot was taken of. */
   source_sandbox_id: string | null;
   created_at: number;

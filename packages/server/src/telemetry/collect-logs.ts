@@ -1,5 +1,5 @@
 import type { ServerContext } from '../context.js';
-import { accessToken } from '../keys/sandbox-tokens.js';
+import { daemonToken } from '../keys/sandbox-tokens.js';
 import { daemonLogs } from '../sandboxes/daemon-control.js';
 import type { LiveSandbox, SandboxRow } from '../sandboxes/live.js';
 import { storeLogs } from './store-logs.js';
@@ -25,7 +25,7 @@ export function collectLogs(
     const signal = AbortSignal.timeout(options.timeoutMs);
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const logs = await daemonLogs(instance, after, PAGE, {
-        token: accessToken(context.keys, row.id),
+        token: daemonToken(context.keys, live.row),
         signal,
       });
       if (logs.entries.length === 0) break;
@@ -73,7 +73,7 @@ export async function skipInheritedLogs(context: ServerContext, live: LiveSandbo
   if (instance === undefined) return;
   let after = 0;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const logs = await daemonLogs(instance, after, PAGE, { token: accessToken(context.keys, row.id) });
+    const logs = await daemonLogs(instance, after, PAGE, { token: daemonToken(context.keys, live.row) });
     if (logs.entries.length === 0) break;
     after = logs.entries.at(-1)!.seq;
   }

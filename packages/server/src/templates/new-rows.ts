@@ -10,6 +10,7 @@ export function newTemplateRow(
 ): TemplateRow {
   return {
     public: 0,
+    public_memory: 0,
     source_sandbox_id: null,
     updated_at: given.created_at,
     last_spawned_at: null,

@@ -17,7 +17,7 @@ async function open(outcome?: () => Promise<ResumeOutcome>) {
   const sandbox = stage.add('abc', {
     state: 'paused',
     autoResume: { enabled: true },
-    accessTokenMatches: (token) => token === 'daemon-secret',
+    daemon: { clientToken: 'daemon-secret', ownToken: 'own' },
   });
   for (const port of [80, 49_983])
     await stage.serve(sandbox, port, (_req, res) => reply(res, 200, `woken ${port}`));

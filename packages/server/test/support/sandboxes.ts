@@ -15,11 +15,12 @@ export async function createSandbox(
   return { id, token: made.body.envdAccessToken as string };
 }
 
-/** Runs a shell command through the gateway and gives what it printed. */
+/** Runs a shell command through the gateway, by default as the sandbox's own user, and gives what it printed. */
 export async function run(
   test: TestServer,
   sandbox: { id: string; token: string },
   command: string,
+  user?: string,
 ): Promise<string> {
   const message = Buffer.from(JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', command] } }));
   const frame = Buffer.alloc(5 + message.length);
@@ -33,6 +34,7 @@ export async function run(
       'Svc-Sandbox-Id': sandbox.id,
       'Svc-Sandbox-Port': '49983',
       'X-Access-Token': sandbox.token,
+      ...(user === undefined ? {} : { Authorization: `Basic ${Buffer.from(`${user}:`).toString('base64')}` }),
     },
     body: frame,
   });
