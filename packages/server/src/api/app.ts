@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import {
   type FastifyInstance,
   type FastifyReply,
@@ -9,6 +10,7 @@ import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
 import { handOnBodies, installBodyParsers } from './body.js';
+import { closeUnread } from './close-unread.js';
 import { assertComplete } from './completeness.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
@@ -32,6 +34,8 @@ export interface ApiOptions {
   bodyReadMs?: number;
   /** True while the server drains: requests get 503. */
   draining?: () => boolean;
+  /** Told of connections over which a valid key came. */
+  onCredential?: (socket: Socket) => void;
 }
 
 /**
@@ -72,6 +76,13 @@ export function createApi(options: ApiOptions): FastifyInstance {
       reply.code(204).headers(preflightHeaders).send();
       return;
     }
+    // Here, because the handler for unknown routes would read the body first.
+    if (request.is404) {
+      const pathname = request.url.split('?')[0] ?? '';
+      const allowed = isRemoved(request.method, pathname) ? [] : allowedMethods(routes, pathname);
+      closeUnread(request, reply);
+      return done((allowed.length > 0 ? errors.methodNotAllowed(allowed) : errors.notFound()) as Error);
+    }
     if (options.draining?.() === true) {
       reply.header('Connection', 'close');
       if (!request.url.startsWith('/health')) return done(errors.shuttingDown() as Error);
@@ -88,11 +99,6 @@ export function createApi(options: ApiOptions): FastifyInstance {
   };
 
   app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error));
-  app.setNotFoundHandler((request, reply) => {
-    const pathname = request.url.split('?')[0] ?? '';
-    const allowed = isRemoved(request.method, pathname) ? [] : allowedMethods(routes, pathname);
-    sendFailure(request, reply, allowed.length > 0 ? errors.methodNotAllowed(allowed) : errors.notFound());
-  });
 
   for (const route of routes) {
     const handler = options.handlers[route.operationId];
@@ -105,6 +111,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       validateResponses: options.validateResponses === true,
       bodyReadMs: options.bodyReadMs ?? 10_000,
       sendFailure,
+      onCredential: options.onCredential,
     };
     if (takesFiles(route))
       app.register(async (scope) => {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors/catalog.js';
+import { readJsonText } from './read-json.js';
 
 /** Hands bodies on as streams, of whatever type they claim to be: for routes whose body is a file. */
 export function handOnBodies(app: FastifyInstance): void {
@@ -11,11 +12,11 @@ export function handOnBodies(app: FastifyInstance): void {
 export function installBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') return done(null, undefined);
-    parseJson(request, body as string, (error, value) =>
-      error ? done(unreadable(request.url)) : done(null, value),
-    );
+  app.addContentTypeParser('application/json', (request, payload, done) => {
+    readJsonText(payload, request.routeOptions.bodyLimit ?? app.initialConfig.bodyLimit!).then((body) => {
+      if (body === '') return done(null, undefined);
+      parseJson(request, body, (error, value) => (error ? done(unreadable(request.url)) : done(null, value)));
+    }, done);
   });
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticate } from '../auth/authenticate.js';
@@ -5,6 +6,7 @@ import type { Identity } from '../auth/team-store.js';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
+import { closeUnread } from './close-unread.js';
 import { withDeadline } from './deadline.js';
 import { deprecationHeaders } from './deprecation.js';
 import { comesFromNode, hereOrElsewhere } from './elsewhere.js';
@@ -33,6 +35,30 @@ export interface RouteInstall {
   /** Longest that a body may take to arrive, ms. */
   bodyReadMs: number;
   sendFailure(request: FastifyRequest, reply: FastifyReply, error: unknown): void;
+  /** Told of connections over which a valid key came. */
+  onCredential?: ((socket: Socket) => void) | undefined;
+}
+
+/**
+ * A body that takes too long is refused; one that goes on after its answer ends the connection.
+ * @returns the timer, which ends with the body.
+ */
+function boundBodyTime(install: RouteInstall, request: FastifyRequest, reply: FastifyReply): NodeJS.Timeout {
+  const timer = setTimeout(() => {
+    if (request.raw.complete) return;
+    if (reply.sent) {
+      request.raw.destroy();
+      return;
+    }
+    reply.raw.once('finish', () => request.raw.destroy());
+    install.sendFailure(
+      request,
+      reply.header('Connection', 'close'),
+      errors.requestTooSlow(install.bodyReadMs / 1_000),
+    );
+  }, install.bodyReadMs);
+  request.raw.once('close', () => clearTimeout(timer));
+  return timer;
 }
 
 /** Puts one operation of the document on the router. */
@@ -51,30 +77,26 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
     exposeHeadRoute: false,
     ...(streams ? { bodyLimit: context.config.uploadLimitBytes } : {}),
     onRequest: async (request, reply) => {
+      // Not before the key is known: the database may take its time.
+      const boundTime = () => {
+        if (!streams) bodyTimers.set(request, boundBodyTime(install, request, reply));
+      };
       if (secret) reply.header('Cache-Control', 'no-store');
       if (route.deprecated)
         reply.headers(deprecationHeaders(route.operationId, request.params as Record<string, string>));
       if (route.secured)
         identities.set(
           request,
-          await authenticate(context.teams, request.headers['x-api-key'], route.allowedWhenBlocked),
+          await authenticate(context.teams, request.headers['x-api-key'], route.allowedWhenBlocked).catch(
+            (error: unknown) => {
+              closeUnread(request, reply);
+              boundTime();
+              throw error;
+            },
+          ),
         );
-    },
-    preParsing: (request, reply, _payload, done) => {
-      if (!streams) {
-        const timer = setTimeout(() => {
-          if (reply.sent) return;
-          reply.raw.once('finish', () => request.raw.destroy());
-          install.sendFailure(
-            request,
-            reply.header('Connection', 'close'),
-            errors.requestTooSlow(install.bodyReadMs / 1_000),
-          );
-        }, install.bodyReadMs);
-        bodyTimers.set(request, timer);
-        request.raw.once('close', () => clearTimeout(timer));
-      }
-      done();
+      boundTime();
+      if (route.secured) install.onCredential?.(request.raw.socket);
     },
     // The body is read, or there is none: what follows has limits of its own.
     preValidation: (request, _reply, done) => {

@@ -45,6 +45,13 @@ const tuning = {
     maxBytes: whole(1),
     maxExpansion: whole(1),
   },
+  connections: {
+    api: whole(1),
+    gateway: whole(1),
+    operator: whole(1),
+    perAddress: whole(1),
+    strangerIdleMs: whole(1),
+  },
   logs: { maxBytesPerSandbox: whole(0), retentionMs: whole(0) },
   metrics: { sampleMs: whole(1), retentionMs: whole(0) },
   events: { retentionMs: whole(0) },

@@ -121,6 +121,18 @@ export interface Tuning {
     /** Unpacked bytes for each compressed byte; what unpacks to less than 64 MiB is not looked at. */
     maxExpansion?: number;
   };
+  connections?: {
+    /** Most connections to the platform API at once. Default: a tenth of the files that the process may have open, at most 10 000. */
+    api?: number;
+    /** Most connections to the gateway at once. Default: three tenths, at most 50 000. */
+    gateway?: number;
+    /** Most connections to the operator port at once. Default: a hundredth, at most 64. */
+    operator?: number;
+    /** Most connections from one address to one listener; with IPv6, from one /64 network. A proxy in front is one address. Default: half of the listener's. */
+    perAddress?: number;
+    /** How long a connection that showed no valid key, or reached no sandbox, may be unused, ms. Default 5 000. */
+    strangerIdleMs?: number;
+  };
   logs?: {
     /** Most bytes of log kept for one sandbox; the oldest go first. */
     maxBytesPerSandbox?: number;

@@ -15,6 +15,13 @@ const error = (
 export const errors = {
   // The request itself
   validation: (detail: string) => error(400, `validation error: ${detail}`),
+  /** The rest of the body is not read, so the connection ends. */
+  unboundedBody: (detail: string) =>
+    new ApiError({
+      status: 400,
+      message: `validation error: ${detail}`,
+      headers: { Connection: 'close' },
+    }),
   badRequest: (message: string) => error(400, message),
   notFound: () => error(404, 'no such route'),
   methodNotAllowed: (allow: string[]) =>

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** The two tokens of a daemon: what its clients show, and what it knows itself. The first never enters the sandbox. */
@@ -101,6 +102,8 @@ export interface GatewayDeps {
   resume(sandboxId: string, credentials: ResumeCredentials): Promise<ResumeOutcome>;
   /** Resolves when the sandbox is no longer in transition. Default: `findRoute` is asked again every 50 ms. */
   settled?: ((sandboxId: string, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Told of client connections over which a request reached a sandbox. */
+  onAdmitted?: ((socket: Socket) => void) | undefined;
   config?: GatewayConfig;
   /** Default: nothing is logged. */
   log?: GatewayLog;

@@ -120,6 +120,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     if (located.kind === 'refused') return no(located.refusal);
     const exchange = exchanges.open(sandboxId, connectionLimit);
     if (!exchange) return no({ reason: 'connection_limit', sandboxId, connectionLimit });
+    deps.onAdmitted?.(req.socket);
     return { route: located.route, port, line, exchange };
   };
 

@@ -6,7 +6,8 @@ import type { ServerOptions } from 'node:http';
  */
 export const gatewayServerOptions = {
   requestTimeout: 0,
-  headersTimeout: 60_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
   keepAliveTimeout: 630_000,
   noDelay: true,
   maxHeaderSize: 64 * 1024,

@@ -1,3 +1,4 @@
+export { connectionMetrics } from './connection-metrics.js';
 export { gatewayMetrics } from './gateway-metrics.js';
 export { type OperatorDeps, type OperatorServer, startOperatorServer } from './operator-server.js';
 export { processMetrics } from './process-metrics.js';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ConnectionGuard } from '../limits/connections.js';
 import { type MetricFamily, metricsContentType, renderMetrics } from './prometheus.js';
 
 export interface OperatorDeps {
@@ -12,6 +13,8 @@ export interface OperatorDeps {
   operations?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** Told of a failed scrape; the client only learns that it failed. */
   onError?: (error: unknown) => void;
+  /** Looks after the connections. */
+  guard?: ConnectionGuard;
 }
 
 const REQUEST_READ_MS = 15_000;
@@ -64,6 +67,7 @@ export async function startOperatorServer(
     connectionsCheckingInterval: 5_000,
   };
   const server = createServer(limits, (req, res) => void answer(req, res));
+  deps.guard?.watch(server);
   server.listen(options.port, options.host ?? '127.0.0.1');
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;

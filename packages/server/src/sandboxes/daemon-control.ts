@@ -74,8 +74,8 @@ export async function daemonLogs(
   limit: number,
   options: DaemonCallOptions = {},
 ): Promise<LogPage> {
-  const text = await call(instance, 'GET', `/logs?after=${after}&limit=${limit}`, undefined, options);
-  return readLogPage(text, { after, limit });
+  const answer = await call(instance, 'GET', `/logs?after=${after}&limit=${limit}`, undefined, options);
+  return readLogPage(answer, { after, limit });
 }
 
 /** One request over a connection of its own. Gives the body of a 2xx answer. @throws {DaemonAnswerError}, {DaemonProtocolError} */
@@ -85,7 +85,7 @@ async function call(
   path: string,
   body: string | undefined,
   options: DaemonCallOptions,
-): Promise<string> {
+): Promise<Buffer> {
   const limit = AbortSignal.timeout(options.timeoutMs ?? 10_000);
   const { status, body: answer } = await askDaemon(
     (signal) => instance.dial(DAEMON_PORT, { signal }),
@@ -104,5 +104,5 @@ async function call(
     },
   );
   if (status < 200 || status >= 300) throw new DaemonAnswerError(`${method} ${path.split('?')[0]}`, status);
-  return answer.toString('utf8');
+  return answer;
 }

@@ -28,11 +28,11 @@ const MAX_FIELD_LENGTH = 256;
  * not of its type makes the page invalid.
  * @throws {DaemonProtocolError}
  */
-export function readLogPage(text: string, asked: { after: number; limit: number }): LogPage {
+export function readLogPage(answer: Buffer, asked: { after: number; limit: number }): LogPage {
   let page: unknown;
   try {
     // Each entry has five members, three fields among them.
-    page = parseBoundedJson(text, { maxDepth: 4, maxValues: 20 * asked.limit + 100 });
+    page = parseBoundedJson(answer, { maxDepth: 4, maxValues: 20 * asked.limit + 100 });
   } catch (error) {
     throw new DaemonProtocolError('GET /logs: not a page of logs', { cause: error });
   }

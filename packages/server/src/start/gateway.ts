@@ -3,6 +3,7 @@ import type { ServerOptions } from '../config/options.js';
 import type { ServerContext } from '../context.js';
 import { errors } from '../errors/catalog.js';
 import { createGateway, type Gateway, gatewayServerOptions } from '../gateway/index.js';
+import type { ConnectionGuard } from '../limits/connections.js';
 import { type Destination, NodeForwarder, refuseDead } from '../nodes/forward-gateway.js';
 import { findRoute, resumeForRequest, settled } from '../sandboxes/routing.js';
 import { OpenRequests } from './open-requests.js';
@@ -11,11 +12,13 @@ import { OpenRequests } from './open-requests.js';
 export function createGatewayServer(
   context: ServerContext,
   options: ServerOptions,
+  guard: ConnectionGuard,
 ): { gateway: Gateway; server: http.Server; forwarder: NodeForwarder; open: OpenRequests } {
   const gateway = createGateway({
     findRoute: (sandboxId) => findRoute(context, sandboxId),
     resume: (sandboxId) => resumeForRequest(context, sandboxId),
     settled: (sandboxId, signal) => settled(context, sandboxId, signal),
+    onAdmitted: (socket) => guard.trust(socket),
     log: context.log,
     config: {
       sandboxHosts: hostsOf(options),
@@ -24,6 +27,7 @@ export function createGatewayServer(
   });
   const forwarder = new NodeForwarder(context);
   const server = http.createServer(gatewayServerOptions);
+  guard.watch(server);
   const open = new OpenRequests();
   /** Finds out whose sandbox is meant, without a detour when it is one of ours. */
   const route = (req: IncomingMessage, then: (destination: Destination) => void) => {

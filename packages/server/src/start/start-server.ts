@@ -15,9 +15,10 @@ import { randomIds } from '../ids/ids.js';
 import { checkServerKey } from '../keys/check-key.js';
 import { loadServerKey } from '../keys/key-file.js';
 import { createKeyRing } from '../keys/key-ring.js';
+import { ConnectionGuard } from '../limits/connections.js';
 import { RateLimiter } from '../limits/rate-limit.js';
 import { HEARTBEAT_MS, NodeRegistry } from '../nodes/registry.js';
-import { gatewayMetrics, processMetrics, startOperatorServer } from '../operator/index.js';
+import { connectionMetrics, gatewayMetrics, processMetrics, startOperatorServer } from '../operator/index.js';
 import { createOperatorApi } from '../operator/operator-api.js';
 import { loadOperatorToken } from '../operator/operator-token.js';
 import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
@@ -40,6 +41,7 @@ import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
 import { openVolumes } from '../volumes/open.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
 import { closeGateway, closeServer } from './close-server.js';
+import { connectionLimits, openFileLimit } from './connection-limits.js';
 import { createGatewayServer } from './gateway.js';
 import { listen } from './listen.js';
 import { createLogger } from './logger.js';
@@ -173,7 +175,13 @@ async function start(
   unwind.add('clean-up', () => cleanUp.stop());
 
   // 3. The doors.
-  const gatewayServer = createGatewayServer(context, options);
+  const limits = connectionLimits(options.tuning?.connections ?? {}, await openFileLimit());
+  const guards = {
+    api: new ConnectionGuard(limits.api),
+    gateway: new ConnectionGuard(limits.gateway),
+    operator: new ConnectionGuard(limits.operator),
+  };
+  const gatewayServer = createGatewayServer(context, options, guards.gateway);
   gateway = gatewayServer.gateway;
   const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002);
   config.sandboxUrl = options.publicSandboxUrl ?? sandboxUrl;
@@ -184,8 +192,10 @@ async function start(
     notYet,
     validateResponses: options.validateResponses ?? false,
     draining: () => draining,
+    onCredential: (socket) => guards.api.trust(socket),
   });
   await api.ready();
+  guards.api.watch(api.server);
   const apiRequests = new OpenRequests();
   api.server.on('request', (req, res) => {
     // What comes later is refused at once, and not waited for.
@@ -224,6 +234,11 @@ async function start(
               ...sandboxMetrics(context),
               ...(await diskMetrics(context)),
               ...gatewayMetrics(gatewayServer.gateway.stats),
+              ...connectionMetrics({
+                api: guards.api.counts,
+                gateway: guards.gateway.counts,
+                operator: guards.operator.counts,
+              }),
               ...processMetrics(),
             ],
             status: () => statusOf(context, opened.why, startedAtMs),

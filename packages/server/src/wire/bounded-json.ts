@@ -16,45 +16,71 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /**
- * Parses JSON whose shape is bounded. The bounds are checked before the parser makes anything of the text: a few
- * megabytes of brackets become hundreds of megabytes of objects, and seconds of work.
+ * Looks at JSON as its bytes come, before a parser makes anything of it: a few megabytes of brackets become hundreds of
+ * megabytes of objects, and seconds of work. Whether it is JSON at all is left to the parser.
+ */
+export class JsonScanner {
+  readonly #bounds: JsonBounds;
+  #depth = 0;
+  #values = 0;
+  #inString = false;
+  /** The last piece ended in the middle of an escape. */
+  #escaped = false;
+
+  constructor(bounds: JsonBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** @throws {JsonBoundsError} */
+  push(bytes: Buffer): void {
+    const { maxDepth, maxValues } = this.#bounds;
+    let at = this.#inString ? this.#skipString(bytes, 0) : 0;
+    for (; at < bytes.length; at += 1) {
+      const code = bytes[at]!;
+      if (code === QUOTE) {
+        at = this.#skipString(bytes, at + 1) - 1;
+      } else if (code === COMMA || code === COLON) {
+        this.#values += 1;
+        if (this.#values > maxValues) throw new JsonBoundsError(`more than ${maxValues} values`);
+      } else if ((code & 0xdf) === 0x5b) {
+        // `[` and `{` differ in one bit, as `]` and `}` do.
+        this.#depth += 1;
+        if (this.#depth > maxDepth) throw new JsonBoundsError(`more than ${maxDepth} levels`);
+      } else if ((code & 0xdf) === 0x5d) this.#depth -= 1;
+    }
+  }
+
+  /** Index after the closing quote of the string that `start` is in; the length when it goes on in the next piece. */
+  #skipString(bytes: Buffer, start: number): number {
+    this.#inString = true;
+    let from = start;
+    if (this.#escaped) {
+      if (start >= bytes.length) return start;
+      this.#escaped = false;
+      from += 1;
+    }
+    for (let at = bytes.indexOf(QUOTE, from); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
+      if (backslashesBefore(bytes, at, from) % 2 === 0) {
+        this.#inString = false;
+        return at + 1;
+      }
+    }
+    this.#escaped = backslashesBefore(bytes, bytes.length, from) % 2 === 1;
+    return bytes.length;
+  }
+}
+
+function backslashesBefore(bytes: Buffer, end: number, start: number): number {
+  let count = 0;
+  while (end - 1 - count >= start && bytes[end - 1 - count] === BACKSLASH) count += 1;
+  return count;
+}
+
+/**
+ * Parses JSON whose shape is bounded.
  * @throws {JsonBoundsError} beyond the bounds; {SyntaxError} when it is not JSON.
  */
-export function parseBoundedJson(text: string, bounds: JsonBounds): unknown {
-  checkBounds(text, bounds);
-  return JSON.parse(text);
-}
-
-function checkBounds(text: string, { maxDepth, maxValues }: JsonBounds): void {
-  let depth = 0;
-  let values = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = endOfString(text, at);
-      if (at === -1) return;
-      continue;
-    }
-    if (code === COMMA || code === COLON) {
-      values += 1;
-      if (values > maxValues) throw new JsonBoundsError(`more than ${maxValues} values`);
-      continue;
-    }
-    // `[` and `{`, `]` and `}` differ in one bit.
-    const bracket = code & ~0x20;
-    if (bracket === 0x5b) {
-      depth += 1;
-      if (depth > maxDepth) throw new JsonBoundsError(`nested deeper than ${maxDepth} levels`);
-    } else if (bracket === 0x5d) depth -= 1;
-  }
-}
-
-/** Index of the closing quote; -1 when there is none, which the parser will refuse. */
-function endOfString(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return at;
-  }
-  return -1;
+export function parseBoundedJson(bytes: Buffer, bounds: JsonBounds): unknown {
+  new JsonScanner(bounds).push(bytes);
+  return JSON.parse(bytes.toString('utf8'));
 }

@@ -2,8 +2,10 @@ import type { Readable } from 'node:stream';
 import type { UpdateVolumePath } from '@svc/platform';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { handOnBodies } from '../../api/body.js';
+import { closeUnread } from '../../api/close-unread.js';
 import type { ServerContext } from '../../context.js';
 import { ApiError } from '../../errors/api-error.js';
+import { parseBoundedJson } from '../../wire/bounded-json.js';
 import { verifyVolumeToken } from '../token.js';
 import { fromErrno, volumeErrors } from './error.js';
 import {
@@ -17,6 +19,9 @@ import {
 } from './operations.js';
 import { readChange, readCreateQuery, readDepth, readPath } from './query.js';
 
+/** A change of an entry has a few fields. */
+const MAX_JSON_BYTES = 64 * 1024;
+
 type Request = FastifyRequest<{ Params: { volumeID: string }; Querystring: Record<string, unknown> }>;
 
 /**
@@ -27,9 +32,16 @@ export function registerVolumeContent(app: FastifyInstance, context: ServerConte
   app.register(
     async (routes) => {
       routes.removeAllContentTypeParsers();
-      routes.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+      // Nothing is read for somebody without a token.
+      routes.addHook('onRequest', async (request, reply) => {
+        if ((await claimsOf(context, request)) !== undefined) return;
+        closeUnread(request, reply);
+        throw volumeErrors.unauthorized();
+      });
+      const small = { parseAs: 'buffer' as const, bodyLimit: MAX_JSON_BYTES };
+      routes.addContentTypeParser<Buffer>('application/json', small, (_request, body, done) => {
         try {
-          done(null, JSON.parse(String(body)));
+          done(null, parseBoundedJson(body, { maxDepth: 8, maxValues: 100 }));
         } catch {
           done(volumeErrors.invalidRequest('the body is not JSON'));
         }
@@ -85,10 +97,15 @@ export function registerVolumeContent(app: FastifyInstance, context: ServerConte
   );
 }
 
+/** What the request's token grants; undefined when there is none that is valid. */
+async function claimsOf(context: ServerContext, request: FastifyRequest) {
+  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  return token === undefined ? undefined : verifyVolumeToken(context, token);
+}
+
 /** The directory of the volume that the token grants. */
 async function rootOf(context: ServerContext, request: Request): Promise<string> {
-  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const claims = token === undefined ? undefined : await verifyVolumeToken(context, token);
+  const claims = await claimsOf(context, request);
   if (claims === undefined) throw volumeErrors.unauthorized();
   if (claims.volumeId !== request.params.volumeID.toLowerCase()) throw volumeErrors.forbidden();
   const volume = await context.db

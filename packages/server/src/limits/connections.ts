@@ -1,0 +1,133 @@
+import type { Server, ServerResponse } from 'node:http';
+import { isIPv6, type Socket } from 'node:net';
+
+export interface ConnectionLimits {
+  /** Connections at once. */
+  total: number;
+  /** Connections of one address at once; of one /64 network with IPv6. */
+  perAddress: number;
+  /** How long a connection that showed no valid credential may be unused, ms. */
+  strangerIdleMs: number;
+}
+
+export interface ConnectionCounts {
+  open: number;
+  /** Refused since the start. */
+  refused: number;
+  /** Closed since the start, unused, to make room. */
+  evicted: number;
+}
+
+interface Entry {
+  address: string;
+  /** Requests under way. */
+  busy: number;
+}
+
+/**
+ * Keeps one listener within its share of connections, so that whoever holds many, idle or slow, can neither use up the
+ * process's descriptors nor keep others out: each address has a limit, connections that showed no credential are closed
+ * soon when unused, and the oldest of them give way to new ones.
+ */
+export class ConnectionGuard {
+  readonly #limits: ConnectionLimits;
+  readonly #open = new Map<Socket, Entry>();
+  readonly #perAddress = new Map<string, number>();
+  /** Connections without a credential, oldest first. */
+  readonly #strangers = new Set<Socket>();
+  #refused = 0;
+  #evicted = 0;
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  get counts(): ConnectionCounts {
+    return { open: this.#open.size, refused: this.#refused, evicted: this.#evicted };
+  }
+
+  /** Looks after every connection of a server from now on. */
+  watch(server: Server): void {
+    server.on('connection', (socket) => this.#admit(socket));
+    server.on('request', (request, response) => this.#begin(request.socket, response));
+    server.on('checkContinue', (request, response) => this.#begin(request.socket, response));
+    server.on('upgrade', (request) => this.#begin(request.socket as Socket));
+  }
+
+  /** A valid credential came over the connection: it may be kept for later requests. */
+  trust(socket: Socket): void {
+    this.#strangers.delete(socket);
+  }
+
+  #admit(socket: Socket): void {
+    const address = addressKey(socket.remoteAddress);
+    const ofAddress = this.#perAddress.get(address) ?? 0;
+    if (ofAddress >= this.#limits.perAddress) {
+      this.#refuse(socket, 429, 'Too Many Requests', 'too many connections from this address');
+      return;
+    }
+    if (this.#open.size >= this.#limits.total && !this.#evictOne()) {
+      this.#refuse(socket, 503, 'Service Unavailable', 'the server has too many connections');
+      return;
+    }
+    this.#open.set(socket, { address, busy: 0 });
+    this.#perAddress.set(address, ofAddress + 1);
+    this.#strangers.add(socket);
+    socket.once('close', () => this.#forget(socket));
+  }
+
+  #begin(socket: Socket, response?: ServerResponse): void {
+    const entry = this.#open.get(socket);
+    if (entry === undefined) return;
+    entry.busy += 1;
+    response?.once('close', () => {
+      entry.busy -= 1;
+      // After Node's own, which is for connections that may be kept.
+      if (this.#strangers.has(socket)) socket.setTimeout(this.#limits.strangerIdleMs);
+    });
+  }
+
+  #evictOne(): boolean {
+    for (const socket of this.#strangers) {
+      if (this.#open.get(socket)?.busy !== 0) continue;
+      this.#evicted += 1;
+      this.#forget(socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  #forget(socket: Socket): void {
+    this.#strangers.delete(socket);
+    const entry = this.#open.get(socket);
+    if (entry === undefined) return;
+    this.#open.delete(socket);
+    const left = (this.#perAddress.get(entry.address) ?? 1) - 1;
+    if (left === 0) this.#perAddress.delete(entry.address);
+    else this.#perAddress.set(entry.address, left);
+  }
+
+  #refuse(socket: Socket, status: number, reason: string, message: string): void {
+    this.#refused += 1;
+    const body = JSON.stringify({ code: status, message });
+    socket.on('error', () => undefined);
+    socket.end(
+      `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nRetry-After: 1\r\nConnection: close\r\n\r\n${body}`,
+    );
+    socket.destroySoon();
+  }
+}
+
+/** What counts as one address: one of IPv4, also when it is written as one of IPv6; the first half of one of IPv6. */
+export function addressKey(address: string | undefined): string {
+  if (address === undefined) return '';
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('%', 1)[0]!.toLowerCase().split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  return `${[...before, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':')}::/64`;
+}
