@@ -104,6 +104,7 @@ it.skipIf(!able)(
       expect((await ask(test, source.id, undefined, url)).status).toBe(401);
     }
   },
+  180_000,
 );
 
 it.skipIf(!able)(
