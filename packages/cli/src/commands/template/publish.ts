@@ -1,23 +1,35 @@
 import type { Command } from 'commander';
+import type { Cli } from '../../program/cli.js';
 import { act, leaf } from '../../program/leaf.js';
 
 export function addPublish(template: Command): void {
-  leaf(template, 'publish <name>', 'let every team of the service start sandboxes from a template').action(
-    setPublic(true),
-  );
+  leaf(template, 'publish <name>', 'let every team of the service start sandboxes from a template')
+    .option(
+      '--with-memory',
+      'also one that holds the memory of programs: every team can then read what they had in it, keys too',
+    )
+    .action(
+      act((cli, name: string, flags: { withMemory?: boolean }) =>
+        setPublic(cli, name, { public: true, ...(flags.withMemory ? { publishMemory: true } : {}) }),
+      ),
+    );
 }
 
 export function addUnpublish(template: Command): void {
-  leaf(template, 'unpublish <name>', 'keep a template for this team alone again').action(setPublic(false));
+  leaf(template, 'unpublish <name>', 'keep a template for this team alone again').action(
+    act((cli, name: string) => setPublic(cli, name, { public: false })),
+  );
 }
 
-function setPublic(everyone: boolean) {
-  return act(async (cli, name: string) => {
-    const client = await cli.client();
-    const { names } = await client.templates.update(name, { public: everyone }, { signal: cli.signal });
-    cli.out.result(
-      { name, names, public: everyone },
-      () => `${names[0] ?? name} is ${everyone ? 'public' : 'private'}.\n`,
-    );
-  });
+async function setPublic(
+  cli: Cli,
+  name: string,
+  change: { public: boolean; publishMemory?: boolean },
+): Promise<void> {
+  const client = await cli.client();
+  const { names } = await client.templates.update(name, change, { signal: cli.signal });
+  cli.out.result(
+    { name, names, public: change.public },
+    () => `${names[0] ?? name} is ${change.public ? 'public' : 'private'}.\n`,
+  );
 }
