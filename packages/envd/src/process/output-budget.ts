@@ -1,13 +1,19 @@
-import type { KeptOutput } from './kept-output.js';
-
 /** Memory that the kept output of all processes may take, bytes. */
 export const TOTAL_KEPT_BYTES = 4 * 1024 * 1024;
 /** How far below the bound it is brought when the bound is reached, so that the next piece finds room. */
 const STEP_BYTES = 256 * 1024;
 
+/** One process's share of the budget. */
+export interface BudgetHolder {
+  /** Memory that it holds, bytes. */
+  readonly cost: number;
+  /** Gives the oldest part of it back. False when there is nothing that may go. */
+  dropOldest(): boolean;
+}
+
 /** Keeps the output of all processes together within a bound: whoever holds most gives first. */
 export class OutputBudget {
-  readonly #holders = new Set<KeptOutput>();
+  readonly #holders = new Set<BudgetHolder>();
   #bytes = 0;
 
   /** Memory that is held, bytes. */
@@ -16,21 +22,21 @@ export class OutputBudget {
   }
 
   /** One of the outputs takes so many bytes more, or less. */
-  charge(holder: KeptOutput, bytes: number): void {
+  charge(holder: BudgetHolder, bytes: number): void {
     this.#bytes += bytes;
     this.#holders.add(holder);
     if (this.#bytes > TOTAL_KEPT_BYTES && bytes > 0) this.#shrink(TOTAL_KEPT_BYTES - STEP_BYTES);
   }
 
   /** An output is kept no more. */
-  forget(holder: KeptOutput): void {
+  forget(holder: BudgetHolder): void {
     if (this.#holders.delete(holder)) this.#bytes -= holder.cost;
   }
 
   #shrink(goal: number): void {
-    const held = new Set<KeptOutput>();
+    const held = new Set<BudgetHolder>();
     while (this.#bytes > goal) {
-      let largest: KeptOutput | undefined;
+      let largest: BudgetHolder | undefined;
       for (const holder of this.#holders) {
         if (!held.has(holder) && holder.cost > (largest?.cost ?? 0)) largest = holder;
       }
