@@ -25,7 +25,10 @@ attempt(() =>
 );
 attempt(() => runTool('buf', ['lint'], { cwd: proto }));
 attempt(() => runTool('buf', ['breaking', '--against', 'descriptor.binpb'], { cwd: proto }));
-for (const document of documents) attempt(() => checkErrorResponses(document));
+for (const document of documents) {
+  attempt(() => checkErrorResponses(document));
+  attempt(() => checkComponentsUsed(document));
+}
 
 /** Every 4xx and 5xx with a JSON body names a shared record, so that clients parse one shape. */
 function checkErrorResponses(document) {
@@ -49,6 +52,18 @@ function checkErrorResponses(document) {
       if (json && !json.schema?.$ref && !json.schema?.oneOf)
         problems.push(`${name}: ${status} has a record of its own`);
     }
+  }
+}
+
+/** Every component is referred to by something. */
+function checkComponentsUsed(document) {
+  const bundle = bundleDocument(document, join(repository, 'spec'));
+  const text = JSON.stringify(bundle);
+  for (const [kind, components] of Object.entries(bundle.components ?? {})) {
+    if (kind === 'securitySchemes') continue;
+    for (const name of Object.keys(components))
+      if (!text.includes(`"#/components/${kind}/${name}"`))
+        problems.push(`${sourceOf(document)}: nothing uses the component ${kind}/${name}`);
   }
 }
 

@@ -22,7 +22,7 @@ export function bundleDocument(document, specDirectory) {
   try {
     const target = join(directory, 'bundle.json');
     runTool('redocly', ['bundle', source, '--output', target]);
-    return JSON.parse(readFileSync(target, 'utf8'));
+    return withCommonResponses(JSON.parse(readFileSync(target, 'utf8')));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -37,4 +37,28 @@ export function* operationsOf(bundle) {
       if (item[method]) yield { path, method: method.toUpperCase(), operation: item[method], item };
     }
   }
+}
+
+/**
+ * Gives every operation the answers that it shares with others: `x-common-responses` of the document has those of all
+ * operations, of those that need a credential, and of those that take a body.
+ * An operation that lists a status itself keeps its own; `x-never` of an operation lists what it cannot answer.
+ */
+function withCommonResponses(bundle) {
+  const { always = {}, withCredential = {}, withBody = {} } = bundle['x-common-responses'] ?? {};
+  delete bundle['x-common-responses'];
+  for (const { operation } of operationsOf(bundle)) {
+    const secured = (operation.security ?? bundle.security ?? []).length > 0;
+    const named = {
+      ...always,
+      ...(secured ? withCredential : {}),
+      ...(operation.requestBody ? withBody : {}),
+    };
+    const never = operation['x-never'] ?? [];
+    delete operation['x-never'];
+    const shared = Object.entries(named).filter(([status]) => !never.includes(status));
+    // Statuses look like array indexes: an object keeps them in ascending order.
+    operation.responses = { ...Object.fromEntries(shared), ...operation.responses };
+  }
+  return bundle;
 }

@@ -6,6 +6,7 @@ import { processCases } from './daemon/process.js';
 import { browserCases } from './every-operation/browsers.js';
 import { credentialCases } from './every-operation/credentials.js';
 import { limitCases } from './every-operation/limits.js';
+import { outageCases } from './every-operation/outages.js';
 import { requestCases } from './every-operation/requests.js';
 import { gatewayCases } from './gateway/gateway.js';
 import { placementCases } from './placement/placement.js';
@@ -25,6 +26,7 @@ export const cases: readonly Case[] = [
   ...credentialCases,
   ...requestCases,
   ...limitCases,
+  ...outageCases,
   ...browserCases,
   ...createCases,
   ...lifecycleCases,

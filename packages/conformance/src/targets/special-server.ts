@@ -16,6 +16,9 @@ const SETTINGS: Record<ServerKind, Partial<ServerOptions>> = {
   // Long enough for a busy machine to make a sandbox when nothing is wrong.
   impatient: { tuning: { placementTimeoutMs: 8_000 } },
   'broken-storage': {},
+  'broken-keys': {},
+  'stalled-storage': { tuning: { requestTimeoutMs: 300 } },
+  draining: {},
   'broken-volumes': {},
 };
 
@@ -42,6 +45,12 @@ export async function startSpecialServer(
     ...SETTINGS[kind],
   });
   if (kind === 'broken-storage') await hideTables(server, (name) => !KEPT.has(name));
+  if (kind === 'broken-keys') await hideTables(server, () => true);
+  const context = server.context as { db: Server['context']['db']; draining: () => boolean };
+  const { db } = context;
+  const stalls = new AbortController();
+  if (kind === 'stalled-storage') context.db = stalled(stalls.signal) as typeof db;
+  if (kind === 'draining') context.draining = () => true;
   if (kind === 'broken-volumes') await hideTables(server, (name) => name === 'volumes');
   return {
     apiUrl: server.apiUrl,
@@ -51,6 +60,8 @@ export async function startSpecialServer(
     setFault: (fault) => driver.setFault(fault),
     async close() {
       driver.setFault('none');
+      context.db = db;
+      stalls.abort(new Error('the store is back'));
       await server.stop({ destroySandboxes: true });
       await driver.close({ destroyInstances: true });
       await rm(dataDir, { recursive: true, force: true });
@@ -63,4 +74,20 @@ async function hideTables(server: Server, hidden: (name: string) => boolean): Pr
   const { db } = server.context;
   const tables = (await db.introspection.getTables()).filter((table) => hidden(table.name));
   for (const { name } of tables) await db.schema.alterTable(name).renameTo(`lost_${name}`).execute();
+}
+
+/** A store that takes every statement and gives no answer before the signal. */
+function stalled(signal: AbortSignal): unknown {
+  const never = () =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+  const query: unknown = new Proxy(() => {}, {
+    apply: () => query,
+    get: (_, name) => {
+      if (name === 'then') return undefined;
+      return typeof name === 'string' && name.startsWith('execute') ? never : query;
+    },
+  });
+  return query;
 }

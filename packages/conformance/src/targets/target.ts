@@ -28,6 +28,12 @@ export type ServerKind =
   | 'faulty'
   | 'impatient'
   | 'broken-storage'
+  /** Its tables of credentials fail as well. */
+  | 'broken-keys'
+  /** The store takes statements and never answers. */
+  | 'stalled-storage'
+  /** It is about to stop. */
+  | 'draining'
   | 'broken-volumes';
 
 export interface SpecialServer extends Api {

@@ -10,6 +10,7 @@ import { closeUnread } from './close-unread.js';
 import { withDeadline } from './deadline.js';
 import { deprecationHeaders } from './deprecation.js';
 import { comesFromNode, hereOrElsewhere } from './elsewhere.js';
+import { toApiError } from './error-reply.js';
 import type { HandlerRequest } from './handler.js';
 import { findNul } from './nul.js';
 import type { OperationId } from './operations.js';
@@ -170,9 +171,8 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
 /** In tests, a failure that the document does not list for the operation becomes a 500 that says so. */
 function checkedFailure(install: RouteInstall, error: unknown): unknown {
   if (!install.validateResponses) return error;
-  const status = (error as { status?: unknown }).status;
-  if (typeof status !== 'number' || install.route.operation.responses[String(status)] !== undefined)
-    return error;
+  const { status } = toApiError(error, install.context.config.bodyLimitBytes);
+  if (install.route.operation.responses[String(status)] !== undefined) return error;
   return errors.undocumented(install.route.operationId, status, error);
 }
 

@@ -191,7 +191,7 @@ async function start(
     handlers,
     notYet,
     validateResponses: options.validateResponses ?? false,
-    draining: () => draining,
+    draining: () => context.draining(),
     onCredential: (socket) => guards.api.trust(socket),
   });
   await api.ready();

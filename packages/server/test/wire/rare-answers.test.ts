@@ -12,7 +12,7 @@ afterAll(() => test[Symbol.asyncDispose]());
 
 /** Answers that only another process, or a request at the same moment, can bring about. */
 describe('an answer that is rare', () => {
-  it('422: the server that took the first request with this key died before it answered', async () => {
+  it('422: createSandboxV2 hears that the server that took the first request with this key died before it answered', async () => {
     const { db, now } = test.server.context;
     const team = await db
       .selectFrom('teams')

@@ -47,6 +47,23 @@ export const limitCases = casesOf('limits', [
       },
     }),
   ),
+  ...all
+    .filter((operation) => operation.secured && !stored.includes(operation))
+    .map(
+      (operation): Draft => ({
+        name: `${operation.id} on a store that does not know its keys gives 500`,
+        operation: operation.id,
+        expects: '500 storage',
+        needs: needsOf(operation, 'servers'),
+        run: async (target) => {
+          const server = await target.server('broken-keys');
+          assertFailure(await call(server, operation.id, sampleRequest(operation.id)), {
+            status: 500,
+            message: 'internal server error',
+          });
+        },
+      }),
+    ),
   ...stored.map(
     (operation): Draft => ({
       name: `${operation.id} on a store that fails gives 500 without details`,

@@ -1,5 +1,6 @@
 import type { VolumeErrorCode } from '@svc/platform';
 import { DriverError } from '@svc/runtime';
+import type { ApiError } from '../../errors/api-error.js';
 
 /** A failure of the volume content API; its code is a word. */
 export class VolumeContentError extends Error {
@@ -39,8 +40,14 @@ export const volumeErrors = {
   tooManyLinks: (path: string) => refuse(400, 'invalid_request', `${path} leads through too many links`),
   noSpace: () => refuse(507, 'no_space', 'no space is left for the volume'),
   notSupported: (message: string) => refuse(501, 'not_supported', message),
+  unavailable: (message: string) => refuse(503, 'unavailable', message),
   internal: () => refuse(500, 'internal_error', 'internal server error'),
 };
+
+/** A failure of the server as a whole in the record of this API. */
+export function fromApiError({ status, message }: ApiError): VolumeContentError {
+  return status === 503 ? volumeErrors.unavailable(message) : refuse(status, 'invalid_request', message);
+}
 
 /** EDQUOT. */
 const QUOTA_EXCEEDED = -122;

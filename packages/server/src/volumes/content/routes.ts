@@ -3,11 +3,11 @@ import type { UpdateVolumePath } from '@svc/platform';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { handOnBodies } from '../../api/body.js';
 import { closeUnread } from '../../api/close-unread.js';
+import { toApiError } from '../../api/error-reply.js';
 import type { ServerContext } from '../../context.js';
-import { ApiError } from '../../errors/api-error.js';
 import { parseBoundedJson } from '../../wire/bounded-json.js';
 import { verifyVolumeToken } from '../token.js';
-import { fromErrno, volumeErrors } from './error.js';
+import { fromApiError, fromErrno, volumeErrors } from './error.js';
 import {
   changeEntry,
   createDirectory,
@@ -47,7 +47,7 @@ export function registerVolumeContent(app: FastifyInstance, context: ServerConte
         }
       });
       routes.addContentTypeParser('*', (_request, _payload, done) => done(null));
-      routes.setErrorHandler((error, request, reply) => sendError(request as Request, reply, error));
+      routes.setErrorHandler((error, request, reply) => sendError(context, request as Request, reply, error));
 
       routes.get('/:volumeID/path', async (request: Request) =>
         readEntry(await rootOf(context, request), readPath(request.query)),
@@ -120,11 +120,12 @@ async function rootOf(context: ServerContext, request: Request): Promise<string>
   return context.volumes.hostDirectory(claims.volumeId);
 }
 
-function sendError(request: Request, reply: FastifyReply, thrown: unknown): void {
+function sendError(context: ServerContext, request: Request, reply: FastifyReply, thrown: unknown): void {
   const path = typeof request.query?.path === 'string' ? request.query.path : 'the path';
-  const known = ApiError.is(thrown)
-    ? { status: thrown.status, code: 'internal_error', message: thrown.message }
-    : fromErrno(thrown, path);
+  // What every part of the server may meet: a stop, a database that is away, a body that cannot be read.
+  const common = toApiError(thrown, context.config.bodyLimitBytes);
+  const known = common.status === 500 ? fromErrno(thrown, path) : fromApiError(common);
+  reply.headers(common.headers);
   if (known.status === 500) request.log.error({ err: thrown }, 'volume content request failed');
   if (reply.raw.headersSent) return void reply.raw.destroy();
   reply.code(known.status).type('application/json; charset=utf-8');

@@ -139,6 +139,17 @@ export const specialCases: Draft[] = [
     },
   },
   {
+    name: 'joining by a list of more than 4 MiB gives 413',
+    operation: 'daemon composeFiles',
+    expects: '413',
+    run: async (target) => {
+      const body = JSON.stringify({ source_paths: ['x'.repeat(5 * 1_048_576)], destination: 'both' });
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await http(await target.sandbox(), 'composeFiles', {}, { body, headers });
+      assert.equal(answer.status, 413);
+    },
+  },
+  {
     name: 'joining a part that is not there gives 404',
     operation: 'daemon composeFiles',
     expects: '404',
@@ -183,6 +194,23 @@ export const specialCases: Draft[] = [
       await run(sandbox, 'rm -f ~/large');
       await put(sandbox, '~/small', 'fits');
       assert.equal(await get(sandbox, '~/small'), 'fits');
+    },
+  },
+  {
+    name: 'joining into more than the disk has gives 507, and the parts stay',
+    operation: 'daemon composeFiles',
+    expects: '507',
+    needs: ['isolation'],
+    timeoutMs: 120_000,
+    run: async (target) => {
+      const sandbox = await target.newSandbox();
+      // More than half of the disk, so that there is no room for a copy. The first part may share its blocks: it has none.
+      await run(sandbox, ': > ~/first && head -c 300M /dev/zero > ~/part');
+      const body = JSON.stringify({ source_paths: ['~/first', '~/part'], destination: '~/both' });
+      const headers = { 'Content-Type': 'application/json' };
+      const answer = await http(sandbox, 'composeFiles', {}, { body, headers });
+      assert.equal(answer.status, 507, answer.text);
+      assert.equal((await run(sandbox, 'cd && stat -c %s first part both')).stdout, '0\n314572800\n');
     },
   },
 ];

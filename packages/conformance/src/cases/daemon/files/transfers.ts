@@ -250,4 +250,16 @@ export const transferCases: Draft[] = [
       assert.equal(answer.status, 406);
     },
   },
+  {
+    name: 'a file that is not the one that the client knows gives 412',
+    operation: 'daemon readFile',
+    expects: '412',
+    run: async (target) => {
+      const { sandbox, path } = await scratch(target);
+      await put(sandbox, `${path}/file`, 'x');
+      const headers = { 'If-Match': '"another"' };
+      const answer = await http(sandbox, 'readFile', { path: `${path}/file` }, { headers });
+      assert.equal(answer.status, 412);
+    },
+  },
 ];
