@@ -8,7 +8,7 @@ let volume: { volumeID: string; token: string };
 let context: { db: TestServer['server']['context']['db'] };
 let db: TestServer['server']['context']['db'];
 beforeAll(async () => {
-  test = await startTestServer({ tuning: { bodyLimitBytes: 2_048 } });
+  test = await startTestServer();
   volume = (await test.api('POST', '/volumes', { name: 'v' })).body;
   context = test.server.context;
   db = context.db;
@@ -84,7 +84,7 @@ describe('a body of JSON that is too large', () => {
   it('gives 413, not an internal error: updateVolumePath', async () => {
     const answer = await content(
       ['updateVolumePath', 'PATCH', 'path'],
-      JSON.stringify({ mode: 420, padding: 'x'.repeat(4_096) }),
+      JSON.stringify({ mode: 420, padding: 'x'.repeat(1 << 20) }),
     );
     expect(answer).toMatchObject({ status: 413, code: 'invalid_request' });
   });

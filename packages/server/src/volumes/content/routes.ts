@@ -47,7 +47,7 @@ export function registerVolumeContent(app: FastifyInstance, context: ServerConte
         }
       });
       routes.addContentTypeParser('*', (_request, _payload, done) => done(null));
-      routes.setErrorHandler((error, request, reply) => sendError(context, request as Request, reply, error));
+      routes.setErrorHandler((error, request, reply) => sendError(request as Request, reply, error));
 
       routes.get('/:volumeID/path', async (request: Request) =>
         readEntry(await rootOf(context, request), readPath(request.query)),
@@ -120,10 +120,10 @@ async function rootOf(context: ServerContext, request: Request): Promise<string>
   return context.volumes.hostDirectory(claims.volumeId);
 }
 
-function sendError(context: ServerContext, request: Request, reply: FastifyReply, thrown: unknown): void {
+function sendError(request: Request, reply: FastifyReply, thrown: unknown): void {
   const path = typeof request.query?.path === 'string' ? request.query.path : 'the path';
   // What every part of the server may meet: a stop, a database that is away, a body that cannot be read.
-  const common = toApiError(thrown, context.config.bodyLimitBytes);
+  const common = toApiError(thrown, MAX_JSON_BYTES);
   const known = common.status === 500 ? fromErrno(thrown, path) : fromApiError(common);
   reply.headers(common.headers);
   if (known.status === 500) request.log.error({ err: thrown }, 'volume content request failed');
