@@ -24,7 +24,8 @@ export class StatsReader {
       memoryBytes += resident;
       cacheBytes += file;
     }
-    const disk = await statfs(root.home);
+    // A program may have removed its own home; everything else can be told all the same.
+    const disk = await statfs(root.home).catch(() => undefined);
     return {
       cpuUsageUs: (members.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) * 1_000_000) / TICKS_PER_SECOND,
       cpuCount: availableParallelism(),
@@ -32,7 +33,7 @@ export class StatsReader {
       memoryLimitBytes: totalmem(),
       memoryCacheBytes: cacheBytes,
       diskUsedBytes: await this.#diskUsed(root.home),
-      diskLimitBytes: disk.blocks * disk.bsize,
+      diskLimitBytes: disk === undefined ? 0 : disk.blocks * disk.bsize,
       pids: members.length,
     };
   }

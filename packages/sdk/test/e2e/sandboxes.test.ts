@@ -174,7 +174,7 @@ describeOnServer('sandboxes', (stage) => {
       const writer = after.stdin.getWriter();
       await writer.write('two\n');
       await writer.close();
-      expect(await after.wait()).toMatchObject({ exitCode: 0, stdout: '2 two\n' });
+      expect(await after.wait()).toMatchObject({ exitCode: 0, stdout: '1 one\n2 two\n' });
     } finally {
       await created.kill();
     }

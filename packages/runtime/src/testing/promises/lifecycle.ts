@@ -34,6 +34,12 @@ export function lifecyclePromises(bench: Workbench): void {
       expect(await one.client.output('cat note')).toBe('secret');
     });
 
+    it('is measured although a program removed its home', async () => {
+      const { instance, client } = await bench.create();
+      await client.run('cd / && rm -rf -- "$HOME"');
+      expect((await instance.stats()).memoryBytes).toBeGreaterThan(0);
+    });
+
     it('tells what it uses', async () => {
       const { instance, client } = await bench.create();
       const before = await instance.stats();
