@@ -20,7 +20,7 @@ try {
     4,
     async (fork, index) => {
       // The same process, with the table in its memory, goes on in each fork.
-      const copy = await fork.commands.connect({ tag: 'worker' });
+      const copy = await fork.commands.connect({ tag: 'worker' }, { output: 'new' });
       const input = copy.stdin.getWriter();
       await input.write(`${(index + 1) * 111}\n`);
       for await (const event of copy) if (event.text) return event.text.trim();
