@@ -56,14 +56,18 @@ it('is away for a moment only when a stopped server is followed by the next, tho
   };
   const program = await bundleServer();
   let server = await startChildServer(program, env);
+  const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
+  const headers = { 'X-API-Key': apiKey, 'Content-Type': 'application/json' };
+  let sandboxId: string | undefined;
   try {
-    const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
     const made = await fetch(`${server.apiUrl}/v2/sandboxes`, {
       method: 'POST',
-      headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
+      headers,
       body: JSON.stringify({ templateID: 'base' }),
     });
-    const stream = await openStream(server, (await made.json()) as never);
+    const sandbox = (await made.json()) as Parameters<typeof openStream>[1];
+    sandboxId = sandbox.sandboxID;
+    const stream = await openStream(server, sandbox);
     const seen: string[] = [];
     const look = async () => {
       const answer = await fetch(`${server.apiUrl}/health`, { headers: { Connection: 'close' } }).then(
@@ -91,6 +95,10 @@ it('is away for a moment only when a stopped server is followed by the next, tho
     // Half a second for the stream, and not the ten that a stopping server gives other requests.
     expect(stoppedMs).toBeLessThan(5_000);
   } finally {
+    // A sandbox outlives its server.
+    await fetch(`${server.apiUrl}/sandboxes/${sandboxId}`, { method: 'DELETE', headers }).catch(
+      () => undefined,
+    );
     await server.stop();
     await dropSchema(schema);
     await rm(dataDir, { recursive: true, force: true });
