@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnvdContext } from '../../src/context.js';
 import { createFileRoutes } from '../../src/files/index.js';
 import type { LogRing } from '../../src/log-ring/log-ring.js';
+import { createGate } from '../../src/server/gate.js';
 import { createRequestHandler } from '../../src/server/request-handler.js';
 import { createTokenStore } from '../../src/token/token-store.js';
 
@@ -11,10 +12,12 @@ let server: Server;
 let url: string;
 beforeAll(async () => {
   const token = createTokenStore();
-  // A daemon that fails at whatever it looks at but the token.
+  const gate = createGate();
+  // A daemon that fails at whatever it looks at but what lets requests in.
   const context = new Proxy({} as EnvdContext, {
     get: (_, name) => {
       if (name === 'token') return token;
+      if (name === 'gate') return gate;
       throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
     },
   });
