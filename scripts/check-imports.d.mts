@@ -1,2 +1,1 @@
-export function importsOf(text: string): string[];
 export function objectionTo(packageName: string, file: string, specifier: string): string | undefined;

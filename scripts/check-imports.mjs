@@ -1,10 +1,14 @@
 #!/usr/bin/env node
-// Checks which package imports which, over the import statements of packages/*/src.
+// Checks who imports whom in packages/*/src: packages as the table below allows, and no circle between files or folders.
+//
+//   node scripts/check-imports.mjs                       checks
+//   node scripts/check-imports.mjs --circles [PACKAGE]   prints every circle with the imports that make it
+//   node scripts/check-imports.mjs --graph [PACKAGE...]  prints the graph by folder, for Mermaid
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { join, relative, sep } from 'node:path';
-import ts from 'typescript';
+import { join, sep } from 'node:path';
 import { repository } from './generate/run.mjs';
+import { circlesOf, ownImports, readSources, toMermaid } from './import-graph.mjs';
 
 /** What a package may import of ours. A subpath allows that entry alone. */
 const arrows = {
@@ -28,11 +32,6 @@ const portable = {
 
 /** Folders of one package that must not import each other. */
 const strangers = [{ package: 'server', folders: ['api', 'gateway'] }];
-
-export function importsOf(text) {
-  const { importedFiles } = ts.preProcessFile(text, true, true);
-  return importedFiles.map((file) => file.fileName);
-}
 
 /** Why a file must not import something; undefined when it may. */
 export function objectionTo(packageName, file, specifier) {
@@ -58,31 +57,67 @@ export function objectionTo(packageName, file, specifier) {
   return undefined;
 }
 
-function check() {
+/** How many files and folders may still import each other in circles, by package. It may only shrink. */
+function acceptedCircles() {
+  const path = join(repository, 'scripts/import-circles.txt');
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+  return new Map(lines.map((line) => line.split(' ')).map(([name, count]) => [name, Number(count)]));
+}
+
+const describe = (name, { folder, members, because }) =>
+  [
+    `packages/${name}/src/${folder}: ${members.join(', ')} import each other in a circle`,
+    ...because.map(
+      ({ from, to, examples }) =>
+        `    ${from} -> ${to}: ${examples[0]}${examples.length > 1 ? ` and ${examples.length - 1} more` : ''}`,
+    ),
+  ].join('\n');
+
+function main([mode, ...names]) {
+  const packages = readdirSync(join(repository, 'packages'))
+    .filter((name) => existsSync(join(repository, 'packages', name, 'package.json')))
+    .filter((name) => names.length === 0 || names.includes(name))
+    .map((name) => {
+      const sources = readSources(name);
+      const siblings = new Set(
+        [...sources.values()].flat().flatMap((specifier) => /^@svc\/([^/]+)/.exec(specifier)?.[1] ?? []),
+      );
+      const imports = ownImports(name, sources);
+      return { name, sources, siblings, imports, circles: circlesOf(imports) };
+    });
+  if (mode === '--graph') return console.log(toMermaid(packages));
+  if (mode === '--circles')
+    return console.log(
+      packages.flatMap(({ name, circles }) => circles.map((each) => describe(name, each))).join('\n\n'),
+    );
+
   const problems = [];
-  let count = 0;
-  for (const name of readdirSync(join(repository, 'packages'))) {
-    if (!existsSync(join(repository, 'packages', name, 'package.json'))) continue;
+  const accepted = acceptedCircles();
+  for (const { name, sources, circles } of packages) {
     if (!(name in arrows))
       problems.push(`packages/${name} has no line in the table of scripts/check-imports.mjs`);
-    const source = join(repository, 'packages', name, 'src');
-    if (!existsSync(source)) continue;
-    for (const path of readdirSync(source, { recursive: true })) {
-      if (!/\.(ts|tsx|mts|js|mjs)$/.test(path)) continue;
-      count += 1;
-      const file = join(source, path);
-      for (const specifier of importsOf(readFileSync(file, 'utf8'))) {
-        const objection = objectionTo(name, path.split(sep).join('/'), specifier);
-        if (objection) problems.push(`${relative(repository, file)}: ${objection}`);
+    for (const [file, specifiers] of sources)
+      for (const specifier of specifiers) {
+        const objection = objectionTo(name, file.split(sep).join('/'), specifier);
+        if (objection) problems.push(`packages/${name}/src/${file}: ${objection}`);
       }
-    }
+    const count = circles.reduce((sum, { members }) => sum + members.length, 0);
+    const most = accepted.get(name) ?? 0;
+    if (count > most) {
+      problems.push(...circles.map((each) => describe(name, each)));
+      problems.push(`packages/${name}: ${count} files and folders are in circles; ${most} may be`);
+    } else if (count < most)
+      console.log(
+        `packages/${name}: ${count} files and folders are in circles. Lower its number in scripts/import-circles.txt.`,
+      );
   }
   if (problems.length > 0) {
     console.error(problems.join('\n'));
     process.exitCode = 1;
   } else {
+    const count = packages.reduce((sum, { sources }) => sum + sources.size, 0);
     console.log(`${count} files import what they may.`);
   }
 }
 
-if (import.meta.filename === process.argv[1]) check();
+if (import.meta.filename === process.argv[1]) main(process.argv.slice(2));

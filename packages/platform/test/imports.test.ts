@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { importsOf, objectionTo } from '../../../scripts/check-imports.mjs';
+import { objectionTo } from '../../../scripts/check-imports.mjs';
+import { circlesOf, importsOf } from '../../../scripts/import-graph.mjs';
 
 describe('the rules of who imports whom', () => {
   it.each([
@@ -33,5 +34,36 @@ describe('the rules of who imports whom', () => {
   it('see every kind of import', () => {
     const text = `import a from 'a'; import type { B } from 'b'; export * from 'c'; const d = await import('d'); import 'e';`;
     expect(importsOf(text)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it.each([
+    ['files side by side', { 'a.ts': ['b.ts'], 'b.ts': ['c.ts'], 'c.ts': ['a.ts'] }, ['', 'a.ts b.ts c.ts']],
+    ['files of one folder', { 'x/a.ts': ['x/b.ts'], 'x/b.ts': ['x/a.ts'] }, ['x/', 'a.ts b.ts']],
+    [
+      'folders, though no file is in one',
+      { 'x/a.ts': ['y/b.ts'], 'y/c.ts': ['x/d.ts'], 'x/d.ts': [], 'y/b.ts': [] },
+      ['', 'x y'],
+    ],
+    [
+      'a folder and a file beside it',
+      { 'x/y/a.ts': ['x/b.ts'], 'x/b.ts': ['x/y/c.ts'], 'x/y/c.ts': [] },
+      ['x/', 'b.ts y'],
+    ],
+  ])('find a circle of %s', (_what, imports, [folder, members]) => {
+    const found = circlesOf(new Map(Object.entries(imports)));
+    expect(found.map((circle) => [circle.folder, circle.members.join(' ')])).toEqual([[folder, members]]);
+  });
+
+  it('find no circle where imports lead one way', () => {
+    expect(
+      circlesOf(
+        new Map([
+          ['a.ts', ['x/b.ts', 'x/c.ts']],
+          ['x/b.ts', ['x/c.ts']],
+          ['x/c.ts', ['d.ts']],
+          ['d.ts', []],
+        ]),
+      ),
+    ).toEqual([]);
   });
 });
