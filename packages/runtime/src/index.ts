@@ -36,7 +36,6 @@ export { checkHost } from './host/check-host.js';
 export { type Finding, linuxDriverCanRun } from './host/finding.js';
 export { type FixHostOptions, fixHost } from './host/fix-host.js';
 export type { HostOptions } from './host/host-facts.js';
-export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './host/select-driver.js';
 export { removeInTree, removeTree } from './jail/remove-tree.js';
 export {
   createLinuxDriver,
@@ -44,6 +43,7 @@ export {
   type NetworkOptions,
 } from './linux-driver/index.js';
 export { createProcessDriver } from './process-driver/index.js';
+export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './select-driver.js';
 export {
   askDaemon,
   type DaemonLimits,

@@ -1,6 +1,6 @@
+export { type DescribeDriverOptions, describeDriver } from './testing/contract/describe-driver.js';
 export { type CommandResult, DaemonClient, type RunningCommand } from './testing/daemon-client.js';
-export { type DescribeDriverOptions, describeDriver } from './testing/describe-driver.js';
-export { type DescribeEscapesOptions, describeEscapes } from './testing/describe-escapes.js';
+export { type DescribeEscapesOptions, describeEscapes } from './testing/escapes/describe-escapes.js';
 export { eventually } from './testing/eventually.js';
 export { forgeArchive, randomNumbers } from './testing/forge-archive.js';
 export {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { budgetOf, readHostMemory, refusal, requireRoom } from '../src/linux-driver/admission.js';
-import { desiredBallast } from '../src/linux-driver/ballast.js';
+import { budgetOf, readHostMemory, refusal, requireRoom } from '../src/linux-driver/cgroups/admission.js';
+import { desiredBallast } from '../src/linux-driver/store/ballast.js';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

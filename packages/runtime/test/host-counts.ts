@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { pathsOf } from '../src/linux-driver/paths.js';
+import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { findLinks, findRemains } from '../src/testing/remains.js';
 
 /** What one data directory has on the host. Counted under its own label: other programs come and go beside it. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compareVersions, type HostFacts, parseCgroupControllers } from '../src/host/host-facts.js';
 import { judgeHost } from '../src/host/judge-host.js';
-import { explain } from '../src/host/select-driver.js';
 import { checkHost, DriverError, fixHost, linuxDriverCanRun, selectDriver } from '../src/index.js';
+import { explain } from '../src/select-driver.js';
 import { envdBundle } from './envd-bundle.js';
 
 const ABLE: HostFacts = {

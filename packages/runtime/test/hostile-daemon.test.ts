@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { warmUp } from '../src/linux-driver/warm-up.js';
+import { warmUp } from '../src/linux-driver/pool/warm-up.js';
 import { askDaemon, DaemonProtocolError } from '../src/shared/ask-daemon.js';
 import { dialTcp } from '../src/shared/dial.js';
 import { waitForDaemon } from '../src/shared/readiness.js';

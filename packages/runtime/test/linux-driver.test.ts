@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { pathsOf } from '../src/linux-driver/paths.js';
+import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { describeDriver } from '../src/testing.js';
 import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason } from './linux-host.js';

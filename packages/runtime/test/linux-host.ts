@@ -1,5 +1,4 @@
-import { missingForLinux } from '../src/linux-driver/index.js';
-import { criuDirectory, versionOfCriu } from '../src/linux-driver/probe.js';
+import { criuDirectory, missingForLinux, versionOfCriu } from '../src/host/tools.js';
 
 /** Why tests of the linux driver cannot run here. Undefined: they can. */
 export function linuxSkipReason(): string | undefined {

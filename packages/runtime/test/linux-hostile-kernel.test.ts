@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { HIDDEN_OF_PROC } from '../src/linux-driver/hidden-paths.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { HIDDEN_OF_PROC } from '../src/linux-driver/oci/hidden-paths.js';
 import type { DaemonClient } from '../src/testing/daemon-client.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';

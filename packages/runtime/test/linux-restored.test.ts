@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { parseCgroupMounts } from '../src/linux-driver/cgroup-files.js';
+import { parseCgroupMounts } from '../src/linux-driver/cgroups/cgroup-files.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { pathsOf } from '../src/linux-driver/paths.js';
+import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';

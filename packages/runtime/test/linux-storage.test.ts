@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DriverError } from '../src/contract/errors.js';
-import { Holder } from '../src/linux-driver/holder.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { pathsOf } from '../src/linux-driver/paths.js';
-import { run } from '../src/linux-driver/run.js';
+import { Holder } from '../src/linux-driver/namespace/namespace-keeper.js';
+import { pathsOf } from '../src/linux-driver/state/paths.js';
+import { run } from '../src/shared/run.js';
 import { eventually } from '../src/testing/eventually.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';

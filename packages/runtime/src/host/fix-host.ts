@@ -42,7 +42,7 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
   for (const name of modules) await runProgram('modprobe', [name]).catch(() => undefined);
   if (wantsCriu) {
     try {
-      const { installPrivateCriu } = await import('../linux-driver/criu/install-criu.js');
+      const { installPrivateCriu } = await import('./install-criu.js');
       await installPrivateCriu({ directory: facts.criuDirectory, log: (line) => log('info', line) });
     } catch (error) {
       log('warn', `CRIU could not be installed: ${error instanceof Error ? error.message : String(error)}`);

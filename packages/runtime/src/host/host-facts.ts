@@ -1,8 +1,8 @@
 import { access, constants, readFile, statfs } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { type HostLimit, readHostLimits } from '../linux-driver/host-limits.js';
-import { criuDirectory as findCriuDirectory } from '../linux-driver/probe.js';
 import { runProgram } from '../shared/run-program.js';
+import { type HostLimit, readHostLimits } from './host-limits.js';
+import { criuDirectory as findCriuDirectory } from './tools.js';
 
 /** Programs that the `linux` driver uses. */
 export const PROGRAMS = [

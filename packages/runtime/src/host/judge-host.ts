@@ -1,6 +1,6 @@
-import type { HostLimit } from '../linux-driver/host-limits.js';
 import type { Finding } from './finding.js';
 import { compareVersions, type HostFacts, type ProgramName } from './host-facts.js';
+import type { HostLimit } from './host-limits.js';
 
 /** Older ones cannot restore on current kernels. */
 const CRIU_MINIMUM = '4.2';

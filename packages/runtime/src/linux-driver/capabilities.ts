@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Capabilities } from '../contract/capabilities.js';
-import type { Host } from './host.js';
-import type { Tools } from './probe.js';
+import type { Tools } from '../host/tools.js';
+import type { Host } from './host/linux-host.js';
 
 /** What the driver can do on this host, and why not more. */
 export function capabilitiesOf(host: Host, tools: Tools): Capabilities {

@@ -1,10 +1,10 @@
 import type { Driver } from '../contract/driver.js';
+import { probeTools } from '../host/tools.js';
 import { lockDataDir } from '../shared/data-dir-lock.js';
-import { Host } from './host.js';
+import { Host } from './host/linux-host.js';
 import { LinuxDriver } from './linux-driver.js';
-import type { LinuxDriverOptions } from './options.js';
-import { probeTools } from './probe.js';
 import { outwaitOrphanedScripts } from './reap.js';
+import type { LinuxDriverOptions } from './state/options.js';
 
 /**
  * Makes the driver of real sandboxes. Needs root on Linux.

@@ -10,6 +10,7 @@ import type {
 } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
+import type { Tools } from '../host/tools.js';
 import { Background } from '../shared/background.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
@@ -18,21 +19,21 @@ import { RetryLater } from '../shared/retry-later.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { requireLabels } from '../shared/spec-rules.js';
 import { WarmPool } from '../shared/warm-pool.js';
-import { readHostMemory, requireRoom } from './admission.js';
-import { boot, type Origin } from './boot.js';
+import { boot } from './boot/boot.js';
+import { disposeInstance } from './boot/dispose.js';
+import type { Origin } from './boot/origin.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
-import { CheckpointCatalog } from './checkpoint-catalog.js';
-import { disposeInstance } from './dispose.js';
-import type { Host } from './host.js';
-import { linuxLayers } from './layers.js';
+import { readHostMemory, requireRoom } from './cgroups/admission.js';
+import { CheckpointCatalog } from './checkpoints/checkpoint-catalog.js';
+import type { Host } from './host/linux-host.js';
+import { linuxLayers } from './layers/layers.js';
 import { LinuxInstance } from './linux-instance.js';
-import type { Tools } from './probe.js';
+import { SpareInstances } from './pool/pooled-instances.js';
+import { renameInstance } from './pool/rename-machine.js';
 import { reapLeftovers } from './reap.js';
-import type { InstanceEntry } from './records.js';
-import { renameInstance } from './rename-machine.js';
-import { SpareInstances } from './spare-instances.js';
 import { poolKey, requireSpec } from './spec.js';
-import { storageFull } from './storage-full.js';
+import type { InstanceEntry } from './state/records.js';
+import { storageFull } from './store/storage-full.js';
 import { linuxVolumes, removeGoneVolumes } from './volumes.js';
 
 /** More starts at once only make each slower. */
@@ -105,7 +106,7 @@ export class LinuxDriver implements Driver {
       const pooled = this.#pool.take(options.spec);
       if (pooled !== undefined) {
         try {
-          await this.#spares.handOut(pooled, options);
+          await this.#spares.handOut(pooled.entry, options);
           return pooled;
         } catch (error) {
           this.#host.log('warn', 'a pooled instance could not be used', { error: String(error) });
@@ -308,7 +309,7 @@ export class LinuxDriver implements Driver {
         signal?.throwIfAborted();
         return boot(host, holder, entry, id ?? entry.name, origin, signal);
       });
-      if (id === undefined) await this.#spares.rest(instance);
+      if (id === undefined) await this.#spares.rest(instance.entry);
       entry.state = id === undefined ? 'pooled' : 'live';
       host.records.write(entry);
       return instance;

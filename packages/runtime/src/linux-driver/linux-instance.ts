@@ -11,11 +11,11 @@ import type {
 } from '../contract/instance.js';
 import { dialTcp } from '../shared/dial.js';
 import { tunnelThroughDaemon } from '../shared/tunnel.js';
-import { DAEMON_PORT } from './boot.js';
-import { checkpointInstance } from './checkpoint.js';
-import { commitInstance } from './commit-layer.js';
-import { type Host, isRunning } from './host.js';
-import type { InstanceEntry } from './records.js';
+import { DAEMON_PORT } from './boot/boot.js';
+import { checkpointInstance } from './checkpoints/checkpoint.js';
+import { type Host, isRunning } from './host/linux-host.js';
+import { commitInstance } from './layers/commit-layer.js';
+import type { InstanceEntry } from './state/records.js';
 
 /** What an instance asks of its driver. */
 export interface InstanceOwner {

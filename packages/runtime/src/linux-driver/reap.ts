@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcStat } from '../shared/process-identity.js';
 import type { RetryLater } from '../shared/retry-later.js';
-import type { CheckpointRecord } from './checkpoint.js';
-import { disposeInstance } from './dispose.js';
-import type { Host } from './host.js';
-import type { Paths } from './paths.js';
+import { disposeInstance } from './boot/dispose.js';
+import type { CheckpointRecord } from './checkpoints/checkpoint.js';
+import type { Host } from './host/linux-host.js';
+import type { Paths } from './state/paths.js';
 
 /**
  * Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed; what cannot

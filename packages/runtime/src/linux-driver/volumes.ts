@@ -5,8 +5,8 @@ import type { Background } from '../shared/background.js';
 import { randomId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
-import type { Host } from './host.js';
-import { storageFull } from './storage-full.js';
+import type { Host } from './host/linux-host.js';
+import { storageFull } from './store/storage-full.js';
 
 const TIMEOUT_MS = 30_000;
 /** How names of volumes begin that are about to be removed. */

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { pathsOf } from '../linux-driver/paths.js';
+import { pathsOf } from '../linux-driver/state/paths.js';
 
 /** Traces of a data directory on the host: processes that name it or stand in it, and mounts. Empty without /proc. */
 export function findRemains(dataDir: string): string[] {

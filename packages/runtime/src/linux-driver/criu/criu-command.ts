@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { Host } from '../host.js';
-import type { InstanceEntry } from '../records.js';
-import { quote } from '../run.js';
+import { quote } from '../../shared/run.js';
+import type { Host } from '../host/linux-host.js';
+import type { InstanceEntry } from '../state/records.js';
 
 export interface CriuCall {
   action: 'dump' | 'restore';

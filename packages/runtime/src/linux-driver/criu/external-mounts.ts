@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { OciConfig } from '../oci-config.js';
+import type { OciConfig } from '../oci/oci-config.js';
 
 /** What hides a file of `/proc` or `/sys`, and how such mounts are called in images. */
 const MASK = '/dev/null';

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DriverError } from '../contract/errors.js';
+import { run } from '../shared/run.js';
+import { versionOfCriu } from './tools.js';
+
+export interface InstallCriuOptions {
+  /** Absolute path; made when missing. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
+  directory?: string;
+  log?: (message: string) => void;
+}
+
+export interface InstalledCriu {
+  directory: string;
+  version: string;
+  /** SHA-256 of the program, also in `SHA256SUMS` beside it. */
+  checksum: string;
+}
+
+const SCRIPT = fileURLToPath(new URL('../../assets/install-criu.sh', import.meta.url));
+
+/**
+ * Gets a private CRIU (>= 4.2) through the host's own Debian mirror. Touches no host package; does nothing when a
+ * suitable one is there already.
+ * @throws {DriverError} `unsupported` when the host cannot get it, with the reason.
+ */
+export async function installPrivateCriu(options: InstallCriuOptions = {}): Promise<InstalledCriu> {
+  const directory = options.directory ?? process.env.SVC_CRIU_DIR ?? '/var/lib/svc/criu';
+  const result = await run(['sh', SCRIPT, directory], {
+    timeoutMs: 300_000,
+    env: Object.fromEntries(
+      [
+        'SVC_DEBIAN_MIRROR',
+        'SVC_CRIU_SUITE',
+        'SVC_CRIU_PINNED',
+        'http_proxy',
+        'https_proxy',
+        'no_proxy',
+      ].flatMap((name) => {
+        const value = process.env[name];
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ),
+  });
+  const version = await versionOfCriu(directory);
+  if (result.code !== 0 || version === undefined) {
+    throw new DriverError('unsupported', 'CRIU could not be installed.', { detail: result.stderr.trim() });
+  }
+  options.log?.(result.stdout.trim());
+  const program = await readFile(join(directory, 'criu.bin'));
+  return { directory, version, checksum: createHash('sha256').update(program).digest('hex') };
+}

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { DriverError } from '../../contract/errors.js';
+
+const MIB = 2 ** 20;
+/** Of the host's memory and process numbers, what sandboxes never get, all together. */
+const KEPT_SHARE = 0.1;
+const MIN_KEPT_BYTES = 256 * MIB;
+const MAX_KEPT_BYTES = 2_048 * MIB;
+const PIDS_SHARE = 0.75;
+/** A sandbox may ask for much and touch little: no more than this part of the host must be free for it. */
+const MOST_REQUIRED_SHARE = 1 / 8;
+
+export interface HostMemory {
+  totalBytes: number;
+  availableBytes: number;
+}
+
+/** What all sandboxes together may use; written into the cgroup above theirs, so that the service and the host go on. */
+export interface Budget {
+  memoryBytes: number;
+  pids: number;
+}
+
+/** @param maxMemoryMiB Default: the host's memory but a tenth of it, at least 256 MiB and at most 2 GiB. */
+export function budgetOf(
+  host: { totalMemoryBytes: number; pidMax: number },
+  maxMemoryMiB: number | undefined,
+): Budget {
+  const kept = Math.min(MAX_KEPT_BYTES, Math.max(MIN_KEPT_BYTES, host.totalMemoryBytes * KEPT_SHARE));
+  const most = Math.max(64 * MIB, host.totalMemoryBytes - kept);
+  const memoryBytes = Math.floor(Math.min(most, maxMemoryMiB === undefined ? most : maxMemoryMiB * MIB));
+  return { memoryBytes, pids: Math.floor(host.pidMax * PIDS_SHARE) };
+}
+
+/**
+ * Why there is no room for one more sandbox; undefined when there is. Limits may add up to more than the host has, as
+ * most sandboxes idle; what is in use may not.
+ */
+export function refusal(
+  request: { memoryMiB?: number; pids?: number },
+  now: { memory: HostMemory; usedMemoryBytes: number; usedPids: number; budget: Budget },
+): string | undefined {
+  const { memory, budget } = now;
+  const wanted = Math.min((request.memoryMiB ?? 0) * MIB, memory.totalBytes * MOST_REQUIRED_SHARE);
+  const kept = Math.max(MIN_KEPT_BYTES / 2, memory.totalBytes * (KEPT_SHARE / 2));
+  if (memory.availableBytes - wanted < Math.min(kept, MAX_KEPT_BYTES))
+    return 'The memory of the host is used up';
+  if (now.usedMemoryBytes + Math.min(wanted, budget.memoryBytes / 4) > budget.memoryBytes)
+    return 'The memory for sandboxes is used up';
+  if (now.usedPids + Math.min(request.pids ?? 0, budget.pids / 8) > budget.pids)
+    return 'The process numbers for sandboxes are used up';
+  return undefined;
+}
+
+/** @throws {DriverError} `no_capacity` with a reason of {@link refusal}. */
+export function requireRoom(...given: Parameters<typeof refusal>): void {
+  const reason = refusal(...given);
+  if (reason !== undefined) throw new DriverError('no_capacity', reason);
+}
+
+export function readHostMemory(text = readFileSync('/proc/meminfo', 'utf8')): HostMemory {
+  const bytes = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
+  return { totalBytes: bytes('MemTotal'), availableBytes: bytes('MemAvailable') };
+}
+
+/** How many processes and threads this host can have. */
+export function readPidMax(): number {
+  const read = (name: string) => Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
+  return Math.min(read('pid_max'), read('threads-max'));
+}

@@ -1,0 +1,165 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DriverError } from '../../contract/errors.js';
+import type { Checkpoint, CheckpointOptions } from '../../contract/instance.js';
+import { requireCheckpointId } from '../../shared/instance-id.js';
+import { dumpMemory } from '../criu/dump-memory.js';
+import { findUndumpable } from '../criu/undumpable.js';
+import type { Host } from '../host/linux-host.js';
+import type { Holder } from '../namespace/namespace-keeper.js';
+import type { InstanceEntry } from '../state/records.js';
+import { storageFull } from '../store/storage-full.js';
+
+const DUMP_ATTEMPTS = 3;
+
+/** What is stored beside a checkpoint. */
+export interface CheckpointRecord {
+  id: string;
+  memory: boolean;
+  sizeBytes: number;
+  layers: string[];
+  /** The agent whose code the stored processes run. */
+  agent: string;
+  /** What the machine was called; its files say so. */
+  hostname?: string;
+  /** Mount targets that were there; memory refers to them. */
+  mounts: string[];
+}
+
+export function readCheckpoint(host: Host, holder: Holder, id: string): CheckpointRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(host.view(holder, `c/${id}/record.json`), 'utf8')) as CheckpointRecord;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Stores an instance. It is frozen meanwhile and afterwards as it was before. */
+export async function checkpointInstance(
+  host: Host,
+  entry: InstanceEntry,
+  options: CheckpointOptions,
+): Promise<Checkpoint> {
+  const id = requireCheckpointId(options.checkpointId);
+  if (options.memory && host.criu === undefined) {
+    throw new DriverError(
+      'unsupported',
+      'Memory cannot be stored on this host: CRIU 4.2 or later is missing.',
+    );
+  }
+  options.signal?.throwIfAborted();
+  const holder = await host.up();
+  if (readCheckpoint(host, holder, id) !== undefined) {
+    throw new DriverError('busy', `There is a checkpoint "${id}" already.`);
+  }
+  // A dump that runs into the end of the disk has stopped its programs for nothing.
+  const { memoryBytes, memoryCacheBytes } = host.cgroups.usage(entry.name);
+  host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
+  if (options.memory) refuseUndumpable(host, entry);
+  const draft = `c/.${id}`;
+  await clearDraft(host, holder, draft);
+  const wasFrozen = host.cgroups.frozen(entry.name);
+  let frozenMs = 0;
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        let since = 0;
+        const freeze = async () => {
+          since = performance.now();
+          if (!wasFrozen) host.records.write({ ...entry, held: true });
+          await host.cgroups.freeze(entry.name);
+        };
+        const copy = host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`);
+        if (options.memory) await dumpMemory(host, holder, entry, { draft, copy, freeze });
+        else await freeze().then(() => host.inStore(holder, copy, 'create_failed', 300_000));
+        // What is about to end must not run on past its checkpoint.
+        if (!wasFrozen && options.then === 'continue') host.cgroups.thaw(entry.name);
+        frozenMs = performance.now() - since;
+        break;
+      } catch (error) {
+        // A dump leaves the cgroup frozen whatever its outcome.
+        if (!wasFrozen) host.cgroups.thaw(entry.name);
+        // Some obstacles pass by themselves: a program between vfork and exec, a socket half accepted.
+        const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;
+        if (hopeless || wasFrozen) throw error;
+        options.signal?.throwIfAborted();
+        await clearDraft(host, holder, draft);
+        await sleep(20 * attempt);
+        refuseUndumpable(host, entry);
+      }
+    }
+    const durable = options.then === 'destroy';
+    const sizeBytes = await measureDraft(host, holder, draft, durable);
+    const record: CheckpointRecord = {
+      id,
+      memory: options.memory,
+      sizeBytes,
+      layers: entry.layers,
+      agent: entry.agent,
+      hostname: entry.id ?? entry.name,
+      mounts: entry.spec.mounts.map((mount) => mount.target),
+    };
+    writeFileSync(host.view(holder, `${draft}/record.json`), JSON.stringify(record));
+    renameSync(host.view(holder, draft), host.view(holder, `c/${id}`));
+    if (durable) await host.inStore(holder, `sync -f c/${id}`, 'create_failed', 300_000);
+    return { id, memory: record.memory, sizeBytes: record.sizeBytes, frozenMs: Math.round(frozenMs) };
+  } catch (error) {
+    if (!wasFrozen) host.cgroups.thaw(entry.name);
+    await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000).catch(() => undefined);
+    throw storageFull(error);
+  } finally {
+    host.records.write(entry);
+  }
+}
+
+/** Makes the directory of a checkpoint that is not done yet, without what a failed attempt left in it. */
+async function clearDraft(host: Host, holder: Holder, draft: string): Promise<void> {
+  const directory = host.view(holder, draft);
+  if (existsSync(directory)) await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000);
+  mkdirSync(join(directory, 'img'), { recursive: true });
+  mkdirSync(join(directory, 'wk'));
+}
+
+/**
+ * Bytes that a checkpoint holds: its images, and its file system with extents that several of its files share counted
+ * once. What it shares with its source and with other checkpoints is part of it: it stays when those go.
+ */
+async function measureDraft(host: Host, holder: Holder, draft: string, durable: boolean): Promise<number> {
+  const directory = host.view(holder, draft);
+  rmSync(join(directory, 'wk'), { recursive: true, force: true });
+  let imageBytes = 0;
+  for (const name of readdirSync(join(directory, 'img'))) {
+    const path = join(directory, 'img', name);
+    const { blocks, mode } = statSync(path);
+    // A restore must not change what the next one starts from.
+    chmodSync(path, mode & 0o7555);
+    imageBytes += blocks * 512;
+  }
+  const { stdout } = await host.inStore(
+    holder,
+    `${durable ? `sync -f ${draft}\n` : ''}${host.store.kind === 'btrfs' && host.store.quota ? `echo "id $(btrfs inspect-internal rootid ${draft}/sv)"` : `du -s -B1 ${draft}/sv`}`,
+    'create_failed',
+    300_000,
+  );
+  const subvolume = /^id (\d+)$/m.exec(stdout)?.[1];
+  const fileBytes = subvolume === undefined ? undefined : host.store.usedBytes(Number(subvolume));
+  return imageBytes + (fileBytes ?? Number(/^(\d+)\s/m.exec(stdout)?.[1] ?? 0));
+}
+
+function refuseUndumpable(host: Host, entry: InstanceEntry): void {
+  const found = findUndumpable(entry.pid!, host.cgroups.pids(entry.name), host.cgroups.version);
+  if (found.length > 0) {
+    throw new DriverError('undumpable', `The memory of the sandbox cannot be stored: ${found.join('; ')}.`);
+  }
+}

@@ -1,0 +1,191 @@
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DriverError } from '../../contract/errors.js';
+import { raiseHostLimits } from '../../host/host-limits.js';
+import type { Tools } from '../../host/tools.js';
+import { isSameProcess } from '../../shared/process-identity.js';
+import { quote, type RunResult } from '../../shared/run.js';
+import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
+import { Cgroups } from '../cgroups/cgroups.js';
+import { Holder } from '../namespace/namespace-keeper.js';
+import { Network } from '../network/network.js';
+import { MAKE_SYS } from '../oci/hidden-paths.js';
+import { type Agent, prepareAgent } from '../rootfs/agent.js';
+import { MAKE_BASE_ROOT } from '../rootfs/base-root.js';
+import { isDirectory } from '../rootfs/inside-layer.js';
+import type { LayerFacts } from '../rootfs/root-plan.js';
+import type { LinuxDriverOptions } from '../state/options.js';
+import { type Paths, pathsOf } from '../state/paths.js';
+import { type InstanceEntry, Records } from '../state/records.js';
+import { SpaceGuard } from '../store/space-guard.js';
+import { Store } from '../store/store.js';
+
+/** What the driver has on this host, brought up when first needed and again when it was torn down. */
+export class Host {
+  readonly options: LinuxDriverOptions;
+  readonly paths: Paths;
+  readonly cgroups: Cgroups;
+  readonly records: Records;
+  readonly store: Store;
+  readonly network: Network;
+  readonly space: SpaceGuard;
+  /** What all sandboxes together may use. */
+  budget: Budget;
+  /** Path of the OCI runtime, and of the one that starts fresh instances. */
+  readonly runtime: string;
+  readonly starter: string;
+  /** Private CRIU's directory, when there is one that suits. */
+  readonly criu: string | undefined;
+  agent: Agent | undefined;
+  /** Limits of the host that stand in the way of many sandboxes, as sentences. */
+  limitProblems: string[] = [];
+  #holder: Holder | undefined;
+  #rising: Promise<Holder> | undefined;
+
+  constructor(options: LinuxDriverOptions, tools: Pick<Tools, 'runtime' | 'starter' | 'criu'>) {
+    this.options = options;
+    this.paths = pathsOf(options.dataDir);
+    this.runtime = tools.runtime;
+    this.starter = tools.starter;
+    this.criu = tools.criu;
+    this.cgroups = new Cgroups(this.paths.tag);
+    mkdirSync(this.paths.oci, { recursive: true, mode: 0o700 });
+    this.records = new Records(this.paths.instances);
+    this.store = new Store(this.paths, options.storeSizeMiB);
+    this.network = new Network(this.paths, options.network ?? {});
+    this.space = new SpaceGuard(this);
+    this.budget = budgetOf(
+      { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },
+      options.maxMemoryMiB,
+    );
+  }
+
+  now(): number {
+    return (this.options.now ?? Date.now)();
+  }
+
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void {
+    this.options.log?.(level, message, fields);
+  }
+
+  /** The holder with store and network behind it, or undefined while nothing is up. */
+  get current(): Holder | undefined {
+    return this.#holder?.alive === true ? this.#holder : undefined;
+  }
+
+  /** Brings everything up that is not. */
+  up(): Promise<Holder> {
+    const holder = this.current;
+    if (holder !== undefined) return Promise.resolve(holder);
+    this.#rising ??= this.#rise().finally(() => {
+      this.#rising = undefined;
+    });
+    return this.#rising;
+  }
+
+  async #rise(): Promise<Holder> {
+    await this.release();
+    const found = Holder.find(this.paths);
+    const holder = found ?? (await Holder.start(this.paths));
+    try {
+      this.limitProblems = raiseHostLimits((message, fields) => this.log('info', message, fields));
+      this.budget = budgetOf(
+        { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },
+        this.options.maxMemoryMiB,
+      );
+      this.cgroups.prepare(this.budget);
+      await this.store.mount(holder);
+      await this.inStore(holder, `${MAKE_SYS}\n${MAKE_BASE_ROOT}`, 'create_failed', 60_000);
+      this.agent = await prepareAgent(holder.view(join(this.paths.store, 'agents')), this.options.daemon);
+      await this.network.prepare(holder, found === undefined);
+      if (found === undefined) await this.#replumb(holder);
+    } catch (error) {
+      if (found === undefined) {
+        await this.network.remove(holder).catch(() => undefined);
+        holder.stop(this.paths);
+      }
+      await holder.release();
+      throw error;
+    }
+    this.#holder = holder;
+    await this.space.adjust();
+    return holder;
+  }
+
+  /** The gateway went down with the former holder: sandboxes that still run need their cables again. */
+  async #replumb(holder: Holder): Promise<void> {
+    for (const entry of this.records.all()) {
+      if (!isRunning(entry)) continue;
+      await holder.script(`PID=${entry.pid}\n${this.network.plumb(entry.slot, entry.spec.network)}`, {
+        timeoutMs: 20_000,
+      });
+    }
+  }
+
+  /** Runs a script in the store's directory. @throws {DriverError} `code` when it fails, `timeout`, `storage_full`. */
+  async inStore(
+    holder: Holder,
+    script: string,
+    code: 'create_failed' | 'restore_failed',
+    timeoutMs: number,
+  ): Promise<RunResult> {
+    const result = await holder.script(`cd ${quote(this.paths.store)} || exit 9\n${script}`, { timeoutMs });
+    if (result.code === 0) return result;
+    const detail = `${result.stdout}\n${result.stderr}`.trim().slice(-4000);
+    if (result.timedOut) throw new DriverError('timeout', 'The host took too long.', { detail });
+    if (/No space left|Disk quota exceeded/.test(detail)) {
+      throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
+    }
+    throw new DriverError(code, 'The sandbox could not be made.', { detail });
+  }
+
+  /** A path in the store, as this process sees it. */
+  view(holder: Holder, path: string): string {
+    return holder.view(join(this.paths.store, path));
+  }
+
+  layerFacts(holder: Holder, id: string): (LayerFacts & { sizeBytes: number }) | undefined {
+    try {
+      const layer = this.view(holder, `l/${id}`);
+      const facts = JSON.parse(readFileSync(`${layer}/layer.json`, 'utf8'));
+      // Looked at anew: what is mounted must be a directory of the layer, whoever made it.
+      return { ...facts, hasUsr: isDirectory(`${layer}/root/usr`) };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** PATH for the OCI runtime: it runs the first `criu` it finds. */
+  get runtimePath(): string {
+    return this.criu === undefined ? '' : `PATH=${quote(this.criu)}:$PATH; export PATH\n`;
+  }
+
+  /** Lets go of the host: what stands there stays. */
+  async release(): Promise<void> {
+    await this.#holder?.release();
+  }
+
+  /** Takes down what stands on the host, once no instance is left. Paused ones (checkpoints) stay in the store. */
+  async down(): Promise<void> {
+    const holder = this.current ?? Holder.find(this.paths);
+    if (holder !== undefined) {
+      await this.network.remove(holder);
+      // Unmounting before the namespace goes frees the loop device now and not some time later.
+      await holder.script(`umount ${quote(this.paths.store)} || umount -l ${quote(this.paths.store)}`, {
+        timeoutMs: 30_000,
+      });
+      await holder.release();
+      holder.stop(this.paths);
+      const deadline = Date.now() + 5_000;
+      while (holder.alive && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    this.#holder = undefined;
+    await this.cgroups.removeParent();
+    if (existsSync(this.paths.networkFile)) rmSync(this.paths.networkFile, { force: true });
+  }
+}
+
+/** Whether the recorded init process still runs. */
+export function isRunning(entry: InstanceEntry): boolean {
+  return entry.pid !== undefined && entry.start !== undefined && isSameProcess(entry.pid, entry.start);
+}

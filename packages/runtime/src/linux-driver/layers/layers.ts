@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ArchiveError } from '../../archive/archive-limits.js';
+import { guardTar } from '../../archive/tar-guard.js';
+import type { ImportOptions, Layers } from '../../contract/driver.js';
+import { DriverError } from '../../contract/errors.js';
+import type { LayerInfo } from '../../contract/instance.js';
+import { jailCommand } from '../../jail/jail-task.js';
+import { randomId, requireLayerId } from '../../shared/instance-id.js';
+import { SCRIPT_ENVIRONMENT } from '../../shared/run.js';
+import type { Host } from '../host/linux-host.js';
+import type { Holder } from '../namespace/namespace-keeper.js';
+import { isDirectory, isThere } from '../rootfs/inside-layer.js';
+
+/** Layers in the store. @param inUse whether an instance or checkpoint stands on a layer. */
+export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> | boolean): Layers {
+  return {
+    async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
+      const holder = await host.up();
+      host.space.require();
+      const id = randomId();
+      const draft = `l/.${id}`;
+      const directory = host.view(holder, draft);
+      mkdirSync(`${directory}/root`, { recursive: true });
+      try {
+        await extract(holder, `${host.paths.store}/${draft}`, tar, options);
+        const full = ['bin/sh', 'usr/bin/sh', 'etc/os-release', 'usr/lib/os-release'].some((path) =>
+          isThere(`${directory}/root`, path),
+        );
+        const result = await host.inStore(
+          holder,
+          `${host.store.removeEntries(draft, ['root/.sbx'])}; du -s -B1 ${draft}/root`,
+          'create_failed',
+          300_000,
+        );
+        const sizeBytes = Number(/^(\d+)\s/m.exec(result.stdout)?.[1] ?? 0);
+        const facts = { full, hasUsr: isDirectory(`${directory}/root/usr`), sizeBytes };
+        writeFileSync(`${directory}/layer.json`, JSON.stringify(facts));
+        await host.inStore(holder, `mv ${draft} l/${id}`, 'create_failed', 10_000);
+        return { id, sizeBytes };
+      } catch (error) {
+        await host.inStore(holder, host.store.remove(draft), 'create_failed', 300_000);
+        throw error;
+      }
+    },
+    async list(): Promise<LayerInfo[]> {
+      const holder = await host.up();
+      return host.store.list(holder, 'l').flatMap((id) => {
+        const facts = id.startsWith('.') ? undefined : host.layerFacts(holder, id);
+        return facts === undefined ? [] : [{ id, sizeBytes: facts.sizeBytes }];
+      });
+    },
+    async delete(id: string): Promise<void> {
+      requireLayerId(id);
+      const holder = await host.up();
+      if (host.layerFacts(holder, id) === undefined)
+        throw new DriverError('not_found', 'There is no such layer.');
+      if (await inUse(id)) throw new DriverError('busy', 'The layer is in use.');
+      await host.inStore(
+        holder,
+        `mv l/${id} l/.${id}\n${host.store.remove(`l/.${id}`)}`,
+        'create_failed',
+        300_000,
+      );
+    },
+  };
+}
+
+/** Extracts with owners and modes kept, devices left out, in a process that sees nothing but the draft. */
+async function extract(
+  holder: Holder,
+  draft: string,
+  tar: Readable,
+  { limits, signal }: ImportOptions,
+): Promise<void> {
+  const [file, ...args] = holder.enter(jailCommand(draft, { kind: 'extract', into: 'root' }));
+  const child = spawn(file!, args, { stdio: ['pipe', 'ignore', 'pipe'], env: SCRIPT_ENVIRONMENT });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr.length < 4000) stderr += text;
+  });
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const guarded = Readable.from(guardTar(tar, { limits }), { objectMode: false });
+  const feed = pipeline(guarded, child.stdin, ...(signal === undefined ? [] : [{ signal }])).catch(
+    (error: unknown) => error,
+  );
+  const failure = await feed;
+  if (failure !== undefined) child.kill('SIGKILL');
+  const code = await closed;
+  signal?.throwIfAborted();
+  if (code === 0 && failure === undefined) return;
+  if (/No space left|Disk quota/.test(stderr))
+    throw new DriverError('storage_full', 'The storage of the sandboxes is full.');
+  const why = ArchiveError.is(failure) ? failure.message : 'it cannot be read as tar';
+  throw new DriverError('invalid_archive', `The archive is refused: ${why}.`, {
+    detail: stderr.trim(),
+    cause: failure,
+  });
+}

@@ -1,0 +1,53 @@
+import type { CreateOptions } from '../../contract/driver.js';
+import { dialTcp } from '../../shared/dial.js';
+import { DAEMON_PORT } from '../boot/boot.js';
+import type { Host } from '../host/linux-host.js';
+import type { InstanceEntry } from '../state/records.js';
+import { HostnameWriter } from './hostname-writer.js';
+import { renameInstance } from './rename-machine.js';
+import { warmUp } from './warm-up.js';
+
+/** What instances in the pool need besides what every instance has: a rest, and a name when somebody gets them. */
+export class SpareInstances {
+  readonly #host: Host;
+  /** By the instance's own name. */
+  readonly #writers = new Map<string, HostnameWriter>();
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Lets a booted instance load what its first caller will need, then freezes it. */
+  async rest(entry: InstanceEntry): Promise<void> {
+    const address = this.#host.network.addressOf(entry.slot);
+    await warmUp((signal) => dialTcp(address, DAEMON_PORT, signal)).catch(() => undefined);
+    this.#writers.set(entry.name, new HostnameWriter(entry.pid!));
+    await this.#host.cgroups.freeze(entry.name);
+  }
+
+  /** Makes it the instance that was asked for, and lets it go on. */
+  async handOut(entry: InstanceEntry, options: CreateOptions): Promise<void> {
+    entry.id = options.id;
+    entry.state = 'live';
+    entry.spec = options.spec;
+    entry.createdAtMs = this.#host.now();
+    // It is still frozen: whoever finds it so after a crash has to let it go on.
+    entry.held = true;
+    this.#host.records.write(entry);
+    const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
+    this.#writers.delete(entry.name);
+    // Side by side: one is another process's work, the other ours.
+    const named = writer.write(options.id);
+    renameInstance(this.#host, entry, entry.name);
+    await named;
+    this.#host.cgroups.thaw(entry.name);
+    delete entry.held;
+    this.#host.records.write(entry);
+  }
+
+  /** Drops what was kept for an instance; settles when it is gone. */
+  async forget(name: string): Promise<void> {
+    await this.#writers.get(name)?.end();
+    this.#writers.delete(name);
+  }
+}

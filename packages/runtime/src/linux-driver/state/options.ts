@@ -1,0 +1,40 @@
+import type { DriverOptions } from '../../contract/driver.js';
+
+export interface NetworkOptions {
+  /** Private range that the driver takes a /20 block out of (1023 sandboxes). Default `10.200.0.0/13`. */
+  pool?: string;
+  /** Connections that one sandbox may have open or half-closed at once, datagram exchanges included. Default 4096. */
+  maxConnections?: number;
+  /** Name servers inside sandboxes. Default: those of the host that are public, else 1.1.1.1 and 8.8.8.8. */
+  nameServers?: string[];
+}
+
+export interface LinuxDriverOptions extends DriverOptions {
+  /**
+   * OCI runtime: a known name or an absolute path. Default: `runc`, the one whose restores are reliable, with `crun` to start
+   * fresh instances where it is installed, because that takes a third of the time.
+   */
+  ociRuntime?: 'runc' | 'crun' | 'runsc' | 'kata' | (string & {});
+  /**
+   * Who calls CRIU for a restore: the driver itself, or the OCI runtime, which is slower. Default `driver`, but `runtime` on
+   * cgroup v2, where only the runtime can rule over devices.
+   */
+  restoreBy?: 'driver' | 'runtime';
+  /** Size of the store's image in MiB when it is first made. Default 60 % of the free disk, at most 40 GiB; sparse. 0: plain directories. */
+  storeSizeMiB?: number;
+  /**
+   * Whether root inside may open raw sockets (CAP_NET_RAW). Default false: `ping` works without, as long as its program has
+   * no file capabilities, but a program can then forge no packets.
+   */
+  rawSockets?: boolean;
+  network?: NetworkOptions;
+  /**
+   * MiB that sandboxes leave free on the file system of the data directory: for the service's database and for the host.
+   * Default 5 % of it, at most 2048.
+   */
+  reserveMiB?: number;
+  /** Memory that all sandboxes together may use, MiB. Default: the host's but a tenth, at least 256 MiB and at most 2 GiB. */
+  maxMemoryMiB?: number;
+  /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
+  criuDirectory?: string;
+}

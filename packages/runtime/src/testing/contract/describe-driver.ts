@@ -1,0 +1,72 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findRemains } from '../remains.js';
+import { type DriverFactory, Workbench } from '../workbench.js';
+import { burstPromises } from './burst.js';
+import { checkpointPromises } from './checkpoints.js';
+import { errorPromises } from './errors.js';
+import { freezePromises } from './freeze.js';
+import { layerPromises } from './layers.js';
+import { lifecyclePromises } from './lifecycle.js';
+import { limitPromises } from './limits.js';
+import { memoryPromises } from './memory.js';
+import { networkPromises } from './network.js';
+import { poolPromises } from './pool.js';
+import { portPromises } from './ports.js';
+import { survivalPromises } from './survival.js';
+
+export interface DescribeDriverOptions {
+  /** Why the suite cannot run on this host; it is then skipped with this reason. */
+  skip?: string | undefined;
+  /** Directory for the temporary data directory. Default: the system's. */
+  parent?: string;
+  /** Traces on the host that only this kind of driver leaves (cgroups, namespaces, links), by name. */
+  remains?: (dataDir: string) => Promise<string[]> | string[];
+}
+
+/**
+ * Declares the driver contract as a Vitest suite: one test for each promise, those of capabilities that the driver does
+ * not claim skipped with the reason. One data directory serves the whole suite and must be empty of traces at its end.
+ */
+export function describeDriver(
+  name: string,
+  factory: DriverFactory,
+  options: DescribeDriverOptions = {},
+): void {
+  const title = options.skip === undefined ? name : `${name} (skipped: ${options.skip})`;
+  describe.skipIf(options.skip !== undefined)(`the driver contract: ${title}`, () => {
+    const bench = new Workbench(factory, options.parent);
+    const remains = async () => [
+      ...findRemains(bench.dataDir),
+      ...((await options.remains?.(bench.dataDir)) ?? []),
+    ];
+    beforeAll(() => bench.open());
+    afterEach(() => bench.sweep());
+    afterAll(async () => {
+      await bench.close();
+      await bench.remove();
+    });
+
+    lifecyclePromises(bench);
+    portPromises(bench);
+    freezePromises(bench);
+    limitPromises(bench);
+    networkPromises(bench);
+    layerPromises(bench);
+    checkpointPromises(bench);
+    memoryPromises(bench);
+    errorPromises(bench);
+    poolPromises(bench);
+    burstPromises(bench);
+    survivalPromises(bench);
+
+    it('leaves no process, mount or other trace once it is closed and everything destroyed', async () => {
+      await bench.create();
+      await bench.close();
+      try {
+        expect(await remains()).toEqual([]);
+      } finally {
+        await bench.open();
+      }
+    });
+  });
+}

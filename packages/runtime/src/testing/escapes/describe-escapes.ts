@@ -1,0 +1,42 @@
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { type DriverFactory, Workbench } from '../workbench.js';
+import { imageEscapes } from './images.js';
+import { Outside } from './outside.js';
+import { sandboxEscapes } from './sandboxes.js';
+
+export interface DescribeEscapesOptions {
+  /** Why the suite cannot run on this host; it is then skipped with this reason. */
+  skip?: string | undefined;
+  /** Directory for the temporary directories. Default: the system's. */
+  parent?: string;
+}
+
+/**
+ * Declares the attacks that every isolating driver must withstand as a Vitest suite: what a tenant can write into an
+ * image, a layer, a volume or a running sandbox, aimed at files of the host that the suite made for it.
+ */
+export function describeEscapes(
+  name: string,
+  factory: DriverFactory,
+  options: DescribeEscapesOptions = {},
+): void {
+  const title = options.skip === undefined ? name : `${name} (skipped: ${options.skip})`;
+  describe.skipIf(options.skip !== undefined)(`escapes: ${title}`, () => {
+    const bench = new Workbench(factory, options.parent);
+    const outside = new Outside(options.parent);
+    beforeAll(async () => {
+      await bench.open();
+    });
+    afterEach(async () => {
+      await bench.sweep();
+      await outside.remove();
+    });
+    afterAll(async () => {
+      await bench.close();
+      await bench.remove();
+    });
+
+    imageEscapes(bench, outside);
+    sandboxEscapes(bench, outside);
+  });
+}
