@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { DriverError } from '../src/contract/errors.js';
 import { parseCgroupMounts } from '../src/linux-driver/cgroups/cgroup-files.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { Holder } from '../src/linux-driver/namespace/namespace-keeper.js';
+import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';
@@ -34,10 +34,10 @@ describe.skipIf(skip !== undefined)('a hostile sandbox and what all share', () =
   });
 
   const gateway = (command: string) => {
-    const holder = Holder.find(pathsOf(bench.dataDir))!;
+    const keeper = NamespaceKeeper.find(pathsOf(bench.dataDir))!;
     return execFileSync(
       'nsenter',
-      [`--target=${holder.pid}`, '--mount', 'nsenter', '--net=/run/netns/gw', 'sh', '-c', command],
+      [`--target=${keeper.pid}`, '--mount', 'nsenter', '--net=/run/netns/gw', 'sh', '-c', command],
       { env: ENV, encoding: 'utf8' },
     ).trim();
   };

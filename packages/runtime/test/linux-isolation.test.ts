@@ -208,17 +208,17 @@ interface World {
 
 /** A network namespace that plays the internet: a public address behind a cable of its own to the host. */
 async function outsideWorld(): Promise<World | undefined> {
-  const holder: ChildProcess = spawn('unshare', ['-n', 'sh', '-c', 'echo; exec sleep 600'], {
+  const keeper: ChildProcess = spawn('unshare', ['-n', 'sh', '-c', 'echo; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  await once(holder.stdout!, 'data');
+  await once(keeper.stdout!, 'data');
   const link = `world${process.pid % 100_000}`;
-  const net = `--net=/proc/${holder.pid}/ns/net`;
+  const net = `--net=/proc/${keeper.pid}/ns/net`;
   const made = spawnSync(
     'sh',
     [
       '-ec',
-      `ip link add ${link} type veth peer name eth0 netns ${holder.pid}
+      `ip link add ${link} type veth peer name eth0 netns ${keeper.pid}
 ip addr add 203.0.115.1/30 dev ${link}; ip link set ${link} up
 echo 1 > /proc/sys/net/ipv4/conf/${link}/forwarding
 nsenter ${net} sh -ec 'ip addr add 203.0.115.2/30 dev eth0; ip link set eth0 up; ip link set lo up; ip route add default via 203.0.115.1'`,
@@ -226,7 +226,7 @@ nsenter ${net} sh -ec 'ip addr add 203.0.115.2/30 dev eth0; ip link set eth0 up;
     { env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' } },
   );
   if (made.status !== 0) {
-    holder.kill();
+    keeper.kill();
     return undefined;
   }
   const listener = spawn(
@@ -250,7 +250,7 @@ nsenter ${net} sh -ec 'ip addr add 203.0.115.2/30 dev eth0; ip link set eth0 up;
     },
     close() {
       listener.kill('SIGKILL');
-      holder.kill('SIGKILL');
+      keeper.kill('SIGKILL');
       spawnSync('ip', ['link', 'del', link], { env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' } });
     },
   };

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DriverError } from '../src/contract/errors.js';
 import { Cgroups } from '../src/linux-driver/cgroups/cgroups.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { Holder } from '../src/linux-driver/namespace/namespace-keeper.js';
+import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { eventually } from '../src/testing/eventually.js';
@@ -240,21 +240,21 @@ libc.syscall(425, 1, 0); print(ctypes.get_errno())'`),
     expect(await step(client, program)).toBe('1');
     await instance.checkpoint({ checkpointId: 'paused', memory: true, then: 'destroy' });
     await bench.driver.close();
-    const holder = Holder.find(pathsOf(bench.dataDir));
-    holder?.stop(pathsOf(bench.dataDir));
+    const keeper = NamespaceKeeper.find(pathsOf(bench.dataDir));
+    keeper?.stop(pathsOf(bench.dataDir));
     await bench.open();
     const copy = await bench.restore('paused', true);
     expect(await step(copy.client, program)).toBe('2');
   });
 
-  it('lets running instances go on when their namespace holder is lost', async () => {
+  it('lets running instances go on when their namespace keeper is lost', async () => {
     const program = PROGRAMS[0]!;
     const { instance, client } = await start([program]);
     expect(await step(client, program)).toBe('1');
     await bench.driver.close();
-    const keeper = Holder.find(pathsOf(bench.dataDir))!;
+    const keeper = NamespaceKeeper.find(pathsOf(bench.dataDir))!;
     keeper.stop(pathsOf(bench.dataDir));
-    await eventually('the end of the namespace holder', () => (keeper.alive ? undefined : true));
+    await eventually('the end of the namespace keeper', () => (keeper.alive ? undefined : true));
     await bench.open();
     const adopted = await bench.driver.adopt(instance.id);
     expect(adopted).toBeDefined();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DriverError } from '../src/contract/errors.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { Holder } from '../src/linux-driver/namespace/namespace-keeper.js';
+import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { run } from '../src/shared/run.js';
 import { eventually } from '../src/testing/eventually.js';
@@ -26,9 +26,9 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
   /** Bytes that the whole store uses, once everything is written down. */
   async function usedBytes(): Promise<number> {
     const paths = pathsOf(bench.dataDir);
-    const holder = Holder.find(paths)!;
+    const keeper = NamespaceKeeper.find(paths)!;
     const script = `sync -f ${paths.store}; command -v btrfs >/dev/null && btrfs subvolume sync ${paths.store} >/dev/null 2>&1; df -B1 --output=used ${paths.store} | tail -n 1`;
-    const { stdout } = await run(['nsenter', `--target=${holder.pid}`, '--mount', 'sh', '-c', script], {
+    const { stdout } = await run(['nsenter', `--target=${keeper.pid}`, '--mount', 'sh', '-c', script], {
       timeoutMs: 60_000,
     });
     return Number(stdout.trim());

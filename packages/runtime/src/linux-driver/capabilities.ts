@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import type { Capabilities } from '../contract/capabilities.js';
 import type { Tools } from '../host/tools.js';
-import type { Host } from './host/linux-host.js';
+import type { LinuxHost } from './host/linux-host.js';
 
 /** What the driver can do on this host, and why not more. */
-export function capabilitiesOf(host: Host, tools: Tools): Capabilities {
+export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
   const reasons: string[] = [];
   if (!host.store.quota)
     reasons.push(host.store.problem ?? 'The store has no quotas: disk limits are not enforced.');
@@ -27,7 +27,7 @@ export function capabilitiesOf(host: Host, tools: Tools): Capabilities {
 }
 
 /** One line for the operator. */
-export function summaryOf(host: Host, tools: Tools): string {
+export function summaryOf(host: LinuxHost, tools: Tools): string {
   const memory = tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`;
   const starter = tools.starter === tools.runtime ? '' : ` with ${basename(tools.starter)} to start`;
   return `linux: ${tools.runtimeVersion}${starter}, store on ${host.store.kind}, ${memory}`;

@@ -1,7 +1,7 @@
 import type { Driver } from '../contract/driver.js';
 import { probeTools } from '../host/tools.js';
 import { lockDataDir } from '../shared/data-dir-lock.js';
-import { Host } from './host/linux-host.js';
+import { LinuxHost } from './host/linux-host.js';
 import { LinuxDriver } from './linux-driver.js';
 import { outwaitOrphanedScripts } from './reap.js';
 import type { LinuxDriverOptions } from './state/options.js';
@@ -14,7 +14,7 @@ export async function createLinuxDriver(options: LinuxDriverOptions): Promise<Dr
   const tools = await probeTools(options);
   const lock = await lockDataDir(options.dataDir);
   try {
-    const host = new Host(options, tools);
+    const host = new LinuxHost(options, tools);
     await outwaitOrphanedScripts(host.paths);
     await host.up();
     return new LinuxDriver(host, tools, lock);

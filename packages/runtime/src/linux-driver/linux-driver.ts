@@ -25,7 +25,7 @@ import type { Origin } from './boot/origin.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom } from './cgroups/admission.js';
 import { CheckpointCatalog } from './checkpoints/checkpoint-catalog.js';
-import type { Host } from './host/linux-host.js';
+import type { LinuxHost } from './host/linux-host.js';
 import { linuxLayers } from './layers/layers.js';
 import { LinuxInstance } from './linux-instance.js';
 import { SpareInstances } from './pool/pooled-instances.js';
@@ -50,7 +50,7 @@ export class LinuxDriver implements Driver {
   readonly summary: string;
   readonly layers: Layers;
   readonly volumes: VolumeDirectories | undefined;
-  readonly #host: Host;
+  readonly #host: LinuxHost;
   readonly #lock: DataDirLock;
   readonly #mutex = new KeyedMutex();
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
@@ -66,7 +66,7 @@ export class LinuxDriver implements Driver {
   readonly #watch: NodeJS.Timeout;
   #closed = false;
 
-  constructor(host: Host, tools: Tools, lock: DataDirLock) {
+  constructor(host: LinuxHost, tools: Tools, lock: DataDirLock) {
     this.#host = host;
     this.#lock = lock;
     this.#spares = new SpareInstances(host);
@@ -290,7 +290,7 @@ export class LinuxDriver implements Driver {
     agent?: string,
   ): Promise<LinuxInstance> {
     const host = this.#host;
-    const holder = await host.up();
+    const keeper = await host.up();
     const slot = host.network.take();
     const entry: InstanceEntry = {
       name: `s${randomId()}`,
@@ -307,7 +307,7 @@ export class LinuxDriver implements Driver {
     try {
       await this.#starts.run(() => {
         signal?.throwIfAborted();
-        return boot(host, holder, entry, id ?? entry.name, origin, signal);
+        return boot(host, keeper, entry, id ?? entry.name, origin, signal);
       });
       if (id === undefined) await this.#spares.rest(instance.entry);
       entry.state = id === undefined ? 'pooled' : 'live';

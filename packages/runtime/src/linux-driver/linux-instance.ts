@@ -13,13 +13,13 @@ import { dialTcp } from '../shared/dial.js';
 import { tunnelThroughDaemon } from '../shared/tunnel.js';
 import { DAEMON_PORT } from './boot/boot.js';
 import { checkpointInstance } from './checkpoints/checkpoint.js';
-import { type Host, isRunning } from './host/linux-host.js';
+import { isRunning, type LinuxHost } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
 import type { InstanceEntry } from './state/records.js';
 
 /** What an instance asks of its driver. */
 export interface InstanceOwner {
-  host: Host;
+  host: LinuxHost;
   /** Runs tasks of one instance one after another. */
   serialize<T>(name: string, task: () => Promise<T>): Promise<T>;
   /** Frees everything of an instance whose processes are gone or may go. */
@@ -99,10 +99,10 @@ export class LinuxInstance implements Instance {
     this.#requireRunning();
     const { host } = this.#owner;
     const { limits } = this.entry.spec;
-    const holder = await host.up();
+    const keeper = await host.up();
     if (this.#subvolume === undefined && host.store.kind === 'btrfs') {
       const result = await host.inStore(
-        holder,
+        keeper,
         `btrfs inspect-internal rootid i/${this.entry.name}/sv`,
         'create_failed',
         10_000,
@@ -115,7 +115,7 @@ export class LinuxInstance implements Instance {
       cpuCount: limits.cpuCount ?? availableParallelism(),
       memoryLimitBytes: limits.memoryMiB === undefined ? totalmem() : limits.memoryMiB * 2 ** 20,
       diskUsedBytes: used ?? 0,
-      diskLimitBytes: limits.diskMiB === undefined ? host.store.totalBytes(holder) : limits.diskMiB * 2 ** 20,
+      diskLimitBytes: limits.diskMiB === undefined ? host.store.totalBytes(keeper) : limits.diskMiB * 2 ** 20,
     };
   }
 

@@ -4,7 +4,7 @@ import { readProcStat } from '../shared/process-identity.js';
 import type { RetryLater } from '../shared/retry-later.js';
 import { disposeInstance } from './boot/dispose.js';
 import type { CheckpointRecord } from './checkpoints/checkpoint.js';
-import type { Host } from './host/linux-host.js';
+import type { LinuxHost } from './host/linux-host.js';
 import type { Paths } from './state/paths.js';
 
 /**
@@ -13,19 +13,19 @@ import type { Paths } from './state/paths.js';
  * @param tracked names of instances that the driver knows, whatever state they are in.
  */
 export async function reapLeftovers(
-  host: Host,
+  host: LinuxHost,
   tracked: ReadonlySet<string>,
   checkpoints: CheckpointRecord[],
   cleanUp: RetryLater,
 ): Promise<string[]> {
-  const holder = await host.up();
+  const keeper = await host.up();
   const recorded = host.records.all();
   const known = new Set([...tracked, ...recorded.map((entry) => entry.name)]);
   const agentsInUse = new Set([...recorded, ...checkpoints].map((each) => each.agent));
   if (host.agent !== undefined) agentsInUse.add(host.agent.name);
   const names = new Set([
     ...host.cgroups.names(),
-    ...host.store.list(holder, 'i'),
+    ...host.store.list(keeper, 'i'),
     ...readdirSync(host.paths.oci),
   ]);
   const removed: string[] = [];
@@ -49,14 +49,14 @@ export async function reapLeftovers(
     removed.push(`leftover ${name}`);
   }
   for (const folder of ['c', 'l'] as const) {
-    for (const name of host.store.list(holder, folder)) {
+    for (const name of host.store.list(keeper, folder)) {
       if (!name.startsWith('.')) continue;
       const path = `${folder}/${name}`;
       if (await cleanUp.attempt(path, () => removePath(host, host.store.remove(path))))
         removed.push(`draft ${folder}/${name.slice(1)}`);
     }
   }
-  for (const name of host.store.list(holder, 'agents')) {
+  for (const name of host.store.list(keeper, 'agents')) {
     if (agentsInUse.has(name)) continue;
     const path = `agents/${name}`;
     if (!(await cleanUp.attempt(path, () => removePath(host, `rm -rf --one-file-system ${path}`)))) continue;
@@ -66,7 +66,7 @@ export async function reapLeftovers(
   return removed;
 }
 
-async function removePath(host: Host, script: string): Promise<void> {
+async function removePath(host: LinuxHost, script: string): Promise<void> {
   await host.inStore(await host.up(), script, 'create_failed', 120_000);
 }
 

@@ -5,7 +5,7 @@ import type { Background } from '../shared/background.js';
 import { randomId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
-import type { Host } from './host/linux-host.js';
+import type { LinuxHost } from './host/linux-host.js';
 import { storageFull } from './store/storage-full.js';
 
 const TIMEOUT_MS = 30_000;
@@ -16,17 +16,21 @@ const GONE = '.gone-';
  * Volumes as subvolumes of the store: what programs write into one counts against its own limit, and all of them against
  * the store's size, never against the file system that the service's database is on.
  */
-export function linuxVolumes(host: Host, background: Background, cleanUp: RetryLater): VolumeDirectories {
+export function linuxVolumes(
+  host: LinuxHost,
+  background: Background,
+  cleanUp: RetryLater,
+): VolumeDirectories {
   const mutex = new KeyedMutex();
   /** Limits that this process set. */
   const limits = new Map<string, number | undefined>();
   /** Numbers of subvolumes. */
   const numbers = new Map<string, number>();
   const find = async (id: string): Promise<number | undefined> => {
-    const holder = await host.up();
-    if (!existsSync(host.view(holder, `v/${id}`))) return undefined;
+    const keeper = await host.up();
+    if (!existsSync(host.view(keeper, `v/${id}`))) return undefined;
     const command = `btrfs inspect-internal rootid v/${id} || :`;
-    const { stdout } = await host.inStore(holder, command, 'create_failed', TIMEOUT_MS);
+    const { stdout } = await host.inStore(keeper, command, 'create_failed', TIMEOUT_MS);
     const subvolume = Number(stdout.trim());
     if (subvolume > 0) numbers.set(id, subvolume);
     return subvolume > 0 ? subvolume : undefined;
@@ -40,12 +44,12 @@ export function linuxVolumes(host: Host, background: Background, cleanUp: RetryL
     make(id, { limitMiB } = {}) {
       requireVolumeId(id);
       return mutex.run(id, async () => {
-        const holder = await host.up();
+        const keeper = await host.up();
         if (limits.has(id) && limits.get(id) === limitMiB) return;
         const limit = limitMiB === undefined ? 'none' : `${limitMiB}M`;
         const { stdout } = await host
           .inStore(
-            holder,
+            keeper,
             `set -e
 mkdir -p -m 700 v
 [ -d v/${id} ] || { btrfs subvolume create v/${id} >/dev/null; echo made; }
@@ -58,7 +62,7 @@ echo "id $(btrfs inspect-internal rootid v/${id})"`,
             throw storageFull(error);
           });
         // Every user inside a sandbox may write to it: sandboxes know only that the volume is their team's.
-        if (/^made$/m.test(stdout)) chmodSync(host.view(holder, `v/${id}`), 0o777);
+        if (/^made$/m.test(stdout)) chmodSync(host.view(keeper, `v/${id}`), 0o777);
         limits.set(id, limitMiB);
         numbers.set(id, Number(/^id (\d+)$/m.exec(stdout)?.[1]));
       });
@@ -66,12 +70,12 @@ echo "id $(btrfs inspect-internal rootid v/${id})"`,
     delete(id) {
       requireVolumeId(id);
       return mutex.run(id, async () => {
-        const holder = await host.up();
+        const keeper = await host.up();
         limits.delete(id);
         numbers.delete(id);
         const aside = `v/${GONE}${randomId()}`;
         try {
-          renameSync(host.view(holder, `v/${id}`), host.view(holder, aside));
+          renameSync(host.view(keeper, `v/${id}`), host.view(keeper, aside));
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
           throw error;
@@ -88,14 +92,14 @@ echo "id $(btrfs inspect-internal rootid v/${id})"`,
 }
 
 /** Removes what an earlier process was about to remove. */
-export async function removeGoneVolumes(host: Host, cleanUp: RetryLater): Promise<void> {
-  const holder = await host.up();
-  for (const name of host.store.list(holder, 'v'))
+export async function removeGoneVolumes(host: LinuxHost, cleanUp: RetryLater): Promise<void> {
+  const keeper = await host.up();
+  for (const name of host.store.list(keeper, 'v'))
     if (name.startsWith(GONE)) await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
 }
 
 // As a whole: nobody walks through what tenants wrote.
-async function removeVolume(host: Host, path: string): Promise<void> {
+async function removeVolume(host: LinuxHost, path: string): Promise<void> {
   await host.inStore(
     await host.up(),
     `btrfs subvolume delete ${path} >/dev/null`,

@@ -32,7 +32,7 @@ until test "$(cat out)" != "$before" -a -s out; do sleep 0.01; done; cat out`;
  */
 async function loseTheMachine(dataDir: string): Promise<string[]> {
   const tag = tagOf(dataDir);
-  const holder = JSON.parse(await readFile(path.join(dataDir, 'driver/holder.json'), 'utf8')) as {
+  const keeper = JSON.parse(await readFile(path.join(dataDir, 'driver/keeper.json'), 'utf8')) as {
     pid: number;
   };
   const lost: string[] = [];
@@ -45,7 +45,7 @@ async function loseTheMachine(dataDir: string): Promise<string[]> {
     process.kill(pid, 'SIGKILL');
     lost.push(`process ${name.trim()}`);
   }
-  process.kill(holder.pid, 'SIGKILL');
+  process.kill(keeper.pid, 'SIGKILL');
   lost.push('the mount namespace');
   const quietly = (command: string, ...words: string[]) =>
     new Promise<void>((resolve) =>

@@ -153,11 +153,11 @@ async function ask(test: TestServer, id: string, token: string | undefined, targ
 
 /** Files of the driver's checkpoints that have one of the words in them. */
 async function imagesWith(dataDir: string, words: string[]): Promise<string[]> {
-  const holder = JSON.parse(await readFile(path.join(dataDir, 'driver/holder.json'), 'utf8')) as {
+  const keeper = JSON.parse(await readFile(path.join(dataDir, 'driver/keeper.json'), 'utf8')) as {
     pid: number;
   };
   const patterns = words.flatMap((word) => ['-e', word]);
-  const root = path.join(`/proc/${holder.pid}/root`, dataDir, 'driver');
+  const root = path.join(`/proc/${keeper.pid}/root`, dataDir, 'driver');
   const args = ['-rlaF', ...patterns, '--include=pages-*', root];
   const any = await promisify(execFile)('grep', ['-rlaF', '-e', 'HTTP/1.1', '--include=pages-*', root]);
   expect(any.stdout).not.toBe('');

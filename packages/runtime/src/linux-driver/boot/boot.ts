@@ -7,8 +7,8 @@ import { processStart } from '../../shared/process-identity.js';
 import { waitForDaemon } from '../../shared/readiness.js';
 import { quote } from '../../shared/run.js';
 import { CRIU_CONFIG } from '../criu/criu-config.js';
-import type { Host } from '../host/linux-host.js';
-import type { Holder } from '../namespace/namespace-keeper.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { type OciConfig, ociConfig } from '../oci/oci-config.js';
 import { agentArgs } from '../rootfs/agent.js';
 import { planRoot } from '../rootfs/root-plan.js';
@@ -23,8 +23,8 @@ const START_TIMEOUT_MS = 60_000;
 
 /** Makes and starts the instance described by `entry`, up to an answering daemon. The caller undoes it on failure. */
 export async function boot(
-  host: Host,
-  holder: Holder,
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
   entry: InstanceEntry,
   hostname: string,
   origin: Origin,
@@ -32,11 +32,11 @@ export async function boot(
 ): Promise<void> {
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const code = restoring ? 'restore_failed' : 'create_failed';
-  const config = writeBundle(host, holder, entry, hostname);
+  const config = writeBundle(host, keeper, entry, hostname);
   if (restoring && restoresItself(host)) host.cgroups.make(entry.name, config.linux.resources);
   const result = await host.inStore(
-    holder,
-    bootScript(host, holder, entry, hostname, origin, startCommands(host, entry, origin, config)),
+    keeper,
+    bootScript(host, keeper, entry, hostname, origin, startCommands(host, entry, origin, config)),
     code,
     START_TIMEOUT_MS,
   );
@@ -79,16 +79,21 @@ function eagerDial(address: string): Dial {
   };
 }
 
-function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname: string): OciConfig {
+function writeBundle(
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
+  entry: InstanceEntry,
+  hostname: string,
+): OciConfig {
   const bundle = join(host.paths.store, 'i', entry.name);
-  mkdirSync(join(holder.view(bundle), 'm'), { recursive: true });
-  mkdirSync(join(holder.view(bundle), 'wk'), { recursive: true });
-  mkdirSync(join(holder.view(bundle), 'usr'), { recursive: true });
+  mkdirSync(join(keeper.view(bundle), 'm'), { recursive: true });
+  mkdirSync(join(keeper.view(bundle), 'wk'), { recursive: true });
+  mkdirSync(join(keeper.view(bundle), 'usr'), { recursive: true });
   const agent = { name: entry.agent, init: host.agent?.init ?? true };
   const config = ociConfig({
     hostname,
     root: join(bundle, 'm'),
-    usr: planOf(host, holder, entry).usr === undefined ? undefined : join(bundle, 'usr'),
+    usr: planOf(host, keeper, entry).usr === undefined ? undefined : join(bundle, 'usr'),
     agent: join(host.paths.store, 'agents', entry.agent),
     args: agentArgs(agent, host.options.daemon, DAEMON_PORT),
     cgroupsPath: host.cgroups.pathOf(entry.name),
@@ -100,25 +105,25 @@ function writeBundle(host: Host, holder: Holder, entry: InstanceEntry, hostname:
     maxOpenFiles: hostNofileLimit(),
     arch: process.arch,
   });
-  writeFileSync(join(holder.view(bundle), 'config.json'), JSON.stringify(config));
-  writeFileSync(join(holder.view(bundle), 'criu.conf'), CRIU_CONFIG);
+  writeFileSync(join(keeper.view(bundle), 'config.json'), JSON.stringify(config));
+  writeFileSync(join(keeper.view(bundle), 'criu.conf'), CRIU_CONFIG);
   return config;
 }
 
-function planOf(host: Host, holder: Holder, entry: InstanceEntry) {
-  return planRoot(entry.layers, (id) => host.layerFacts(holder, id));
+function planOf(host: LinuxHost, keeper: NamespaceKeeper, entry: InstanceEntry) {
+  return planRoot(entry.layers, (id) => host.layerFacts(keeper, id));
 }
 
 function bootScript(
-  host: Host,
-  holder: Holder,
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
   entry: InstanceEntry,
   hostname: string,
   origin: Origin,
   starts: readonly string[],
 ): string {
   const { store, network } = host;
-  const plan = planOf(host, holder, entry);
+  const plan = planOf(host, keeper, entry);
   const here = `i/${entry.name}`;
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const writable =
@@ -130,7 +135,7 @@ rm -rf ${here}/sv/w ${here}/sv/uw; mkdir ${here}/sv/w ${here}/sv/uw`;
   const identity = restoring
     ? ''
     : identityFiles(`${here}/sv/u/etc`, hostname, network.nameServers(), origin.kind === 'fresh');
-  const mounts = entry.spec.mounts.map((mount) => ({ ...mount, source: holder.inside(mount.source) }));
+  const mounts = entry.spec.mounts.map((mount) => ({ ...mount, source: keeper.inside(mount.source) }));
   // Every process that the script starts costs a millisecond or two, so it starts few.
   return `
 fail() { echo "$1"; cat ${here}/wk/oci.log 2>/dev/null | tail -n 5; grep -h Error ${here}/wk/restore.log 2>/dev/null | tail -n 5; exit 1; }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../../contract/errors.js';
 import type { RetryLater } from '../../shared/retry-later.js';
 import { quote } from '../../shared/run.js';
-import { type Host, isRunning } from '../host/linux-host.js';
+import { isRunning, type LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { unbindMounts } from './volume-binds.js';
 
@@ -10,7 +10,7 @@ const KILL_TIMEOUT_MS = 10_000;
 
 /** Ends every process of an instance; gives the rest of the clean-up, for which nobody needs to wait. */
 export async function disposeInstance(
-  host: Host,
+  host: LinuxHost,
   entry: InstanceEntry,
   cleanUp: RetryLater,
 ): Promise<() => Promise<void>> {
@@ -41,10 +41,10 @@ export async function disposeInstance(
 }
 
 /** Nothing runs in there any more, so the second try finds what the first one left. */
-async function removeFiles(host: Host, entry: InstanceEntry): Promise<void> {
-  const holder = await host.up();
+async function removeFiles(host: LinuxHost, entry: InstanceEntry): Promise<void> {
+  const keeper = await host.up();
   const here = `i/${entry.name}`;
-  const result = await holder.script(
+  const result = await keeper.script(
     `cd ${quote(host.paths.store)} || exit 9
 ${unbindMounts(entry.name)}
 umount ${here}/usr 2>/dev/null || umount -l ${here}/usr 2>/dev/null

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { quote } from '../../shared/run.js';
 import { criuCommand } from '../criu/criu-command.js';
 import { mountsToFind } from '../criu/external-mounts.js';
-import type { Host } from '../host/linux-host.js';
+import type { LinuxHost } from '../host/linux-host.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { InstanceEntry } from '../state/records.js';
 import type { Origin } from './origin.js';
@@ -10,7 +10,12 @@ import type { Origin } from './origin.js';
 const RESTORE_TIMEOUT_S = 50;
 
 /** Shell commands that bring an instance to life, its file systems mounted already: each is tried when the one before failed. */
-export function startCommands(host: Host, entry: InstanceEntry, origin: Origin, config: OciConfig): string[] {
+export function startCommands(
+  host: LinuxHost,
+  entry: InstanceEntry,
+  origin: Origin,
+  config: OciConfig,
+): string[] {
   const { paths } = host;
   const bundle = join(paths.store, 'i', entry.name);
   const work = join(bundle, 'wk');
@@ -29,13 +34,13 @@ export function startCommands(host: Host, entry: InstanceEntry, origin: Origin, 
 }
 
 /** Whether the driver calls CRIU for a restore, and so has to make the cgroup before. */
-export function restoresItself({ cgroups, options }: Host): boolean {
+export function restoresItself({ cgroups, options }: LinuxHost): boolean {
   return cgroups.version === 1 && options.restoreBy !== 'runtime';
 }
 
 /** Without the three programs that the OCI runtime starts first. Restored processes stay in the cgroup that CRIU is in. */
 function restoreInCgroup(
-  host: Host,
+  host: LinuxHost,
   entry: InstanceEntry,
   { images, work, config }: { images: string; work: string; config: OciConfig },
 ): string {

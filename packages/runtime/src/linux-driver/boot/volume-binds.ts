@@ -1,7 +1,7 @@
 import type { InstanceMount } from '../../contract/instance.js';
 import { quote } from '../../shared/run.js';
 
-/** Memory of the holder's namespace: nothing that is removed by path lies below or above. */
+/** Memory of the keeper's namespace: nothing that is removed by path lies below or above. */
 const DIRECTORY = '/run/mounts';
 
 /**

@@ -3,27 +3,27 @@ import { DriverError } from '../../contract/errors.js';
 import type { Background } from '../../shared/background.js';
 import { randomId, requireCheckpointId } from '../../shared/instance-id.js';
 import type { RetryLater } from '../../shared/retry-later.js';
-import type { Host } from '../host/linux-host.js';
+import type { LinuxHost } from '../host/linux-host.js';
 import { type CheckpointRecord, readCheckpoint } from './checkpoint.js';
 
 /** The checkpoints in the store, and which of them are being restored. */
 export class CheckpointCatalog {
-  readonly #host: Host;
+  readonly #host: LinuxHost;
   readonly #background: Background;
   readonly #cleanUp: RetryLater;
   readonly #restoring = new Map<string, number>();
 
-  constructor(host: Host, background: Background, cleanUp: RetryLater) {
+  constructor(host: LinuxHost, background: Background, cleanUp: RetryLater) {
     this.#host = host;
     this.#cleanUp = cleanUp;
     this.#background = background;
   }
 
   async all(): Promise<CheckpointRecord[]> {
-    const holder = await this.#host.up();
-    return this.#host.store.list(holder, 'c').flatMap((id) => {
+    const keeper = await this.#host.up();
+    return this.#host.store.list(keeper, 'c').flatMap((id) => {
       // A draft begins with a dot.
-      return id.startsWith('.') ? [] : (readCheckpoint(this.#host, holder, id) ?? []);
+      return id.startsWith('.') ? [] : (readCheckpoint(this.#host, keeper, id) ?? []);
     });
   }
 
@@ -54,11 +54,11 @@ export class CheckpointCatalog {
   async delete(id: string): Promise<void> {
     requireCheckpointId(id);
     if (this.isRestoring(id)) throw new DriverError('busy', 'The checkpoint is being restored.');
-    const holder = await this.#host.up();
-    const path = this.#host.view(holder, `c/${id}`);
+    const keeper = await this.#host.up();
+    const path = this.#host.view(keeper, `c/${id}`);
     if (!existsSync(path)) return;
     const aside = `c/.gone-${randomId()}`;
-    renameSync(path, this.#host.view(holder, aside));
+    renameSync(path, this.#host.view(keeper, aside));
     const removed = this.#cleanUp.attempt(aside, async () => {
       const current = await this.#host.up();
       await this.#host.inStore(current, this.#host.store.remove(aside), 'create_failed', 300_000);

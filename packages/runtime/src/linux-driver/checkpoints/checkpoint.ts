@@ -16,8 +16,8 @@ import type { Checkpoint, CheckpointOptions } from '../../contract/instance.js';
 import { requireCheckpointId } from '../../shared/instance-id.js';
 import { dumpMemory } from '../criu/dump-memory.js';
 import { findUndumpable } from '../criu/undumpable.js';
-import type { Host } from '../host/linux-host.js';
-import type { Holder } from '../namespace/namespace-keeper.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storageFull } from '../store/storage-full.js';
 
@@ -37,9 +37,13 @@ export interface CheckpointRecord {
   mounts: string[];
 }
 
-export function readCheckpoint(host: Host, holder: Holder, id: string): CheckpointRecord | undefined {
+export function readCheckpoint(
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
+  id: string,
+): CheckpointRecord | undefined {
   try {
-    return JSON.parse(readFileSync(host.view(holder, `c/${id}/record.json`), 'utf8')) as CheckpointRecord;
+    return JSON.parse(readFileSync(host.view(keeper, `c/${id}/record.json`), 'utf8')) as CheckpointRecord;
   } catch {
     return undefined;
   }
@@ -47,7 +51,7 @@ export function readCheckpoint(host: Host, holder: Holder, id: string): Checkpoi
 
 /** Stores an instance. It is frozen meanwhile and afterwards as it was before. */
 export async function checkpointInstance(
-  host: Host,
+  host: LinuxHost,
   entry: InstanceEntry,
   options: CheckpointOptions,
 ): Promise<Checkpoint> {
@@ -59,8 +63,8 @@ export async function checkpointInstance(
     );
   }
   options.signal?.throwIfAborted();
-  const holder = await host.up();
-  if (readCheckpoint(host, holder, id) !== undefined) {
+  const keeper = await host.up();
+  if (readCheckpoint(host, keeper, id) !== undefined) {
     throw new DriverError('busy', `There is a checkpoint "${id}" already.`);
   }
   // A dump that runs into the end of the disk has stopped its programs for nothing.
@@ -68,7 +72,7 @@ export async function checkpointInstance(
   host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
   if (options.memory) refuseUndumpable(host, entry);
   const draft = `c/.${id}`;
-  await clearDraft(host, holder, draft);
+  await clearDraft(host, keeper, draft);
   const wasFrozen = host.cgroups.frozen(entry.name);
   let frozenMs = 0;
   try {
@@ -81,8 +85,8 @@ export async function checkpointInstance(
           await host.cgroups.freeze(entry.name);
         };
         const copy = host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`);
-        if (options.memory) await dumpMemory(host, holder, entry, { draft, copy, freeze });
-        else await freeze().then(() => host.inStore(holder, copy, 'create_failed', 300_000));
+        if (options.memory) await dumpMemory(host, keeper, entry, { draft, copy, freeze });
+        else await freeze().then(() => host.inStore(keeper, copy, 'create_failed', 300_000));
         // What is about to end must not run on past its checkpoint.
         if (!wasFrozen && options.then === 'continue') host.cgroups.thaw(entry.name);
         frozenMs = performance.now() - since;
@@ -94,13 +98,13 @@ export async function checkpointInstance(
         const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;
         if (hopeless || wasFrozen) throw error;
         options.signal?.throwIfAborted();
-        await clearDraft(host, holder, draft);
+        await clearDraft(host, keeper, draft);
         await sleep(20 * attempt);
         refuseUndumpable(host, entry);
       }
     }
     const durable = options.then === 'destroy';
-    const sizeBytes = await measureDraft(host, holder, draft, durable);
+    const sizeBytes = await measureDraft(host, keeper, draft, durable);
     const record: CheckpointRecord = {
       id,
       memory: options.memory,
@@ -110,13 +114,13 @@ export async function checkpointInstance(
       hostname: entry.id ?? entry.name,
       mounts: entry.spec.mounts.map((mount) => mount.target),
     };
-    writeFileSync(host.view(holder, `${draft}/record.json`), JSON.stringify(record));
-    renameSync(host.view(holder, draft), host.view(holder, `c/${id}`));
-    if (durable) await host.inStore(holder, `sync -f c/${id}`, 'create_failed', 300_000);
+    writeFileSync(host.view(keeper, `${draft}/record.json`), JSON.stringify(record));
+    renameSync(host.view(keeper, draft), host.view(keeper, `c/${id}`));
+    if (durable) await host.inStore(keeper, `sync -f c/${id}`, 'create_failed', 300_000);
     return { id, memory: record.memory, sizeBytes: record.sizeBytes, frozenMs: Math.round(frozenMs) };
   } catch (error) {
     if (!wasFrozen) host.cgroups.thaw(entry.name);
-    await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000).catch(() => undefined);
+    await host.inStore(keeper, host.store.remove(draft), 'create_failed', 60_000).catch(() => undefined);
     throw storageFull(error);
   } finally {
     host.records.write(entry);
@@ -124,9 +128,9 @@ export async function checkpointInstance(
 }
 
 /** Makes the directory of a checkpoint that is not done yet, without what a failed attempt left in it. */
-async function clearDraft(host: Host, holder: Holder, draft: string): Promise<void> {
-  const directory = host.view(holder, draft);
-  if (existsSync(directory)) await host.inStore(holder, host.store.remove(draft), 'create_failed', 60_000);
+async function clearDraft(host: LinuxHost, keeper: NamespaceKeeper, draft: string): Promise<void> {
+  const directory = host.view(keeper, draft);
+  if (existsSync(directory)) await host.inStore(keeper, host.store.remove(draft), 'create_failed', 60_000);
   mkdirSync(join(directory, 'img'), { recursive: true });
   mkdirSync(join(directory, 'wk'));
 }
@@ -135,8 +139,13 @@ async function clearDraft(host: Host, holder: Holder, draft: string): Promise<vo
  * Bytes that a checkpoint holds: its images, and its file system with extents that several of its files share counted
  * once. What it shares with its source and with other checkpoints is part of it: it stays when those go.
  */
-async function measureDraft(host: Host, holder: Holder, draft: string, durable: boolean): Promise<number> {
-  const directory = host.view(holder, draft);
+async function measureDraft(
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
+  draft: string,
+  durable: boolean,
+): Promise<number> {
+  const directory = host.view(keeper, draft);
   rmSync(join(directory, 'wk'), { recursive: true, force: true });
   let imageBytes = 0;
   for (const name of readdirSync(join(directory, 'img'))) {
@@ -147,7 +156,7 @@ async function measureDraft(host: Host, holder: Holder, draft: string, durable: 
     imageBytes += blocks * 512;
   }
   const { stdout } = await host.inStore(
-    holder,
+    keeper,
     `${durable ? `sync -f ${draft}\n` : ''}${host.store.kind === 'btrfs' && host.store.quota ? `echo "id $(btrfs inspect-internal rootid ${draft}/sv)"` : `du -s -B1 ${draft}/sv`}`,
     'create_failed',
     300_000,
@@ -157,7 +166,7 @@ async function measureDraft(host: Host, holder: Holder, draft: string, durable: 
   return imageBytes + (fileBytes ?? Number(/^(\d+)\s/m.exec(stdout)?.[1] ?? 0));
 }
 
-function refuseUndumpable(host: Host, entry: InstanceEntry): void {
+function refuseUndumpable(host: LinuxHost, entry: InstanceEntry): void {
   const found = findUndumpable(entry.pid!, host.cgroups.pids(entry.name), host.cgroups.version);
   if (found.length > 0) {
     throw new DriverError('undumpable', `The memory of the sandbox cannot be stored: ${found.join('; ')}.`);

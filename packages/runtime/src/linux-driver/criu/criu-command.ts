@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { quote } from '../../shared/run.js';
-import type { Host } from '../host/linux-host.js';
+import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 
 export interface CriuCall {
@@ -17,7 +17,7 @@ export interface CriuCall {
 }
 
 /** Command line by which CRIU stores or restores an instance, as the OCI runtime would call it; its log is in `work`. */
-export function criuCommand(host: Host, entry: InstanceEntry, call: CriuCall): string {
+export function criuCommand(host: LinuxHost, entry: InstanceEntry, call: CriuCall): string {
   const bundle = join(host.paths.store, 'i', entry.name);
   const words = [
     ...['timeout', '-s', 'KILL', `${call.timeoutS}`, join(host.criu!, 'criu'), call.action],

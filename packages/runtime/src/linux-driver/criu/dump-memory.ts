@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DriverError } from '../../contract/errors.js';
 import { readText } from '../../shared/read-text.js';
 import { quote } from '../../shared/run.js';
-import type { Host } from '../host/linux-host.js';
-import type { Holder } from '../namespace/namespace-keeper.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { InstanceEntry } from '../state/records.js';
 import { criuCommand } from './criu-command.js';
@@ -52,8 +52,8 @@ done
  * @throws {DriverError} `undumpable`, `timeout`, `storage_full`, or what `freeze` throws.
  */
 export async function dumpMemory(
-  host: Host,
-  holder: Holder,
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
   entry: InstanceEntry,
   options: { draft: string; copy: string; freeze: () => Promise<void> },
 ): Promise<void> {
@@ -62,9 +62,9 @@ export async function dumpMemory(
   const work = join(paths.store, here);
   const images = join(paths.store, options.draft, 'img');
   const bundle = join(paths.store, 'i', entry.name);
-  writeFileSync(holder.view(join(images, DESCRIPTORS)), JSON.stringify(STANDARD_STREAMS), { mode: 0o600 });
-  writeFileSync(holder.view(join(work, 'hook')), hook(paths.store, here, options.copy), { mode: 0o700 });
-  const config = JSON.parse(readFileSync(holder.view(join(bundle, 'config.json')), 'utf8')) as OciConfig;
+  writeFileSync(keeper.view(join(images, DESCRIPTORS)), JSON.stringify(STANDARD_STREAMS), { mode: 0o600 });
+  writeFileSync(keeper.view(join(work, 'hook')), hook(paths.store, here, options.copy), { mode: 0o700 });
+  const config = JSON.parse(readFileSync(keeper.view(join(bundle, 'config.json')), 'utf8')) as OciConfig;
   const dump = criuCommand(host, entry, {
     action: 'dump',
     images,
@@ -78,7 +78,7 @@ export async function dumpMemory(
   });
   let freezing: Promise<void> | undefined;
   let notFrozen: unknown;
-  const result = await holder.script(script(paths.store, here, dump), {
+  const result = await keeper.script(script(paths.store, here, dump), {
     timeoutMs: (DUMP_TIMEOUT_S + 60) * 1000,
     converse(stdout, answer) {
       if (!stdout.includes(READY)) return;
@@ -94,11 +94,11 @@ export async function dumpMemory(
   await freezing;
   if (notFrozen !== undefined) throw notFrozen;
   if (result.code === 0) return;
-  const log = readText(holder.view(join(work, 'dump.log'))) ?? '';
+  const log = readText(keeper.view(join(work, 'dump.log'))) ?? '';
   const lines = log.split('\n').filter((line) => /Error|Warn/.test(line));
   const detail = `${lines.slice(-12).join('\n')}\n${result.stderr}`.trim();
   host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
-  if (/No space left|Disk quota exceeded/.test(detail) || store.isFull(holder)) {
+  if (/No space left|Disk quota exceeded/.test(detail) || store.isFull(keeper)) {
     throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
   }
   if (result.code === undefined || result.code === 137) {

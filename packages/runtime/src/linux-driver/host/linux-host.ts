@@ -7,7 +7,7 @@ import { isSameProcess } from '../../shared/process-identity.js';
 import { quote, type RunResult } from '../../shared/run.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
-import { Holder } from '../namespace/namespace-keeper.js';
+import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { Network } from '../network/network.js';
 import { MAKE_SYS } from '../oci/hidden-paths.js';
 import { type Agent, prepareAgent } from '../rootfs/agent.js';
@@ -21,7 +21,7 @@ import { SpaceGuard } from '../store/space-guard.js';
 import { Store } from '../store/store.js';
 
 /** What the driver has on this host, brought up when first needed and again when it was torn down. */
-export class Host {
+export class LinuxHost {
   readonly options: LinuxDriverOptions;
   readonly paths: Paths;
   readonly cgroups: Cgroups;
@@ -39,8 +39,8 @@ export class Host {
   agent: Agent | undefined;
   /** Limits of the host that stand in the way of many sandboxes, as sentences. */
   limitProblems: string[] = [];
-  #holder: Holder | undefined;
-  #rising: Promise<Holder> | undefined;
+  #keeper: NamespaceKeeper | undefined;
+  #rising: Promise<NamespaceKeeper> | undefined;
 
   constructor(options: LinuxDriverOptions, tools: Pick<Tools, 'runtime' | 'starter' | 'criu'>) {
     this.options = options;
@@ -68,25 +68,25 @@ export class Host {
     this.options.log?.(level, message, fields);
   }
 
-  /** The holder with store and network behind it, or undefined while nothing is up. */
-  get current(): Holder | undefined {
-    return this.#holder?.alive === true ? this.#holder : undefined;
+  /** The keeper with store and network behind it, or undefined while nothing is up. */
+  get current(): NamespaceKeeper | undefined {
+    return this.#keeper?.alive === true ? this.#keeper : undefined;
   }
 
   /** Brings everything up that is not. */
-  up(): Promise<Holder> {
-    const holder = this.current;
-    if (holder !== undefined) return Promise.resolve(holder);
+  up(): Promise<NamespaceKeeper> {
+    const keeper = this.current;
+    if (keeper !== undefined) return Promise.resolve(keeper);
     this.#rising ??= this.#rise().finally(() => {
       this.#rising = undefined;
     });
     return this.#rising;
   }
 
-  async #rise(): Promise<Holder> {
+  async #rise(): Promise<NamespaceKeeper> {
     await this.release();
-    const found = Holder.find(this.paths);
-    const holder = found ?? (await Holder.start(this.paths));
+    const found = NamespaceKeeper.find(this.paths);
+    const keeper = found ?? (await NamespaceKeeper.start(this.paths));
     try {
       this.limitProblems = raiseHostLimits((message, fields) => this.log('info', message, fields));
       this.budget = budgetOf(
@@ -94,29 +94,29 @@ export class Host {
         this.options.maxMemoryMiB,
       );
       this.cgroups.prepare(this.budget);
-      await this.store.mount(holder);
-      await this.inStore(holder, `${MAKE_SYS}\n${MAKE_BASE_ROOT}`, 'create_failed', 60_000);
-      this.agent = await prepareAgent(holder.view(join(this.paths.store, 'agents')), this.options.daemon);
-      await this.network.prepare(holder, found === undefined);
-      if (found === undefined) await this.#replumb(holder);
+      await this.store.mount(keeper);
+      await this.inStore(keeper, `${MAKE_SYS}\n${MAKE_BASE_ROOT}`, 'create_failed', 60_000);
+      this.agent = await prepareAgent(keeper.view(join(this.paths.store, 'agents')), this.options.daemon);
+      await this.network.prepare(keeper, found === undefined);
+      if (found === undefined) await this.#replumb(keeper);
     } catch (error) {
       if (found === undefined) {
-        await this.network.remove(holder).catch(() => undefined);
-        holder.stop(this.paths);
+        await this.network.remove(keeper).catch(() => undefined);
+        keeper.stop(this.paths);
       }
-      await holder.release();
+      await keeper.release();
       throw error;
     }
-    this.#holder = holder;
+    this.#keeper = keeper;
     await this.space.adjust();
-    return holder;
+    return keeper;
   }
 
-  /** The gateway went down with the former holder: sandboxes that still run need their cables again. */
-  async #replumb(holder: Holder): Promise<void> {
+  /** The gateway went down with the former keeper: sandboxes that still run need their cables again. */
+  async #replumb(keeper: NamespaceKeeper): Promise<void> {
     for (const entry of this.records.all()) {
       if (!isRunning(entry)) continue;
-      await holder.script(`PID=${entry.pid}\n${this.network.plumb(entry.slot, entry.spec.network)}`, {
+      await keeper.script(`PID=${entry.pid}\n${this.network.plumb(entry.slot, entry.spec.network)}`, {
         timeoutMs: 20_000,
       });
     }
@@ -124,12 +124,12 @@ export class Host {
 
   /** Runs a script in the store's directory. @throws {DriverError} `code` when it fails, `timeout`, `storage_full`. */
   async inStore(
-    holder: Holder,
+    keeper: NamespaceKeeper,
     script: string,
     code: 'create_failed' | 'restore_failed',
     timeoutMs: number,
   ): Promise<RunResult> {
-    const result = await holder.script(`cd ${quote(this.paths.store)} || exit 9\n${script}`, { timeoutMs });
+    const result = await keeper.script(`cd ${quote(this.paths.store)} || exit 9\n${script}`, { timeoutMs });
     if (result.code === 0) return result;
     const detail = `${result.stdout}\n${result.stderr}`.trim().slice(-4000);
     if (result.timedOut) throw new DriverError('timeout', 'The host took too long.', { detail });
@@ -140,13 +140,13 @@ export class Host {
   }
 
   /** A path in the store, as this process sees it. */
-  view(holder: Holder, path: string): string {
-    return holder.view(join(this.paths.store, path));
+  view(keeper: NamespaceKeeper, path: string): string {
+    return keeper.view(join(this.paths.store, path));
   }
 
-  layerFacts(holder: Holder, id: string): (LayerFacts & { sizeBytes: number }) | undefined {
+  layerFacts(keeper: NamespaceKeeper, id: string): (LayerFacts & { sizeBytes: number }) | undefined {
     try {
-      const layer = this.view(holder, `l/${id}`);
+      const layer = this.view(keeper, `l/${id}`);
       const facts = JSON.parse(readFileSync(`${layer}/layer.json`, 'utf8'));
       // Looked at anew: what is mounted must be a directory of the layer, whoever made it.
       return { ...facts, hasUsr: isDirectory(`${layer}/root/usr`) };
@@ -162,24 +162,24 @@ export class Host {
 
   /** Lets go of the host: what stands there stays. */
   async release(): Promise<void> {
-    await this.#holder?.release();
+    await this.#keeper?.release();
   }
 
   /** Takes down what stands on the host, once no instance is left. Paused ones (checkpoints) stay in the store. */
   async down(): Promise<void> {
-    const holder = this.current ?? Holder.find(this.paths);
-    if (holder !== undefined) {
-      await this.network.remove(holder);
+    const keeper = this.current ?? NamespaceKeeper.find(this.paths);
+    if (keeper !== undefined) {
+      await this.network.remove(keeper);
       // Unmounting before the namespace goes frees the loop device now and not some time later.
-      await holder.script(`umount ${quote(this.paths.store)} || umount -l ${quote(this.paths.store)}`, {
+      await keeper.script(`umount ${quote(this.paths.store)} || umount -l ${quote(this.paths.store)}`, {
         timeoutMs: 30_000,
       });
-      await holder.release();
-      holder.stop(this.paths);
+      await keeper.release();
+      keeper.stop(this.paths);
       const deadline = Date.now() + 5_000;
-      while (holder.alive && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (keeper.alive && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    this.#holder = undefined;
+    this.#keeper = undefined;
     await this.cgroups.removeParent();
     if (existsSync(this.paths.networkFile)) rmSync(this.paths.networkFile, { force: true });
   }

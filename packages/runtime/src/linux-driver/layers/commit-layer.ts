@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import type { LayerInfo } from '../../contract/instance.js';
 import { randomId } from '../../shared/instance-id.js';
-import type { Host } from '../host/linux-host.js';
+import type { LinuxHost } from '../host/linux-host.js';
 import { isDirectory } from '../rootfs/inside-layer.js';
 import type { InstanceEntry } from '../state/records.js';
 
 /** Stores what an instance wrote as a layer. The instance stands still only while the copy is taken. */
-export async function commitInstance(host: Host, entry: InstanceEntry): Promise<LayerInfo> {
-  const holder = await host.up();
+export async function commitInstance(host: LinuxHost, entry: InstanceEntry): Promise<LayerInfo> {
+  const keeper = await host.up();
   host.space.require();
   const id = randomId();
   const draft = `l/.${id}`;
@@ -15,7 +15,7 @@ export async function commitInstance(host: Host, entry: InstanceEntry): Promise<
   if (!wasFrozen) await host.cgroups.freeze(entry.name);
   try {
     await host.inStore(
-      holder,
+      keeper,
       `set -e\n${host.store.copy(`i/${entry.name}/sv`, draft)}`,
       'create_failed',
       300_000,
@@ -25,7 +25,7 @@ export async function commitInstance(host: Host, entry: InstanceEntry): Promise<
   }
   // `/usr` of the base is an overlay of its own; in a layer it stands where it belongs.
   const result = await host.inStore(
-    holder,
+    keeper,
     `set -e
 if ! rmdir ${draft}/uu 2>/dev/null; then
   mv -T ${draft}/u/usr ${draft}/uw/mount-point 2>/dev/null || true
@@ -38,8 +38,8 @@ du -s -B1 ${draft}/root`,
     300_000,
   );
   const sizeBytes = Number(/^(\d+)\s/m.exec(result.stdout)?.[1] ?? 0);
-  const facts = { full: false, hasUsr: isDirectory(host.view(holder, `${draft}/root/usr`)), sizeBytes };
-  writeFileSync(host.view(holder, `${draft}/layer.json`), JSON.stringify(facts));
-  await host.inStore(holder, `mv ${draft} l/${id}`, 'create_failed', 10_000);
+  const facts = { full: false, hasUsr: isDirectory(host.view(keeper, `${draft}/root/usr`)), sizeBytes };
+  writeFileSync(host.view(keeper, `${draft}/layer.json`), JSON.stringify(facts));
+  await host.inStore(keeper, `mv ${draft} l/${id}`, 'create_failed', 10_000);
   return { id, sizeBytes };
 }

@@ -10,27 +10,27 @@ import type { LayerInfo } from '../../contract/instance.js';
 import { jailCommand } from '../../jail/jail-task.js';
 import { randomId, requireLayerId } from '../../shared/instance-id.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/run.js';
-import type { Host } from '../host/linux-host.js';
-import type { Holder } from '../namespace/namespace-keeper.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { isDirectory, isThere } from '../rootfs/inside-layer.js';
 
 /** Layers in the store. @param inUse whether an instance or checkpoint stands on a layer. */
-export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> | boolean): Layers {
+export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<boolean> | boolean): Layers {
   return {
     async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
-      const holder = await host.up();
+      const keeper = await host.up();
       host.space.require();
       const id = randomId();
       const draft = `l/.${id}`;
-      const directory = host.view(holder, draft);
+      const directory = host.view(keeper, draft);
       mkdirSync(`${directory}/root`, { recursive: true });
       try {
-        await extract(holder, `${host.paths.store}/${draft}`, tar, options);
+        await extract(keeper, `${host.paths.store}/${draft}`, tar, options);
         const full = ['bin/sh', 'usr/bin/sh', 'etc/os-release', 'usr/lib/os-release'].some((path) =>
           isThere(`${directory}/root`, path),
         );
         const result = await host.inStore(
-          holder,
+          keeper,
           `${host.store.removeEntries(draft, ['root/.sbx'])}; du -s -B1 ${draft}/root`,
           'create_failed',
           300_000,
@@ -38,28 +38,28 @@ export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> 
         const sizeBytes = Number(/^(\d+)\s/m.exec(result.stdout)?.[1] ?? 0);
         const facts = { full, hasUsr: isDirectory(`${directory}/root/usr`), sizeBytes };
         writeFileSync(`${directory}/layer.json`, JSON.stringify(facts));
-        await host.inStore(holder, `mv ${draft} l/${id}`, 'create_failed', 10_000);
+        await host.inStore(keeper, `mv ${draft} l/${id}`, 'create_failed', 10_000);
         return { id, sizeBytes };
       } catch (error) {
-        await host.inStore(holder, host.store.remove(draft), 'create_failed', 300_000);
+        await host.inStore(keeper, host.store.remove(draft), 'create_failed', 300_000);
         throw error;
       }
     },
     async list(): Promise<LayerInfo[]> {
-      const holder = await host.up();
-      return host.store.list(holder, 'l').flatMap((id) => {
-        const facts = id.startsWith('.') ? undefined : host.layerFacts(holder, id);
+      const keeper = await host.up();
+      return host.store.list(keeper, 'l').flatMap((id) => {
+        const facts = id.startsWith('.') ? undefined : host.layerFacts(keeper, id);
         return facts === undefined ? [] : [{ id, sizeBytes: facts.sizeBytes }];
       });
     },
     async delete(id: string): Promise<void> {
       requireLayerId(id);
-      const holder = await host.up();
-      if (host.layerFacts(holder, id) === undefined)
+      const keeper = await host.up();
+      if (host.layerFacts(keeper, id) === undefined)
         throw new DriverError('not_found', 'There is no such layer.');
       if (await inUse(id)) throw new DriverError('busy', 'The layer is in use.');
       await host.inStore(
-        holder,
+        keeper,
         `mv l/${id} l/.${id}\n${host.store.remove(`l/.${id}`)}`,
         'create_failed',
         300_000,
@@ -70,12 +70,12 @@ export function linuxLayers(host: Host, inUse: (id: string) => Promise<boolean> 
 
 /** Extracts with owners and modes kept, devices left out, in a process that sees nothing but the draft. */
 async function extract(
-  holder: Holder,
+  keeper: NamespaceKeeper,
   draft: string,
   tar: Readable,
   { limits, signal }: ImportOptions,
 ): Promise<void> {
-  const [file, ...args] = holder.enter(jailCommand(draft, { kind: 'extract', into: 'root' }));
+  const [file, ...args] = keeper.enter(jailCommand(draft, { kind: 'extract', into: 'root' }));
   const child = spawn(file!, args, { stdio: ['pipe', 'ignore', 'pipe'], env: SCRIPT_ENVIRONMENT });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

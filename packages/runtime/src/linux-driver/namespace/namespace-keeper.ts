@@ -53,7 +53,7 @@ echo ready
 exec sleep infinity </dev/null >/dev/null 2>&1
 `;
 
-interface HolderRecord {
+interface KeeperRecord {
   pid: number;
   start: string;
 }
@@ -62,7 +62,7 @@ interface HolderRecord {
  * The process that keeps the driver's mount namespace alive. It outlives the server, so running sandboxes keep their
  * mounts and network while no server runs.
  */
-export class Holder {
+export class NamespaceKeeper {
   readonly pid: number;
   readonly #start: string;
   readonly #enter: readonly string[];
@@ -70,7 +70,7 @@ export class Holder {
   readonly #mark: string;
   readonly #shell: ScriptShell;
 
-  private constructor(record: HolderRecord, paths: Paths) {
+  private constructor(record: KeeperRecord, paths: Paths) {
     this.pid = record.pid;
     this.#start = record.start;
     this.#enter = ['nsenter', `--target=${this.pid}`, '--mount', '--root', '--wd'];
@@ -78,17 +78,17 @@ export class Holder {
     this.#shell = new ScriptShell(this.#enter, (path) => this.view(path), this.#mark);
   }
 
-  /** Finds the living holder of a data directory. */
-  static find(paths: Paths): Holder | undefined {
+  /** Finds the living keeper of a data directory. */
+  static find(paths: Paths): NamespaceKeeper | undefined {
     try {
-      const record = JSON.parse(readFileSync(paths.holderFile, 'utf8')) as HolderRecord;
-      return isSameProcess(record.pid, record.start) ? new Holder(record, paths) : undefined;
+      const record = JSON.parse(readFileSync(paths.keeperFile, 'utf8')) as KeeperRecord;
+      return isSameProcess(record.pid, record.start) ? new NamespaceKeeper(record, paths) : undefined;
     } catch {
       return undefined;
     }
   }
 
-  static async start(paths: Paths): Promise<Holder> {
+  static async start(paths: Paths): Promise<NamespaceKeeper> {
     const child = spawn(
       'unshare',
       ['-m', '--propagation', 'unchanged', 'sh', '-c', SETUP, SETUP, 'first', paths.dataDir],
@@ -129,8 +129,8 @@ export class Holder {
     child.stderr.destroy();
     child.unref();
     const record = { pid: child.pid, start };
-    writeFileSync(paths.holderFile, JSON.stringify(record), { mode: 0o600 });
-    return new Holder(record, paths);
+    writeFileSync(paths.keeperFile, JSON.stringify(record), { mode: 0o600 });
+    return new NamespaceKeeper(record, paths);
   }
 
   get alive(): boolean {
@@ -168,6 +168,6 @@ export class Holder {
   /** Ends the process, and with it every mount and name that only the namespace held. */
   stop(paths: Paths): void {
     if (this.alive) process.kill(this.pid, 'SIGKILL');
-    rmSync(paths.holderFile, { force: true });
+    rmSync(paths.keeperFile, { force: true });
   }
 }

@@ -5,7 +5,7 @@ import { killFamily } from '../../shared/process-family.js';
 import { readText } from '../../shared/read-text.js';
 import { OUTPUT_LIMIT, type RunResult, SCRIPT_ENVIRONMENT } from '../../shared/run.js';
 
-/** Where scripts and what they print stand, in the holder's namespace: memory that goes with it. */
+/** Where scripts and what they print stand, in the keeper's namespace: memory that goes with it. */
 const DIRECTORY = '/run/scripts';
 
 /**
@@ -28,7 +28,7 @@ interface Pending {
 }
 
 /**
- * A shell that stays inside the holder's namespace and runs scripts there, side by side. To start a process costs the
+ * A shell that stays inside the keeper's namespace and runs scripts there, side by side. To start a process costs the
  * server as much as copying its page tables, several milliseconds in which it does nothing else; the shell is small.
  * It ends with the server, whose end of the pipe closes; scripts that run by then come to their end.
  */

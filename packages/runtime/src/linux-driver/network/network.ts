@@ -3,7 +3,7 @@ import { DriverError } from '../../contract/errors.js';
 import type { InstanceNetwork } from '../../contract/instance.js';
 import { readText } from '../../shared/read-text.js';
 import { quote } from '../../shared/run.js';
-import type { Holder } from '../namespace/namespace-keeper.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { PING_GROUPS } from '../oci/oci-config.js';
 import type { NetworkOptions } from '../state/options.js';
 import type { Paths } from '../state/paths.js';
@@ -55,13 +55,13 @@ export class Network {
   }
 
   /** Makes host link, gateway rules and host rules. @param fresh the gateway namespace is new and empty. */
-  async prepare(holder: Holder, fresh: boolean): Promise<void> {
+  async prepare(keeper: NamespaceKeeper, fresh: boolean): Promise<void> {
     this.egressProblem =
       defaultInterface(routes()) === undefined
         ? 'The host has no default route: sandboxes reach no internet.'
         : undefined;
     if (!fresh && this.#base !== 0) return;
-    await holder.script(
+    await keeper.script(
       `ip link del ${this.#link} 2>/dev/null; nft delete table inet ${this.#table} 2>/dev/null; true`,
       {
         timeoutMs: 20_000,
@@ -70,7 +70,7 @@ export class Network {
     const candidates = this.#base === 0 ? [] : [this.#base];
     candidates.push(...blocks(this.#options.pool ?? '10.200.0.0/13', this.#paths.tag));
     for (const base of candidates) {
-      if (await this.#tryBlock(holder, base)) {
+      if (await this.#tryBlock(keeper, base)) {
         this.#base = base;
         writeFileSync(this.#paths.networkFile, JSON.stringify({ base, turnedOn: this.#turnedOn }), {
           mode: 0o600,
@@ -84,7 +84,7 @@ export class Network {
     );
   }
 
-  async #tryBlock(holder: Holder, base: number): Promise<boolean> {
+  async #tryBlock(keeper: NamespaceKeeper, base: number): Promise<boolean> {
     for (const line of routes()) {
       const fields = line.split('\t');
       if (fields.length < 8) continue;
@@ -102,7 +102,7 @@ export class Network {
     const outward = defaultInterface(routes());
     if (outward !== undefined && readFileSync(forwardingFile(outward), 'utf8').trim() === '0')
       this.#turnedOn = outward;
-    const result = await holder.script(
+    const result = await keeper.script(
       `set -e
 sysctl() { [ -w "/proc/sys/net/$1" ] && echo "$2" > "/proc/sys/net/$1"; }
 nsenter --net=/run/netns/gw sh -ec '
@@ -198,12 +198,12 @@ BATCH
   }
 
   /** Removes what stands on the host. Forwarding goes off again with the last driver that needs it. */
-  async remove(holder: Holder): Promise<void> {
+  async remove(keeper: NamespaceKeeper): Promise<void> {
     const off =
       this.#turnedOn === undefined
         ? ''
         : `nft list tables | grep -q ' svc_' || echo 0 > ${quote(forwardingFile(this.#turnedOn))}`;
-    await holder.script(
+    await keeper.script(
       `ip link del ${this.#link} 2>/dev/null; nft delete table inet ${this.#table} 2>/dev/null\n${off}\ntrue`,
       { timeoutMs: 20_000 },
     );

@@ -14,7 +14,7 @@ export const HIDDEN_OF_PROC = `acpi asound bus fs scsi
 /** What a sandbox has of the host's `/sys`: without it programs do not find out how many processors there are. */
 const SHOWN_OF_SYS = ['/sys/devices/system/cpu', '/sys/devices/system/node'];
 
-/** A directory that holds nothing but the mount points of `SHOWN_OF_SYS`, in the holder's namespace. */
+/** A directory that holds nothing but the mount points of `SHOWN_OF_SYS`, in the keeper's namespace. */
 const SYS = '/run/sys';
 
 /** Shell script that makes it; does nothing when it is there. */

@@ -49,7 +49,7 @@ const DEVICES: [major: number, minor?: number][] = [
   [136],
 ];
 
-/** The sandbox's `/dev` without its nodes, in the holder's namespace. */
+/** The sandbox's `/dev` without its nodes, in the keeper's namespace. */
 const DEV = '/run/dev';
 /** The nodes, bound read-only, so that root inside cannot change the host's. */
 const NODES = '/run/nodes';

@@ -1,7 +1,7 @@
 import type { CreateOptions } from '../../contract/driver.js';
 import { dialTcp } from '../../shared/dial.js';
 import { DAEMON_PORT } from '../boot/boot.js';
-import type { Host } from '../host/linux-host.js';
+import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { HostnameWriter } from './hostname-writer.js';
 import { renameInstance } from './rename-machine.js';
@@ -9,11 +9,11 @@ import { warmUp } from './warm-up.js';
 
 /** What instances in the pool need besides what every instance has: a rest, and a name when somebody gets them. */
 export class SpareInstances {
-  readonly #host: Host;
+  readonly #host: LinuxHost;
   /** By the instance's own name. */
   readonly #writers = new Map<string, HostnameWriter>();
 
-  constructor(host: Host) {
+  constructor(host: LinuxHost) {
     this.#host = host;
   }
 

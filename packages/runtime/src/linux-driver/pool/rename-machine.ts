@@ -1,17 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { randomId } from '../../shared/instance-id.js';
-import type { Host } from '../host/linux-host.js';
+import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 
 /** What is longer was not written by us, and nobody waits while it is read. */
 const MAX_BYTES = 64 * 1024;
 
 /** Corrects the files that name an instance. A full disk must not keep it from running with its old name in them. */
-export function renameInstance(host: Host, entry: InstanceEntry, from: string): void {
-  const holder = host.current;
-  if (holder === undefined) return;
+export function renameInstance(host: LinuxHost, entry: InstanceEntry, from: string): void {
+  const keeper = host.current;
+  if (keeper === undefined) return;
   try {
-    renameMachine(host.view(holder, `i/${entry.name}/m/etc`), from, entry.id ?? entry.name);
+    renameMachine(host.view(keeper, `i/${entry.name}/m/etc`), from, entry.id ?? entry.name);
   } catch (error) {
     host.log('warn', 'the files that name an instance could not be changed', {
       instance: entry.name,

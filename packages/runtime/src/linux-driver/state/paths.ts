@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
-/** Where everything of one data directory stands. Paths in `store` exist in the holder's mount namespace only. */
+/** Where everything of one data directory stands. Paths in `store` exist in the keeper's mount namespace only. */
 export interface Paths {
   dataDir: string;
   /** Eight hex digits that tell this data directory's things on the host from those of others. */
@@ -12,7 +12,7 @@ export interface Paths {
   instances: string;
   storeImage: string;
   store: string;
-  holderFile: string;
+  keeperFile: string;
   networkFile: string;
 }
 
@@ -24,7 +24,7 @@ export function pathsOf(dataDir: string): Paths {
     instances: join(dataDir, 'instances'),
     storeImage: join(dataDir, 'store.img'),
     store: join(dataDir, 'store'),
-    holderFile: join(dataDir, 'holder.json'),
+    keeperFile: join(dataDir, 'keeper.json'),
     networkFile: join(dataDir, 'network.json'),
   };
 }

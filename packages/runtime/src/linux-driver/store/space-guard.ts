@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { StorageUse } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
 import { reserveBytes } from '../../shared/disk-reserve.js';
-import type { Holder } from '../namespace/namespace-keeper.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { Paths } from '../state/paths.js';
 import { desiredBallast } from './ballast.js';
 import type { Store } from './store.js';
@@ -20,8 +20,13 @@ export interface GuardedHost {
   readonly options: { reserveMiB?: number };
   readonly paths: Paths;
   readonly store: Store;
-  readonly current: Holder | undefined;
-  inStore(holder: Holder, script: string, code: 'create_failed', timeoutMs: number): Promise<unknown>;
+  readonly current: NamespaceKeeper | undefined;
+  inStore(
+    keeper: NamespaceKeeper,
+    script: string,
+    code: 'create_failed',
+    timeoutMs: number,
+  ): Promise<unknown>;
   log(level: 'info' | 'warn', message: string, fields: Record<string, unknown>): void;
 }
 
@@ -115,12 +120,12 @@ export class SpaceGuard {
   }
 
   // The kernel gives blocks of deleted files back to the host in its own time, which is too long when room is short.
-  async #trim(holder: Holder): Promise<void> {
+  async #trim(keeper: NamespaceKeeper): Promise<void> {
     const { storeUsedBytes } = this.use();
     const allocated = statSync(this.#host.paths.storeImage).blocks * 512;
     if (allocated - storeUsedBytes < TRIM_BYTES || Date.now() < this.#trimAfter) return;
     this.#trimAfter = Date.now() + TRIM_PAUSE_MS;
-    await this.#host.inStore(holder, 'fstrim .', 'create_failed', 60_000);
+    await this.#host.inStore(keeper, 'fstrim .', 'create_failed', 60_000);
   }
 }
 

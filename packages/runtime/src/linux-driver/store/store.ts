@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { DriverError } from '../../contract/errors.js';
 import { jailCommand } from '../../jail/jail-task.js';
 import { quote } from '../../shared/run.js';
-import type { Holder } from '../namespace/namespace-keeper.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { Paths } from '../state/paths.js';
 
 const GIB = 2 ** 30;
@@ -38,11 +38,11 @@ export class Store {
     this.#sizeMiB = sizeMiB;
   }
 
-  /** Mounts the store inside the holder's namespace, making it first where there is none. */
-  async mount(holder: Holder): Promise<void> {
+  /** Mounts the store inside the keeper's namespace, making it first where there is none. */
+  async mount(keeper: NamespaceKeeper): Promise<void> {
     const { store, storeImage, dataDir } = this.#paths;
     const size = this.#sizeMiB ?? defaultStoreSizeMiB(dataDir);
-    const result = await holder.script(
+    const result = await keeper.script(
       `
 store=${quote(store)} image=${quote(storeImage)}
 mkdir -p -m 700 "$store"
@@ -132,20 +132,20 @@ btrfs subvolume delete ${target} >/dev/null 2>&1 || [ ! -e ${target} ] || ${jail
   }
 
   /** Size of the whole store, bytes. */
-  totalBytes(holder: Holder): number {
-    const stats = statfsSync(holder.view(this.#paths.store));
+  totalBytes(keeper: NamespaceKeeper): number {
+    const stats = statfsSync(keeper.view(this.#paths.store));
     return stats.blocks * stats.bsize;
   }
 
   /** Whether so little is left that a failed write needs no other explanation. */
-  isFull(holder: Holder): boolean {
-    const stats = statfsSync(holder.view(this.#paths.store));
+  isFull(keeper: NamespaceKeeper): boolean {
+    const stats = statfsSync(keeper.view(this.#paths.store));
     return stats.bavail * stats.bsize < FULL_BYTES;
   }
 
-  list(holder: Holder, folder: 'i' | 'c' | 'l' | 'v' | 'agents'): string[] {
+  list(keeper: NamespaceKeeper, folder: 'i' | 'c' | 'l' | 'v' | 'agents'): string[] {
     try {
-      return readdirSync(holder.view(`${this.#paths.store}/${folder}`));
+      return readdirSync(keeper.view(`${this.#paths.store}/${folder}`));
     } catch {
       return [];
     }
