@@ -1,3 +1,4 @@
+export type { TeamLimits } from './auth/team.js';
 export { environmentVariables, type LoadConfigOptions, loadConfig, parseRateLimit } from './config/load.js';
 export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
 export type { ServerStatus } from './operator/status.js';
@@ -8,4 +9,3 @@ export { startServer } from './start/start-server.js';
 export { DirectoryLockedError } from './storage/directory-lock.js';
 export { StorageError, type StorageOptions } from './storage/open.js';
 export { DataDirectoryError } from './storage/private-directory.js';
-export type { TeamLimits } from './teams/team.js';

@@ -6,9 +6,8 @@ import {
   fastify,
   LogController,
 } from 'fastify';
-import type { ServerContext } from '../context.js';
+import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { registerVolumeContent } from '../volumes/content/routes.js';
 import { handOnBodies, installBodyParsers } from './body.js';
 import { closeUnread } from './close-unread.js';
 import { assertComplete } from './completeness.js';
@@ -34,6 +33,8 @@ export interface ApiOptions {
   bodyReadMs?: number;
   /** True while the server drains: requests get 503. */
   draining?: () => boolean;
+  /** Adds what stands beside the platform API on the same port. */
+  routesBeside?: (app: FastifyInstance) => void;
   /** Told of connections over which a valid key came. */
   onCredential?: (socket: Socket) => void;
 }
@@ -120,7 +121,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       });
     else installRoute(app, install);
   }
-  registerVolumeContent(app, context);
+  options.routesBeside?.(app);
   return app;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { parseSandboxId } from '../ids/parse.js';
 import { type ForwardedAnswer, forwardApi } from '../nodes/forward-api.js';
@@ -8,7 +8,7 @@ import { isFromNode, NODE_HEADER } from '../nodes/proof.js';
 import type { RouteEntry } from './route-table.js';
 
 /** Whether another node passed this request on. It has counted it against rate limits already. */
-export function comesFromNode(context: ServerContext, request: FastifyRequest): boolean {
+export function comesFromNode(context: Uses<'keys' | 'nodes' | 'now'>, request: FastifyRequest): boolean {
   const header = request.headers[NODE_HEADER];
   if (header === undefined || !context.nodes.shared) return false;
   const meant = { method: request.method, url: request.raw.url ?? '' };
@@ -20,7 +20,7 @@ export function comesFromNode(context: ServerContext, request: FastifyRequest): 
  * @throws {ApiError} 503 when that node is gone; what was passed on once is not passed on again
  */
 export async function hereOrElsewhere<T>(
-  context: ServerContext,
+  context: Uses<'db' | 'keys' | 'nodes' | 'now' | 'sandboxes'>,
   route: RouteEntry,
   request: FastifyRequest,
   signal: AbortSignal,
@@ -40,7 +40,7 @@ export async function hereOrElsewhere<T>(
 }
 
 async function passOn(
-  context: ServerContext,
+  context: Uses<'keys' | 'nodes' | 'now'>,
   nodeId: string,
   request: FastifyRequest,
   signal: AbortSignal,

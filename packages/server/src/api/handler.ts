@@ -1,5 +1,5 @@
-import type { Log, ServerContext } from '../context.js';
-import type { Team } from '../teams/team.js';
+import type { Team } from '../auth/team.js';
+import type { Log, ServerContext } from '../context/context.js';
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResultOf } from './operations.js';
 
 /** One request, checked against the document. */

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticate } from '../auth/authenticate.js';
 import type { Identity } from '../auth/team-store.js';
-import type { ServerContext } from '../context.js';
+import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
 import { closeUnread } from './close-unread.js';

@@ -1,5 +1,5 @@
 import type { Database } from '../storage/schema.js';
-import { defaultTeamLimits, type Team, type TeamFlags, type TeamLimits } from '../teams/team.js';
+import { defaultTeamLimits, type Team, type TeamFlags, type TeamLimits } from './team.js';
 
 export interface Identity {
   team: Team;

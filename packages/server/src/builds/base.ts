@@ -1,10 +1,10 @@
-import { BuildError } from './build-error.js';
-import type { BuildJob } from './build-job.js';
-import { type BuildState, DEFAULT_USER } from './build-state.js';
-import type { BuildTools } from './build-tools.js';
 import { baseFromImage } from './images/base-from-image.js';
-import { BuildMachine } from './machine.js';
-import { buildSpec } from './spec.js';
+import { BuildError } from './shared/build-error.js';
+import type { BuildJob } from './shared/build-job.js';
+import { type BuildState, DEFAULT_USER } from './shared/build-state.js';
+import type { BuildTools } from './shared/build-tools.js';
+import { BuildMachine } from './shared/machine.js';
+import { buildSpec } from './shared/spec.js';
 
 /** The first phase: what the build starts from. @throws {BuildError} */
 export async function prepareBase(tools: BuildTools): Promise<BuildState> {

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
+import { IN_LOGIN_SHELL } from '../daemon/login-shell.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
 import { recordCheckpoint, recordCheckpointSize } from '../sandboxes/checkpoints.js';
-import { IN_LOGIN_SHELL } from '../sandboxes/login-shell.js';
 import { quiesceDaemon } from '../sandboxes/quiesce.js';
-import { BuildError } from './build-error.js';
-import type { BuildState } from './build-state.js';
-import type { BuildTools } from './build-tools.js';
-import { BuildMachine } from './machine.js';
-import { pathProfile } from './path-profile.js';
 import { makeLayer, openSealedEnv } from './run-steps.js';
-import { buildSpec } from './spec.js';
+import { BuildError } from './shared/build-error.js';
+import type { BuildState } from './shared/build-state.js';
+import type { BuildTools } from './shared/build-tools.js';
+import { BuildMachine } from './shared/machine.js';
+import { pathProfile } from './shared/path-profile.js';
+import { buildSpec } from './shared/spec.js';
 
 export interface FinishedBuild {
   state: BuildState;

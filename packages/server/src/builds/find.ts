@@ -1,13 +1,13 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
-import type { Team } from '../teams/team.js';
 import { findOwnTemplate } from '../templates/find-own.js';
 import type { BuildRow } from '../templates/wire.js';
 
 /** A build of a template of the team. @throws {ApiError} 400 no UUID; 404; 403 of another team */
 export async function findBuild(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   templateText: string,
   buildId: string,

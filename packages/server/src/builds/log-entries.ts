@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
 import type { Selectable } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import type { BuildLogsTable } from '../storage/schema.js';
 import { levelName, levelRank } from '../telemetry/levels.js';
 import { isoTime } from '../wire/time.js';
@@ -19,7 +19,7 @@ function toWire(row: Selectable<BuildLogsTable>): WireEntry {
 
 /** Entries in order, from an offset that counts what is left by the level. */
 export async function entriesFrom(
-  context: ServerContext,
+  context: Uses<'db'>,
   buildId: string,
   options: { offset: number; limit: number; level?: Level | undefined },
 ): Promise<WireEntry[]> {
@@ -38,7 +38,7 @@ export async function entriesFrom(
 
 /** Entries from a time on, in one direction. */
 export async function entriesByTime(
-  context: ServerContext,
+  context: Uses<'db'>,
   buildId: string,
   options: {
     cursorMs?: number | undefined;
@@ -64,11 +64,7 @@ export async function entriesByTime(
 }
 
 /** What a step complained about: entries of level `warn` and above, the first hundred. */
-export async function complaintsOf(
-  context: ServerContext,
-  buildId: string,
-  step: string,
-): Promise<WireEntry[]> {
+export async function complaintsOf(context: Uses<'db'>, buildId: string, step: string): Promise<WireEntry[]> {
   const rows = await context.db
     .selectFrom('build_logs')
     .selectAll()

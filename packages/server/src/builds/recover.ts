@@ -1,16 +1,18 @@
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
+import { draftsDirectory, trashDirectory } from '../build-store/paths.js';
+import { sweepLayers } from '../build-store/sweep-layers.js';
 import type { ServerConfig } from '../config/config.js';
-import type { ServerContext } from '../context.js';
-import { removeAll } from '../recovery/remove-all.js';
-import { draftsDirectory, trashDirectory } from './paths.js';
-import { sweepLayers } from './sweep-layers.js';
+import type { Uses } from '../context/context.js';
+import { removeAll } from '../work/remove-all.js';
 
 /**
  * Ends builds that were under way when this node's last process died, and moves what they left to the trash. Their
  * instances are destroyed by the recovery of sandboxes, which knows none of them.
  */
-export async function recoverBuilds(context: ServerContext): Promise<void> {
+export async function recoverBuilds(
+  context: Uses<'builds' | 'config' | 'db' | 'driver' | 'ids' | 'log' | 'now'>,
+): Promise<void> {
   const now = context.now();
   await context.db
     .updateTable('template_builds')

@@ -1,22 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
 import { isDatabaseAway } from '../storage/unreachable.js';
 import { prepareBase } from './base.js';
-import { BuildError } from './build-error.js';
-import type { BuildJob } from './build-job.js';
-import { BuildLog } from './build-log.js';
-import type { BuildState } from './build-state.js';
 import { type FinishedBuild, finalize } from './finalize.js';
-import { LayerCache } from './layer-cache.js';
 import { runSteps } from './run-steps.js';
+import { BuildError } from './shared/build-error.js';
+import type { BuildJob } from './shared/build-job.js';
+import { BuildLog } from './shared/build-log.js';
+import type { BuildState } from './shared/build-state.js';
+import type { BuildPorts } from './shared/build-tools.js';
+import { LayerCache } from './shared/layer-cache.js';
 import type { BuildReason } from './status.js';
 
 const RETRY_MS = 1_000;
 
 /** Runs one build from its base to its end and writes down what came of it. Never throws. */
-export async function runBuild(context: ServerContext, job: BuildJob, cancelled: AbortSignal): Promise<void> {
+export async function runBuild(context: BuildPorts, job: BuildJob, cancelled: AbortSignal): Promise<void> {
   const log = new BuildLog(context, job.build.id);
   const limit = AbortSignal.timeout(context.config.builds.timeoutMs);
   const signal = AbortSignal.any([cancelled, limit]);
@@ -59,7 +60,11 @@ export async function runBuild(context: ServerContext, job: BuildJob, cancelled:
 }
 
 /** Writes the end of a build, and goes on trying while the database is away: the build counts until its end is written. */
-async function untilDone(context: ServerContext, job: BuildJob, write: () => Promise<void>): Promise<void> {
+async function untilDone(
+  context: Uses<'log' | 'signal'>,
+  job: BuildJob,
+  write: () => Promise<void>,
+): Promise<void> {
   for (;;) {
     try {
       return await write();
@@ -86,7 +91,7 @@ function messageOfCancel(reason: unknown): string {
   return message === 'the server stops' ? 'interrupted: start the build again' : message;
 }
 
-function explain(context: ServerContext, job: BuildJob, error: unknown): string {
+function explain(context: Uses<'log'>, job: BuildJob, error: unknown): string {
   if (error instanceof BuildError) return error.message;
   context.log.warn(
     { err: error, buildId: job.build.id, detail: (error as { detail?: unknown }).detail },
@@ -96,7 +101,7 @@ function explain(context: ServerContext, job: BuildJob, error: unknown): string 
 }
 
 async function markReady(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'driver' | 'log' | 'now'>,
   job: BuildJob,
   { state, checkpoint }: FinishedBuild,
 ): Promise<void> {
@@ -137,7 +142,7 @@ async function markReady(
 
 /** Layers that were made stay known, so that the next try finds them. */
 async function markFailed(
-  context: ServerContext,
+  context: Uses<'db' | 'now'>,
   job: BuildJob,
   reason: BuildReason,
   layers: string[],

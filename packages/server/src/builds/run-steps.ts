@@ -1,9 +1,9 @@
-import { BuildError } from './build-error.js';
-import type { BuildState } from './build-state.js';
-import type { BuildTools } from './build-tools.js';
-import { stepKey } from './layer-cache.js';
-import { BuildMachine } from './machine.js';
-import { buildSpec } from './spec.js';
+import { BuildError } from './shared/build-error.js';
+import type { BuildState } from './shared/build-state.js';
+import type { BuildTools } from './shared/build-tools.js';
+import { stepKey } from './shared/layer-cache.js';
+import { BuildMachine } from './shared/machine.js';
+import { buildSpec } from './shared/spec.js';
 import { readStep } from './steps/read-step.js';
 import type { Step, StepResult } from './steps/step.js';
 

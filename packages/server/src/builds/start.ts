@@ -1,13 +1,14 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { assertDiskRoom } from '../quota/disk-room.js';
+import { assertTeamStorage } from '../quota/storage-use.js';
 import { resolveTemplate } from '../sandboxes/resolve-template.js';
-import { assertDiskRoom } from '../storage/disk-room.js';
-import { assertTeamStorage } from '../teams/storage-use.js';
-import type { Team } from '../teams/team.js';
 import { buildsWithTags, cancelBuilds, markSuperseded } from '../templates/supersede.js';
 import { findBuild } from './find.js';
 import { runBuild } from './run-build.js';
+import type { BuildPorts } from './shared/build-tools.js';
 
 type StartRequest = components['schemas']['TemplateBuildStartV2'];
 
@@ -17,7 +18,7 @@ type StartRequest = components['schemas']['TemplateBuildStartV2'];
  * the team's disk is full, 503 when the server's is
  */
 export async function startBuild(
-  context: ServerContext,
+  context: BuildPorts & Uses<'builds' | 'templates' | 'volumes'>,
   team: Team,
   templateText: string,
   buildId: string,

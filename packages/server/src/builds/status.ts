@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
-import type { Team } from '../teams/team.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { findBuild } from './find.js';
 import { complaintsOf, entriesByTime, entriesFrom } from './log-entries.js';
 
@@ -14,7 +14,7 @@ export interface BuildReason {
 
 /** The status of a build with log entries from an offset on. @throws {ApiError} 400, 403, 404 */
 export async function buildStatus(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   templateText: string,
   buildId: string,
@@ -50,7 +50,7 @@ export async function buildStatus(
 
 /** Log entries of a build by time. @throws {ApiError} 400, 403, 404 */
 export async function buildLogs(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   templateText: string,
   buildId: string,

@@ -1,8 +1,8 @@
 import type { Driver } from '@svc/runtime';
+import type { TeamLimits } from '../auth/team.js';
 import type { Ids } from '../ids/ids.js';
 import type { RateLimit } from '../limits/rate-limit.js';
 import type { StorageOptions } from '../storage/open.js';
-import type { TeamLimits } from '../teams/team.js';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import type { TemplatesTable } from '../storage/schema.js';
-import type { Team } from '../teams/team.js';
 import type { TemplateReference } from './template-reference.js';
 
 export type TemplateRow = Selectable<TemplatesTable>;
@@ -11,7 +11,7 @@ export type TemplateRow = Selectable<TemplatesTable>;
  * identifier. With a namespace, only there. Says nothing about whether the team may use it.
  */
 export async function findTemplate(
-  context: Pick<ServerContext, 'db'>,
+  context: Uses<'db'>,
   team: Pick<Team, 'slug'>,
   reference: TemplateReference,
 ): Promise<TemplateRow | undefined> {
@@ -34,10 +34,7 @@ export async function findTemplate(
 }
 
 /** The first alias of a template. */
-export async function firstAlias(
-  context: Pick<ServerContext, 'db'>,
-  templateId: string,
-): Promise<string | null> {
+export async function firstAlias(context: Uses<'db'>, templateId: string): Promise<string | null> {
   const row = await context.db
     .selectFrom('template_aliases')
     .select('alias')

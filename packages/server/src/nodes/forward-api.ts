@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { request as send } from 'undici';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { requireAlive } from './owner.js';
 import { NODE_HEADER, proveNode } from './proof.js';
@@ -32,7 +32,7 @@ const OWN = /^(connection|keep-alive|transfer-encoding|content-length|date|x-req
  * @throws {ApiError} 503 when that node is dead or out of reach
  */
 export async function forwardApi(
-  context: ServerContext,
+  context: Uses<'keys' | 'nodes' | 'now'>,
   nodeId: string,
   request: ApiForward,
 ): Promise<ForwardedAnswer> {

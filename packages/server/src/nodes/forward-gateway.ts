@@ -1,6 +1,6 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { otherOwnerOf } from './owner.js';
 import { isFromNode, NODE_HEADER, proveNode } from './proof.js';
 import type { NodeRecord } from './registry.js';
@@ -12,11 +12,11 @@ const HERE = { kind: 'here' } as const;
 
 /** Passes requests for sandboxes of other nodes on to the gateways of those nodes, as they are. */
 export class NodeForwarder {
-  readonly #context: ServerContext;
+  readonly #context: Uses<'db' | 'keys' | 'nodes' | 'now' | 'sandboxes'>;
   readonly #agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: 60_000 });
   readonly #open = new Set<Duplex>();
 
-  constructor(context: ServerContext) {
+  constructor(context: Uses<'db' | 'keys' | 'nodes' | 'now' | 'sandboxes'>) {
     this.#context = context;
   }
 

@@ -1,4 +1,4 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import type { NodeRecord } from './registry.js';
 
@@ -14,7 +14,10 @@ export class ElsewhereError extends Error {
 }
 
 /** The node of a sandbox when it is another one. Undefined: this one, or the sandbox is unknown. */
-export async function otherOwnerOf(context: ServerContext, sandboxId: string): Promise<string | undefined> {
+export async function otherOwnerOf(
+  context: Uses<'db' | 'nodes' | 'sandboxes'>,
+  sandboxId: string,
+): Promise<string | undefined> {
   if (!context.nodes.shared || context.sandboxes.get(sandboxId) !== undefined) return undefined;
   const row = await context.db
     .selectFrom('sandboxes')
@@ -25,7 +28,7 @@ export async function otherOwnerOf(context: ServerContext, sandboxId: string): P
 }
 
 /** @throws {ApiError} 503 when the node gave no sign of life lately */
-export async function requireAlive(context: ServerContext, nodeId: string): Promise<NodeRecord> {
+export async function requireAlive(context: Uses<'nodes'>, nodeId: string): Promise<NodeRecord> {
   const node = await context.nodes.findAlive(nodeId);
   if (node === undefined) throw errors.nodeGone();
   return node;

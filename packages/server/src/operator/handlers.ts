@@ -1,5 +1,5 @@
 import type { operatorOperationTypes as Operations } from '@svc/platform/operator';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { createApiKey } from '../teams/create-api-key.js';
 import { createTeam } from '../teams/create-team.js';
 import { deleteApiKey } from '../teams/delete-api-key.js';
@@ -9,11 +9,14 @@ import { listTeams } from '../teams/list-teams.js';
 import { updateTeam } from '../teams/update-team.js';
 import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
 
+/** What the operations of the operator take of the server. */
+export type OperatorPorts = Uses<'db' | 'dialect' | 'ids' | 'log' | 'now' | 'teams'>;
+
 export type OperatorOperationId = keyof Operations;
 
 /** One request, checked against the document. */
 interface OperatorRequest<Op extends OperatorOperationId> {
-  context: ServerContext;
+  context: OperatorPorts;
   params: NonNullable<Operations[Op]['parameters']['path']>;
   query: NonNullable<Operations[Op]['parameters']['query']>;
   body: Operations[Op] extends { requestBody: { content: { 'application/json': infer Body } } }
@@ -37,7 +40,7 @@ export type OperatorHandlers = {
   [Op in OperatorOperationId]: (request: OperatorRequest<Op>) => Promise<Answer<Op>>;
 };
 
-const toWire = (context: ServerContext, row: TeamRow) => operatorTeamToWire(row, context.teams.toTeam(row));
+const toWire = (context: OperatorPorts, row: TeamRow) => operatorTeamToWire(row, context.teams.toTeam(row));
 
 /** The operations of `spec/operator.yaml`. */
 export const operatorHandlers: OperatorHandlers = {

@@ -4,9 +4,9 @@ import { toApiError } from '../api/error-reply.js';
 import { findNul } from '../api/nul.js';
 import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
 import { createValidation } from '../api/validation.js';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { type OperatorOperationId, operatorHandlers } from './handlers.js';
+import { type OperatorOperationId, type OperatorPorts, operatorHandlers } from './handlers.js';
 import { carriesToken } from './operator-token.js';
 
 const BODY_LIMIT_BYTES = 65_536;
@@ -18,7 +18,7 @@ interface Answer {
 }
 
 type Handler = (request: {
-  context: ServerContext;
+  context: OperatorPorts;
   params: Record<string, string>;
   query: Record<string, unknown>;
   body: unknown;
@@ -35,7 +35,7 @@ interface Table {
  * the token; the token is asked for before anything of the request is read.
  */
 export function createOperatorApi(options: {
-  context: ServerContext;
+  context: OperatorPorts & Uses<'draining'>;
   token: string;
   /** For tests: whether answers are checked against the document. */
   validateResponses: boolean;

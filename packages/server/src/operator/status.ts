@@ -1,6 +1,6 @@
 import { reserveBytes } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
-import { freeDiskBytes } from '../storage/disk-room.js';
+import type { Uses } from '../context/context.js';
+import { freeDiskBytes } from '../quota/disk-room.js';
 import { databaseProblem } from '../storage/health.js';
 import type { MetricFamily } from './prometheus.js';
 
@@ -28,7 +28,7 @@ export interface DiskStatus {
 
 /** What `svc server status` shows. */
 export async function statusOf(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'dialect' | 'draining' | 'driver' | 'now' | 'sandboxes'>,
   driverReason: string,
   startedAtMs: number,
 ): Promise<ServerStatus> {
@@ -53,7 +53,7 @@ export async function statusOf(
   };
 }
 
-async function diskStatus(context: ServerContext): Promise<DiskStatus> {
+async function diskStatus(context: Uses<'config' | 'driver'>): Promise<DiskStatus> {
   const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
   const { dataDir, diskReserveMiB } = context.config;
   const store = await context.driver.storage?.();
@@ -73,7 +73,7 @@ async function diskStatus(context: ServerContext): Promise<DiskStatus> {
 }
 
 /** Room on the disk, as metrics. */
-export async function diskMetrics(context: ServerContext): Promise<MetricFamily[]> {
+export async function diskMetrics(context: Uses<'config' | 'driver'>): Promise<MetricFamily[]> {
   const { freeMiB, reserveMiB, store } = await diskStatus(context);
   const gauge = (name: string, help: string, value: number): MetricFamily => ({
     name,
@@ -94,7 +94,7 @@ export async function diskMetrics(context: ServerContext): Promise<MetricFamily[
 }
 
 /** Sandboxes held by this process. */
-export function countSandboxes(context: ServerContext): {
+export function countSandboxes(context: Uses<'sandboxes'>): {
   running: number;
   paused: number;
   changing: number;
@@ -109,7 +109,7 @@ export function countSandboxes(context: ServerContext): {
 }
 
 /** The sandboxes of this process, as metrics. */
-export function sandboxMetrics(context: ServerContext): MetricFamily[] {
+export function sandboxMetrics(context: Uses<'sandboxes'>): MetricFamily[] {
   return [
     {
       name: 'svc_sandboxes',

@@ -1,5 +1,5 @@
-import type { ServerContext } from '../context.js';
-import { repeat } from '../start/repeat.js';
+import type { Uses } from '../context/context.js';
+import { repeat } from '../work/repeat.js';
 
 type Step = [what: string, task: () => Promise<void>];
 
@@ -11,12 +11,12 @@ const STOP_WAIT_MS = 2_000;
  * step that fails is logged, does not stand in the way of the others, and is tried again in the next round.
  */
 export class CleanUp {
-  readonly #context: Pick<ServerContext, 'config' | 'log'>;
+  readonly #context: Uses<'config' | 'log'>;
   readonly #steps: readonly Step[];
   readonly #stopRepeating: () => Promise<void>;
   #first: Promise<void>;
 
-  constructor(context: Pick<ServerContext, 'config' | 'log'>, steps: readonly Step[]) {
+  constructor(context: Uses<'config' | 'log'>, steps: readonly Step[]) {
     this.#context = context;
     this.#steps = steps;
     this.#first = this.round();

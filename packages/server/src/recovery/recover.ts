@@ -1,7 +1,8 @@
 import type { InstanceRecord } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
+import { newLive, type SandboxRow } from '../sandbox-state/live.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
-import { newLive, type SandboxRow } from '../sandboxes/live.js';
+import type { SandboxPorts } from '../sandboxes/ports.js';
 import { settle } from './settle.js';
 
 export interface RecoveryReport {
@@ -15,7 +16,7 @@ export interface RecoveryReport {
  * Makes rows and instances agree after this node's last process ended, however it ended: what runs is taken hold of
  * again, what was half made or half killed is finished, and nothing is left that nobody knows.
  */
-export async function recover(context: ServerContext): Promise<RecoveryReport> {
+export async function recover(context: SandboxPorts): Promise<RecoveryReport> {
   const records = new Map((await context.driver.list()).map((record) => [record.id, record]));
   const checkpoints = new Set((await context.driver.listCheckpoints()).map((checkpoint) => checkpoint.id));
   const rows = await context.db
@@ -47,7 +48,7 @@ export async function recover(context: ServerContext): Promise<RecoveryReport> {
 }
 
 async function recoverOne(
-  context: ServerContext,
+  context: SandboxPorts,
   row: SandboxRow,
   record: InstanceRecord | undefined,
   checkpoints: Set<string>,
@@ -62,7 +63,7 @@ async function recoverOne(
   report[await settle(context, live, { instance: live.instance !== undefined, checkpoint })] += 1;
 }
 
-async function destroyStray(context: ServerContext, record: InstanceRecord): Promise<void> {
+async function destroyStray(context: Uses<'driver' | 'log'>, record: InstanceRecord): Promise<void> {
   try {
     const instance = await context.driver.adopt(record.id);
     await instance?.destroy();
@@ -72,7 +73,10 @@ async function destroyStray(context: ServerContext, record: InstanceRecord): Pro
 }
 
 /** Drops what no row wants: interrupted forks and snapshots, and what the driver finds by its labels. */
-async function reapCheckpoints(context: ServerContext, present: Set<string>): Promise<string[]> {
+async function reapCheckpoints(
+  context: Uses<'config' | 'db' | 'driver' | 'log' | 'sandboxes'>,
+  present: Set<string>,
+): Promise<string[]> {
   const rows = await context.db
     .selectFrom('checkpoints')
     .selectAll()

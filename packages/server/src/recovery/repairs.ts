@@ -1,20 +1,17 @@
-import type { ServerContext } from '../context.js';
-import { isBetweenStates, type LiveSandbox, type Transition } from '../sandboxes/live.js';
+import {
+  isBetweenStates,
+  type LiveSandbox,
+  type SandboxRepairs,
+  type Transition,
+} from '../sandbox-state/live.js';
+import type { SandboxPorts } from '../sandboxes/ports.js';
 import { changeRow } from '../sandboxes/rows.js';
 import { begin } from '../sandboxes/transition.js';
-import type { Retries } from './retries.js';
+import type { Retries } from '../work/retries.js';
 import { settle } from './settle.js';
 
-/** Puts sandboxes right whose change broke off, as after an outage of the database. */
-export interface SandboxRepairs {
-  /** Repairs it soon, and again until that succeeds. */
-  later(live: LiveSandbox): void;
-  /** Repairs it now. @throws what keeps it from being repaired. */
-  now(live: LiveSandbox): Promise<void>;
-}
-
 /** @param context is asked for late: it holds what is made here. */
-export function createRepairs(context: () => ServerContext, retries: Retries): SandboxRepairs {
+export function createRepairs(context: () => SandboxPorts, retries: Retries): SandboxRepairs {
   const now = (live: LiveSandbox) => repair(context(), live);
   return {
     now,
@@ -23,7 +20,7 @@ export function createRepairs(context: () => ServerContext, retries: Retries): S
 }
 
 /** What a recovery after a crash would do to this one sandbox. */
-async function repair(context: ServerContext, live: LiveSandbox): Promise<void> {
+async function repair(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   // Whatever is under way comes here again when it fails.
   if (live.transition !== undefined || context.sandboxes.get(live.row.id) !== live) return;
   // Reads the row again when nobody knows how its last change ended.
@@ -36,7 +33,7 @@ async function repair(context: ServerContext, live: LiveSandbox): Promise<void> 
 }
 
 async function lookFor(
-  context: ServerContext,
+  context: SandboxPorts,
   live: LiveSandbox,
 ): Promise<{ instance: boolean; checkpoint: boolean }> {
   const { id, checkpoint_id: checkpointId } = live.row;

@@ -1,8 +1,8 @@
-import type { ServerContext } from '../context.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
 import { finishKill } from '../sandboxes/kill.js';
-import type { LiveSandbox } from '../sandboxes/live.js';
 import { finishPause } from '../sandboxes/pause.js';
+import type { SandboxPorts } from '../sandboxes/ports.js';
 import { unquiesceSandbox } from '../sandboxes/quiesce.js';
 import { changeRow, release, removeRow } from '../sandboxes/rows.js';
 import { watchInstance } from '../sandboxes/watch-instance.js';
@@ -10,7 +10,7 @@ import { decideRecovery } from './decide.js';
 
 /** Makes the row and the instance of one sandbox agree, whatever was under way. Harmless to do twice. */
 export async function settle(
-  context: ServerContext,
+  context: SandboxPorts,
   live: LiveSandbox,
   found: {
     /** It lives, running or frozen. */
@@ -55,7 +55,7 @@ export async function settle(
 }
 
 /** The checkpoint that was being made is worthless: the instance is what counts. */
-async function backToRunning(context: ServerContext, live: LiveSandbox): Promise<void> {
+async function backToRunning(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
   // The daemon may wait for the end of a checkpoint that nobody makes any more.
   const told = await unquiesceSandbox(context, live);

@@ -1,12 +1,12 @@
 import type { Instance } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
+import { initDaemon } from '../daemon/daemon-control.js';
+import { startCommandOf } from '../daemon/start-command.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
-import { configOf, type SandboxSecrets } from './config.js';
-import { initDaemon } from './daemon-control.js';
+import { configOf, type SandboxSecrets } from '../sandbox-state/config.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 import { instanceSpec } from './instance-spec.js';
-import type { SandboxRow } from './live.js';
 import { placementError } from './placement-error.js';
-import { startCommandOf } from './start-command.js';
 
 /** What a boot starts from. */
 export type BootSource =
@@ -19,7 +19,7 @@ export type BootSource =
  * @throws {ApiError} as the placement table has it.
  */
 export async function bootInstance(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'driver' | 'keys' | 'log' | 'now' | 'signal' | 'volumes'>,
   row: SandboxRow,
   source: BootSource,
   signal?: AbortSignal,
@@ -53,7 +53,7 @@ export async function bootInstance(
 }
 
 async function introduce(
-  context: ServerContext,
+  context: Uses<'keys' | 'now'>,
   row: SandboxRow,
   instance: Instance,
   source: BootSource,
@@ -81,7 +81,7 @@ async function introduce(
 }
 
 /** Variables of every process of the sandbox: the template's, the caller's, the platform's. */
-export function environmentOf(context: ServerContext, row: SandboxRow): Record<string, string> {
+export function environmentOf(context: Uses<'keys'>, row: SandboxRow): Record<string, string> {
   return {
     ...openSecrets(context, row).envVars,
     SVC_SANDBOX: 'true',
@@ -90,10 +90,10 @@ export function environmentOf(context: ServerContext, row: SandboxRow): Record<s
   };
 }
 
-export function openSecrets(context: ServerContext, row: SandboxRow): SandboxSecrets {
+export function openSecrets(context: Uses<'keys'>, row: SandboxRow): SandboxSecrets {
   return row.sealed === null ? {} : (JSON.parse(context.keys.open('sandbox', row.sealed)) as SandboxSecrets);
 }
 
-export function sealSecrets(context: ServerContext, secrets: SandboxSecrets): string | null {
+export function sealSecrets(context: Uses<'keys'>, secrets: SandboxSecrets): string | null {
   return Object.keys(secrets).length === 0 ? null : context.keys.seal('sandbox', JSON.stringify(secrets));
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import type { Tx } from '../storage/schema.js';
-import type { Team } from '../teams/team.js';
 
 /** States that count as running against limits. */
 const ACTIVE = ['creating', 'running', 'pausing', 'snapshotting', 'resuming'] as const;
@@ -13,7 +13,7 @@ const ACTIVE = ['creating', 'running', 'pausing', 'snapshotting', 'resuming'] as
  * @returns gives the place back; to be called once the sandbox's row counts by itself, or its start failed.
  * @throws {ApiError} 503 when this server runs as many sandboxes as it may
  */
-export function takePlace(context: ServerContext): () => void {
+export function takePlace(context: Uses<'config' | 'sandboxes'>): () => void {
   const { sandboxes, config } = context;
   let active = sandboxes.starting;
   for (const live of sandboxes.values()) if (live.row.state !== 'paused') active += 1;
@@ -34,7 +34,7 @@ export function takePlace(context: ServerContext): () => void {
  * @throws {ApiError} 429
  */
 export async function assertTeamConcurrency(
-  context: ServerContext,
+  context: Uses<'dialect'>,
   tx: Tx,
   team: Team,
   except = '',

@@ -1,11 +1,11 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import type { CheckpointsTable, Tx } from '../storage/schema.js';
 
 export type CheckpointOwner = Pick<CheckpointsTable, 'owner_kind' | 'owner_id' | 'team_id'>;
 
 /** Puts down that a checkpoint is about to exist, so that a crash leaves none that nobody knows. */
 export async function recordCheckpoint(
-  context: ServerContext,
+  context: Uses<'config' | 'now'>,
   tx: Tx,
   id: string,
   owner: CheckpointOwner,
@@ -34,7 +34,7 @@ export async function recordCheckpointSize(
 }
 
 /** Removes a checkpoint that nobody needs any more. What fails here is removed by the reaper at the next start. */
-export async function dropCheckpoint(context: ServerContext, id: string): Promise<void> {
+export async function dropCheckpoint(context: Uses<'db' | 'driver' | 'log'>, id: string): Promise<void> {
   try {
     await context.driver.deleteCheckpoint(id);
     await context.db.deleteFrom('checkpoints').where('id', '=', id).execute();

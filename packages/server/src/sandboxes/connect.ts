@@ -1,8 +1,8 @@
-import type { ServerContext } from '../context.js';
-import type { Team } from '../teams/team.js';
+import type { Team } from '../auth/team.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 import { isoTime } from '../wire/time.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import type { SandboxRow } from './live.js';
+import type { StartPorts } from './ports.js';
 import { resumeHeld } from './resume.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
@@ -21,7 +21,7 @@ export interface ConnectOptions {
  * @throws {ApiError} 400, 404, 409, 429, 500, 503, 504
  */
 export async function connectSandbox(
-  context: ServerContext,
+  context: StartPorts,
   options: ConnectOptions,
 ): Promise<{ row: SandboxRow; resumed: boolean }> {
   checkTimeout(options.timeoutSeconds, options.team.limits);

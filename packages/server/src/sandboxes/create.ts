@@ -1,20 +1,21 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
 import { ElsewhereError } from '../nodes/owner.js';
+import type { NetworkConfig, SandboxConfig, SandboxSecrets } from '../sandbox-state/config.js';
+import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
+import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 import type { Tx } from '../storage/schema.js';
-import type { Team } from '../teams/team.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
 import { type BootSource, bootInstance, sealSecrets } from './boot.js';
 import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
-import type { NetworkConfig, SandboxConfig, SandboxSecrets } from './config.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import { type LiveSandbox, newLive, type SandboxRow } from './live.js';
+import type { StartPorts } from './ports.js';
 import { resolveMounts } from './resolve-mounts.js';
 import { resolveTemplate } from './resolve-template.js';
-import type { ResolvedTemplate } from './resolved-template.js';
 import { changeRow, forget, isSurelyUndone, removeRow } from './rows.js';
 import { begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
@@ -35,7 +36,10 @@ export interface CreateOptions {
  * Creates a sandbox and waits until its daemon answers.
  * @throws {ApiError} 400, 403, 404, 429; 500, 503, 504 when it cannot be placed.
  */
-export async function createSandbox(context: ServerContext, options: CreateOptions): Promise<SandboxRow> {
+export async function createSandbox(
+  context: StartPorts & Uses<'nodes' | 'templates'>,
+  options: CreateOptions,
+): Promise<SandboxRow> {
   const { team, request } = options;
   const resolved = await resolveTemplate(context, team, request.templateID);
   const timeoutSeconds = checkTimeout(request.timeout ?? options.defaultTimeoutSeconds, team.limits);
@@ -98,7 +102,7 @@ export interface StartOptions {
  * Puts a new sandbox's row down, boots it, and tells everybody. Nothing is left when it fails.
  * @throws {ApiError} 429 above the team's limit, 503 above the server's; 500, 503, 504 when it cannot be placed.
  */
-export async function startNew(context: ServerContext, options: StartOptions): Promise<SandboxRow> {
+export async function startNew(context: StartPorts, options: StartOptions): Promise<SandboxRow> {
   const { team, row } = options;
   const givePlaceBack = takePlace(context);
   const live = context.sandboxes.set(newLive(row));
@@ -120,7 +124,7 @@ export async function startNew(context: ServerContext, options: StartOptions): P
 }
 
 async function finishCreate(
-  context: ServerContext,
+  context: StartPorts,
   live: LiveSandbox,
   options: StartOptions,
 ): Promise<SandboxRow> {
@@ -181,7 +185,7 @@ function checkAutoPause(request: CreateRequest): void {
     throw errors.badRequest('autoPauseMemory: false does not go with autoResume.enabled: true');
 }
 
-function templateEnvVars(context: ServerContext, build: ResolvedTemplate['build']): Record<string, string> {
+function templateEnvVars(context: Uses<'keys'>, build: ResolvedTemplate['build']): Record<string, string> {
   const plain = JSON.parse(build.env_vars) as Record<string, string>;
   if (build.sealed_env_vars === null) return plain;
   return {
@@ -190,7 +194,7 @@ function templateEnvVars(context: ServerContext, build: ResolvedTemplate['build'
   };
 }
 
-function sourceOf(context: ServerContext, { build }: ResolvedTemplate, mounted: boolean): BootSource {
+function sourceOf(context: Uses<'keys'>, { build }: ResolvedTemplate, mounted: boolean): BootSource {
   // The stored program of a built template knows no volumes; its layers are whole without it.
   const dispensable = build.definition !== null && mounted;
   if (build.checkpoint_id === null || dispensable) return { kind: 'fresh' };
@@ -209,7 +213,7 @@ function withoutPassword(network: NetworkConfig): NetworkConfig {
 }
 
 function newRow(
-  context: ServerContext,
+  context: Uses<'config' | 'ids' | 'now'>,
   team: Team,
   { template, build, alias }: ResolvedTemplate,
   given: {

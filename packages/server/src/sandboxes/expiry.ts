@@ -1,8 +1,8 @@
-import type { ServerContext } from '../context.js';
-import { configOf } from './config.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
 import { killHeld } from './kill.js';
-import type { LiveSandbox } from './live.js';
 import { pauseHeld } from './pause.js';
+import type { SandboxPorts } from './ports.js';
 
 /** How many sandboxes end at the same time, at most. */
 const SIDE_BY_SIDE = 8;
@@ -13,7 +13,7 @@ const RETRY_MS = 1_000;
  * Pauses or kills every running sandbox whose time is over. Those in transition are looked at again next time.
  * @returns how many were due.
  */
-export async function expireDue(context: ServerContext): Promise<number> {
+export async function expireDue(context: SandboxPorts): Promise<number> {
   const now = context.now();
   const due = [...context.sandboxes.values()].filter(
     (live) =>
@@ -27,7 +27,7 @@ export async function expireDue(context: ServerContext): Promise<number> {
   return due.length;
 }
 
-async function expire(context: ServerContext, live: LiveSandbox): Promise<void> {
+async function expire(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   // Its end may have moved, or another operation begun, while others were ended.
   if (
     live.transition !== undefined ||

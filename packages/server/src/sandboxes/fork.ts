@@ -1,17 +1,17 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
-import type { Team } from '../teams/team.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { collectLogs, startLogsAt } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
-import { configOf } from './config.js';
 import { startNew } from './create.js';
 import { assertVolumesExist } from './host-mounts.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import type { LiveSandbox, SandboxRow } from './live.js';
+import type { SandboxPorts, StartPorts } from './ports.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow } from './rows.js';
 import { admit, begin } from './transition.js';
@@ -34,7 +34,7 @@ type Result = components['schemas']['ForkResult'];
  * @returns one result per fork, in any mix of success and failure.
  * @throws {ApiError} 400, 404, 409, 500, 503 when not even the snapshot was made.
  */
-export async function forkSandbox(context: ServerContext, options: ForkOptions): Promise<Result[]> {
+export async function forkSandbox(context: StartPorts, options: ForkOptions): Promise<Result[]> {
   const { team } = options;
   checkTimeout(options.timeoutSeconds, team.limits);
   const { live } = await admit(context, team.id, options.sandboxId, 'fork');
@@ -61,7 +61,7 @@ export async function forkSandbox(context: ServerContext, options: ForkOptions):
 
 /** Gives the number of the last log entry before the snapshot: forks do not repeat what the source printed. */
 async function snapshotRunning(
-  context: ServerContext,
+  context: SandboxPorts,
   live: LiveSandbox,
   checkpointId: string,
 ): Promise<number> {
@@ -96,7 +96,7 @@ async function snapshotRunning(
 }
 
 async function startFork(
-  context: ServerContext,
+  context: StartPorts,
   options: ForkOptions & { timeout: AbortSignal },
   source: SandboxRow,
   checkpointId: string,

@@ -1,10 +1,10 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import type { SandboxRow } from './live.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 
 /** Reads a sandbox of a team. @throws {ApiError} 404, also while it is being made or killed. */
 export async function getSandbox(
-  context: ServerContext,
+  context: Uses<'db' | 'sandboxes'>,
   teamId: string,
   sandboxId: string,
 ): Promise<SandboxRow> {

@@ -1,9 +1,9 @@
 import type { InstanceMount } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
-import type { MountConfig } from './config.js';
-import type { SandboxRow } from './live.js';
+import type { MountConfig } from '../sandbox-state/config.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 
 type Owner = Pick<SandboxRow, 'id' | 'team_id'>;
 
@@ -12,7 +12,7 @@ type Owner = Pick<SandboxRow, 'id' | 'team_id'>;
  * @throws {ApiError} 400 naming every such mount by its index; 500 when the volumes cannot be read
  */
 export async function assertVolumesExist(
-  context: ServerContext,
+  context: Uses<'db'>,
   sandbox: Owner,
   mounts: MountConfig[],
 ): Promise<void> {
@@ -28,7 +28,7 @@ export async function assertVolumesExist(
  * @throws {ApiError} 400 for a volume that was deleted, of which nothing is left; 500 when they cannot be had
  */
 export async function hostMounts(
-  context: ServerContext,
+  context: Uses<'db' | 'volumes'>,
   sandbox: Owner,
   mounts: MountConfig[],
 ): Promise<InstanceMount[]> {
@@ -55,7 +55,7 @@ interface NumberedMount {
 }
 
 async function deletedOf(
-  context: ServerContext,
+  context: Uses<'db'>,
   sandbox: Owner,
   mounts: MountConfig[],
 ): Promise<NumberedMount[]> {

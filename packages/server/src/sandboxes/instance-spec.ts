@@ -1,8 +1,8 @@
 import type { Capabilities, InstanceSpec } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
-import { configOf } from './config.js';
+import type { Uses } from '../context/context.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 import { hostMounts } from './host-mounts.js';
-import type { SandboxRow } from './live.js';
 import { egressOf } from './validate-network.js';
 
 /** Processes and threads that one sandbox may have. */
@@ -12,7 +12,10 @@ export const SANDBOX_PIDS = 2_048;
  * What the driver is asked for.
  * @throws {ApiError} 400 for network settings that nobody enforces, and for mounts of deleted volumes; 500 for mounts
  */
-export async function instanceSpec(context: ServerContext, row: SandboxRow): Promise<InstanceSpec> {
+export async function instanceSpec(
+  context: Uses<'db' | 'driver' | 'volumes'>,
+  row: SandboxRow,
+): Promise<InstanceSpec> {
   const config = configOf(row);
   const mounts = config.mounts.length === 0 ? [] : await hostMounts(context, row, config.mounts);
   return {

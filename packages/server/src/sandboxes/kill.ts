@@ -1,9 +1,9 @@
-import type { ServerContext } from '../context.js';
 import type { StopReason } from '../gateway/contract.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
 import { dropCheckpoint } from './checkpoints.js';
 import { executionData, type KillReason, lifecycleEvent } from './lifecycle-events.js';
-import type { LiveSandbox } from './live.js';
+import type { SandboxPorts } from './ports.js';
 import { changeRow, removeRow } from './rows.js';
 import { admit, begin } from './transition.js';
 
@@ -15,13 +15,13 @@ const stopReasons: Partial<Record<KillReason, StopReason>> = {
 };
 
 /** Ends a running or paused sandbox and forgets it. Whoever asks meanwhile shares the end. @throws {ApiError} 404, 409 */
-export async function killSandbox(context: ServerContext, teamId: string, sandboxId: string): Promise<void> {
+export async function killSandbox(context: SandboxPorts, teamId: string, sandboxId: string): Promise<void> {
   const admission = await admit(context, teamId, sandboxId, 'kill');
   await (admission.kind === 'join' ? admission.result : killHeld(context, admission.live, 'request'));
 }
 
 /** Kills a sandbox that is in no transition. */
-export function killHeld(context: ServerContext, live: LiveSandbox, reason: KillReason): Promise<void> {
+export function killHeld(context: SandboxPorts, live: LiveSandbox, reason: KillReason): Promise<void> {
   return begin(context, live, 'killing', async () => {
     const { row } = live;
     const paused = row.state === 'paused';
@@ -33,7 +33,7 @@ export function killHeld(context: ServerContext, live: LiveSandbox, reason: Kill
 
 /** The second half, which recovery does again after a crash: the instance goes, then the row. */
 export async function finishKill(
-  context: ServerContext,
+  context: SandboxPorts,
   live: LiveSandbox,
   reason: KillReason,
   endedAtMs: number,

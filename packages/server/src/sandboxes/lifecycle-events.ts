@@ -1,6 +1,6 @@
 import type { LifecycleEvent, LifecycleEventType } from '../events/sink.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 import { isoTime } from '../wire/time.js';
-import type { SandboxRow } from './live.js';
 
 export type KillReason =
   | 'unknown'

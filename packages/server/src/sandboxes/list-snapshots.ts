@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { parseTemplateReference } from '../names/template-reference.js';
-import type { Team } from '../teams/team.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 
 export interface ListSnapshotsOptions {
@@ -14,7 +14,7 @@ export interface ListSnapshotsOptions {
 
 /** Lists snapshots of a team, newest first. An unknown name has none. @throws {ApiError} 400 */
 export async function listSnapshots(
-  context: ServerContext,
+  context: Uses<'db'>,
   options: ListSnapshotsOptions,
 ): Promise<{ snapshots: components['schemas']['SnapshotInfo'][]; nextToken: string | undefined }> {
   const after = decodeNextToken(options.nextToken);

@@ -1,10 +1,10 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate } from '../names/find-template.js';
 import { parseTemplateReference } from '../names/template-reference.js';
-import type { Team } from '../teams/team.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 import { cutPage, decodeNextToken, type Order } from '../wire/next-token.js';
-import type { SandboxRow } from './live.js';
 
 export interface ListOptions {
   team: Team;
@@ -26,7 +26,7 @@ export interface ListPage {
 }
 
 /** Lists sandboxes by start time, strictly after the cursor. @throws {ApiError} 400 */
-export async function listSandboxes(context: ServerContext, options: ListOptions): Promise<ListPage> {
+export async function listSandboxes(context: Uses<'db'>, options: ListOptions): Promise<ListPage> {
   const order = options.order ?? 'desc';
   const after = decodeNextToken(options.nextToken, order);
   const states = [...new Set(options.states)];
@@ -85,7 +85,7 @@ export async function listSandboxes(context: ServerContext, options: ListOptions
 }
 
 /** Null: no such template, so nothing matches. */
-async function templateIdOf(context: ServerContext, options: ListOptions): Promise<string | null> {
+async function templateIdOf(context: Uses<'db'>, options: ListOptions): Promise<string | null> {
   const text = options.template ?? '';
   if (text.includes(':')) throw errors.badRequest('template: a tag cannot be given here');
   const template = await findTemplate(context, options.team, parseTemplateReference(text));

@@ -1,5 +1,5 @@
-import { configOf } from './config.js';
-import type { LiveSandboxes } from './live.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { LiveSandboxes } from '../sandbox-state/live.js';
 
 /** Whether a sandbox of this process that has an instance, or is getting or losing one, has a volume mounted. */
 export function isMounted(sandboxes: LiveSandboxes, volumeId: string): boolean {

@@ -1,13 +1,14 @@
 import { DriverError } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { assertTeamStorage } from '../teams/storage-use.js';
-import type { Team } from '../teams/team.js';
+import { assertTeamStorage } from '../quota/storage-use.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
 import { recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
 import { executionData, lifecycleEvent } from './lifecycle-events.js';
-import type { LiveSandbox } from './live.js';
+import type { RowPorts, SandboxPorts, StartPorts } from './ports.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow, release } from './rows.js';
 import { admit, begin } from './transition.js';
@@ -18,7 +19,7 @@ import { admit, begin } from './transition.js';
  * @throws {ApiError} 404 unknown; 409 paused or in another transition; 429 when the team's disk is full; 500, 503
  */
 export async function pauseSandbox(
-  context: ServerContext,
+  context: StartPorts,
   team: Team,
   sandboxId: string,
   memory: boolean,
@@ -30,7 +31,7 @@ export async function pauseSandbox(
 }
 
 /** Pauses a sandbox that runs and is in no transition. */
-export function pauseHeld(context: ServerContext, live: LiveSandbox, memory: boolean): Promise<void> {
+export function pauseHeld(context: SandboxPorts, live: LiveSandbox, memory: boolean): Promise<void> {
   // Without memory snapshots the memory stays where it is: frozen, in RAM.
   const freeze = memory && !context.driver.capabilities.memorySnapshot;
   return begin(context, live, 'pausing', async () => {
@@ -80,7 +81,7 @@ export function pauseHeld(context: ServerContext, live: LiveSandbox, memory: boo
  * @param sizeBytes what the stored state takes.
  */
 export async function finishPause(
-  context: ServerContext,
+  context: RowPorts & Uses<'now'>,
   live: LiveSandbox,
   sizeBytes?: number,
 ): Promise<void> {
@@ -104,7 +105,7 @@ export async function finishPause(
 }
 
 async function backToRunning(
-  context: ServerContext,
+  context: SandboxPorts,
   live: LiveSandbox,
   checkpointId: string | null,
   memory: boolean,

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instance } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
+import { initDaemon } from '../daemon/daemon-control.js';
 import { daemonToken, imageToken, nextDaemonToken } from '../keys/sandbox-tokens.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
 import { environmentOf } from './boot.js';
-import { initDaemon } from './daemon-control.js';
-import type { LiveSandbox } from './live.js';
+import type { SandboxPorts } from './ports.js';
 import { changeRow, type RowPatch } from './rows.js';
 
 /** Longest that the daemon may take to be told, ms. */
@@ -18,7 +19,7 @@ const RETRY_MS = 2_000;
  * @throws when the daemon does not answer.
  */
 export function quiesceDaemon(
-  context: ServerContext,
+  context: Uses<'keys'>,
   instance: Instance,
   checkpointId: string,
   tokens: readonly string[],
@@ -29,7 +30,7 @@ export function quiesceDaemon(
 
 /** As `quiesceDaemon`, of a running sandbox. */
 export function quiesceSandbox(
-  context: ServerContext,
+  context: Uses<'keys'>,
   live: LiveSandbox,
   checkpointId: string,
 ): Promise<void> {
@@ -41,7 +42,7 @@ export function quiesceSandbox(
  * is told later.
  * @returns what changes in the row.
  */
-export async function unquiesceSandbox(context: ServerContext, live: LiveSandbox): Promise<RowPatch> {
+export async function unquiesceSandbox(context: SandboxPorts, live: LiveSandbox): Promise<RowPatch> {
   const { instance, row } = live;
   try {
     await tell(context, live);
@@ -56,7 +57,7 @@ export async function unquiesceSandbox(context: ServerContext, live: LiveSandbox
   }
 }
 
-async function tell(context: ServerContext, live: LiveSandbox): Promise<void> {
+async function tell(context: Uses<'keys'>, live: LiveSandbox): Promise<void> {
   const { instance, row } = live;
   const next = nextDaemonToken(context.keys, row);
   await initDaemon(
@@ -67,7 +68,7 @@ async function tell(context: ServerContext, live: LiveSandbox): Promise<void> {
   );
 }
 
-async function keepTelling(context: ServerContext, live: LiveSandbox, instance: Instance): Promise<void> {
+async function keepTelling(context: SandboxPorts, live: LiveSandbox, instance: Instance): Promise<void> {
   const generation = live.row.daemon_generation;
   for (;;) {
     await sleep(RETRY_MS, undefined, { ref: false });

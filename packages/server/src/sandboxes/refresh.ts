@@ -1,7 +1,8 @@
-import type { ServerContext } from '../context.js';
-import type { Team } from '../teams/team.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { isoTime } from '../wire/time.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import type { RowPorts } from './ports.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
 import { checkTimeout, endFromNow } from './ttl.js';
@@ -11,7 +12,7 @@ const LEAST_SECONDS = 15;
 
 /** Makes a running sandbox live at least `seconds` from now; never shortens. @throws {ApiError} 400, 404, 409 */
 export async function refreshSandbox(
-  context: ServerContext,
+  context: RowPorts & Uses<'now'>,
   team: Team,
   sandboxId: string,
   seconds: number | undefined,

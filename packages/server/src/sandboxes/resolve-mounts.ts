@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import type { Team } from '../teams/team.js';
-import type { MountConfig } from './config.js';
+import type { MountConfig } from '../sandbox-state/config.js';
 
 const KERNEL = ['proc', 'sys', 'dev'];
 /** What Linux takes, bytes. */
@@ -16,7 +16,7 @@ type Mount = components['schemas']['SandboxVolumeMount'];
  * @throws {ApiError} 400 listing every bad entry by its index; 500 when the lookup itself fails.
  */
 export async function resolveMounts(
-  context: ServerContext,
+  context: Uses<'db' | 'driver'>,
   team: Team,
   mounts: Mount[],
 ): Promise<MountConfig[]> {

@@ -1,19 +1,23 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate, firstAlias } from '../names/find-template.js';
 import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference.js';
-import type { Team } from '../teams/team.js';
-import { asSeenByOthers, type ResolvedTemplate } from './resolved-template.js';
+import { asSeenByOthers, type ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 
 /**
  * Finds the build that a sandbox is made of; what was found lately is believed.
  * @throws {ApiError} 400 bad syntax; 404 unknown, private to another team, unknown tag, no finished build.
  */
-export function resolveTemplate(context: ServerContext, team: Team, text: string): Promise<ResolvedTemplate> {
+export function resolveTemplate(
+  context: Uses<'db' | 'templates'>,
+  team: Team,
+  text: string,
+): Promise<ResolvedTemplate> {
   return context.templates.get(`${team.id} ${team.slug} ${text}`, () => read(context, team, text));
 }
 
-async function read(context: ServerContext, team: Team, text: string): Promise<ResolvedTemplate> {
+async function read(context: Uses<'db'>, team: Team, text: string): Promise<ResolvedTemplate> {
   const reference = parseTemplateReference(text);
   const template = await findTemplate(context, team, reference);
   if (template === undefined || (template.team_id !== team.id && template.public !== 1))

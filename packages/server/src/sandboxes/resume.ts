@@ -1,18 +1,19 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
+import { initDaemon } from '../daemon/daemon-control.js';
 import { errors } from '../errors/catalog.js';
 import { daemonToken, imageToken, nextDaemonToken } from '../keys/sandbox-tokens.js';
-import type { Team } from '../teams/team.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { resetLogCursor } from '../telemetry/collect-logs.js';
 import { bootInstance } from './boot.js';
 import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
-import { configOf } from './config.js';
 import { countSpawn } from './create.js';
-import { initDaemon } from './daemon-control.js';
 import { assertVolumesExist } from './host-mounts.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import type { LiveSandbox, SandboxRow } from './live.js';
+import type { RowPorts, StartPorts } from './ports.js';
 import { changeRow, release } from './rows.js';
 import { admit, begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
@@ -33,7 +34,7 @@ export interface ResumeOptions {
  * Wakes a paused sandbox. Several at once share one start.
  * @throws {ApiError} 400, 404, 409 (running, or something else is under way), 429, 500, 503, 504
  */
-export async function resumeSandbox(context: ServerContext, options: ResumeOptions): Promise<SandboxRow> {
+export async function resumeSandbox(context: StartPorts, options: ResumeOptions): Promise<SandboxRow> {
   checkTimeout(options.timeoutSeconds, options.team.limits);
   const admission = await admit(context, options.team.id, options.sandboxId, 'resume');
   if (admission.kind !== 'join') return resumeHeld(context, admission.live, options);
@@ -43,7 +44,7 @@ export async function resumeSandbox(context: ServerContext, options: ResumeOptio
 
 /** Wakes a sandbox that is paused and in no transition. */
 export function resumeHeld(
-  context: ServerContext,
+  context: StartPorts,
   live: LiveSandbox,
   options: Omit<ResumeOptions, 'sandboxId'>,
 ): Promise<SandboxRow> {
@@ -101,12 +102,16 @@ export function resumeHeld(
 }
 
 /** The daemon's token as the row has it, and the next: a resume that failed may have told it already. */
-function tokensOf(context: ServerContext, row: SandboxRow): string[] {
+function tokensOf(context: Uses<'keys'>, row: SandboxRow): string[] {
   return [daemonToken(context.keys, row), nextDaemonToken(context.keys, row)];
 }
 
 /** Lets a sandbox that was frozen in RAM go on. */
-async function thaw(context: ServerContext, live: LiveSandbox, executionId: string): Promise<void> {
+async function thaw(
+  context: Uses<'config' | 'keys' | 'now'>,
+  live: LiveSandbox,
+  executionId: string,
+): Promise<void> {
   const instance = live.instance!;
   await instance.thaw();
   try {
@@ -126,7 +131,7 @@ async function thaw(context: ServerContext, live: LiveSandbox, executionId: stri
 }
 
 /** Turns a sandbox frozen in RAM into stored files, so that it can boot afresh. */
-async function storeFrozen(context: ServerContext, live: LiveSandbox): Promise<void> {
+async function storeFrozen(context: RowPorts & Uses<'ids' | 'now'>, live: LiveSandbox): Promise<void> {
   const checkpointId = `pause-${context.ids.uuid()}`;
   const { instance, row } = live;
   await changeRow(
@@ -152,7 +157,7 @@ async function storeFrozen(context: ServerContext, live: LiveSandbox): Promise<v
 }
 
 async function restore(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'driver' | 'keys' | 'log' | 'now' | 'signal' | 'volumes'>,
   live: LiveSandbox,
   executionId: string,
   cold: boolean,

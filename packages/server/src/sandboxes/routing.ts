@@ -1,17 +1,18 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ResumeOutcome, Route } from '../gateway/contract.js';
 import { sameSecret } from '../gateway/secrets.js';
 import { accessToken, daemonToken, trafficToken } from '../keys/sandbox-tokens.js';
+import { configOf } from '../sandbox-state/config.js';
+import { type LiveSandbox, stateOf } from '../sandbox-state/live.js';
 import { daemonMetrics } from '../telemetry/daemon-metrics.js';
-import { configOf } from './config.js';
-import { type LiveSandbox, stateOf } from './live.js';
+import type { StartPorts } from './ports.js';
 import { resumeHeld } from './resume.js';
 import { findLive, release } from './rows.js';
 
 /** Where requests for a sandbox go. Sandboxes that run here are found without touching the database. */
 export function findRoute(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'keys' | 'now' | 'sandboxes'>,
   sandboxId: string,
 ): Route | undefined | Promise<Route | undefined> {
   const live = context.sandboxes.get(sandboxId);
@@ -24,7 +25,7 @@ export function findRoute(
   });
 }
 
-function routeOf(context: ServerContext, live: LiveSandbox): Route | undefined {
+function routeOf(context: Uses<'keys' | 'now'>, live: LiveSandbox): Route | undefined {
   const state = stateOf(live);
   if (live.gone || state === 'killing' || state === 'creating') return undefined;
   const { row, instance } = live;
@@ -50,7 +51,10 @@ function routeOf(context: ServerContext, live: LiveSandbox): Route | undefined {
 }
 
 /** Wakes a paused sandbox for a request. Its time to live is that of the create request, at least the configured least. */
-export async function resumeForRequest(context: ServerContext, sandboxId: string): Promise<ResumeOutcome> {
+export async function resumeForRequest(
+  context: StartPorts & Uses<'teams'>,
+  sandboxId: string,
+): Promise<ResumeOutcome> {
   const live = await findLive(context, sandboxId);
   if (live === undefined || live.gone) return { kind: 'gone' };
   const state = stateOf(live);
@@ -79,7 +83,11 @@ export async function resumeForRequest(context: ServerContext, sandboxId: string
 }
 
 /** Settles when the sandbox is in no transition, or the signal aborts. */
-export async function settled(context: ServerContext, sandboxId: string, signal: AbortSignal): Promise<void> {
+export async function settled(
+  context: Uses<'sandboxes'>,
+  sandboxId: string,
+  signal: AbortSignal,
+): Promise<void> {
   const transition = context.sandboxes.get(sandboxId)?.transition;
   if (transition === undefined || signal.aborted) return;
   await new Promise<void>((resolve) => {

@@ -1,14 +1,18 @@
 import type { Updateable } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
+import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
+import { viewOf } from '../sandbox-state/state.js';
 import type { SandboxesTable, Tx } from '../storage/schema.js';
 import { DatabaseUnreachableError } from '../storage/unreachable.js';
-import { type LiveSandbox, newLive, type SandboxRow } from './live.js';
-import { viewOf } from './state.js';
+import type { RowPorts } from './ports.js';
 
 /** The sandbox as this process holds it, read from the database when it does not yet. */
-export async function findLive(context: ServerContext, sandboxId: string): Promise<LiveSandbox | undefined> {
+export async function findLive(
+  context: Uses<'config' | 'db' | 'sandboxes'>,
+  sandboxId: string,
+): Promise<LiveSandbox | undefined> {
   const known = context.sandboxes.get(sandboxId);
   if (known !== undefined) return known;
   const row = await context.db
@@ -25,7 +29,7 @@ export async function findLive(context: ServerContext, sandboxId: string): Promi
 
 /** As `findLive`, for a team. @throws {ApiError} 404, for the sandbox of another team as well. */
 export async function holdSandbox(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'sandboxes'>,
   teamId: string,
   sandboxId: string,
 ): Promise<LiveSandbox> {
@@ -35,7 +39,7 @@ export async function holdSandbox(
 }
 
 /** Lets go of a paused sandbox that has no instance: it is read again when asked for. */
-export function release(context: ServerContext, live: LiveSandbox): void {
+export function release(context: Uses<'sandboxes'>, live: LiveSandbox): void {
   if (
     live.instance === undefined &&
     live.transition === undefined &&
@@ -46,7 +50,7 @@ export function release(context: ServerContext, live: LiveSandbox): void {
 }
 
 /** The sandbox is no more: whoever still holds it holds nothing. */
-export function forget(context: ServerContext, live: LiveSandbox): void {
+export function forget(context: Uses<'sandboxes'>, live: LiveSandbox): void {
   live.gone = true;
   context.sandboxes.delete(live.row.id);
 }
@@ -61,7 +65,7 @@ export type RowPatch = Omit<Updateable<SandboxesTable>, 'id' | 'version' | 'view
  * @throws {ApiError} 404 when the row is gone.
  */
 export function changeRow(
-  context: ServerContext,
+  context: RowPorts,
   live: LiveSandbox,
   patch: (row: SandboxRow) => RowPatch | undefined,
   more?: (tx: Tx, row: SandboxRow) => Promise<void>,
@@ -104,7 +108,7 @@ export function isSurelyUndone(error: unknown): boolean {
   return ApiError.is(error) || error instanceof DatabaseUnreachableError;
 }
 
-async function readAgain(context: ServerContext, live: LiveSandbox): Promise<void> {
+async function readAgain(context: Uses<'db' | 'sandboxes'>, live: LiveSandbox): Promise<void> {
   const { id } = live.row;
   const row = await context.db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst();
   live.stale = false;
@@ -118,7 +122,7 @@ async function readAgain(context: ServerContext, live: LiveSandbox): Promise<voi
 
 /** Removes a sandbox's row, with further writes in the same transaction. */
 export async function removeRow(
-  context: ServerContext,
+  context: Uses<'db' | 'events' | 'sandboxes'>,
   live: LiveSandbox,
   more?: (tx: Tx) => Promise<void>,
 ): Promise<void> {

@@ -1,15 +1,16 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import type { Team } from '../teams/team.js';
 import { isoTime } from '../wire/time.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import type { RowPorts } from './ports.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
 import { checkTimeout, endFromNow } from './ttl.js';
 
 /** Sets the end of a running sandbox to `seconds` from now, no later than the team's longest run. @throws {ApiError} 400, 404, 409 */
 export async function setSandboxTimeout(
-  context: ServerContext,
+  context: RowPorts & Uses<'now'>,
   team: Team,
   sandboxId: string,
   seconds: number,

@@ -1,19 +1,20 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate, type TemplateRow } from '../names/find-template.js';
 import { DEFAULT_TAG, parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
+import { assertTeamStorage } from '../quota/storage-use.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
+import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
-import { assertTeamStorage } from '../teams/storage-use.js';
-import type { Team } from '../teams/team.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
-import { newBuildRow, newTemplateRow } from '../templates/new-rows.js';
 import { openSecrets } from './boot.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
-import { configOf } from './config.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import type { LiveSandbox, SandboxRow } from './live.js';
+import type { SandboxPorts, StartPorts } from './ports.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow, type RowPatch } from './rows.js';
 import { admit, begin } from './transition.js';
@@ -31,7 +32,7 @@ export interface SnapshotOptions {
  * @throws {ApiError} 400, 404, 409, 500, 503
  */
 export async function createSnapshot(
-  context: ServerContext,
+  context: StartPorts,
   options: SnapshotOptions,
 ): Promise<components['schemas']['SnapshotInfo']> {
   const { team } = options;
@@ -46,7 +47,7 @@ export async function createSnapshot(
 }
 
 async function store(
-  context: ServerContext,
+  context: SandboxPorts,
   live: LiveSandbox,
   options: SnapshotOptions,
   reference: TemplateReference | undefined,
@@ -105,7 +106,7 @@ async function store(
 }
 
 async function putTemplate(
-  context: ServerContext,
+  context: Uses<'now'>,
   tx: Tx,
   given: {
     row: SandboxRow;
@@ -153,7 +154,7 @@ async function putTemplate(
 }
 
 async function putBuild(
-  context: ServerContext,
+  context: Uses<'config' | 'keys' | 'now'>,
   tx: Tx,
   given: {
     row: SandboxRow;

@@ -1,8 +1,9 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { isBetweenStates, type LiveSandbox, stateOf, type Transition } from './live.js';
+import { isBetweenStates, type LiveSandbox, stateOf, type Transition } from '../sandbox-state/live.js';
+import { type Action, conflictText, decide } from '../sandbox-state/state.js';
+import type { RowPorts } from './ports.js';
 import { holdSandbox } from './rows.js';
-import { type Action, conflictText, decide } from './state.js';
 
 /** Most times that a caller waits for what is under way before giving up with 409. */
 const ROUNDS = 3;
@@ -17,7 +18,7 @@ export type Admission =
  * @throws {ApiError} 404, 409
  */
 export async function admit(
-  context: ServerContext,
+  context: RowPorts,
   teamId: string,
   sandboxId: string,
   action: Action,
@@ -57,7 +58,7 @@ export async function admit(
  * finished or undone later.
  */
 export function begin<T>(
-  context: ServerContext,
+  context: Uses<'repairs'>,
   live: LiveSandbox,
   kind: Transition['kind'],
   work: () => Promise<T>,

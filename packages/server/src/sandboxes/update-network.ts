@@ -1,10 +1,11 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import type { Team } from '../teams/team.js';
+import { configOf, type NetworkConfig, type SandboxConfig } from '../sandbox-state/config.js';
 import { openSecrets, sealSecrets } from './boot.js';
-import { configOf, type NetworkConfig, type SandboxConfig } from './config.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import type { RowPorts } from './ports.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
 import { checkNetwork, egressOf, isAddress } from './validate-network.js';
@@ -14,7 +15,7 @@ import { checkNetwork, egressOf, isAddress } from './validate-network.js';
  * @throws {ApiError} 400, 403, 404, 409
  */
 export async function updateSandboxNetwork(
-  context: ServerContext,
+  context: RowPorts & Uses<'driver' | 'keys'>,
   team: Team,
   sandboxId: string,
   update: components['schemas']['SandboxNetworkUpdate'],

@@ -1,5 +1,5 @@
 import { errors } from '../errors/catalog.js';
-import type { NetworkConfig } from './config.js';
+import type { NetworkConfig } from '../sandbox-state/config.js';
 
 type Rules = NonNullable<NetworkConfig['rules']>;
 

@@ -1,9 +1,9 @@
-import type { ServerContext } from '../context.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
 import { killHeld } from './kill.js';
-import type { LiveSandbox } from './live.js';
+import type { SandboxPorts } from './ports.js';
 
 /** Removes the sandbox when its instance ends by itself. */
-export function watchInstance(context: ServerContext, live: LiveSandbox): void {
+export function watchInstance(context: SandboxPorts, live: LiveSandbox): void {
   const { instance } = live;
   if (instance === undefined) return;
   void instance.ended.then(async ({ reason }) => {

@@ -2,9 +2,9 @@ import type { components } from '@svc/platform';
 import { CLIENT_ID } from '../ids/parse.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import { accessToken, trafficToken } from '../keys/sandbox-tokens.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 import { isoTime } from '../wire/time.js';
-import { configOf } from './config.js';
-import type { SandboxRow } from './live.js';
 
 type Schemas = components['schemas'];
 

@@ -1,13 +1,13 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
-import type { Team } from '../teams/team.js';
 import { canonicalSecretName, checkSecretMetadata, checkSecretValue, secretIdFromHex } from './rules.js';
 import { sealSecret } from './seal.js';
 import { secretToWire } from './wire.js';
 
-type Context = Pick<ServerContext, 'db' | 'ids' | 'keys' | 'now'>;
+type Context = Uses<'db' | 'ids' | 'keys' | 'now'>;
 
 /**
  * Stores a new secret, version 1.

@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { findSecret } from './find.js';
 import { checkSecretMetadata, checkSecretValue } from './rules.js';
 import { sealSecret } from './seal.js';
@@ -10,7 +10,7 @@ import { secretToWire } from './wire.js';
  * @throws {ApiError} 400, 404
  */
 export async function updateSecret(
-  context: Pick<ServerContext, 'db' | 'keys' | 'now'>,
+  context: Uses<'db' | 'keys' | 'now'>,
   teamId: string,
   selector: string,
   request: components['schemas']['UpdateSecret'],

@@ -1,6 +1,6 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ServerOptions } from '../config/options.js';
-import type { ServerContext } from '../context.js';
+import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { createGateway, type Gateway, gatewayServerOptions } from '../gateway/index.js';
 import type { ConnectionGuard } from '../limits/connections.js';

@@ -1,4 +1,4 @@
-import type { Log } from '../context.js';
+import type { Log } from '../context/context.js';
 
 const WINDOW_MS = 60_000;
 /** More survived errors than this within the window, and the process is not worth keeping. */

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { LogLevel } from '../config/options.js';
-import type { Log } from '../context.js';
+import type { Log } from '../context/context.js';
 
 /** The server's log: one JSON line per entry on stderr. Names that carry secrets are blanked wherever they stand. */
 export function createLogger(level: LogLevel): Log {

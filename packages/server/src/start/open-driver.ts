@@ -2,7 +2,7 @@ import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
 import { type Driver, selectDriver } from '@svc/runtime';
 import type { ServerOptions } from '../config/options.js';
-import type { Log } from '../context.js';
+import type { Log } from '../context/context.js';
 
 export interface OpenedDriver {
   driver: Driver;

@@ -1,11 +1,11 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { DEFAULT_TAG } from '../names/template-reference.js';
 import { lockStart } from '../storage/migrate.js';
+import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
 import { createApiKey } from '../teams/create-api-key.js';
-import { newBuildRow, newTemplateRow } from '../templates/new-rows.js';
 
 export interface Credentials {
   teamId: string;
@@ -29,7 +29,7 @@ export interface BaseTemplate {
  * @returns the credentials, and whether they are new.
  */
 export async function seed(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'dialect' | 'ids' | 'now'>,
   base: BaseTemplate,
 ): Promise<{ credentials: Credentials | undefined; fresh: boolean }> {
   const file = path.join(context.config.dataDir, FILE);
@@ -63,7 +63,7 @@ interface DefaultTeam {
   slug: string;
 }
 
-async function ensureTeam(context: ServerContext, tx: Tx): Promise<DefaultTeam> {
+async function ensureTeam(context: Uses<'ids' | 'now'>, tx: Tx): Promise<DefaultTeam> {
   const existing = await tx
     .selectFrom('teams')
     .select(['id', 'slug'])
@@ -89,7 +89,7 @@ async function ensureTeam(context: ServerContext, tx: Tx): Promise<DefaultTeam> 
 
 /** The template `base`: the driver's own root, open to every team. */
 async function ensureBase(
-  context: ServerContext,
+  context: Uses<'config' | 'ids' | 'now'>,
   tx: Tx,
   team: DefaultTeam,
   base: BaseTemplate,

@@ -1,5 +1,5 @@
 import type { Driver } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { ServerContext } from '../context/context.js';
 import type { RecoveryReport } from '../recovery/recover.js';
 
 export interface StopOptions {

@@ -4,11 +4,10 @@ import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import { notYet } from '../api/not-yet.js';
 import { TeamStore } from '../auth/team-store.js';
-import { BuildQueue } from '../builds/queue.js';
 import { emptyBuildTrash, recoverBuilds } from '../builds/recover.js';
 import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
-import type { ServerContext } from '../context.js';
+import type { ServerContext } from '../context/context.js';
 import { createEventSink } from '../events/sink.js';
 import type { Gateway } from '../gateway/index.js';
 import { randomIds } from '../ids/ids.js';
@@ -25,10 +24,9 @@ import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
 import { CleanUp } from '../recovery/clean-up.js';
 import { recover } from '../recovery/recover.js';
 import { createRepairs } from '../recovery/repairs.js';
-import { Retries } from '../recovery/retries.js';
+import { LiveSandboxes } from '../sandbox-state/live.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
-import { LiveSandboxes } from '../sandboxes/live.js';
 import { isMounted } from '../sandboxes/mounted.js';
 import { lockDirectory } from '../storage/directory-lock.js';
 import { openStorage } from '../storage/open.js';
@@ -37,9 +35,13 @@ import { ReadCache } from '../storage/read-cache.js';
 import { compactMetrics } from '../telemetry/compact-metrics.js';
 import { forgetOld } from '../telemetry/retention.js';
 import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
+import { registerVolumeContent } from '../volumes/content/routes.js';
 import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
 import { openVolumes } from '../volumes/open.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
+import { BuildQueue } from '../work/build-queue.js';
+import { repeat } from '../work/repeat.js';
+import { Retries } from '../work/retries.js';
 import { closeGateway, closeServer } from './close-server.js';
 import { connectionLimits, openFileLimit } from './connection-limits.js';
 import { createGatewayServer } from './gateway.js';
@@ -48,7 +50,6 @@ import { createLogger } from './logger.js';
 import { loadNodeId } from './node-id.js';
 import { openDriver } from './open-driver.js';
 import { OpenRequests } from './open-requests.js';
-import { repeat } from './repeat.js';
 import { seed } from './seed.js';
 import type { Server, StopOptions } from './server.js';
 import { Unwind } from './unwind.js';
@@ -190,6 +191,7 @@ async function start(
     context,
     handlers,
     notYet,
+    routesBeside: (app) => registerVolumeContent(app, context),
     validateResponses: options.validateResponses ?? false,
     draining: () => context.draining(),
     onCredential: (socket) => guards.api.trust(socket),

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { DialectName } from './migration.js';
+import type { DialectName } from './migrations/migration.js';
 import type { Database, Schema } from './schema.js';
 
 /** Rows that one statement removes: SQLite runs it on the server's only thread, some milliseconds long. */

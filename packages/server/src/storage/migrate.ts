@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { DialectName, Migration } from './migration.js';
 import { migrations } from './migrations/index.js';
+import type { DialectName, Migration } from './migrations/migration.js';
 import type { Database, Tx } from './schema.js';
 
 /** One number for the advisory lock that keeps starting processes from doing the same side by side. */

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describeCause } from './cause.js';
 import { migrate } from './migrate.js';
-import type { DialectName } from './migration.js';
+import type { DialectName } from './migrations/migration.js';
 import { openPostgres } from './postgres.js';
 import type { Database } from './schema.js';
 import { openSqlite } from './sqlite.js';

@@ -1,10 +1,10 @@
-import type { ServerContext } from '../context.js';
+import type { TeamFlags } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
 import type { TeamRow } from './find-team.js';
 import { changeFlags, changeLimits, type LimitsChange } from './settings.js';
-import type { TeamFlags } from './team.js';
 
 export interface NewTeam {
   slug: string;
@@ -14,10 +14,7 @@ export interface NewTeam {
 }
 
 /** Makes a team without a key. @throws {ApiError} 400, 409 when the slug is taken */
-export async function createTeam(
-  context: Pick<ServerContext, 'db' | 'ids' | 'now'>,
-  team: NewTeam,
-): Promise<TeamRow> {
+export async function createTeam(context: Uses<'db' | 'ids' | 'now'>, team: NewTeam): Promise<TeamRow> {
   // Teams are named by id or slug: one must not pass for the other.
   if (isUuid(team.slug)) throw errors.validation('body.slug must not look like an identifier');
   const row: TeamRow = {

@@ -1,9 +1,13 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
 
 /** Deletes a key, which stops working at once. @throws {ApiError} 400, 404 */
-export async function deleteApiKey(context: ServerContext, teamId: string, apiKeyId: string): Promise<void> {
+export async function deleteApiKey(
+  context: Uses<'db' | 'teams'>,
+  teamId: string,
+  apiKeyId: string,
+): Promise<void> {
   if (!isUuid(apiKeyId)) throw errors.invalidApiKeyId();
   const result = await context.db
     .deleteFrom('api_keys')

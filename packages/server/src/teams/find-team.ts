@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
 import type { TeamsTable } from '../storage/schema.js';
@@ -12,7 +12,7 @@ export type TeamRow = Selectable<TeamsTable>;
  * @throws {ApiError} 404
  */
 export async function findTeam(
-  context: Pick<ServerContext, 'db'>,
+  context: Uses<'db'>,
   idOrSlug: string,
   options: { lock?: boolean } = {},
 ): Promise<TeamRow> {

@@ -1,10 +1,10 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { apiKeyToWire } from './wire.js';
 
 /** Keys of a team, oldest first, masked. */
 export async function listApiKeys(
-  context: ServerContext,
+  context: Uses<'db'>,
   teamId: string,
 ): Promise<components['schemas']['ApiKey'][]> {
   const rows = await context.db

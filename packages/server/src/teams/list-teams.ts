@@ -1,10 +1,10 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { cutPage, decodeNextToken, type Page } from '../wire/next-token.js';
 import type { TeamRow } from './find-team.js';
 
 /** A page of all teams, oldest first. @throws {ApiError} 400 for a cursor that cannot be read */
 export async function listTeams(
-  context: Pick<ServerContext, 'db'>,
+  context: Uses<'db'>,
   options: { limit: number; nextToken?: string | undefined },
 ): Promise<Page<TeamRow>> {
   const after = decodeNextToken(options.nextToken, 'asc');

@@ -1,7 +1,7 @@
-import type { ServerContext } from '../context.js';
+import type { TeamFlags, TeamLimits } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { findTeam, type TeamRow } from './find-team.js';
 import { changeFlags, changeLimits, type LimitsChange } from './settings.js';
-import type { TeamFlags, TeamLimits } from './team.js';
 
 export interface TeamChange {
   name?: string | undefined;
@@ -14,7 +14,7 @@ export interface TeamChange {
 
 /** Changes what is given, in force at once. Sandboxes that run go on. @throws {ApiError} 404 */
 export async function updateTeam(
-  context: Pick<ServerContext, 'db' | 'dialect' | 'teams'>,
+  context: Uses<'db' | 'dialect' | 'teams'>,
   idOrSlug: string,
   change: TeamChange,
 ): Promise<TeamRow> {

@@ -2,11 +2,11 @@ import type { components } from '@svc/platform';
 import type { operatorComponents } from '@svc/platform/operator';
 import type { Selectable } from 'kysely';
 import type { ApiKeyMask } from '../auth/api-key.js';
+import type { Team, TeamFlags, TeamLimits } from '../auth/team.js';
 import type { ApiKeysTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 import type { TeamRow } from './find-team.js';
 import type { LimitsChange } from './settings.js';
-import type { Team, TeamFlags, TeamLimits } from './team.js';
 
 export function teamToWire(team: Team): components['schemas']['Team'] {
   const { limits } = team;

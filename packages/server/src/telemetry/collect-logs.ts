@@ -1,7 +1,7 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
+import { daemonLogs } from '../daemon/daemon-control.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
-import { daemonLogs } from '../sandboxes/daemon-control.js';
-import type { LiveSandbox, SandboxRow } from '../sandboxes/live.js';
+import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { storeLogs } from './store-logs.js';
 
 const PAGE = 1_000;
@@ -14,7 +14,7 @@ const MAX_PAGES = 1_100;
  * @returns the daemon's number of the last entry taken.
  */
 export function collectLogs(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'keys' | 'now'>,
   live: LiveSandbox,
   options: { timeoutMs: number },
 ): Promise<number> {
@@ -42,7 +42,11 @@ export function collectLogs(
 }
 
 /** Makes a fork's logs begin after the entries that its memory has from the source. */
-export async function startLogsAt(context: ServerContext, row: SandboxRow, daemonSeq: number): Promise<void> {
+export async function startLogsAt(
+  context: Uses<'db' | 'now'>,
+  row: SandboxRow,
+  daemonSeq: number,
+): Promise<void> {
   await context.db
     .insertInto('log_cursors')
     .values({
@@ -58,7 +62,7 @@ export async function startLogsAt(context: ServerContext, row: SandboxRow, daemo
 }
 
 /** Where the last collection stopped, in the daemon's count. */
-async function readCursor(context: ServerContext, row: SandboxRow): Promise<number> {
+async function readCursor(context: Uses<'db'>, row: SandboxRow): Promise<number> {
   const cursor = await context.db
     .selectFrom('log_cursors')
     .select('daemon_seq')
@@ -68,7 +72,10 @@ async function readCursor(context: ServerContext, row: SandboxRow): Promise<numb
 }
 
 /** Passes over what the memory of a snapshot brought along: it belongs to the sandbox that the snapshot was taken of. */
-export async function skipInheritedLogs(context: ServerContext, live: LiveSandbox): Promise<void> {
+export async function skipInheritedLogs(
+  context: Uses<'db' | 'keys' | 'now'>,
+  live: LiveSandbox,
+): Promise<void> {
   const { instance, row } = live;
   if (instance === undefined) return;
   let after = 0;
@@ -81,7 +88,7 @@ export async function skipInheritedLogs(context: ServerContext, live: LiveSandbo
 }
 
 /** A daemon that booted afresh counts from the start again. */
-export async function resetLogCursor(context: ServerContext, sandboxId: string): Promise<void> {
+export async function resetLogCursor(context: Uses<'db'>, sandboxId: string): Promise<void> {
   await context.db
     .updateTable('log_cursors')
     .set({ daemon_seq: 0 })

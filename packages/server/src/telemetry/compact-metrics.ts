@@ -1,7 +1,7 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { otherWork } from '../storage/delete-in-batches.js';
 
-type Context = Pick<ServerContext, 'db' | 'now'>;
+type Context = Uses<'db' | 'now'>;
 
 /** A step of age: samples of the step before, older than `afterMs`, become one for each `spanMs`. */
 export interface MetricTier {

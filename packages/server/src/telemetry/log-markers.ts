@@ -1,4 +1,4 @@
-import type { LogEntry } from '../sandboxes/log-page.js';
+import type { LogEntry } from '../daemon/log-page.js';
 
 /** An entry that the service writes into a sandbox's log by itself, in the place of lines that are not there. */
 type Marker = Pick<LogEntry, 'level' | 'message' | 'fields'>;

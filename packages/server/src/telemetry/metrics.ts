@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
 import type { InstanceStats } from '@svc/runtime';
 import type { Insertable, Selectable } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import type { SandboxMetricsTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
@@ -52,7 +52,7 @@ export function sampleOf(
 
 /** Samples of a span, oldest first, thinned out when there are many. @throws {ApiError} 400 when it ends before it starts */
 export async function readMetrics(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'now'>,
   options: {
     teamId: string;
     sandboxId: string;
@@ -83,7 +83,7 @@ export async function readMetrics(
 
 /** The latest sample of each sandbox; those without data are absent. */
 export async function latestMetrics(
-  context: ServerContext,
+  context: Uses<'db'>,
   teamId: string,
   sandboxIds: string[],
 ): Promise<Record<string, Metric>> {

@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
 import type { Selectable } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import type { SandboxLogsTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
@@ -30,7 +30,10 @@ export interface LogsRead {
  * Reads stored logs, after taking over what a running sandbox printed last. Unknown sandboxes have none.
  * @throws {ApiError} 400 for a token that cannot be read
  */
-export async function readLogs(context: ServerContext, options: ReadLogsOptions): Promise<LogsRead> {
+export async function readLogs(
+  context: Uses<'config' | 'db' | 'dialect' | 'keys' | 'log' | 'now' | 'sandboxes'>,
+  options: ReadLogsOptions,
+): Promise<LogsRead> {
   const behind = decodeLogToken(options.nextToken);
   const live = context.sandboxes.get(options.sandboxId);
   if (live?.instance !== undefined && live.row.team_id === options.teamId && live.row.state === 'running')

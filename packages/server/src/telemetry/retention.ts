@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { deleteInBatches } from '../storage/delete-in-batches.js';
 import { pruneEvents } from '../webhooks/delivery/prune.js';
 import { METRIC_TIERS } from './compact-metrics.js';
 
-type Context = Pick<ServerContext, 'db' | 'dialect' | 'config' | 'now'>;
+type Context = Uses<'config' | 'db' | 'dialect' | 'now'>;
 
 /** Removes logs, metrics, events and idempotency records that are too old, a few at a time. */
 export async function forgetOld(context: Context): Promise<void> {

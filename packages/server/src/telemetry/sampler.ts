@@ -1,6 +1,6 @@
 import { DriverError } from '@svc/runtime';
 import type { Insertable } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import type { SandboxMetricsTable } from '../storage/schema.js';
 import { collectLogs } from './collect-logs.js';
 import { sampleOf } from './metrics.js';
@@ -12,7 +12,10 @@ export type CpuMemory = Map<string, { cpuUsageUs: number; at: number }>;
 const LOGS_RETRY_MS = 30_000;
 
 /** Reads what every running sandbox uses, and takes over its logs. */
-export async function sampleAll(context: ServerContext, memory: CpuMemory): Promise<void> {
+export async function sampleAll(
+  context: Uses<'config' | 'db' | 'keys' | 'log' | 'now' | 'sandboxes'>,
+  memory: CpuMemory,
+): Promise<void> {
   const samples: Insertable<SandboxMetricsTable>[] = [];
   const running = [...context.sandboxes.values()].filter(
     (live) => live.instance !== undefined && live.row.state === 'running' && live.transition === undefined,

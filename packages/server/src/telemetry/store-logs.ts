@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely';
-import type { ServerContext } from '../context.js';
-import type { SandboxRow } from '../sandboxes/live.js';
-import type { LogEntry, LogPage } from '../sandboxes/log-page.js';
+import type { Uses } from '../context/context.js';
+import type { LogEntry, LogPage } from '../daemon/log-page.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
 import type { SandboxLogsTable, Tx } from '../storage/schema.js';
 import { levelRank } from './levels.js';
 import { countOfSizeMarker, droppedByDaemon, droppedBySize } from './log-markers.js';
@@ -17,7 +17,7 @@ const CUT_STEP = 2_000;
  * @param daemonSeq the daemon's number of the last entry
  */
 export async function storeLogs(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'now'>,
   row: SandboxRow,
   page: LogPage,
   daemonSeq: number,

@@ -1,14 +1,14 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { parseTemplateReference } from '../names/template-reference.js';
-import type { Team } from '../teams/team.js';
 import { requireOwn } from './find-own.js';
 import { buildOfTag } from './tag-rows.js';
 
 /** The template behind a name. @throws {ApiError} 400; 404 free, or no such tag; 403 of another team */
 export async function getAlias(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   text: string,
 ): Promise<components['schemas']['TemplateAlias']> {

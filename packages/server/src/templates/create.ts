@@ -1,13 +1,13 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import type { TemplateRow } from '../names/find-template.js';
+import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
-import type { Team } from '../teams/team.js';
 import { refuseSystem } from './find-own.js';
 import { namesOfOne } from './names.js';
-import { newBuildRow, newTemplateRow } from './new-rows.js';
 import { parseOwnReference, tagsOfBuild } from './own-reference.js';
 import { type BuildSize, checkBuildSize } from './size.js';
 import { buildsWithTags, markSuperseded } from './supersede.js';
@@ -21,7 +21,7 @@ const WAITING_COUNTS_MS = 86_400_000;
  * @throws {ApiError} 400, 403, 409, 429
  */
 export async function createTemplate(
-  context: ServerContext,
+  context: Uses<'db' | 'ids' | 'now'>,
   team: Team,
   request: components['schemas']['TemplateBuildRequestV3'],
 ): Promise<components['schemas']['CreatedTemplate']> {
@@ -76,7 +76,12 @@ async function findByAlias(tx: Tx, team: Team, alias: string): Promise<TemplateR
   return template;
 }
 
-async function insertTemplate(context: ServerContext, tx: Tx, team: Team, alias: string): Promise<string> {
+async function insertTemplate(
+  context: Uses<'ids' | 'now'>,
+  tx: Tx,
+  team: Team,
+  alias: string,
+): Promise<string> {
   const id = context.ids.templateId();
   const now = context.now();
   await tx
@@ -97,7 +102,7 @@ async function insertTemplate(context: ServerContext, tx: Tx, team: Team, alias:
   return id;
 }
 
-async function countBuild(context: ServerContext, tx: Tx, template: TemplateRow): Promise<void> {
+async function countBuild(context: Uses<'now'>, tx: Tx, template: TemplateRow): Promise<void> {
   await tx
     .updateTable('templates')
     .set((build) => ({ build_count: build('build_count', '+', 1), updated_at: context.now() }))
@@ -105,7 +110,7 @@ async function countBuild(context: ServerContext, tx: Tx, template: TemplateRow)
     .execute();
 }
 
-async function assertBuildLimit(context: ServerContext, tx: Tx, team: Team): Promise<void> {
+async function assertBuildLimit(context: Uses<'now'>, tx: Tx, team: Team): Promise<void> {
   const { count } = await tx
     .selectFrom('template_builds')
     .select((select) => select.fn.countAll<number>().as('count'))
@@ -125,7 +130,7 @@ async function assertBuildLimit(context: ServerContext, tx: Tx, team: Team): Pro
 }
 
 async function insertBuild(
-  context: ServerContext,
+  context: Uses<'now'>,
   tx: Tx,
   given: { team: Team; templateId: string; buildId: string; size: BuildSize },
 ): Promise<void> {

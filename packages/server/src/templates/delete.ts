@@ -1,17 +1,21 @@
 import { rm } from 'node:fs/promises';
-import { filesDirectory } from '../builds/paths.js';
-import { sweepLayers } from '../builds/sweep-layers.js';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import { filesDirectory } from '../build-store/paths.js';
+import { sweepLayers } from '../build-store/sweep-layers.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
-import type { Team } from '../teams/team.js';
 import { findOwnForChange } from './find-own.js';
 
 /**
  * Deletes a template or snapshot with its builds, names, tags, files and stored states. Builds under way end.
  * @throws {ApiError} 400 while sandboxes stand on it; 403, 404
  */
-export async function deleteTemplate(context: ServerContext, team: Team, text: string): Promise<void> {
+export async function deleteTemplate(
+  context: Uses<'builds' | 'config' | 'db' | 'driver' | 'log'>,
+  team: Team,
+  text: string,
+): Promise<void> {
   const { id } = await findOwnForChange(context, team, text);
   const builds = await context.db.transaction().execute(async (tx) => {
     const { count } = await tx

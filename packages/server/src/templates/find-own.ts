@@ -1,10 +1,10 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import type { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate, type TemplateRow } from '../names/find-template.js';
 import { parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
 import type { Database, Tx } from '../storage/schema.js';
-import type { Team } from '../teams/team.js';
 
 /** The template that exists from the first start. It belongs to the service: no team changes it. */
 const SYSTEM_ALIAS = 'base';
@@ -14,17 +14,13 @@ const SYSTEM_ALIAS = 'base';
  * @param text as in a path; a tag is allowed and means nothing here.
  * @throws {ApiError} 400 bad syntax; 404 unknown, or another team's; 403 another team's that is public
  */
-export async function findOwnTemplate(
-  context: Pick<ServerContext, 'db'>,
-  team: Team,
-  text: string,
-): Promise<TemplateRow> {
+export async function findOwnTemplate(context: Uses<'db'>, team: Team, text: string): Promise<TemplateRow> {
   return requireOwn(context, team, parseTemplateReference(text), text);
 }
 
 /** As `findOwnTemplate`, with the name taken apart already. */
 export async function requireOwn(
-  context: Pick<ServerContext, 'db'>,
+  context: Uses<'db'>,
   team: Team,
   reference: TemplateReference,
   text: string,
@@ -41,11 +37,7 @@ function foreign(template: TemplateRow, text: string): ApiError {
 }
 
 /** As `findOwnTemplate`, for changes. @throws {ApiError} 403 for the service's own too */
-export async function findOwnForChange(
-  context: Pick<ServerContext, 'db'>,
-  team: Team,
-  text: string,
-): Promise<TemplateRow> {
+export async function findOwnForChange(context: Uses<'db'>, team: Team, text: string): Promise<TemplateRow> {
   const template = await findOwnTemplate(context, team, text);
   await refuseSystem(context.db, template.id);
   return template;

@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
-import type { Team } from '../teams/team.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { findOwnTemplate } from './find-own.js';
 import { namesOfOne } from './names.js';
@@ -8,7 +8,7 @@ import { templateWithBuildsToWire } from './wire.js';
 
 /** A template with one page of its builds, newest first. @throws {ApiError} 400, 403, 404 */
 export async function getTemplate(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   text: string,
   page: { limit?: number | undefined; nextToken?: string | undefined },

@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
 import { sql } from 'kysely';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import type { TemplateRow } from '../names/find-template.js';
-import type { Team } from '../teams/team.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { namesOf } from './names.js';
 import { type BuildRow, templateToWire } from './wire.js';
@@ -11,7 +11,7 @@ type WireTemplate = components['schemas']['Template'];
 
 /** Templates of a team, newest first, one page. Snapshots have a list of their own. @throws {ApiError} 400 bad cursor */
 export async function listTemplates(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   page: { limit?: number | undefined; nextToken?: string | undefined },
 ): Promise<{ headers: Record<string, string>; body: WireTemplate[] }> {
@@ -33,11 +33,11 @@ export async function listTemplates(
 }
 
 /** All templates of a team in one answer. */
-export async function listAllTemplates(context: ServerContext, team: Team): Promise<WireTemplate[]> {
+export async function listAllTemplates(context: Uses<'db'>, team: Team): Promise<WireTemplate[]> {
   return describe(context, await ofTeam(context, team).execute());
 }
 
-function ofTeam(context: ServerContext, team: Team) {
+function ofTeam(context: Uses<'db'>, team: Team) {
   return context.db
     .selectFrom('templates')
     .selectAll()
@@ -49,7 +49,7 @@ function ofTeam(context: ServerContext, team: Team) {
 
 const CHUNK = 500;
 
-async function describe(context: ServerContext, rows: TemplateRow[]): Promise<WireTemplate[]> {
+async function describe(context: Uses<'db'>, rows: TemplateRow[]): Promise<WireTemplate[]> {
   const result: WireTemplate[] = [];
   for (let start = 0; start < rows.length; start += CHUNK) {
     const chunk = rows.slice(start, start + CHUNK);
@@ -63,7 +63,7 @@ async function describe(context: ServerContext, rows: TemplateRow[]): Promise<Wi
   return result;
 }
 
-async function newestBuilds(context: ServerContext, templateIds: string[]): Promise<Map<string, BuildRow>> {
+async function newestBuilds(context: Uses<'db'>, templateIds: string[]): Promise<Map<string, BuildRow>> {
   const builds = await context.db
     .selectFrom('template_builds')
     .selectAll('template_builds')

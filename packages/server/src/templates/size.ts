@@ -1,5 +1,5 @@
+import type { TeamLimits } from '../auth/team.js';
 import { errors } from '../errors/catalog.js';
-import type { TeamLimits } from '../teams/team.js';
 
 export interface BuildSize {
   cpuCount: number;

@@ -1,4 +1,4 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import type { BuildRowStatus, Database, Tx } from '../storage/schema.js';
 
 const SUPERSEDED = 'superseded by a newer build of the same tag';
@@ -25,7 +25,7 @@ export async function buildsWithTags(
 
 /** Marks builds as failed because newer ones took their place; what has ended meanwhile stays as it is. */
 export async function markSuperseded(
-  context: Pick<ServerContext, 'now'>,
+  context: Uses<'now'>,
   db: Database | Tx,
   buildIds: readonly string[],
 ): Promise<void> {
@@ -46,6 +46,6 @@ export async function markSuperseded(
 }
 
 /** Ends builds that run here and were superseded. */
-export function cancelBuilds(context: ServerContext, buildIds: readonly string[]): void {
+export function cancelBuilds(context: Uses<'builds'>, buildIds: readonly string[]): void {
   for (const id of buildIds) void context.builds.cancel(id, new Error(SUPERSEDED));
 }

@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference.js';
-import type { Team } from '../teams/team.js';
 import { isoTime } from '../wire/time.js';
 import { findOwnForChange, findOwnTemplate } from './find-own.js';
 import { normalizeTags } from './own-reference.js';
@@ -13,7 +13,7 @@ import { buildOfTag, currentTags, putTags } from './tag-rows.js';
  * @throws {ApiError} 400, 403, 404
  */
 export async function assignTags(
-  context: ServerContext,
+  context: Uses<'db' | 'now'>,
   team: Team,
   request: components['schemas']['AssignTemplateTagsRequest'],
 ): Promise<components['schemas']['AssignedTemplateTags']> {
@@ -35,7 +35,7 @@ export async function assignTags(
 
 /** Removes tags; builds stay, unknown tags are ignored. @throws {ApiError} 400, 403, 404 */
 export async function deleteTags(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   request: components['schemas']['DeleteTemplateTagsRequest'],
 ): Promise<void> {
@@ -52,7 +52,7 @@ export async function deleteTags(
 
 /** Every tag with the build it points to, the newest assignment first. @throws {ApiError} 400, 403, 404 */
 export async function listTags(
-  context: ServerContext,
+  context: Uses<'db'>,
   team: Team,
   templateText: string,
 ): Promise<components['schemas']['TemplateTag'][]> {

@@ -1,7 +1,7 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
-import type { Team } from '../teams/team.js';
 import { findOwnForChange } from './find-own.js';
 import { namesOfOne } from './names.js';
 
@@ -14,7 +14,7 @@ import { namesOfOne } from './names.js';
  * @throws {ApiError} 400, 403, 404; 409 when a name to promote is taken
  */
 export async function updateTemplate(
-  context: ServerContext,
+  context: Uses<'db' | 'now'>,
   team: Team,
   text: string,
   change: { public?: boolean | undefined; publishMemory?: boolean | undefined },
@@ -59,7 +59,7 @@ export async function updateTemplate(
 }
 
 /** @throws {ApiError} 400 when the template holds the memory of a sandbox: publishing that is asked for by name. */
-async function refuseMemory(context: ServerContext, templateId: string): Promise<void> {
+async function refuseMemory(context: Uses<'db'>, templateId: string): Promise<void> {
   const memory = await context.db
     .selectFrom('template_builds')
     .select('id')

@@ -1,6 +1,6 @@
-import type { ServerContext } from '../context.js';
-import { storageUse, totalOf } from '../teams/storage-use.js';
-import type { TeamLimits } from '../teams/team.js';
+import type { TeamLimits } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
+import { storageUse, totalOf } from '../quota/storage-use.js';
 
 const MIB = 2 ** 20;
 /** Limits change in steps, so that not every byte that is written somewhere sets a new one. */
@@ -10,7 +10,10 @@ const STEP_MIB = 64;
  * Most that a volume may hold when it is next used: what its team may have in one volume, and no more than what is left
  * of the team's disk. Undefined for one that no team has.
  */
-export async function volumeLimitMiB(context: ServerContext, volumeId: string): Promise<number | undefined> {
+export async function volumeLimitMiB(
+  context: Uses<'db' | 'driver' | 'teams' | 'volumes'>,
+  volumeId: string,
+): Promise<number | undefined> {
   const row = await context.db
     .selectFrom('volumes')
     .innerJoin('teams', 'teams.id', 'volumes.team_id')
@@ -23,7 +26,7 @@ export async function volumeLimitMiB(context: ServerContext, volumeId: string): 
   return limitOf(limits, used / MIB, (await context.volumes.usedBytes(volumeId)) / MIB);
 }
 
-export async function volumeExists({ db }: Pick<ServerContext, 'db'>, volumeId: string): Promise<boolean> {
+export async function volumeExists({ db }: Uses<'db'>, volumeId: string): Promise<boolean> {
   const row = await db.selectFrom('volumes').select('id').where('id', '=', volumeId).executeTakeFirst();
   return row !== undefined;
 }

@@ -1,13 +1,21 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { VolumeDirectories } from '@svc/runtime';
-import type { VolumeStore } from './directories.js';
-import type { VolumesOptions } from './open.js';
+import type { VolumeStore } from '../context/volume-store.js';
+
+export interface LimitedVolumesOptions {
+  /** Whether a sandbox of this server, running or about to run, has a volume mounted. */
+  isMounted(volumeId: string): boolean;
+  /** Whether a team has it. */
+  exists(volumeId: string): Promise<boolean>;
+  /** Most that a volume may hold; undefined for one that no team has. */
+  limitMiB(volumeId: string): Promise<number | undefined>;
+}
 
 /** Volumes in a store of the driver: what programs write into one can neither pass its limit nor hinder its removal. */
 export function createLimitedVolumeStore(
   directories: VolumeDirectories,
-  { isMounted, exists, limitMiB }: Pick<VolumesOptions, 'isMounted' | 'exists' | 'limitMiB'>,
+  { isMounted, exists, limitMiB }: LimitedVolumesOptions,
 ): VolumeStore {
   return {
     async hostDirectory(volumeId) {

@@ -1,18 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Driver } from '@svc/runtime';
-import { createVolumeStore, type VolumeStore } from './directories.js';
-import { createLimitedVolumeStore } from './limited-directories.js';
+import type { VolumeStore } from '../context/volume-store.js';
+import { createVolumeStore } from './directories.js';
+import { createLimitedVolumeStore, type LimitedVolumesOptions } from './limited-directories.js';
 
-export interface VolumesOptions {
+export interface VolumesOptions extends LimitedVolumesOptions {
   dataDir: string;
   driver: Pick<Driver, 'volumes'>;
-  /** Whether a sandbox of this server, running or about to run, has a volume mounted. */
-  isMounted(volumeId: string): boolean;
-  /** Whether a team has it. */
-  exists(volumeId: string): Promise<boolean>;
-  /** Most that a volume may hold; undefined for one that no team has. */
-  limitMiB(volumeId: string): Promise<number | undefined>;
 }
 
 /**

@@ -1,15 +1,15 @@
 import type { components } from '@svc/platform';
 import { DriverError } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
+import { assertTeamStorage } from '../quota/storage-use.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
-import { assertTeamStorage } from '../teams/storage-use.js';
-import type { Team } from '../teams/team.js';
 import { signVolumeToken } from './token.js';
 
 type VolumeAndToken = components['schemas']['VolumeAndToken'];
-type Context = ServerContext;
+type Context = Uses<'config' | 'db' | 'driver' | 'ids' | 'keys' | 'now' | 'volumes'>;
 
 /**
  * Makes an empty volume.

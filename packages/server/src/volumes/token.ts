@@ -1,11 +1,11 @@
 import { jwtVerify, SignJWT } from 'jose';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 
 const LIFETIME_SECONDS = 3600;
 const ALGORITHM = 'HS256';
 const KEY_ID = '1';
 
-type Context = Pick<ServerContext, 'keys' | 'config' | 'now' | 'ids'>;
+type Context = Uses<'config' | 'ids' | 'keys' | 'now'>;
 
 export interface VolumeClaims {
   teamId: string;

@@ -1,22 +1,15 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
-import type { KeyRing } from '../keys/key-ring.js';
 import type { Database, WebhooksTable } from '../storage/schema.js';
-import type { Team } from '../teams/team.js';
+import { sealSignatureSecret } from './delivery/signature-secret.js';
 import { checkWebhookUrl, distinctEvents } from './rules.js';
 import { webhookToWire } from './wire.js';
 
 type Webhook = components['schemas']['Webhook'];
-type Context = Pick<ServerContext, 'db' | 'ids' | 'keys' | 'now'>;
-
-const purpose = (webhookId: string) => `webhook:${webhookId}`;
-
-/** The key that deliveries of a webhook are signed with, as its owner set it. */
-export function openSignatureSecret(keys: KeyRing, row: Pick<WebhooksTable, 'id' | 'sealed_secret'>): string {
-  return keys.open(purpose(row.id), row.sealed_secret);
-}
+type Context = Uses<'db' | 'ids' | 'keys' | 'now'>;
 
 /** @throws {ApiError} 400 for a bad URL, 429 when the team has as many webhooks as it may */
 export async function createWebhook(
@@ -33,7 +26,7 @@ export async function createWebhook(
     url: checkWebhookUrl(request.url),
     enabled: request.enabled === false ? 0 : 1,
     events: JSON.stringify(distinctEvents(request.events)),
-    sealed_secret: context.keys.seal(purpose(id), request.signatureSecret),
+    sealed_secret: sealSignatureSecret(context.keys, id, request.signatureSecret),
     created_at: now,
     updated_at: now,
   };
@@ -91,7 +84,7 @@ export async function updateWebhook(
     ...(events === undefined ? {} : { events: JSON.stringify(distinctEvents(events)) }),
     ...(signatureSecret === undefined
       ? {}
-      : { sealed_secret: context.keys.seal(purpose(row.id), signatureSecret) }),
+      : { sealed_secret: sealSignatureSecret(context.keys, row.id, signatureSecret) }),
   };
   await context.db.updateTable('webhooks').set(change).where('id', '=', row.id).execute();
   return webhookToWire({ ...row, ...change });

@@ -3,11 +3,11 @@ import { Readable } from 'node:stream';
 import type { Instance } from '@svc/runtime';
 import { type HostileAnswer, hostileAnswers, startHostileDaemon } from '@svc/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { BuildMachine } from '../../src/builds/machine.js';
-import type { ServerContext } from '../../src/context.js';
+import { BuildMachine } from '../../src/builds/shared/machine.js';
+import type { ServerContext } from '../../src/context/context.js';
+import { daemonLogs, initDaemon } from '../../src/daemon/daemon-control.js';
+import { startCommandOf } from '../../src/daemon/start-command.js';
 import { createKeyRing } from '../../src/keys/key-ring.js';
-import { daemonLogs, initDaemon } from '../../src/sandboxes/daemon-control.js';
-import { startCommandOf } from '../../src/sandboxes/start-command.js';
 
 const TIMEOUT_MS = 500;
 

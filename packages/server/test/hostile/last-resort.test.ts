@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Log } from '../../src/context.js';
+import type { Log } from '../../src/context/context.js';
 import { installLastResort } from '../../src/start/last-resort.js';
 
 let logged: { err?: Error }[];

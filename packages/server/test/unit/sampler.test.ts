@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { ServerContext } from '../../src/context.js';
-import { newLive } from '../../src/sandboxes/live.js';
+import type { ServerContext } from '../../src/context/context.js';
+import { newLive } from '../../src/sandbox-state/live.js';
 import { sampleAll } from '../../src/telemetry/sampler.js';
 
 it('passes over a sandbox that was killed while those before it were read', async () => {

@@ -1,4 +1,4 @@
-import type { ServerContext } from '../../context.js';
+import type { Uses } from '../../context/context.js';
 import { errors } from '../../errors/catalog.js';
 import { parseSandboxId } from '../../ids/parse.js';
 import { connectSandbox } from '../../sandboxes/connect.js';
@@ -18,7 +18,7 @@ import { parseNotBefore } from '../../wire/time.js';
 import type { PartialHandlers } from '../handler.js';
 import { idempotent } from '../idempotency.js';
 
-const settings = (context: ServerContext) => ({ keys: context.keys, ...context.config });
+const settings = (context: Uses<'config' | 'keys'>) => ({ keys: context.keys, ...context.config });
 const filterOf = (text: string | undefined) => (text === undefined ? undefined : parseMetadataFilter(text));
 
 export const sandboxHandlers = {

@@ -1,12 +1,12 @@
 import { access } from 'node:fs/promises';
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../../context.js';
+import type { Team } from '../../auth/team.js';
+import { filesArchive } from '../../build-store/paths.js';
+import type { Uses } from '../../context/context.js';
 import { errors } from '../../errors/catalog.js';
 import { findTemplate } from '../../names/find-template.js';
 import { parseTemplateReference } from '../../names/template-reference.js';
-import type { Team } from '../../teams/team.js';
 import { refuseSystem } from '../../templates/find-own.js';
-import { filesArchive } from '../paths.js';
 import { signUpload } from './upload-token.js';
 
 const LINK_LIFE_MS = 3_600_000;
@@ -16,7 +16,7 @@ const LINK_LIFE_MS = 3_600_000;
  * @throws {ApiError} 400 bad hash; 404, for the template of another team as well
  */
 export async function filesLink(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'keys' | 'now'>,
   team: Team,
   templateText: string,
   hash: string,
@@ -36,7 +36,7 @@ export async function filesLink(
 }
 
 /** Whether this node has the files. */
-export async function hasFiles(context: ServerContext, templateId: string, hash: string): Promise<boolean> {
+export async function hasFiles(context: Uses<'config'>, templateId: string, hash: string): Promise<boolean> {
   return access(filesArchive(context.config, templateId, hash)).then(
     () => true,
     () => false,

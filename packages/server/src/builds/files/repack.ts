@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ArchiveLimits } from '@svc/runtime';
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
 import type { CopyPlan, ListedEntry } from './copy-plan.js';
 import { entryPath } from './entry-path.js';
 import { addFile, type NewTarHeader, readTar, type TarHeader, writeTar } from './tar.js';

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import type { ServerContext } from '../../context.js';
+import { draftsDirectory, filesArchive } from '../../build-store/paths.js';
+import type { Uses } from '../../context/context.js';
 import { errors } from '../../errors/catalog.js';
-import { assertDiskRoom } from '../../storage/disk-room.js';
-import { draftsDirectory, filesArchive } from '../paths.js';
+import { assertDiskRoom } from '../../quota/disk-room.js';
 import { receiveArchive } from './receive-archive.js';
 import { verifyUpload } from './upload-token.js';
 
@@ -12,7 +12,7 @@ import { verifyUpload } from './upload-token.js';
  * @throws {ApiError} 400 bad archive; 503 no room on the server's disk; 403 bad link; 404 the template is gone; 413
  */
 export async function uploadFiles(
-  context: ServerContext,
+  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'now'>,
   token: string,
   body: unknown,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export async function uploadFiles(
     .execute();
 }
 
-async function exists(context: ServerContext, templateId: string): Promise<boolean> {
+async function exists(context: Uses<'db'>, templateId: string): Promise<boolean> {
   const row = await context.db
     .selectFrom('templates')
     .select('id')

@@ -1,11 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { BuildError } from '../build-error.js';
-import { DEFAULT_USER } from '../build-state.js';
-import type { BuildTools } from '../build-tools.js';
-import { BuildMachine } from '../machine.js';
-import { draftsDirectory } from '../paths.js';
-import { buildSpec } from '../spec.js';
+import { draftsDirectory } from '../../build-store/paths.js';
+import { BuildError } from '../shared/build-error.js';
+import { DEFAULT_USER } from '../shared/build-state.js';
+import type { BuildTools } from '../shared/build-tools.js';
+import { BuildMachine } from '../shared/machine.js';
+import { buildSpec } from '../shared/spec.js';
 import { MAKE_USER } from '../steps/user.js';
 import { openDockerArchive } from './docker-archive.js';
 import type { LocalImage } from './image.js';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
-import { BuildError } from '../build-error.js';
 import { entryPath } from '../files/entry-path.js';
+import { BuildError } from '../shared/build-error.js';
 import type { LocalImage } from './image.js';
 import { readLayer } from './layer-stream.js';
 

@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Header } from 'tar-stream';
-import { BuildError } from '../build-error.js';
 import { entryPath } from '../files/entry-path.js';
+import { BuildError } from '../shared/build-error.js';
 
 /** Which entry of which layer. */
 export interface EntryPlace {

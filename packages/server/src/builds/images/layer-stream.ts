@@ -5,7 +5,7 @@ import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { ArchiveError, type ArchiveLimits, meterExpansion } from '@svc/runtime';
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
 
 /**
  * Reads a layer's file as a plain tar stream; gzip and (where Node can) zstd are unpacked. Failures are

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
 
 /**
  * The real path of an image on the server, which must lie in a directory that the operator allows.

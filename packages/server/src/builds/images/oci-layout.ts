@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
 import type { LocalImage } from './image.js';
 import { readLayer, verifyDigest } from './layer-stream.js';
 

@@ -6,7 +6,7 @@ import type { components } from '@svc/platform';
 import { openGuardProxy } from '../../outbound/guard-proxy.js';
 import { isPublicAddress } from '../../outbound/public-address.js';
 import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
 import { authFile } from './registry-auth.js';
 
 export interface PullOptions {

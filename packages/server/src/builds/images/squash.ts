@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
 import type { Pack } from 'tar-stream';
-import { BuildError } from '../build-error.js';
 import {
   addFile,
   type NewTarHeader,
@@ -10,6 +9,7 @@ import {
   type TarHeader,
   writeTar,
 } from '../files/tar.js';
+import { BuildError } from '../shared/build-error.js';
 import type { LocalImage } from './image.js';
 import { ImageTree, placeKey } from './image-tree.js';
 

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
-import { BuildError } from '../build-error.js';
 import { entryPath } from '../files/entry-path.js';
 import { readTar } from '../files/tar.js';
+import { BuildError } from '../shared/build-error.js';
 import { readLayer } from './layer-stream.js';
 
 /** Unpacks an image archive (plain or gzip) into an empty directory; files only, and links among them. */

@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
-import { BuildError } from '../build-error.js';
-import type { BuildState } from '../build-state.js';
-import { expandVariables } from '../expand-variables.js';
+import { filesArchive } from '../../build-store/paths.js';
 import { planCopy } from '../files/copy-plan.js';
 import { hasFiles } from '../files/link.js';
 import { listArchive, repackArchive } from '../files/repack.js';
-import { filesArchive } from '../paths.js';
+import { BuildError } from '../shared/build-error.js';
+import type { BuildState } from '../shared/build-state.js';
+import { expandVariables } from '../shared/expand-variables.js';
 import { variablesOf } from './env.js';
 import { homePath } from './home-path.js';
 import type { StepReader } from './step.js';

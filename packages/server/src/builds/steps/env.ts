@@ -1,7 +1,8 @@
-import { BuildError } from '../build-error.js';
-import { type BuildState, DEFAULT_PATH, homeOf } from '../build-state.js';
-import { expandVariables } from '../expand-variables.js';
-import type { Step, WireStep } from './step.js';
+import { BuildError } from '../shared/build-error.js';
+import type { WireStep } from '../shared/build-job.js';
+import { type BuildState, DEFAULT_PATH, homeOf } from '../shared/build-state.js';
+import { expandVariables } from '../shared/expand-variables.js';
+import type { Step } from './step.js';
 
 /** What `$NAME` may mean inside a build. */
 export function variablesOf(state: BuildState): Record<string, string> {

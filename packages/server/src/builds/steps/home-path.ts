@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
 
 /**
  * A path for drivers whose layers hold the home directory alone, relative to it; empty for the home itself.

@@ -1,8 +1,9 @@
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
+import type { WireStep } from '../shared/build-job.js';
 import { readCopy } from './copy.js';
 import { readEnv } from './env.js';
 import { readRun } from './run.js';
-import type { Step, StepLimits, StepReader, WireStep } from './step.js';
+import type { Step, StepLimits, StepReader } from './step.js';
 import { readUser } from './user.js';
 import { readWorkdir } from './workdir.js';
 

@@ -1,14 +1,12 @@
-import type { components } from '@svc/platform';
-import type { ServerContext } from '../../context.js';
-import type { BuildLog } from '../build-log.js';
-import type { BuildState } from '../build-state.js';
-import type { BuildMachine } from '../machine.js';
-
-export type WireStep = components['schemas']['TemplateStep'];
+import type { Uses } from '../../context/context.js';
+import type { WireStep } from '../shared/build-job.js';
+import type { BuildLog } from '../shared/build-log.js';
+import type { BuildState } from '../shared/build-state.js';
+import type { BuildMachine } from '../shared/machine.js';
 
 /** What steps work with. */
 export interface StepTools {
-  context: ServerContext;
+  context: Uses<'config' | 'ids'>;
   templateId: string;
   machine: BuildMachine;
   log: BuildLog;

@@ -1,4 +1,4 @@
-import { BuildError } from '../build-error.js';
+import { BuildError } from '../shared/build-error.js';
 import type { StepReader } from './step.js';
 
 const NAME = /^[a-z_][a-z0-9_-]{0,31}$/;

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { BuildError } from '../build-error.js';
-import { type BuildState, homeOf } from '../build-state.js';
-import { expandVariables } from '../expand-variables.js';
+import { BuildError } from '../shared/build-error.js';
+import { type BuildState, homeOf } from '../shared/build-state.js';
+import { expandVariables } from '../shared/expand-variables.js';
 import { variablesOf } from './env.js';
 import { homePath } from './home-path.js';
 import type { StepReader } from './step.js';

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.js';
+import type { Migration } from './migration.js';
 
 /** Every table of the first release. Types are those that both dialects read alike; only the counter differs. */
 export const initial: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.js';
+import type { Migration } from './migration.js';
 
 /**
  * Samples are put together as they age: each says how long a time it stands for, 0 for one reading. And indexes by which

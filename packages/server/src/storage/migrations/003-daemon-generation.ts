@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.js';
+import type { Migration } from './migration.js';
 
 /** Daemons get a new token after each memory image, and memory of sandboxes is published only by name. */
 export const daemonGeneration: Migration = {

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { handOnBodies } from '../../api/body.js';
 import { closeUnread } from '../../api/close-unread.js';
 import { toApiError } from '../../api/error-reply.js';
-import type { ServerContext } from '../../context.js';
+import type { Uses } from '../../context/context.js';
 import { parseBoundedJson } from '../../wire/bounded-json.js';
 import { verifyVolumeToken } from '../token.js';
 import { fromApiError, fromErrno, volumeErrors } from './error.js';
@@ -28,7 +28,10 @@ type Request = FastifyRequest<{ Params: { volumeID: string }; Querystring: Recor
  * The volume content API (`spec/volumes.yaml`) under `/volumecontent`. It has its own credential, its own error record,
  * and bodies of any size, so it stands beside the platform API and shares only the listener.
  */
-export function registerVolumeContent(app: FastifyInstance, context: ServerContext): void {
+export function registerVolumeContent(
+  app: FastifyInstance,
+  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'volumes'>,
+): void {
   app.register(
     async (routes) => {
       routes.removeAllContentTypeParsers();
@@ -98,13 +101,16 @@ export function registerVolumeContent(app: FastifyInstance, context: ServerConte
 }
 
 /** What the request's token grants; undefined when there is none that is valid. */
-async function claimsOf(context: ServerContext, request: FastifyRequest) {
+async function claimsOf(context: Uses<'config' | 'ids' | 'keys' | 'now'>, request: FastifyRequest) {
   const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
   return token === undefined ? undefined : verifyVolumeToken(context, token);
 }
 
 /** The directory of the volume that the token grants. */
-async function rootOf(context: ServerContext, request: Request): Promise<string> {
+async function rootOf(
+  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'volumes'>,
+  request: Request,
+): Promise<string> {
   const claims = await claimsOf(context, request);
   if (claims === undefined) throw volumeErrors.unauthorized();
   if (claims.volumeId !== request.params.volumeID.toLowerCase()) throw volumeErrors.forbidden();

@@ -1,13 +1,13 @@
-import type { ServerContext } from '../../context.js';
+import type { Uses } from '../../context/context.js';
 import { eventToPayload } from '../../events/wire.js';
 import type { WebhookDeliveriesTable } from '../../storage/schema.js';
-import { openSignatureSecret } from '../records.js';
 import type { Poster, PostResult } from './post.js';
 import { deliveryHeaders, redactHeaders, signPayload } from './sign.js';
+import { openSignatureSecret } from './signature-secret.js';
 
 const MAX_BODY_CHARACTERS = 65_536;
 
-type Context = Pick<ServerContext, 'db' | 'ids' | 'keys' | 'now' | 'config' | 'signal'>;
+type Context = Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'signal'>;
 
 /**
  * Makes one attempt and notes how it went. The webhook is read anew: what was switched off or deleted meanwhile gets

@@ -1,4 +1,4 @@
-import type { ServerContext } from '../../context.js';
+import type { Uses } from '../../context/context.js';
 
 const BATCH = 500;
 
@@ -7,9 +7,7 @@ const BATCH = 500;
  * there when they happened.
  * @returns how many events were taken
  */
-export async function dispatchEvents(
-  context: Pick<ServerContext, 'db' | 'dialect' | 'ids' | 'now'>,
-): Promise<number> {
+export async function dispatchEvents(context: Uses<'db' | 'dialect' | 'ids' | 'now'>): Promise<number> {
   return context.db.transaction().execute(async (tx) => {
     let pending = tx
       .selectFrom('events')

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ServerContext } from '../../context.js';
+import type { Uses } from '../../context/context.js';
 import { deleteInBatches, otherWork } from '../../storage/delete-in-batches.js';
 
 /** Deliveries that go in one step, with up to four attempts each. */
@@ -9,10 +9,7 @@ const BATCH = 200;
  * Removes events older than `before` (ms) with their deliveries and attempts, a few at a time. What was not dispatched
  * yet stays, and what waits for its delivery.
  */
-export async function pruneEvents(
-  context: Pick<ServerContext, 'db' | 'dialect'>,
-  before: number,
-): Promise<void> {
+export async function pruneEvents(context: Uses<'db' | 'dialect'>, before: number): Promise<void> {
   for (;;) {
     const deliveries = await context.db
       .selectFrom('webhook_deliveries')

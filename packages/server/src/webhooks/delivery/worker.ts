@@ -1,4 +1,4 @@
-import type { ServerContext } from '../../context.js';
+import type { Uses } from '../../context/context.js';
 import { attemptDelivery } from './attempt.js';
 import { dispatchEvents } from './dispatch.js';
 import { claimDelivery, findDueDeliveries, nextDueAt } from './due.js';
@@ -14,10 +14,7 @@ export interface WebhookWorker {
   stop(): Promise<void>;
 }
 
-type Context = Pick<
-  ServerContext,
-  'db' | 'dialect' | 'ids' | 'keys' | 'now' | 'config' | 'signal' | 'log' | 'events'
->;
+type Context = Uses<'db' | 'dialect' | 'ids' | 'keys' | 'now' | 'config' | 'signal' | 'log' | 'events'>;
 
 /** Delivers events to webhooks until it is stopped: at least once, in order for each webhook and sandbox. */
 export function startWebhookWorker(context: Context): WebhookWorker {

@@ -84,3 +84,11 @@ export class LiveSandboxes {
     return this.#byId.size;
   }
 }
+
+/** Puts sandboxes right whose change broke off, as after an outage of the database. */
+export interface SandboxRepairs {
+  /** Repairs it soon, and again until that succeeds. */
+  later(live: LiveSandbox): void;
+  /** Repairs it now. @throws what keeps it from being repaired. */
+  now(live: LiveSandbox): Promise<void>;
+}

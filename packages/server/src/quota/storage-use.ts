@@ -1,6 +1,6 @@
-import type { ServerContext } from '../context.js';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import type { Team } from './team.js';
 
 const MIB = 2 ** 20;
 
@@ -13,7 +13,10 @@ export interface StorageUse {
   uploads: number;
 }
 
-export async function storageUse(context: ServerContext, teamId: string): Promise<StorageUse> {
+export async function storageUse(
+  context: Uses<'db' | 'driver' | 'volumes'>,
+  teamId: string,
+): Promise<StorageUse> {
   const sum = (value: unknown) => Number(value ?? 0);
   const { db } = context;
   const [checkpoints, uploads, builds, volumes, layers] = await Promise.all([
@@ -56,7 +59,10 @@ export function totalOf({ volumes, checkpoints, layers, uploads }: StorageUse): 
  * past the limit, the next is refused.
  * @throws {ApiError} 429
  */
-export async function assertTeamStorage(context: ServerContext, team: Team): Promise<void> {
+export async function assertTeamStorage(
+  context: Uses<'db' | 'driver' | 'volumes'>,
+  team: Team,
+): Promise<void> {
   const total = totalOf(await storageUse(context, team.id));
   if (total >= team.limits.maxStorageMiB * MIB) throw errors.teamStorageFull(team.limits.maxStorageMiB);
 }

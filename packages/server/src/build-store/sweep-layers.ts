@@ -1,12 +1,14 @@
 import { DriverError } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
-import type { SandboxConfig } from '../sandboxes/config.js';
+import type { Uses } from '../context/context.js';
+import type { SandboxConfig } from '../sandbox-state/config.js';
 
 /**
  * Removes layers of this node that no build and no sandbox stands on. Does nothing while builds run: theirs are not
  * written down before they end. A failure is told and made good by the next sweep.
  */
-export async function sweepLayers(context: ServerContext): Promise<void> {
+export async function sweepLayers(
+  context: Uses<'builds' | 'config' | 'db' | 'driver' | 'log'>,
+): Promise<void> {
   await context.builds.whenIdle(async () => {
     try {
       await sweep(context);
@@ -16,7 +18,7 @@ export async function sweepLayers(context: ServerContext): Promise<void> {
   });
 }
 
-async function sweep(context: ServerContext): Promise<void> {
+async function sweep(context: Uses<'config' | 'db' | 'driver'>): Promise<void> {
   const present = await context.driver.layers.list();
   if (present.length === 0) return;
   const wanted = new Set<string>();

@@ -1,11 +1,14 @@
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../../context/context.js';
 import type { BuildJob } from './build-job.js';
 import type { BuildLog } from './build-log.js';
 import type { LayerCache } from './layer-cache.js';
 
+/** What a build takes of the server. */
+export type BuildPorts = Uses<'config' | 'db' | 'driver' | 'ids' | 'keys' | 'log' | 'now' | 'signal'>;
+
 /** What every phase of a build works with. */
 export interface BuildTools {
-  context: ServerContext;
+  context: BuildPorts;
   job: BuildJob;
   cache: LayerCache;
   log: BuildLog;

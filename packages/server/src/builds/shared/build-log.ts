@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
-import type { ServerContext } from '../context.js';
-import { levelRank } from '../telemetry/levels.js';
+import type { Uses } from '../../context/context.js';
+import { levelRank } from '../../telemetry/levels.js';
 
 type Level = components['schemas']['LogLevel'];
 
@@ -19,7 +19,7 @@ interface Pending {
 
 /** Writes the log of one build while it runs, in batches. */
 export class BuildLog {
-  readonly #context: Pick<ServerContext, 'db' | 'now' | 'log'>;
+  readonly #context: Uses<'db' | 'log' | 'now'>;
   readonly #buildId: string;
   #step = 'base';
   #seq = 0;
@@ -27,7 +27,7 @@ export class BuildLog {
   #timer: NodeJS.Timeout | undefined;
   #writes: Promise<void> = Promise.resolve();
 
-  constructor(context: Pick<ServerContext, 'db' | 'now' | 'log'>, buildId: string) {
+  constructor(context: Uses<'db' | 'log' | 'now'>, buildId: string) {
     this.#context = context;
     this.#buildId = buildId;
   }

@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely';
-import type { TemplateBuildsTable, TemplatesTable } from '../storage/schema.js';
+import type { TemplateBuildsTable, TemplatesTable } from './schema.js';
 
 type BuildRow = Insertable<TemplateBuildsTable>;
 type TemplateRow = Insertable<TemplatesTable>;

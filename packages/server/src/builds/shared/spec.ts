@@ -1,6 +1,6 @@
 import type { InstanceSpec } from '@svc/runtime';
-import { poolableSpec } from '../sandboxes/instance-spec.js';
-import type { BuildRow } from '../templates/wire.js';
+import { poolableSpec } from '../../sandboxes/instance-spec.js';
+import type { BuildRow } from '../../templates/wire.js';
 
 /** The instance in which a build works: as large as its sandboxes will be. */
 export function buildSpec(build: BuildRow, layers: string[]): InstanceSpec {

@@ -1,22 +1,21 @@
 import type { Driver } from '@svc/runtime';
 import type { FastifyBaseLogger } from 'fastify';
-import type { TeamStore } from './auth/team-store.js';
-import type { BuildQueue } from './builds/queue.js';
-import type { ServerConfig } from './config/config.js';
-import type { EventSink } from './events/sink.js';
-import type { StopReason } from './gateway/contract.js';
-import type { Ids } from './ids/ids.js';
-import type { KeyRing } from './keys/key-ring.js';
-import type { RateLimiter } from './limits/rate-limit.js';
-import type { NodeRegistry } from './nodes/registry.js';
-import type { SandboxRepairs } from './recovery/repairs.js';
-import type { Retries } from './recovery/retries.js';
-import type { LiveSandboxes } from './sandboxes/live.js';
-import type { ResolvedTemplate } from './sandboxes/resolved-template.js';
-import type { DialectName } from './storage/migration.js';
-import type { ReadCache } from './storage/read-cache.js';
-import type { Database } from './storage/schema.js';
-import type { VolumeStore } from './volumes/directories.js';
+import type { TeamStore } from '../auth/team-store.js';
+import type { ServerConfig } from '../config/config.js';
+import type { EventSink } from '../events/sink.js';
+import type { StopReason } from '../gateway/contract.js';
+import type { Ids } from '../ids/ids.js';
+import type { KeyRing } from '../keys/key-ring.js';
+import type { RateLimiter } from '../limits/rate-limit.js';
+import type { NodeRegistry } from '../nodes/registry.js';
+import type { LiveSandboxes, SandboxRepairs } from '../sandbox-state/live.js';
+import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
+import type { DialectName } from '../storage/migrations/migration.js';
+import type { ReadCache } from '../storage/read-cache.js';
+import type { Database } from '../storage/schema.js';
+import type { BuildQueue } from '../work/build-queue.js';
+import type { Retries } from '../work/retries.js';
+import type { VolumeStore } from './volume-store.js';
 
 export type Log = FastifyBaseLogger;
 
@@ -56,3 +55,6 @@ export interface ServerContext {
   /** Aborts when the server stops. */
   readonly signal: AbortSignal;
 }
+
+/** The few things of the context that a use case needs: it takes these, never the whole. */
+export type Uses<K extends keyof ServerContext> = Pick<ServerContext, K>;

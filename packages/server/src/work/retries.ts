@@ -1,18 +1,22 @@
-import type { Log } from '../context.js';
-
 /** How long after a failure the next try comes, ms. */
 const DELAY_MS = 1_000;
 
+/** Told of what fails again. */
+interface RetryLog {
+  warn(fields: object, message: string): void;
+  debug(fields: object, message: string): void;
+}
+
 /** Work that failed and has to be done all the same: tried again until it is done, or the server stops. */
 export class Retries {
-  readonly #log: Log;
+  readonly #log: RetryLog;
   readonly #delayMs: number;
   readonly #due = new Map<string, () => Promise<unknown>>();
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(options: { log: Log /** Default 1000. */; delayMs?: number }) {
+  constructor(options: { log: RetryLog /** Default 1000. */; delayMs?: number }) {
     this.#log = options.log;
     this.#delayMs = options.delayMs ?? DELAY_MS;
   }

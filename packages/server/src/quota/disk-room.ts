@@ -1,10 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import { reserveBytes } from '@svc/runtime';
-import type { ServerContext } from '../context.js';
+import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 
 /** Free bytes on the disk of the data directory. */
-export async function freeDiskBytes(context: Pick<ServerContext, 'config'>): Promise<number> {
+export async function freeDiskBytes(context: Uses<'config'>): Promise<number> {
   const { bavail, bsize } = await statfs(context.config.dataDir);
   return bavail * bsize;
 }
@@ -14,7 +14,7 @@ export async function freeDiskBytes(context: Pick<ServerContext, 'config'>): Pro
  * be able to go on.
  * @throws {ApiError} 503
  */
-export async function assertDiskRoom(context: Pick<ServerContext, 'config'>): Promise<void> {
+export async function assertDiskRoom(context: Uses<'config'>): Promise<void> {
   const { dataDir, diskReserveMiB } = context.config;
   if ((await freeDiskBytes(context)) <= reserveBytes(dataDir, diskReserveMiB))
     throw errors.serverStorageFull();

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { basicAuthorization, Code, ConnectError, createDaemonClient, type DaemonClient } from '@svc/daemon';
 import type { Instance, InstanceSpec } from '@svc/runtime';
 import { Agent, request } from 'undici';
-import type { ServerContext } from '../context.js';
-import { daemonToken } from '../keys/sandbox-tokens.js';
-import { DAEMON_PORT, initDaemon } from '../sandboxes/daemon-control.js';
+import type { Uses } from '../../context/context.js';
+import { DAEMON_PORT, initDaemon } from '../../daemon/daemon-control.js';
+import { daemonToken } from '../../keys/sandbox-tokens.js';
 import { BuildError } from './build-error.js';
 import { fetchThrough } from './fetch-through.js';
 import { LineSplitter } from './line-splitter.js';
@@ -69,7 +69,7 @@ export class BuildMachine implements AsyncDisposable {
 
   /** Boots an instance for a build, by default from its layers. */
   static async boot(
-    context: ServerContext,
+    context: Uses<'driver' | 'ids' | 'keys' | 'now'>,
     spec: InstanceSpec,
     settings: { env?: Record<string, string>; user?: string; workdir?: string | null },
     signal: AbortSignal,

@@ -1,7 +1,10 @@
 import type { components } from '@svc/platform';
-import type { BuildRow } from '../templates/wire.js';
+import type { BuildRow } from '../../templates/wire.js';
 
 type StartRequest = components['schemas']['TemplateBuildStartV2'];
+
+/** One step of a build, as it was asked for. */
+export type WireStep = components['schemas']['TemplateStep'];
 
 /** One build that was asked for. */
 export interface BuildJob {

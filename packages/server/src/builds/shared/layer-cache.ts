@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ServerContext } from '../context.js';
-import type { WireStep } from './steps/step.js';
+import type { Uses } from '../../context/context.js';
+import type { WireStep } from './build-job.js';
 
 /** Cache key of a step on top of what came before. */
 export function stepKey(previous: string, step: WireStep): string {
@@ -10,11 +10,11 @@ export function stepKey(previous: string, step: WireStep): string {
 
 /** Layers of earlier builds of one team on this node, by key. */
 export class LayerCache {
-  readonly #context: ServerContext;
+  readonly #context: Uses<'config' | 'db' | 'now'>;
   readonly #teamId: string;
   readonly #present: Promise<Map<string, number>>;
 
-  constructor(context: ServerContext, teamId: string) {
+  constructor(context: Uses<'config' | 'db' | 'driver' | 'now'>, teamId: string) {
     this.#context = context;
     this.#teamId = teamId;
     this.#present = context.driver.layers
