@@ -12,6 +12,7 @@ import { circlesOf, ownImports, readSources, toMermaid } from './import-graph.mj
 
 /** What a package may import of ours. A subpath allows that entry alone. */
 const arrows = {
+  support: [],
   platform: [],
   daemon: [],
   runtime: [],

@@ -1,3 +1,4 @@
+export { DirectoryLockedError } from '#support/directory-lock';
 export type { TeamLimits } from './auth/team.js';
 export { environmentVariables, type LoadConfigOptions, loadConfig, parseRateLimit } from './config/load.js';
 export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
@@ -6,6 +7,5 @@ export { hardenProcess } from './start/harden-process.js';
 export { installLastResort } from './start/last-resort.js';
 export type { Server, StopOptions } from './start/server.js';
 export { startServer } from './start/start-server.js';
-export { DirectoryLockedError } from './storage/directory-lock.js';
 export { StorageError, type StorageOptions } from './storage/open.js';
 export { DataDirectoryError } from './storage/private-directory.js';

@@ -1,7 +1,8 @@
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CliError } from '../errors/cli-error.js';
 import { configDirectory } from './directories.js';
+import { writeJson } from './run-file.js';
 
 /** What `svc auth login` keeps. */
 export interface StoredConfig {
@@ -36,14 +37,7 @@ export async function readConfig(file: string): Promise<StoredConfig> {
 /** Writes the settings so that only their owner reads them, all or nothing. */
 export async function writeConfig(file: string, config: StoredConfig): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}`;
-  try {
-    await writeFile(draft, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
-    await chmod(draft, 0o600);
-    await rename(draft, file);
-  } finally {
-    await rm(draft, { force: true });
-  }
+  await writeJson(file, config);
 }
 
 /** Removes the settings. False when there were none. */

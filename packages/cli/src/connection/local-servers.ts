@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { configDirectory, defaultDataDirectory } from './directories.js';
-import { type RunFile, readJson, readRunFile, writeWhole } from './run-file.js';
+import { type RunFile, readJson, readRunFile, writeJson } from './run-file.js';
 
 type Environment = Record<string, string | undefined>;
 
@@ -14,7 +14,7 @@ const pointerFile = (env: Environment, dataDir: string) =>
 export async function rememberServer(env: Environment, dataDir: string): Promise<void> {
   // Only a convenience: a read-only home is no reason not to serve.
   await mkdir(pointers(env), { recursive: true, mode: 0o700 })
-    .then(() => writeWhole(pointerFile(env, dataDir), { dataDir }))
+    .then(() => writeJson(pointerFile(env, dataDir), { dataDir }))
     .catch(() => undefined);
 }
 

@@ -1,6 +1,7 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { processStart } from './process-identity.js';
+import { isSameProcess } from '#support/process-identity';
+import { writeAtomically } from '#support/write-atomically';
 
 /** What a running local server tells other commands. Holds no secret. */
 export interface RunFile {
@@ -24,7 +25,7 @@ const fileIn = (dataDir: string) => join(dataDir, 'running.json');
 
 /** Tells others about the server of this process. */
 export async function writeRunFile(run: RunFile): Promise<void> {
-  await writeWhole(fileIn(run.dataDir), run);
+  await writeJson(fileIn(run.dataDir), run);
 }
 
 /** Removes what the process with this id told, not what another server has told since. */
@@ -37,15 +38,12 @@ export async function removeRunFile(dataDir: string, pid: number): Promise<void>
 export async function readRunFile(dataDir: string): Promise<{ run: RunFile; alive: boolean } | undefined> {
   const run = await readJson<RunFile>(fileIn(dataDir));
   if (run === undefined || typeof run.pid !== 'number') return undefined;
-  return { run, alive: (await processStart(run.pid)) === run.processStart };
+  return { run, alive: isSameProcess(run.pid, run.processStart) };
 }
 
-/** Writes a file of this user's, all or nothing. */
-export async function writeWhole(file: string, value: object): Promise<void> {
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-  await rename(draft, file);
-}
+/** Writes a JSON file of this user's, all or nothing. */
+export const writeJson = (file: string, value: object): Promise<void> =>
+  writeAtomically(file, `${JSON.stringify(value, null, 2)}\n`);
 
 /** Reads a JSON file; undefined when there is none, or it is no JSON. */
 export async function readJson<Value>(file: string): Promise<Value | undefined> {

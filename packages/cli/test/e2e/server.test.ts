@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { processStart } from '../../src/connection/process-identity.js';
+import { processStart } from '#support/process-identity';
 import { runCli } from '../support/run-cli.js';
 import { openTerminal } from '../support/terminal.js';
 
@@ -69,7 +69,7 @@ describe('svc server', () => {
     expect(again.stderr).toContain('A server runs already');
     const down = await svc(['server', 'down']);
     expect(down.stdout).toBe(`Stopped (process ${status.pid}).\n`);
-    expect(await processStart(status.pid)).toBeUndefined();
+    expect(processStart(status.pid)).toBeUndefined();
     expect((await svc(['server', 'down'])).stdout).toContain('No server runs');
   });
 

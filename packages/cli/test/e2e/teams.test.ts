@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { processStart } from '../../src/connection/process-identity.js';
+import { processStart } from '#support/process-identity';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 import { runCli } from '../support/run-cli.js';
 
@@ -72,7 +72,7 @@ it('keeps the keys of the own team, and shows each once', async () => {
 it('finds port and token of the server of this machine, names it, and sends the token nowhere else', async () => {
   const dataDir = join(local.home, 'data');
   const { operatorUrl, apiUrl, sandboxUrl } = local.server;
-  const run = { pid: process.pid, processStart: await processStart(process.pid), dataDir };
+  const run = { pid: process.pid, processStart: processStart(process.pid), dataDir };
   await writeFile(join(dataDir, 'running.json'), JSON.stringify({ ...run, operatorUrl, apiUrl, sandboxUrl }));
   const here = { HOME: local.home, SVC_DATA_DIR: dataDir };
   const banned = await runCli(['team', 'ban', 'default'], { env: here });

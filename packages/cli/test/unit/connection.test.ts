@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { processStart } from '#support/process-identity';
 import { readConfig, writeConfig } from '../../src/connection/config-file.js';
 import { configDirectory, defaultDataDirectory } from '../../src/connection/directories.js';
 import { describeChoice, describeTarget } from '../../src/connection/find-connection.js';
 import { findDataDirectory, forgetServer, rememberServer } from '../../src/connection/local-servers.js';
-import { processStart } from '../../src/connection/process-identity.js';
 import { resolveConnection } from '../../src/connection/resolve-connection.js';
 import { type RunFile, readRunFile, removeRunFile, writeRunFile } from '../../src/connection/run-file.js';
 
@@ -87,7 +87,7 @@ describe('files of the command line', () => {
   it('tell a running server from a later process with its pid', async () => {
     const run = {
       pid: process.pid,
-      processStart: (await processStart(process.pid))!,
+      processStart: processStart(process.pid)!,
       dataDir: dir,
     } as RunFile;
     await writeRunFile(run);
@@ -105,7 +105,7 @@ describe('files of the command line', () => {
     const start = async (name: string, startedAt: string, alive = true) => {
       const dataDir = join(dir, name);
       await mkdir(dataDir);
-      const processStarted = alive ? (await processStart(process.pid))! : 'earlier';
+      const processStarted = alive ? processStart(process.pid)! : 'earlier';
       await writeRunFile({ pid: process.pid, processStart: processStarted, dataDir, startedAt } as RunFile);
       await rememberServer(env, dataDir);
       return dataDir;

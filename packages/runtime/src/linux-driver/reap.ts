@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readProcStat } from '../shared/process-identity.js';
+import { readProcStat } from '#support/process-identity';
 import type { RetryLater } from '../shared/retry-later.js';
 import { disposeInstance } from './boot/dispose.js';
 import type { CheckpointRecord } from './checkpoints/checkpoint.js';

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { processStart } from '#support/process-identity';
 import type { DaemonProgram } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import { dialTcp } from '../shared/dial.js';
-import { processStart } from '../shared/process-identity.js';
 import { waitForDaemon } from '../shared/readiness.js';
 import { MARKER } from './process-tree.js';
 

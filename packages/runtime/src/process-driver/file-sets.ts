@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeAtomically } from '#support/write-atomically';
 import { directorySize } from '../shared/directory-size.js';
 import { randomId } from '../shared/instance-id.js';
 import { runProgram } from '../shared/run-program.js';
-import { writeAtomically } from '../shared/write-atomically.js';
 
 /** A directory of stored sets of files, each with a small record. A set appears whole or not at all. */
 export class FileSets<Info extends object> {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isSameProcess, isStopped } from '#support/process-identity';
+import { writeAtomically } from '#support/write-atomically';
 import type { InstanceRecord } from '../contract/instance.js';
-import { isSameProcess, isStopped } from '../shared/process-identity.js';
-import { writeAtomically } from '../shared/write-atomically.js';
 
 /** What is kept of an instance on disk, in `instances/<slot>/record.json`. */
 export interface StoredInstance {

@@ -1,91 +1,15 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { DirectoryLockedError, lockDirectory } from '#support/directory-lock';
 import { DriverError } from '../contract/errors.js';
-import { randomId } from './instance-id.js';
-import { isSameProcess, processStart } from './process-identity.js';
 
-export interface DataDirLock {
-  /** Repeating it is fine. */
-  release(): Promise<void>;
-}
-
-interface Holder {
-  pid: number;
-  start: string;
-  token: string;
-}
+export type { DirectoryLock as DataDirLock } from '#support/directory-lock';
 
 /**
- * Makes `dataDir` (mode 0700) and takes it for this process. A lock left by a process that no longer runs is taken over.
+ * Makes the data directory of a driver (mode 0700) and takes it for this process.
  * @throws {DriverError} `busy` while a living process holds it.
  */
-export async function lockDataDir(dataDir: string, name = 'driver.lock'): Promise<DataDirLock> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const path = join(dataDir, name);
-  const mine: Holder = { pid: process.pid, start: processStart(process.pid) ?? '', token: randomId() };
-  const draft = `${path}.${mine.token}`;
-  await writeFile(draft, JSON.stringify(mine), { mode: 0o600, flag: 'wx' });
-  try {
-    while (!(await tryLink(draft, path)) && !(await trySucceed(path, draft)));
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return {
-    async release() {
-      if ((await readHolder(path))?.token === mine.token) await rm(path, { force: true });
-    },
-  };
-}
-
-/**
- * Takes the lock over from the dead. Of all who find the same holder dead, the one succeeds who makes the file named
- * after it; when that one dies before it is done, the next is elected by its name, and so on.
- * @throws {DriverError} `busy` when the holder, or one who is taking over, lives.
- */
-async function trySucceed(path: string, draft: string): Promise<boolean> {
-  const elections: string[] = [];
-  const first = await readHolder(path);
-  for (let holder = first; holder !== undefined; ) {
-    if (isSameProcess(holder.pid, holder.start)) {
-      throw new DriverError('busy', `The data directory is in use by process ${holder.pid}.`);
-    }
-    const election = `${path}.after-${holder.token}`;
-    elections.push(election);
-    if (!(await tryLink(draft, election))) {
-      holder = await readHolder(election);
-      continue;
-    }
-    // Who read the lock long ago may win an election that was over: the lock then has another holder by now.
-    const valid = (await readHolder(path))?.token === first?.token;
-    if (valid) {
-      await rename(draft, path);
-    }
-    for (const file of valid ? elections : [election]) await rm(file, { force: true });
-    return valid;
-  }
-  return false;
-}
-
-async function tryLink(draft: string, path: string): Promise<boolean> {
-  try {
-    await link(draft, path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Undefined when there is no lock. One that cannot be read belongs to nobody. */
-async function readHolder(path: string): Promise<Holder | undefined> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
+export async function lockDataDir(dataDir: string) {
+  return lockDirectory(dataDir, 'driver.lock').catch((error: unknown) => {
+    if (!(error instanceof DirectoryLockedError)) throw error;
+    throw new DriverError('busy', `The data directory is in use by process ${error.pid}.`);
   });
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as Holder;
-  } catch {
-    return { pid: 0, start: 'never', token: 'unreadable' };
-  }
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { readProcStat } from './process-identity.js';
+import { readProcStat } from '#support/process-identity';
 
 /** One living process of the host; zombies are left out. */
 export interface ProcessEntry {

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { envdVersion } from '@svc/envd';
+import { lockDirectory } from '#support/directory-lock';
 import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import { notYet } from '../api/not-yet.js';
@@ -28,7 +29,6 @@ import { LiveSandboxes } from '../sandbox-state/live.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { isMounted } from '../sandboxes/mounted.js';
-import { lockDirectory } from '../storage/directory-lock.js';
 import { openStorage } from '../storage/open.js';
 import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
@@ -95,7 +95,8 @@ async function start(
   await makePrivateDirectory(options.dataDir, (fields) =>
     log.warn(fields, 'the data directory was open to other users of this machine: its mode was changed'),
   );
-  unwind.add('lock', await lockDirectory(options.dataDir));
+  const lock = await lockDirectory(options.dataDir, 'server.lock');
+  unwind.add('lock', () => lock.release());
   const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));
   const operatorToken = await loadOperatorToken(options.dataDir, options.operatorToken);
   const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));

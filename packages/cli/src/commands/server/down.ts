@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { isSameProcess } from '#support/process-identity';
 import { findDataDirectory, forgetServer } from '../../connection/local-servers.js';
-import { processStart } from '../../connection/process-identity.js';
 import { readRunFile, removeRunFile } from '../../connection/run-file.js';
 import { CliError } from '../../errors/cli-error.js';
 import { withProgress } from '../../output/progress.js';
@@ -37,7 +37,7 @@ export function addDown(server: Command): void {
           );
         const { pid, processStart: start } = found.run;
         const { timeout = 30_000 } = flags;
-        const isGone = async () => (await processStart(pid)) !== start;
+        const isGone = async () => !isSameProcess(pid, start);
         await withProgress(cli.out, `Stopping the server (process ${pid})`, async () => {
           send(pid, 'SIGTERM');
           if (await waitUntil(isGone, timeout, cli.signal)) return;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { processStart } from '#support/process-identity';
 import { credentialsFile } from '../../connection/find-connection.js';
 import { forgetServer, rememberServer } from '../../connection/local-servers.js';
-import { processStart } from '../../connection/process-identity.js';
 import { type RunFile, removeRunFile, writeRunFile } from '../../connection/run-file.js';
 import type { Cli } from '../../program/cli.js';
 import { cliVersion } from '../../version.js';
@@ -42,7 +42,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   });
   const run: RunFile = {
     pid: process.pid,
-    processStart: (await processStart(process.pid)) ?? '',
+    processStart: processStart(process.pid) ?? '',
     version: cliVersion,
     startedAt: new Date().toISOString(),
     dataDir: options.dataDir,

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { processStart } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
 import { hostNofileLimit } from '../../host/host-limits.js';
 import { type Dial, dialTcp } from '../../shared/dial.js';
-import { processStart } from '../../shared/process-identity.js';
 import { waitForDaemon } from '../../shared/readiness.js';
 import { quote } from '../../shared/run.js';
 import { CRIU_CONFIG } from '../criu/criu-config.js';

@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import { readProcStat } from '../../shared/process-identity.js';
+import { readProcStat } from '#support/process-identity';
 import { readText } from '../../shared/read-text.js';
 
 /** Finds programs that a checkpoint cannot hold. Gives sentences for the user; empty when none is known. */

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isSameProcess } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
-import { isSameProcess } from '../../shared/process-identity.js';
 import { quote, type RunResult } from '../../shared/run.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isSameProcess, processStart } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
-import { isSameProcess, processStart } from '../../shared/process-identity.js';
 import { type RunOptions, type RunResult, run, SCRIPT_ENVIRONMENT, TOOL_PATH } from '../../shared/run.js';
 import type { Paths } from '../state/paths.js';
 import { ScriptShell } from './script-shell.js';
