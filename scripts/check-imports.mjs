@@ -17,11 +17,11 @@ const arrows = {
   daemon: [],
   runtime: [],
   sdk: ['platform', 'daemon'],
-  envd: ['daemon/gen'],
+  envd: ['daemon/gen', 'support'],
   server: ['platform', 'daemon', 'runtime', 'envd'],
   cli: ['sdk', 'server', 'runtime', 'platform'],
-  conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd'],
-  bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd'],
+  conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'support'],
+  bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'support'],
 };
 
 /** Packages that run outside Node too, and the files of theirs that may use `node:` modules. */

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually } from '@svc/runtime/testing';
 import { startServer } from '@svc/server';
+import { eventually } from '@svc/support/eventually';
 import { expect, test } from 'vitest';
 import { run } from '../src/cases/daemon/run.js';
 import { difference, takeSnapshot } from '../src/leaks/snapshot.js';
@@ -46,9 +46,7 @@ for (const driver of ['process', 'linux'] as const)
         // The first ones warm up what stays: base layers, directories of the driver.
         await Promise.all([0, 1, 2, 3].map(cycle));
         const settle = () =>
-          eventually('an empty list', async () =>
-            (await server.driver.list()).length === 0 ? true : undefined,
-          );
+          eventually('an empty list', async () => (await server.driver.list()).length === 0);
         await settle();
         const idle = takeSnapshot(dataDir);
         for (let done = 0; done < cycles; done += AT_ONCE)

@@ -113,12 +113,3 @@ export function privateKiB(pid: number): number {
   const sizes = [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)];
   return sizes.reduce((sum, [, kib]) => sum + Number(kib), 0);
 }
-
-/** Waits until the condition holds. @throws Error that says what it waited for, after 30 s. */
-export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`waited 30 s for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -1,7 +1,6 @@
 export { type DescribeDriverOptions, describeDriver } from './testing/contract/describe-driver.js';
 export { type CommandResult, DaemonClient, type RunningCommand } from './testing/daemon-client.js';
 export { type DescribeEscapesOptions, describeEscapes } from './testing/escapes/describe-escapes.js';
-export { eventually } from './testing/eventually.js';
 export { forgeArchive, randomNumbers } from './testing/forge-archive.js';
 export {
   type HostileAnswer,

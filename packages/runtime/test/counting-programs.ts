@@ -1,5 +1,5 @@
+import { eventually } from '#support/eventually';
 import type { DaemonClient } from '../src/testing/daemon-client.js';
-import { eventually } from '../src/testing/eventually.js';
 
 /** A program that counts in its memory and makes one more step when asked. It works in `/tmp/<name>`. */
 export interface CountingProgram {
@@ -96,8 +96,9 @@ export const MEMORY: CountingProgram = {
 /** Starts a program and waits until it is ready for its first step. */
 export async function startProgram(client: DaemonClient, program: CountingProgram): Promise<void> {
   await client.start(`mkdir -p /tmp/${program.name} && cd /tmp/${program.name} && ${program.start}`);
-  await eventually(`${program.title} to be ready`, async () =>
-    (await client.run(`test -s /tmp/${program.name}/out`)).exitCode === 0 ? true : undefined,
+  await eventually(
+    `${program.title} to be ready`,
+    async () => (await client.run(`test -s /tmp/${program.name}/out`)).exitCode === 0,
   );
 }
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { eventually } from '../src/testing/eventually.js';
 import { type MadeInstance, Workbench } from '../src/testing/workbench.js';
 import { type CountingProgram, MEMORY, PROGRAMS, startProgram, step } from './counting-programs.js';
 import { envdBundle } from './envd-bundle.js';
@@ -85,8 +85,9 @@ const watch = (side) => (s) => {
 net.createServer((s) => { watch("server")(s); s.on("data", () => s.write(String(++n))); }).listen(8080, "0.0.0.0", () => {
   const c = net.connect(8080, "127.0.0.1"); watch("client")(c); c.on("connect", () => fs.writeFileSync("up", "1"));
 });'`);
-    await eventually('the server to be up', async () =>
-      (await client.run('test -s /tmp/open/up')).exitCode === 0 ? true : undefined,
+    await eventually(
+      'the server to be up',
+      async () => (await client.run('test -s /tmp/open/up')).exitCode === 0,
     );
     const outer = await instance.dial(8080);
     expect(await ask(outer)).toBe('1');

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { DriverError } from '../src/contract/errors.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { eventually } from '../src/testing/eventually.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
@@ -68,14 +68,14 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
         async ({ instance }) => void (await instance.destroy()),
         (reason: unknown) => reason,
       );
-      return DriverError.is(error) && error.code === 'storage_full' ? true : undefined;
+      return DriverError.is(error) && error.code === 'storage_full';
     });
     // What is given back is room again.
     await client.output('rm -f /tmp/fill*; sync');
-    await eventually('there to be room again', async () =>
-      (await client.run('head -c 300M /dev/urandom > /tmp/again && sync /tmp/again')).exitCode === 0
-        ? true
-        : undefined,
+    await eventually(
+      'there to be room again',
+      async () =>
+        (await client.run('head -c 300M /dev/urandom > /tmp/again && sync /tmp/again')).exitCode === 0,
     );
   }, 180_000);
 
@@ -109,10 +109,9 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     const { client } = await bench.create({ mounts: [{ source, target: '/data' }] });
     await client.run('cat /dev/zero > /data/fill; sync');
     await client.run('rm /data/fill; sync');
-    await eventually('room in the volume', async () =>
-      (await client.run('head -c 20M /dev/urandom > /data/new && sync /data/new')).exitCode === 0
-        ? true
-        : undefined,
+    await eventually(
+      'room in the volume',
+      async () => (await client.run('head -c 20M /dev/urandom > /data/new && sync /data/new')).exitCode === 0,
     );
   }, 60_000);
 
@@ -126,7 +125,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     await volumes.delete('deleted');
     expect(readdirSync(await volumes.root())).not.toContain('deleted');
     await eventually('the volume to be gone', async () =>
-      readdirSync(await volumes.root()).every((name) => !name.startsWith('.')) ? true : undefined,
+      readdirSync(await volumes.root()).every((name) => !name.startsWith('.')),
     );
     expect(await client.output('echo alive')).toBe('alive');
   }, 60_000);
@@ -138,8 +137,9 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       const mounts = [{ source: join(await bench.driver.volumes!.root(), 'kept'), target: '/data' }];
       const { instance, client } = await bench.create({ mounts });
       await client.start('exec 3>>/data/log; while sleep 0.1; do echo alive >&3; done');
-      await eventually('the program to write', async () =>
-        (await client.run('test -s /data/log')).exitCode === 0 ? true : undefined,
+      await eventually(
+        'the program to write',
+        async () => (await client.run('test -s /data/log')).exitCode === 0,
       );
       await instance.checkpoint({ checkpointId: 'with-volume', memory: true, then: 'destroy' });
       const copy = await bench.driver.restore({
@@ -151,9 +151,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       const { DaemonClient } = await import('../src/testing/daemon-client.js');
       const there = new DaemonClient(copy);
       const before = Number(await there.output('wc -l < /data/log'));
-      await eventually('it to go on', async () =>
-        Number(await there.output('wc -l < /data/log')) > before ? true : undefined,
-      );
+      await eventually('it to go on', async () => Number(await there.output('wc -l < /data/log')) > before);
     },
     60_000,
   );

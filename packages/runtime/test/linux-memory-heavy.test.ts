@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import type { DaemonClient } from '../src/testing/daemon-client.js';
-import { eventually } from '../src/testing/eventually.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { PROGRAMS, startProgram, step } from './counting-programs.js';
 import { envdBundle } from './envd-bundle.js';
@@ -40,8 +40,9 @@ describe.skipIf(skip !== undefined)('memory of linux instances, at length', () =
     await client.start(
       `exec python3 -c 'import os, time; b = [os.urandom(1 << 20) for _ in range(${mib})]; open("/tmp/held", "w").write("1"); time.sleep(10000)'`,
     );
-    await eventually('the memory to be filled', async () =>
-      (await client.run('test -s /tmp/held')).exitCode === 0 ? true : undefined,
+    await eventually(
+      'the memory to be filled',
+      async () => (await client.run('test -s /tmp/held')).exitCode === 0,
     );
   }
 
@@ -90,7 +91,7 @@ describe.skipIf(skip !== undefined)('memory of linux instances, at length', () =
     await instance.destroy();
     await eventually('the clean-up', async () => {
       const now = await countOnHost(bench.dataDir);
-      return JSON.stringify(now) === JSON.stringify(before) ? true : undefined;
+      return JSON.stringify(now) === JSON.stringify(before);
     });
     console.log('before and after 50 rounds:', before, await countOnHost(bench.dataDir));
     expect(await bench.driver.reap({ instanceIds: [], checkpointIds: [] })).toEqual([]);

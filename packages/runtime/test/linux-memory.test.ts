@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { DriverError } from '../src/contract/errors.js';
 import { Cgroups } from '../src/linux-driver/cgroups/cgroups.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
-import { eventually } from '../src/testing/eventually.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { type CountingProgram, PROGRAMS, startProgram, step } from './counting-programs.js';
 import { envdBundle } from './envd-bundle.js';
@@ -105,17 +105,13 @@ f = open("one"); os.unlink("one"); os.mkfifo("/tmp/ask")
 while True: open("/tmp/ask").read(); f.seek(0); open("/tmp/answer", "w").write(f.read())'`,
     );
     const ready = (shell: DaemonClient) =>
-      eventually('the program to wait', async () =>
-        (await shell.run('test -p /tmp/ask')).exitCode === 0 ? true : undefined,
-      );
+      eventually('the program to wait', async () => (await shell.run('test -p /tmp/ask')).exitCode === 0);
     await ready(client);
     await instance.checkpoint({ checkpointId: 'names', memory: true, then: 'continue' });
     const copy = await bench.restore('names', true);
     for (const each of [copy.client, client]) {
       await each.run('echo > /tmp/ask');
-      await eventually('the answer', async () =>
-        (await each.run('cat /tmp/answer')).stdout === 'kept\n' ? true : undefined,
-      );
+      await eventually('the answer', async () => (await each.run('cat /tmp/answer')).stdout === 'kept\n');
       expect(await each.output('ls -A /tmp/names')).toBe('two');
     }
   });
@@ -155,8 +151,9 @@ while True: open("/tmp/ask").read(); f.seek(0); open("/tmp/answer", "w").write(f
 f = open("/etc/hosts"); os.mkfifo("/tmp/ask"); open("/tmp/ask").read()
 open("/tmp/held", "w").write(f.read()); time.sleep(1000)'`,
     );
-    await eventually('the file to be open', async () =>
-      (await client.run('test -p /tmp/ask')).exitCode === 0 ? true : undefined,
+    await eventually(
+      'the file to be open',
+      async () => (await client.run('test -p /tmp/ask')).exitCode === 0,
     );
     await instance.checkpoint({ checkpointId: 'files', memory: true, then: 'continue' });
     const copy = await bench.restore('files', true, 'renamed');
@@ -165,9 +162,7 @@ open("/tmp/held", "w").write(f.read()); time.sleep(1000)'`,
     );
     await copy.client.run('echo > /tmp/ask');
     await eventually('what the program reads', async () =>
-      (await copy.client.run('cat /tmp/held')).stdout.includes(`localhost ${instance.id}\n`)
-        ? true
-        : undefined,
+      (await copy.client.run('cat /tmp/held')).stdout.includes(`localhost ${instance.id}\n`),
     );
     expect(await copy.client.output('readlink /etc/hostname')).toBe(bait);
     expect(await readFile(bait, 'utf8')).toBe(`${instance.id}\n`);
@@ -182,9 +177,7 @@ open("/tmp/held", "w").write(f.read()); time.sleep(1000)'`,
     async ({ script, ready, named }) => {
       const { instance, client } = await bench.create();
       await client.start(script);
-      await eventually('the program to be there', async () =>
-        (await client.run(ready)).exitCode === 0 ? true : undefined,
-      );
+      await eventually('the program to be there', async () => (await client.run(ready)).exitCode === 0);
       const error = await instance
         .checkpoint({ checkpointId: 'no', memory: true, then: 'destroy' })
         .catch((reason: unknown) => reason);
@@ -254,7 +247,7 @@ libc.syscall(425, 1, 0); print(ctypes.get_errno())'`),
     await bench.driver.close();
     const keeper = NamespaceKeeper.find(pathsOf(bench.dataDir))!;
     keeper.stop(pathsOf(bench.dataDir));
-    await eventually('the end of the namespace keeper', () => (keeper.alive ? undefined : true));
+    await eventually('the end of the namespace keeper', () => !keeper.alive);
     await bench.open();
     const adopted = await bench.driver.adopt(instance.id);
     expect(adopted).toBeDefined();

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { DriverError } from '../src/contract/errors.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { run } from '../src/shared/run.js';
-import { eventually } from '../src/testing/eventually.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';
 import { memorySkipReason } from './linux-host.js';
@@ -47,14 +47,10 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
     // Both stand on the same 60 MiB: they leave with the last of them.
     await bench.driver.deleteCheckpoint('first');
     expect(await bench.driver.listCheckpoints()).toHaveLength(1);
-    await eventually('the images to be freed', async () =>
-      (await usedBytes()) < held - 5 * MIB ? true : undefined,
-    );
+    await eventually('the images to be freed', async () => (await usedBytes()) < held - 5 * MIB);
     const between = await usedBytes();
     await bench.driver.deleteCheckpoint('second');
-    await eventually('the files to be freed', async () =>
-      (await usedBytes()) < between - 50 * MIB ? true : undefined,
-    );
+    await eventually('the files to be freed', async () => (await usedBytes()) < between - 50 * MIB);
   }, 120_000);
 
   it('says that it is full, and damages nothing', async () => {
@@ -71,8 +67,9 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
       Promise.reject(new Error(`The program ended: ${stderr}`)),
     );
     ended.catch(() => undefined);
-    const filled = eventually('the memory to be filled', async () =>
-      (await client.run('test -s /dev/shm/up')).exitCode === 0 ? true : undefined,
+    const filled = eventually(
+      'the memory to be filled',
+      async () => (await client.run('test -s /dev/shm/up')).exitCode === 0,
     );
     await Promise.race([filled, ended]);
     const error = await instance

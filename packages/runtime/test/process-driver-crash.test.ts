@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { createProcessDriver } from '../src/index.js';
-import { DaemonClient, eventually, findRemains } from '../src/testing.js';
+import { DaemonClient, findRemains } from '../src/testing.js';
 import { envdBundle } from './envd-bundle.js';
 
 const ROUNDS = 5;
@@ -68,7 +69,7 @@ describe('a process driver that is killed at any moment', () => {
         output += text;
       });
       const done = () => output.split('\n').slice(0, -1);
-      await eventually('some instances', () => (done().length > round ? true : undefined));
+      await eventually('some instances', () => done().length > round);
       child.kill('SIGKILL');
       await once(child, 'close');
 
@@ -84,13 +85,11 @@ describe('a process driver that is killed at any moment', () => {
         const adopted = await driver.adopt(kept);
         expect(await new DaemonClient(adopted!).health()).toBe(204);
         // A daemon that was just being started when its driver was killed ends by itself: nobody is there to be told.
-        await eventually('nothing but what was kept', () =>
-          findRemains(dataDir).length === 1 ? true : undefined,
-        );
+        await eventually('nothing but what was kept', () => findRemains(dataDir).length === 1);
       } finally {
         await driver.close({ destroyInstances: true });
       }
-      await eventually('nothing left', () => (findRemains(dataDir).length === 0 ? true : undefined));
+      await eventually('nothing left', () => findRemains(dataDir).length === 0);
     }
   });
 

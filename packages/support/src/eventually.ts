@@ -1,20 +1,20 @@
-import { sleep } from './sleep.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Asks until the answer is neither undefined nor false, and returns it. A question that throws is asked again.
- * @throws {Error} naming `what` when the time (30 s unless told otherwise) is over
+ * Asks until the answer is truthy, and returns it. A question that throws is asked again.
+ * @throws {Error} naming `what` when the time is over, with what was thrown last as its cause
  */
 export async function eventually<T>(
   what: string,
-  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  ask: () => Promise<T> | T,
   timeoutMs = 30_000,
-): Promise<T> {
+): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + timeoutMs;
   let last: unknown;
   for (;;) {
     try {
       const answer = await ask();
-      if (answer !== undefined && answer !== false) return answer;
+      if (answer) return answer as Exclude<NonNullable<T>, false>;
     } catch (error) {
       last = error;
     }

@@ -1,3 +1,4 @@
+import { quote } from '#support/quote';
 import { UsageError } from '../errors/cli-error.js';
 
 /**
@@ -5,19 +6,14 @@ import { UsageError } from '../errors/cli-error.js';
  * `exec ID -- cat 'my file'` and `exec ID 'ls | wc -l'` both do what they look like. Pure.
  */
 export function toCommandLine(words: readonly string[]): string {
-  return words.length === 1 ? words[0]! : words.map(quoteWord).join(' ');
+  return words.length === 1 ? words[0]! : words.map(quote).join(' ');
 }
 
 /** The same for a terminal, where a program is started without a shell unless the line needs one. Pure. */
 export function toProgram(words: readonly string[]): string[] {
   const [line] = words;
-  const isLine = words.length === 1 && quoteWord(line!) !== line;
+  const isLine = words.length === 1 && quote(line!) !== line;
   return isLine ? ['/bin/sh', '-c', line!] : [...words];
-}
-
-/** Quotes a word so that a POSIX shell takes it as it is. */
-export function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { eventually, runCli } from '../support/run-cli.js';
+import { runCli } from '../support/run-cli.js';
 
 describe('svc sandbox exec', () => {
   let local: LocalServer;

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { eventually, runCli } from '../support/run-cli.js';
+import { runCli } from '../support/run-cli.js';
 
 let local: LocalServer;
 /** With the process driver a service of this machine is one inside the sandbox. */

@@ -1,8 +1,9 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { eventually, runCli } from '../support/run-cli.js';
+import { runCli } from '../support/run-cli.js';
 import { openTerminal } from '../support/terminal.js';
 
 describe('secrets, volumes, webhooks, templates and keys', () => {

@@ -61,18 +61,3 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
   await options.started?.(child, () => text(out) + text(err));
   return { code: await ended, stdout: text(out), stderr: text(err) };
 }
-
-/** Waits until something is so. */
-export async function eventually<Value>(
-  what: string,
-  look: () => Value | Promise<Value>,
-  limitMs = 30_000,
-): Promise<NonNullable<Value>> {
-  const end = Date.now() + limitMs;
-  for (;;) {
-    const value = await look();
-    if (value) return value as NonNullable<Value>;
-    if (Date.now() > end) throw new Error(`waited ${limitMs} ms for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

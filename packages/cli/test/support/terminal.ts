@@ -1,5 +1,6 @@
 import { type IPty, spawn } from '@lydell/node-pty';
-import { cleanEnvironment, eventually, nodeArguments } from './run-cli.js';
+import { eventually } from '#support/eventually';
+import { cleanEnvironment, nodeArguments } from './run-cli.js';
 
 export interface Terminal extends Disposable {
   pty: IPty;

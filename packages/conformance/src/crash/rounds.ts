@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import { run, startProcess } from '../cases/daemon/run.js';
 import { call } from '../wire/call.js';
 import type { Daemon } from '../wire/rpc.js';
@@ -154,5 +154,5 @@ async function goesOn(server: ServerProcess, one: Known, what: string): Promise<
   const count = async () =>
     Number((await run(at(server, one), `kill -0 ${one.pid} && cat ~/count`)).stdout.trim());
   const before = await eventually(`${what} to answer`, async () => (await count()) || undefined);
-  await eventually(`${what} to go on`, async () => ((await count()) > before ? true : undefined));
+  await eventually(`${what} to go on`, async () => (await count()) > before);
 }

@@ -1,3 +1,4 @@
+import { quote } from '@svc/support/quote';
 import type { ProgramSpec } from './program.js';
 
 /** What a pipe takes at once, whoever else writes and however full it is, bytes. */
@@ -21,8 +22,4 @@ export function execScript(
   const variables = names.map((name) => `${name}=${quote(environment[name] ?? '')}`).join(' ');
   const script = `cd -P ${quote(directory)} && unset PWD OLDPWD && export ${variables} && exec ${words} </dev/null\n`;
   return script.includes('\0') || Buffer.byteLength(script) > LARGEST ? undefined : script;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

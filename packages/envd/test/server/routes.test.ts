@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { eventually } from '@svc/support/eventually';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BundledDaemon, eventually, frame, startBundled } from '../bundled-daemon.js';
+import { type BundledDaemon, frame, startBundled } from '../bundled-daemon.js';
 import { collect, shell } from '../process/collect.js';
 
 let daemon: BundledDaemon;

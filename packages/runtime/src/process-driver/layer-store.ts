@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { saysDiskFull } from '#support/disk-full';
 import { ArchiveError } from '../archive/archive-limits.js';
 import { guardTar } from '../archive/tar-guard.js';
 import type { ImportOptions, Layers } from '../contract/driver.js';
@@ -43,7 +44,7 @@ export class LayerStore implements Layers {
         },
       );
       if (exitCode === 0) return;
-      if (/No space left|Disk quota exceeded/.test(stderr)) {
+      if (saysDiskFull(stderr)) {
         throw new DriverError('storage_full', 'There is not enough disk space for the layer.', {
           detail: stderr,
         });

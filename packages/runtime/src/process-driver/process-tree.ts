@@ -1,4 +1,4 @@
-import { pause } from '../shared/abort.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { signalProcess, stopAll, withDescendants } from '../shared/process-family.js';
 import { type ProcessEntry, readEnvironment, readProcessTable } from '../shared/process-table.js';
 
@@ -66,6 +66,6 @@ export async function killTree(root: TreeRoot, timeoutMs = 10_000): Promise<void
     if (members.some(({ pid }) => pid === root.daemonPid)) signalProcess(root.daemonPid!, 'SIGKILL');
     for (const { pid } of members) signalProcess(pid, 'SIGKILL');
     if (Date.now() > deadline) throw new Error(`${members.length} processes of the instance cannot be ended`);
-    await pause(delayMs);
+    await sleep(delayMs);
   }
 }

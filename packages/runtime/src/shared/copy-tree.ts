@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { saysDiskFull } from '#support/disk-full';
 import { DriverError } from '../contract/errors.js';
 import { runProgram } from './run-program.js';
 
@@ -12,7 +13,7 @@ export async function copyTree(from: string, to: string, signal?: AbortSignal): 
   const how = process.platform === 'linux' ? ['-a', '--reflink=auto'] : ['-Rpc'];
   const { exitCode, stderr } = await runProgram('cp', [...how, `${from}/.`, to], { signal });
   if (exitCode === 0) return;
-  if (/No space left|Disk quota exceeded/.test(stderr)) {
+  if (saysDiskFull(stderr)) {
     throw new DriverError('storage_full', 'There is not enough disk space to store the file system.', {
       detail: stderr,
     });

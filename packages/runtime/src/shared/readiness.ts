@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../contract/errors.js';
-import { pause } from './abort.js';
 import { askDaemon } from './ask-daemon.js';
 import type { Dial } from './dial.js';
 
@@ -35,7 +35,7 @@ export async function waitForDaemon(dial: Dial, deadline: Deadline): Promise<voi
       last = error;
     }
     try {
-      await pause(delayMs, signal);
+      await sleep(delayMs, undefined, { signal });
     } catch {
       if (deadline.signal?.aborted) throw deadline.signal.reason;
       throw new DriverError('timeout', `The daemon did not answer within ${deadline.timeoutMs} ms.`, {

@@ -79,8 +79,3 @@ function killGroup(pid: number | undefined): void {
     // Already gone.
   }
 }
-
-/** Quotes one word for `sh`. */
-export function quote(word: string): string {
-  return /^[A-Za-z0-9_/.:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}

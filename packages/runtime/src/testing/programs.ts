@@ -1,5 +1,5 @@
+import { eventually } from '#support/eventually';
 import type { DaemonClient, RunningCommand } from './daemon-client.js';
-import { eventually } from './eventually.js';
 
 /** Starts a server inside that sends back what it gets; gives its port. Perl is part of every Debian. */
 export async function echoServer(client: DaemonClient, address: string): Promise<number> {
@@ -26,7 +26,7 @@ export async function startTicking(client: DaemonClient): Promise<void> {
   const running = await client.start('while :; do date +%s%3N >> ticks; sleep 0.02; done');
   running.result.catch(() => undefined);
   running.leave();
-  await eventually('the first tick', async () => ((await readTicks(client)).length > 0 ? true : undefined));
+  await eventually('the first tick', async () => (await readTicks(client)).length > 0);
 }
 
 export async function readTicks(client: DaemonClient): Promise<number[]> {

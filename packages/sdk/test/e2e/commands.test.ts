@@ -1,3 +1,4 @@
+import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   CommandExitError,
@@ -6,7 +7,7 @@ import {
   ProcessNotFoundError,
   type Sandbox,
 } from '../../src/index.js';
-import { describeOnServer, eventually } from '../support/server.js';
+import { describeOnServer } from '../support/server.js';
 
 describeOnServer('commands', (stage) => {
   let sandbox: Sandbox;

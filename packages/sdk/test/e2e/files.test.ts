@@ -12,6 +12,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   FileNotFoundError,
@@ -19,7 +20,7 @@ import {
   type Sandbox,
   type TransferProgress,
 } from '../../src/index.js';
-import { describeOnServer, eventually } from '../support/server.js';
+import { describeOnServer } from '../support/server.js';
 
 describeOnServer('sandbox.files', (stage) => {
   let sandbox: Sandbox;

@@ -1,6 +1,7 @@
+import { eventually } from '@svc/support/eventually';
 import { expect, it } from 'vitest';
 import { SvcError } from '../../src/index.js';
-import { describeOnServer, eventually } from '../support/server.js';
+import { describeOnServer } from '../support/server.js';
 
 const line = 'echo before; until [ -e go ]; do sleep 0.02; done; echo after';
 

@@ -1,7 +1,8 @@
+import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ConnectionError, OutputLostError, type Sandbox, TimeoutError } from '../../src/index.js';
 import { chaosProxy } from '../support/chaos-proxy.js';
-import { describeOnServer, eventually } from '../support/server.js';
+import { describeOnServer } from '../support/server.js';
 
 describeOnServer('resilience', (stage) => {
   let proxy: Awaited<ReturnType<typeof chaosProxy>>;

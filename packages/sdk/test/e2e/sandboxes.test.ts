@@ -1,3 +1,4 @@
+import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   AuthenticationError,
@@ -9,7 +10,7 @@ import {
   SandboxNotFoundError,
   TemplateNotFoundError,
 } from '../../src/index.js';
-import { describeOnServer, eventually } from '../support/server.js';
+import { describeOnServer } from '../support/server.js';
 
 describeOnServer('sandboxes', (stage) => {
   let sandbox: Sandbox;

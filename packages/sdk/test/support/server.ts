@@ -69,17 +69,3 @@ export function describeOnServer(name: string, suite: (stage: Stage) => void): v
     });
   }
 }
-
-/** Asks again until a condition holds; fails after 30 s with what it waited for. */
-export async function eventually<T>(
-  what: string,
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  const endsAt = Date.now() + 30_000;
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    if (Date.now() > endsAt) throw new Error(`Not within 30 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}

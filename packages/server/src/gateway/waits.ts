@@ -1,18 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDeps, Route } from './contract.js';
 
 /** Waits, or less when the signal fires. Never rejects. */
-export function pause(durationMs: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, durationMs);
-    signal?.addEventListener('abort', done, { once: true });
-  });
-}
+export const pause = (durationMs: number, signal?: AbortSignal): Promise<void> =>
+  sleep(durationMs, undefined, { signal }).catch(() => undefined);
 
 /** Waits until a sandbox is out of transition, or the signal fires. Returns its route as it then is. */
 export async function waitUntilSettled(

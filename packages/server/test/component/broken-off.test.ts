@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { DatabaseLostError } from '../../src/storage/unreachable.js';
-import { run, until } from '../support/sandboxes.js';
+import { run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 /** `before`: nothing of the transaction happens. `after`: all of it, but nobody is told. */
@@ -68,7 +69,7 @@ describe('an operation whose database goes away half-way', () => {
   /** Waits until what is due is done; then records, instances and this process agree. */
   async function allAgree(): Promise<void> {
     const { context } = test.server;
-    await until('everything due is done', async () => {
+    await eventually('everything due is done', async () => {
       await context.retries.run();
       return context.retries.size === 0;
     });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { run, until } from '../support/sandboxes.js';
+import { eventually } from '#support/eventually';
+import { run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 const into = (sandbox: { id: string; token: string }) => ({
@@ -48,9 +49,9 @@ it('lets an upload into a sandbox end that is under way when the server stops', 
   await using test = await startTestServer({ drainMs: 30_000 });
   const sandbox = await createSandbox(test);
   const upload = beginUpload(test, sandbox);
-  await until('the upload is under way', () => underWay(test));
+  await eventually('the upload is under way', () => underWay(test));
   const stopped = test.server.stop();
-  await until('the server drains', () => test.server.context.draining());
+  await eventually('the server drains', () => test.server.context.draining());
   upload.finish();
   expect((await upload.answer).status).toBe(200);
   await stopped;
@@ -66,7 +67,7 @@ it('breaks off what does not end, and does not say that the sandbox is gone', as
     async (response) => `${response.status} ${await response.text()}`,
     (error: Error) => `${error.message} ${String(error.cause)}`,
   );
-  await until('the upload is under way', () => underWay(test));
+  await eventually('the upload is under way', () => underWay(test));
   await test.server.stop();
   expect(await failure).not.toMatch(/sandbox/);
   await test.restart();

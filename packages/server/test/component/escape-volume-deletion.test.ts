@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createSandbox, run, until } from '../support/sandboxes.js';
+import { eventually } from '#support/eventually';
+import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 const able = linuxDriverCanRun(await checkHost({ dataDir: tmpdir() }));
@@ -58,7 +59,7 @@ describe.skipIf(!able)('a volume that is deleted while a sandbox has it mounted'
       expect((await test.api('DELETE', `/volumes/${volume.body.volumeID}`)).status).toBe(204);
       expect(await trash()).toHaveLength(1);
       await test.api('DELETE', `/sandboxes/${sandbox.id}`);
-      await until('the files of the volume are gone', async () => (await trash()).length === 0);
+      await eventually('the files of the volume are gone', async () => (await trash()).length === 0);
       expect(await readdir(outside)).toHaveLength(FILES + 1);
     }
   });
@@ -73,7 +74,7 @@ describe.skipIf(!able)('a volume that is deleted while a sandbox has it mounted'
     expect(await run(test, sandbox, 'echo more >> /data/file; cat /data/file')).toBe('mine\nmore\n');
     expect(await trash()).toHaveLength(1);
     await test.api('DELETE', `/sandboxes/${sandbox.id}`);
-    await until('the files of the volume are gone', async () => (await trash()).length === 0);
+    await eventually('the files of the volume are gone', async () => (await trash()).length === 0);
   });
 
   it('makes a resume of a paused sandbox fail, and is not made anew by it', async () => {
@@ -81,7 +82,7 @@ describe.skipIf(!able)('a volume that is deleted while a sandbox has it mounted'
     const sandbox = await createSandbox(test, { volumeMounts: [{ name: 'missed', path: '/data' }] });
     expect((await test.api('POST', `/sandboxes/${sandbox.id}/pause`)).status).toBe(204);
     expect((await test.api('DELETE', `/volumes/${volume.body.volumeID}`)).status).toBe(204);
-    await until('the files of the volume are gone', async () => (await trash()).length === 0);
+    await eventually('the files of the volume are gone', async () => (await trash()).length === 0);
     const resumed = await test.api('POST', `/v2/sandboxes/${sandbox.id}/connect`, {});
     expect(resumed.status).toBe(400);
     expect(await trash()).toEqual([]);

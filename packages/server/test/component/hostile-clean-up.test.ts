@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Driver } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '#support/eventually';
 import { startServer } from '../../src/index.js';
 import { CleanUp } from '../../src/recovery/clean-up.js';
 import { bundleServer, childEnvironment, startChildServer } from '../support/child-server.js';
-import { until } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
 
 const NO_CORE = /^Max core file size\s+0\s+0\s/m;
@@ -38,10 +38,10 @@ describe('clean-up that a hostile program hinders', () => {
     await test.restart();
     expect((await test.api('GET', '/v2/sandboxes')).status).toBe(200);
     // Removed again and again, and there again each time.
-    await until('the program to write', async () => (await readdir(trash)).includes('deleted-volume'));
+    await eventually('the program to write', async () => (await readdir(trash)).includes('deleted-volume'));
     writer.kill('SIGKILL');
     await once(writer, 'close');
-    await until('the trash is empty', async () => (await readdir(trash)).length === 0);
+    await eventually('the trash is empty', async () => (await readdir(trash)).length === 0);
   });
 
   it('goes on with the next step when one fails, tells of it and tries again', async () => {
@@ -62,10 +62,10 @@ describe('clean-up that a hostile program hinders', () => {
       ],
     );
     onTestFinished(() => cleanUp.stop());
-    await until('both were tried', async () => done.includes('free') && told.length > 0);
+    await eventually('both were tried', async () => done.includes('free') && told.length > 0);
     expect(told[0]).toBe('the locked one');
     locked = false;
-    await until('the locked one is done', async () => done.includes('locked'));
+    await eventually('the locked one is done', async () => done.includes('locked'));
   });
 
   it('lets the server start although the driver cannot reap', async () => {
@@ -96,7 +96,7 @@ describe('clean-up that a hostile program hinders', () => {
     await mkdir(path.join(builds, 'drafts', 'half'), { recursive: true });
     await test.restart();
     expect(await readdir(builds)).not.toContain('drafts');
-    await until('they are gone', async () => (await readdir(path.join(builds, '.trash'))).length === 0);
+    await eventually('they are gone', async () => (await readdir(path.join(builds, '.trash'))).length === 0);
   });
 });
 

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '#support/eventually';
 import { bundleServer, childEnvironment, startChildServer } from '../support/child-server.js';
-import { createSandbox, run, until } from '../support/sandboxes.js';
+import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
 
 const able = linuxDriverCanRun(await checkHost({ dataDir: tmpdir() }));
@@ -55,7 +56,7 @@ describe.skipIf(!able)('the server on the linux driver', () => {
     expect(await knock(closed)).toContain('done');
     const between = await left();
     expect(await knock(open)).toBe('done\n');
-    await until('packets of the open sandbox leave', async () => (await left()) >= between + KNOCKS);
+    await eventually('packets of the open sandbox leave', async () => (await left()) >= between + KNOCKS);
     expect(between - before).toBeLessThan(KNOCKS / 2);
     // The platform reaches both.
     expect(await run(test, closed, 'echo inside')).toBe('inside\n');
@@ -125,7 +126,7 @@ describe.skipIf(!able)('the server on the linux driver', () => {
       }
       expect((await api('DELETE', `/sandboxes/${kept.id}`)).status).toBe(204);
       await server.stop();
-      await until('nothing is left of it', async () => (await traces(dataDir)).length === 0);
+      await eventually('nothing is left of it', async () => (await traces(dataDir)).length === 0);
     } finally {
       await server.kill().catch(() => {});
       await rm(program, { force: true });
@@ -150,7 +151,7 @@ describe.skipIf(!able)('the server on the linux driver', () => {
         expect((await test.api('DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
       };
       await round();
-      await until(
+      await eventually(
         'the first round is cleaned up',
         async () => (await test.server.driver.list()).length === 0,
       );
@@ -159,12 +160,12 @@ describe.skipIf(!able)('the server on the linux driver', () => {
       expect(await test.server.driver.list()).toEqual([]);
       expect(await test.server.driver.listCheckpoints()).toEqual([]);
       expect(test.server.context.sandboxes.size).toBe(0);
-      await until('network links are gone', async () => (await links()) <= linksBefore);
-      await until('files are closed', async () => (await openFiles()) <= filesBefore + 8);
+      await eventually('network links are gone', async () => (await links()) <= linksBefore);
+      await eventually('files are closed', async () => (await openFiles()) <= filesBefore + 8);
     } finally {
       await test[Symbol.asyncDispose]();
     }
-    await until('processes and mounts are gone', async () => (await traces(dataDir)).length === 0);
+    await eventually('processes and mounts are gone', async () => (await traces(dataDir)).length === 0);
     expect(existsSync(dataDir)).toBe(false);
   }, 300_000);
 });

@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import {
   bundleServer,
   type ChildServer,
   childEnvironment,
   startChildServer,
 } from '../support/child-server.js';
-import { run, until } from '../support/sandboxes.js';
+import { run } from '../support/sandboxes.js';
 
 const findings = await checkHost({ dataDir: tmpdir() });
 const able =
@@ -56,12 +57,12 @@ async function loseTheMachine(dataDir: string): Promise<string[]> {
     );
   await quietly('ip', 'link', 'del', `svc${tag}`);
   await quietly('nft', 'delete', 'table', 'inet', `svc_${tag}`);
-  await until('the cgroups are gone', async () => {
+  await eventually('the cgroups are gone', async () => {
     const left = await Promise.all(hierarchies.map(removeBelow));
     return left.every((gone) => gone);
   });
   lost.push('the cgroups');
-  await until('the loop device is gone', async () => {
+  await eventually('the loop device is gone', async () => {
     const devices = (await readdir('/sys/block')).filter((name) => name.startsWith('loop'));
     const files = await Promise.all(
       devices.map((name) => readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '')),
@@ -135,7 +136,7 @@ it.skipIf(!able)(
       const asked = await start({});
       const expired = await start({ autoPause: true, timeout: 5 });
       expect((await api('POST', `/sandboxes/${asked.id}/pause`)).status).toBe(204);
-      await until(
+      await eventually(
         'the other one is paused at its time',
         async () => (await stateOf(expired.id)) === 'paused',
       );

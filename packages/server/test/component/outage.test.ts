@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import {
   bundleServer,
   type ChildServer,
@@ -12,7 +13,6 @@ import {
   startChildServer,
 } from '../support/child-server.js';
 import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.js';
-import { until } from '../support/sandboxes.js';
 import { dialect } from '../support/server-storage.js';
 
 /** The long way: three servers, and a database that stands still for 20 s. */
@@ -91,10 +91,10 @@ describe.skipIf(dialect === 'sqlite').each(heavy ? [1, 3] : [1])('%i servers und
     const answers = new Map<string, number>();
     const succeeded = () => answers.get('kill 204') ?? 0;
     const workers = Array.from({ length: WORKERS }, () => work(over.signal, answers));
-    await until('work before', () => succeeded() >= WORKERS);
+    await eventually('work before', () => succeeded() >= WORKERS);
     await what();
     const before = succeeded();
-    await until('work after', () => succeeded() >= before + 2 * WORKERS, 60_000);
+    await eventually('work after', () => succeeded() >= before + 2 * WORKERS, 60_000);
     over.abort();
     await Promise.all(workers);
     for (const { server } of nodes) expect(server.child.exitCode).toBeNull();
@@ -105,7 +105,7 @@ describe.skipIf(dialect === 'sqlite').each(heavy ? [1, 3] : [1])('%i servers und
     await client.connect();
     try {
       // What was created and not told of, or not killed, still runs; what broke off does not stay so.
-      await until('the end of what broke off', async () => {
+      await eventually('the end of what broke off', async () => {
         const { rows } = await client.query(
           "select id from sandboxes where state not in ('running', 'paused')",
         );
@@ -128,7 +128,7 @@ describe.skipIf(dialect === 'sqlite').each(heavy ? [1, 3] : [1])('%i servers und
       outlives(async () => {
         for (let round = 0; round < 5; round++) {
           let ended = 0;
-          await until('connections to end', async () => {
+          await eventually('connections to end', async () => {
             ended += await postgres.terminateBackends();
             return ended >= 3;
           });
@@ -147,7 +147,7 @@ describe.skipIf(dialect === 'sqlite').each(heavy ? [1, 3] : [1])('%i servers und
         // Time itself is what is tested here.
         await pause(heavy ? 20_000 : 1_500);
         postgres.thaw();
-        await until('the status to say that all is well', async () => {
+        await eventually('the status to say that all is well', async () => {
           const now = await (await fetch(`${nodes[0]!.server.operatorUrl}/status`)).json();
           return (now as { state: string }).state === 'running';
         });

@@ -3,13 +3,13 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import {
   bundleServer,
   type ChildServer,
   childEnvironment,
   startChildServer,
 } from '../support/child-server.js';
-import { until } from '../support/sandboxes.js';
 import { childStorage, dropSchema } from '../support/server-storage.js';
 
 /** Opens a stream of a program's output and waits until it has begun. */
@@ -43,7 +43,7 @@ async function openStream(server: ChildServer, sandbox: { sandboxID: string; env
     });
   });
   sent.end(Buffer.concat([head, message]));
-  await until('the stream to begin', () => state.bytes > 0);
+  await eventually('the stream to begin', () => state.bytes > 0);
   return state;
 }
 
@@ -84,13 +84,13 @@ it('is away for a moment only when a stopped server is followed by the next, tho
       stoppedMs = performance.now() - stoppedAt;
       return startChildServer(program, { ...env, SVC_API_PORT: new URL(apiUrl).port });
     });
-    await until('the next server to answer', async () => (await look()) === '204' && stoppedMs > 0);
+    await eventually('the next server to answer', async () => (await look()) === '204' && stoppedMs > 0);
     const awayMs = performance.now() - stoppedAt;
     server = await next;
     console.log(
       `stopped in ${Math.round(stoppedMs)} ms, away for ${Math.round(awayMs)} ms: ${seen.join(', ')}`,
     );
-    await until('the end of the stream', () => stream.ended);
+    await eventually('the end of the stream', () => stream.ended);
     expect(seen).toContain('503');
     // Half a second for the stream, and not the ten that a stopping server gives other requests.
     expect(stoppedMs).toBeLessThan(5_000);

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ask, frame, rawClient, Stage, to, until } from './fixture.js';
+import { eventually } from '#support/eventually';
+import { ask, frame, rawClient, Stage, to } from './fixture.js';
 
 const connect = { 'Content-Type': 'application/connect+json' };
 
@@ -16,10 +17,10 @@ describe('a client that leaves', () => {
     });
     const outgoing = request({ port: stage.port, headers: to('abc', 80) }).end();
     outgoing.on('error', () => undefined);
-    await until('the request', () => arrived !== undefined);
+    await eventually('the request', () => arrived !== undefined);
     outgoing.destroy();
-    await until('the end at the service', () => arrived?.destroyed === true);
-    await until('the books to be right', () => stage.gateway.stats.openRequests === 0);
+    await eventually('the end at the service', () => arrived?.destroyed === true);
+    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
     expect(stage.gateway.stats.clientAborts).toBe(1);
   });
 
@@ -41,9 +42,9 @@ describe('a client that leaves', () => {
     const up = request({ port: stage.port, method: 'POST', headers: to('abc', 80) });
     up.on('error', () => undefined);
     up.write('x');
-    await until('both requests', () => sockets.length === 2);
+    await eventually('both requests', () => sockets.length === 2);
     up.destroy();
-    await until('both ends at the service', () => sockets.every((socket) => socket.destroyed));
+    await eventually('both ends at the service', () => sockets.every((socket) => socket.destroyed));
 
     let release = () => {};
     const dial = sandbox.route.dial;
@@ -57,9 +58,9 @@ describe('a client that leaves', () => {
     };
     const early = request({ port: stage.port, headers: to('abc', 80) }).end();
     early.on('error', () => undefined);
-    await until('the dial', () => dialing);
+    await eventually('the dial', () => dialing);
     early.destroy();
-    await until('the leave to be noticed', () => stage.gateway.stats.openRequests === 0);
+    await eventually('the leave to be noticed', () => stage.gateway.stats.openRequests === 0);
     release();
     sandbox.route.dial = dial;
     const next = request({ port: stage.port, headers: to('abc', 80) }).end();
@@ -141,21 +142,21 @@ describe('close', () => {
       res.on('data', (chunk) => chunks.push(chunk));
       res.on('error', () => undefined);
       outgoing.on('error', () => undefined);
-      await until('the first bytes', () => chunks.length > 0);
+      await eventually('the first bytes', () => chunks.length > 0);
       return { res, outgoing, text: () => Buffer.concat(chunks).toString() };
     };
     const streamed = await begin('abc', '/stream');
     const plain = await begin('abc', '/plain');
     const other = await begin('other', '/stream');
     await stage.gateway.close('abc', 'killed');
-    await until('both ends', () => streamed.res.closed && plain.res.closed);
+    await eventually('both ends', () => streamed.res.closed && plain.res.closed);
     expect(streamed.res.complete).toBe(true);
     expect(streamed.text()).toContain('{"error":{"code":"unavailable","message":"The sandbox was killed"}}');
     expect(plain.res.complete).toBe(false);
     expect(other.res.closed).toBe(false);
     expect(stage.sandboxes.get('abc')?.dialed.every((socket) => socket.destroyed)).toBe(true);
     expect(stage.gateway.stats.closedExchanges).toBe(2);
-    await until('the books to be right', () => stage.gateway.stats.openRequests === 1);
+    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 1);
     other.outgoing.destroy();
   });
 
@@ -166,7 +167,7 @@ describe('close', () => {
       res.write(frame('{"a":1}').subarray(0, 9));
     });
     const asked = ask(stage.port, { headers: to('abc', 80) });
-    await until('the first bytes', () => stage.gateway.stats.responseBytes === 9);
+    await eventually('the first bytes', () => stage.gateway.stats.responseBytes === 9);
     await stage.gateway.close('abc');
     expect(await asked).toMatchObject({ status: 200, complete: false });
   });
@@ -181,7 +182,7 @@ describe('close', () => {
       headers: { ...to('abc', 80), ...connect },
       body: frame('{}'),
     });
-    await until('both requests', () => arrived === 2);
+    await eventually('both requests', () => arrived === 2);
     void stage.gateway.close('abc');
     expect((await unary).status).toBe(502);
     expect(JSON.parse((await unary).body)).toMatchObject({ sandboxId: 'abc', code: 502 });
@@ -208,9 +209,9 @@ describe('close', () => {
     const client = await rawClient(stage.port);
     client.socket.pause();
     client.socket.write('GET / HTTP/1.1\r\nHost: 80-abc.test\r\n\r\n');
-    await until('bytes to flow', () => stage.gateway.stats.responseBytes > 1_000_000);
+    await eventually('bytes to flow', () => stage.gateway.stats.responseBytes > 1_000_000);
     await stage.gateway.close();
-    await until('the books to be right', () => stage.gateway.stats.openRequests === 0);
+    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
     client.socket.destroy();
   });
 
@@ -226,12 +227,12 @@ describe('close', () => {
     await ask(stage.port, { headers: to('abc', 81) });
     const client = await rawClient(stage.port);
     client.socket.write('GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
-    await until('the switch', () => client.text().includes('101'));
+    await eventually('the switch', () => client.text().includes('101'));
     const counts = () => [stage.gateway.stats.idleConnections, stage.gateway.stats.openUpgrades].join();
-    await until('one connection of each kind', () => counts() === '1,1');
+    await eventually('one connection of each kind', () => counts() === '1,1');
     await stage.gateway.close('abc');
-    await until('the end', client.closed);
-    await until('the books to be right', () => counts() === '0,0');
+    await eventually('the end', client.closed);
+    await eventually('the books to be right', () => counts() === '0,0');
     expect(sandbox.dialed.every((socket) => socket.destroyed)).toBe(true);
   });
 });

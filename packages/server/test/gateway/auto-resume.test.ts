@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import type { ResumeOutcome } from '../../src/gateway/index.js';
-import { ask, reply, Stage, to, until } from './fixture.js';
+import { ask, reply, Stage, to } from './fixture.js';
 
 async function open(outcome?: () => Promise<ResumeOutcome>) {
   const calls: object[] = [];
@@ -109,7 +110,7 @@ describe('a sandbox in transition', () => {
     await using _ = stage;
     sandbox.route.state = 'transition';
     const asked = ask(stage.port, { headers: to('abc', 80) });
-    await until('the request', () => stage.gateway.stats.requests === 1);
+    await eventually('the request', () => stage.gateway.stats.requests === 1);
     sandbox.route.state = 'running';
     expect((await asked).body).toBe('woken 80');
   });
@@ -119,7 +120,7 @@ describe('a sandbox in transition', () => {
     await using _ = stage;
     sandbox.route.state = 'transition';
     const asked = ask(stage.port, { headers: to('abc', 80) });
-    await until('the request', () => stage.gateway.stats.requests === 1);
+    await eventually('the request', () => stage.gateway.stats.requests === 1);
     sandbox.route.state = 'paused';
     expect((await asked).status).toBe(200);
     expect(calls).toHaveLength(1);
@@ -130,7 +131,7 @@ describe('a sandbox in transition', () => {
     await using _ = stage;
     sandbox.route.state = 'transition';
     const asked = ask(stage.port, { headers: to('abc', 80) });
-    await until('the request', () => stage.gateway.stats.requests === 1);
+    await eventually('the request', () => stage.gateway.stats.requests === 1);
     stage.sandboxes.delete('abc');
     expect((await asked).status).toBe(502);
   });

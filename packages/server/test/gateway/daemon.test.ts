@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { daemonProgram } from '@svc/envd';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, frame, Stage, to, until } from './fixture.js';
+import { eventually } from '#support/eventually';
+import { ask, frame, Stage, to } from './fixture.js';
 
 const built = existsSync(daemonProgram.entry);
 if (!built) console.warn('skipped: the daemon is not built (npm run build -w packages/envd)');
@@ -109,7 +110,7 @@ describe.skipIf(!built)('the real daemon behind the gateway', () => {
   it('runs a command and streams its output', async () => {
     await using stage = await open();
     const stream = start(stage, 'echo hello');
-    await until('the end', () => stream.ended);
+    await eventually('the end', () => stream.ended);
     const text = JSON.stringify(stream.frames());
     expect(stream.complete).toBe(true);
     expect(text).toContain(Buffer.from('hello\n').toString('base64'));
@@ -130,9 +131,9 @@ describe.skipIf(!built)('the real daemon behind the gateway', () => {
   it('has its open streams ended with unavailable when the sandbox is closed', async () => {
     await using stage = await open();
     const stream = start(stage, 'echo begun; exec sleep 1000');
-    await until('the output', () => stream.frames().length >= 2);
+    await eventually('the output', () => stream.frames().length >= 2);
     await stage.gateway.close('abc');
-    await until('the end', () => stream.ended);
+    await eventually('the end', () => stream.ended);
     expect(stream.complete).toBe(true);
     expect(stream.frames().at(-1)).toMatchObject({ flags: 2, payload: { error: { code: 'unavailable' } } });
   });

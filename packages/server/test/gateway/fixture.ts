@@ -167,15 +167,6 @@ export function to(sandboxId: string, port: number | string): Record<string, str
   return { 'Svc-Sandbox-Id': sandboxId, 'Svc-Sandbox-Port': String(port) };
 }
 
-/** Waits for a condition, checking it often, with a deadline that says what was missing. */
-export async function until(what: string, condition: () => boolean, deadlineMs = 30_000): Promise<void> {
-  const end = Date.now() + deadlineMs;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`waited ${deadlineMs} ms for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** A raw TCP client that keeps what it receives. */
 export async function rawClient(
   port: number,

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { ask, rawClient, reply, Stage, to, until } from './fixture.js';
+import { eventually } from '#support/eventually';
+import { ask, rawClient, reply, Stage, to } from './fixture.js';
 
 describe('what the service inside sees', () => {
   it('the method, target, host, headers and body as sent', async () => {
@@ -75,7 +76,7 @@ describe('what the service inside sees', () => {
       'GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: close, X-Hop, Host, Content-Length\r\nX-Hop: 1\r\nX-Stays: 1\r\n' +
         'Keep-Alive: timeout=9\r\nProxy-Authorization: Basic eA==\r\nTE: trailers, deflate\r\n\r\n',
     );
-    await until('the answer', client.closed);
+    await eventually('the answer', client.closed);
     const seen = JSON.parse(
       client
         .text()
@@ -105,7 +106,7 @@ describe('what the service inside sees', () => {
     expect((await ask(stage.port, { headers: to('abc', 80) })).body).toBe('undefined undefined');
     const client = await rawClient(stage.port);
     client.socket.write('POST / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: close\r\n\r\n');
-    await until('the answer', client.closed);
+    await eventually('the answer', client.closed);
     expect(client.text()).toContain('0 undefined');
   });
 
@@ -301,10 +302,10 @@ describe('both directions at once', () => {
     });
     const client = await rawClient(stage.port);
     client.socket.write('POST / HTTP/1.1\r\nHost: 80-abc.test\r\nContent-Length: 200000\r\n\r\n');
-    await until('the early answer', () => client.text().endsWith('early'));
+    await eventually('the early answer', () => client.text().endsWith('early'));
     client.socket.write('x'.repeat(200_000));
     client.socket.write('GET / HTTP/1.1\r\nHost: 80-abc.test\r\n\r\n');
-    await until('the second answer', () => client.text().split('early').length === 3);
+    await eventually('the second answer', () => client.text().split('early').length === 3);
     expect(await bodies[0]).toBe(200_000);
     client.socket.destroy();
   });
@@ -336,11 +337,11 @@ describe('connections into the sandbox', () => {
     for (let i = 0; i < 5; i++) await ask(stage.port, { headers: to('abc', 49_983) });
     expect(sandbox.dialed).toHaveLength(1);
     expect(stage.gateway.stats).toMatchObject({ dials: 1, reusedConnections: 4 });
-    await until('the connection to be kept', () => stage.gateway.stats.idleConnections === 1);
+    await eventually('the connection to be kept', () => stage.gateway.stats.idleConnections === 1);
     sandbox.route.instanceKey = 'i2';
     await ask(stage.port, { headers: to('abc', 49_983) });
     expect(sandbox.dialed).toHaveLength(2);
-    await until('the old connection to end', () => sandbox.dialed[0]?.destroyed === true);
+    await eventually('the old connection to end', () => sandbox.dialed[0]?.destroyed === true);
   });
 
   it('that the service closes while idle do no harm', async () => {
@@ -492,7 +493,7 @@ describe('large transfers', () => {
     const outgoing = request({ port: stage.port, headers: to('abc', 80) }).end();
     const [res] = (await once(outgoing, 'response')) as [IncomingMessage];
     let last = -1;
-    await until('the service to stand still', () => {
+    await eventually('the service to stand still', () => {
       const still = blocked && written === last;
       last = written;
       return still && written > 0;
@@ -500,7 +501,7 @@ describe('large transfers', () => {
     expect(written).toBeLessThan(200_000_000);
     const before = written;
     res.resume();
-    await until('the service to go on', () => written > before);
+    await eventually('the service to go on', () => written > before);
     outgoing.destroy();
   });
 });

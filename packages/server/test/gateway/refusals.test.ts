@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { createGateway } from '../../src/gateway/index.js';
-import { ask, rawClient, reply, Stage, to, until } from './fixture.js';
+import { ask, rawClient, reply, Stage, to } from './fixture.js';
 
 const json = 'application/json; charset=utf-8';
 const text = 'text/plain; charset=utf-8';
@@ -96,14 +97,14 @@ describe('answers of the gateway itself', () => {
     const held: (() => void)[] = [];
     await stage.serve(sandbox, 80, (_req, res) => void held.push(() => reply(res, 200, 'done')));
     const open = [1, 2].map(() => ask(stage.port, { headers: to('abc', 80) }));
-    await until('two requests', () => held.length === 2);
+    await eventually('two requests', () => held.length === 2);
     const answer = await ask(stage.port, { headers: to('abc', 80) });
     expect(answer.status).toBe(429);
     expect(JSON.parse(answer.body)).toMatchObject({ sandboxId: 'abc', connectionLimit: 2, code: 429 });
     for (const release of held) release();
     expect((await Promise.all(open)).map(({ body }) => body)).toEqual(['done', 'done']);
     const again = ask(stage.port, { headers: to('abc', 80) });
-    await until('a third request', () => held.length === 3);
+    await eventually('a third request', () => held.length === 3);
     held[2]?.();
     expect((await again).status).toBe(200);
   });
@@ -170,7 +171,7 @@ describe('answers of the gateway itself', () => {
     client.socket.write(
       'GET /%69nit HTTP/1.1\r\nHost: 49983-abc.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
     );
-    await until('the end of the connection', client.closed);
+    await eventually('the end of the connection', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 404 /);
   });
 
@@ -185,7 +186,7 @@ describe('answers of the gateway itself', () => {
     client.socket.write(
       'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: localhost\r\nSvc-Sandbox-Id: abc\r\nSvc-Sandbox-Port: 49983\r\n\r\n',
     );
-    await until('the end of the connection', client.closed);
+    await eventually('the end of the connection', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 405 /);
     expect(client.text()).toMatch(/allow: GET/i);
     expect(reached).toBe(false);

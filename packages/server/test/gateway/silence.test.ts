@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { ask, frame, reply, Stage, to, until } from './fixture.js';
+import { eventually } from '#support/eventually';
+import { ask, frame, reply, Stage, to } from './fixture.js';
 
 const DAEMON_PORT = 49_983;
 const config = { silenceMs: 20, healthMs: 50 };
@@ -63,7 +64,7 @@ describe('a request to a daemon that gives no answer', () => {
       else silentDaemon(health)(req, res);
     });
     const answer = ask(stage.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
-    await until('several questions', () => health.asked >= 5);
+    await eventually('several questions', () => health.asked >= 5);
     waiting[0]?.();
     expect(await answer).toMatchObject({ status: 200, body: 'at last' });
     const asked = health.asked;
@@ -82,14 +83,14 @@ describe('a request to a daemon that gives no answer', () => {
       else silentDaemon(health)(req, res);
     });
     const answer = ask(stage.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
-    await until('the request', () => waiting.length === 1);
+    await eventually('the request', () => waiting.length === 1);
     Object.defineProperty(sandbox.route, 'state', {
       get: () => {
         asked++;
         return 'transition';
       },
     });
-    await until('several looks', () => asked >= 10);
+    await eventually('several looks', () => asked >= 10);
     waiting[0]?.();
     expect(await answer).toMatchObject({ status: 200, body: 'thawed' });
   });
@@ -106,9 +107,9 @@ describe('a request to a daemon that gives no answer', () => {
     });
     const polled = ask(stage.port, { headers: to('abc', 80) });
     const slow = ask(stage.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
-    await until('both requests', () => waiting.length === 2);
+    await eventually('both requests', () => waiting.length === 2);
     const dialed = sandbox.dialed.length;
-    await until('questions to the daemon', () => health.asked >= 3);
+    await eventually('questions to the daemon', () => health.asked >= 3);
     // Every new connection was one of the daemon's probes.
     expect(sandbox.dialed.length - dialed).toBeLessThanOrEqual(health.asked + 1);
     for (const end of waiting) end();

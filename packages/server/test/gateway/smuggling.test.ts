@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { rawClient, Stage, until } from './fixture.js';
+import { eventually } from '#support/eventually';
+import { rawClient, Stage } from './fixture.js';
 
 const host = 'Host: 80-abc.test\r\n';
 const second = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -51,7 +52,7 @@ describe('requests on whose end two servers could disagree', () => {
     const client = await rawClient(stage.port);
     client.socket.write(bytes);
     client.socket.end();
-    await until('the end', client.closed);
+    await eventually('the end', client.closed);
     expect(client.text()).toMatch(/^(HTTP\/1\.1 400 |$)/);
     expect(seen).not.toContain('/smuggled');
     if (!/bad chunk/.test(_name)) expect(seen).toEqual([]);
@@ -70,7 +71,7 @@ describe('requests on whose end two servers could disagree', () => {
     const client = await rawClient(stage.port);
     for (let i = 1; i <= 3; i++) {
       client.socket.write(`GET / HTTP/1.1\r\n${host}\r\n`);
-      await until(
+      await eventually(
         `answer ${i}`,
         () => client.text().split('HTTP/1.1 200').length === i + 1 && /ok$/.test(client.text()),
       );
@@ -86,7 +87,7 @@ describe('requests on whose end two servers could disagree', () => {
     client.socket.write(
       `POST / HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: x\r\nContent-Length: 3\r\n\r\nabc`,
     );
-    await until('the end', client.closed);
+    await eventually('the end', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 400 /);
   });
 });

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { Stage, to, until } from './fixture.js';
+import { eventually } from '#support/eventually';
+import { Stage, to } from './fixture.js';
 
 /** Small repeatable random numbers in [0, 1). */
 function random(seed: number): () => number {
@@ -94,13 +95,13 @@ describe('many streams at once', () => {
     const count = 600;
     let settled = 0;
     for (let i = 0; i < count; i++) void one(i).then(() => settled++);
-    await until('every stream to end', () => settled === count, 100_000);
+    await eventually('every stream to end', () => settled === count, 100_000);
     expect(problems).toEqual([]);
     for (const kind of ['chunked', 'length', 'close'])
       expect(outcomes.get(`${kind}: whole`)).toBe(count / kinds.length);
     expect(outcomes.get('break: broken') ?? 0).toBeGreaterThan(10);
-    await until('the books to be right', () => stage.gateway.stats.openRequests === 0);
+    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
     await stage.gateway.close();
-    await until('no connection to be left', () => sandbox.dialed.every((socket) => socket.destroyed));
+    await eventually('no connection to be left', () => sandbox.dialed.every((socket) => socket.destroyed));
   }, 120_000);
 });

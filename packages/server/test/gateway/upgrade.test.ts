@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { rawClient, reply, Stage, until } from './fixture.js';
+import { eventually } from '#support/eventually';
+import { rawClient, reply, Stage } from './fixture.js';
 
 const key = 'dGhlIHNhbXBsZSBub25jZQ==';
 const hello =
@@ -50,14 +51,14 @@ describe('WebSockets', () => {
     await stage.serveTcp(stage.add('abc'), 80, echo);
     const client = await rawClient(stage.port);
     client.socket.write(Buffer.concat([Buffer.from(hello), masked('early')]));
-    await until('the first echo', () => client.text().endsWith('\x81\x05EARLY'));
+    await eventually('the first echo', () => client.text().endsWith('\x81\x05EARLY'));
     expect(client.text()).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
     expect(client.text()).toContain('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
     client.socket.write(masked('later'));
-    await until('the second echo', () => client.text().endsWith('\x81\x05LATER'));
+    await eventually('the second echo', () => client.text().endsWith('\x81\x05LATER'));
     expect(stage.gateway.stats).toMatchObject({ upgrades: 1, openUpgrades: 1 });
     client.socket.destroy();
-    await until('the end', () => stage.gateway.stats.openUpgrades === 0);
+    await eventually('the end', () => stage.gateway.stats.openUpgrades === 0);
   });
 
   it('end at one side when the other leaves', async () => {
@@ -70,12 +71,12 @@ describe('WebSockets', () => {
     for (const leaver of ['client', 'service'] as const) {
       const client = await rawClient(stage.port);
       client.socket.write(hello);
-      await until('the switch', () => client.text().includes('\r\n\r\n'));
+      await eventually('the switch', () => client.text().includes('\r\n\r\n'));
       const service = inside.at(-1);
       (leaver === 'client' ? client.socket : service)?.destroy();
-      await until('both ends', () => client.closed() && service?.destroyed === true);
+      await eventually('both ends', () => client.closed() && service?.destroyed === true);
     }
-    await until('the books to be right', () => stage.gateway.stats.openUpgrades === 0);
+    await eventually('the books to be right', () => stage.gateway.stats.openUpgrades === 0);
   });
 
   it('that the service refuses get its answer', async () => {
@@ -85,7 +86,7 @@ describe('WebSockets', () => {
     );
     const client = await rawClient(stage.port);
     client.socket.write(hello);
-    await until('the end', client.closed);
+    await eventually('the end', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 426 .*X-Why: monday.*not today/s);
   });
 
@@ -94,7 +95,7 @@ describe('WebSockets', () => {
     const attempt = async () => {
       const client = await rawClient(stage.port);
       client.socket.write(hello);
-      await until('the end', client.closed);
+      await eventually('the end', client.closed);
       return client.text();
     };
     expect(await attempt()).toMatch(/^HTTP\/1\.1 502 .*"The sandbox was not found"/s);
@@ -109,9 +110,9 @@ describe('WebSockets', () => {
     stage.add('abc');
     const client = await rawClient(stage.port);
     client.socket.write(hello);
-    await until('the end', client.closed);
+    await eventually('the end', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 502 .*"port":80/s);
-    await until('the books to be right', () => stage.gateway.stats.openUpgrades === 0);
+    await eventually('the books to be right', () => stage.gateway.stats.openUpgrades === 0);
   });
 
   it('carry large messages both ways unchanged', async () => {
@@ -124,11 +125,11 @@ describe('WebSockets', () => {
     });
     const client = await rawClient(stage.port);
     client.socket.write('GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\n');
-    await until('the switch', () => client.text().includes('\r\n\r\n'));
+    await eventually('the switch', () => client.text().includes('\r\n\r\n'));
     const head = client.bytes().length;
     const block = Buffer.alloc(3_000_000, 'abcdefg');
     client.socket.end(block);
-    await until('the end', client.closed);
+    await eventually('the end', client.closed);
     expect(client.bytes().subarray(head).equals(block)).toBe(true);
   });
 
@@ -139,7 +140,7 @@ describe('WebSockets', () => {
     client.socket.write(
       'GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAM\r\n\r\n',
     );
-    await until('the end', client.closed);
+    await eventually('the end', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 200 .*upgrade: undefined/s);
   });
 });

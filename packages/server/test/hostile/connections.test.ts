@@ -3,9 +3,10 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '#support/eventually';
 import { addressKey } from '../../src/limits/connections.js';
 import { connectionLimits } from '../../src/start/connection-limits.js';
-import { createSandbox, run, until } from '../support/sandboxes.js';
+import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
 
 /** Opens connections and holds them; what becomes of them is the server's business. */
@@ -45,9 +46,9 @@ describe('idle connections', () => {
     const held: Socket[] = [];
     for (let at = 2; at < 32; at += 1)
       for (const port of ports) held.push(...hold(port, 40, `127.0.0.${at}`));
-    await until('all were taken or turned away', () => held.every((socket) => !socket.connecting));
+    await eventually('all were taken or turned away', () => held.every((socket) => !socket.connecting));
     // 200, 200 and 50 may be held; the rest was closed.
-    await until('the limits were reached', () => closed(held) >= 3600 - 450);
+    await eventually('the limits were reached', () => closed(held) >= 3600 - 450);
     expect((await test.api('GET', '/health')).status).toBeLessThan(300);
     expect((await test.api('GET', '/v2/sandboxes')).status).toBe(200);
     expect(await run(test, sandbox, 'echo fine')).toBe('fine\n');
@@ -71,7 +72,7 @@ describe('idle connections', () => {
     expect((await test.api('GET', '/health')).status).toBeLessThan(300);
     // A place that is given back is free again.
     held[0]!.destroy();
-    await until('there is a place', async () => {
+    await eventually('there is a place', async () => {
       const [again] = hold(port, 1, '127.0.0.9');
       again!.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
       const [first] = (await Promise.race([once(again!, 'data'), once(again!, 'close')])) as [Buffer];
@@ -93,13 +94,13 @@ describe('idle connections', () => {
     };
     const stranger = await ask({});
     expect(stranger.status).toBe(401);
-    await until('the stranger was closed', () => stranger.socket.closed);
+    await eventually('the stranger was closed', () => stranger.socket.closed);
     const key = { 'X-API-Key': test.server.apiKey };
     const known = await ask(key);
     // Closed after the same time as the known one would be.
     const [later] = hold(portOf(test.server.apiUrl), 1, '127.0.0.1');
     later!.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
-    await until('a later stranger was closed', () => later!.closed);
+    await eventually('a later stranger was closed', () => later!.closed);
     expect(known.socket.closed).toBe(false);
     expect((await ask(key)).reused).toBe(true);
   });

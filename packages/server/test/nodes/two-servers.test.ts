@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { run, until } from '../support/sandboxes.js';
+import { eventually } from '#support/eventually';
+import { run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
 
@@ -146,7 +147,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
       headers: { 'Svc-Sandbox-Id': id, 'Svc-Sandbox-Port': '49983' },
     });
     expect([inside.status, ((await inside.json()) as { code: number }).code]).toEqual([503, 503]);
-    await until('the first server is seen again', async () => {
+    await eventually('the first server is seen again', async () => {
       await first.server.context.db
         .updateTable('nodes')
         .set({ heartbeat_at: second.server.context.now() })

@@ -53,19 +53,6 @@ export async function run(
   return output;
 }
 
-/** Waits for something to be true. */
-export async function until(
-  what: string,
-  check: () => Promise<boolean> | boolean,
-  timeoutMs = 30_000,
-): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 /** Types of the events of a sandbox, oldest first. */
 export async function eventTypes(test: TestServer, sandboxId: string): Promise<string[]> {
   const rows = await test.server.context.db

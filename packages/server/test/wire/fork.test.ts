@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '#support/eventually';
 import type { ServerOptions } from '../../src/index.js';
 import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.js';
-import { createSandbox, until } from '../support/sandboxes.js';
+import { createSandbox } from '../support/sandboxes.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;
@@ -67,9 +68,9 @@ describe('forkSandbox', () => {
       await new Promise<void>((go) => others.push(go));
     };
     const pending = fork(id, { count: 3, timeout: 60 });
-    await until('two forks wait and one failed', () => others.length === 2);
+    await eventually('two forks wait and one failed', () => others.length === 2);
     others[0]!();
-    await until('one fork runs', () => runningForks(id) === 1);
+    await eventually('one fork runs', () => runningForks(id) === 1);
     expect(driver.stored.size).toBe(1);
     others[1]!();
     const answer = await pending;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSandbox, eventTypes, run, until } from '../support/sandboxes.js';
+import { eventually } from '#support/eventually';
+import { createSandbox, eventTypes, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;
@@ -146,7 +147,7 @@ describe('the end of the time to live', () => {
   it('kills, with the reason timeout', async () => {
     const { id } = await createSandbox(test, { timeout: 30, metadata: { who: 'me' } });
     test.advance(31_000);
-    await until('the sandbox is gone', async () => (await eventTypes(test, id)).includes('killed'));
+    await eventually('the sandbox is gone', async () => (await eventTypes(test, id)).includes('killed'));
     expect((await test.api('GET', `/sandboxes/${id}`)).status).toBe(404);
     const event = await test.server.context.db
       .selectFrom('events')
@@ -169,7 +170,7 @@ describe('the end of the time to live', () => {
     const read = await test.api('GET', `/sandboxes/${sandbox.id}`);
     expect(read.body.lifecycle).toEqual({ autoResume: true, onTimeout: 'pause' });
     test.advance(31_000);
-    await until('the sandbox is paused', async () => (await stateOf(sandbox.id)) === 'paused');
+    await eventually('the sandbox is paused', async () => (await stateOf(sandbox.id)) === 'paused');
     expect(await run(test, sandbox, 'echo awake')).toBe('awake\n');
     expect(await stateOf(sandbox.id)).toBe('running');
   });
@@ -226,7 +227,7 @@ describe('getSandboxLogsV2', () => {
       expect(answer.status).toBe(200);
       return answer.body.logs.map((entry: { message: string }) => entry.message);
     };
-    await until('the lines are there', async () => (await messages('')).length === 3);
+    await eventually('the lines are there', async () => (await messages('')).length === 3);
     expect(await messages('?direction=forward&search=s')).toEqual(
       expect.arrayContaining(['first', 'second', 'oops']),
     );

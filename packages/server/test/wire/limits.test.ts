@@ -1,6 +1,6 @@
 import { DriverError } from '@svc/runtime';
 import { afterEach, describe, expect, it } from 'vitest';
-import { until } from '../support/sandboxes.js';
+import { eventually } from '#support/eventually';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;
@@ -73,7 +73,7 @@ describe('time limits', () => {
       body: { code: 504 },
     });
     expect(held.waiting()).toBe(1);
-    await until('the half-made sandbox is gone', () => test.server.context.sandboxes.size === 0);
+    await eventually('the half-made sandbox is gone', () => test.server.context.sandboxes.size === 0);
     expect(await test.server.context.db.selectFrom('sandboxes').select('id').execute()).toEqual([]);
   });
   it('end a placement that takes too long with 504 and its code', async () => {
@@ -113,11 +113,11 @@ describe('a server that stops', () => {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
     const underway = ask('POST', { templateID: 'base' });
-    await until('the create is under way', () => held.waiting() === 1);
+    await eventually('the create is under way', () => held.waiting() === 1);
     // This one's body comes after the stop began.
     const late = await lateRequest(test.server.apiUrl, test.server.apiKey);
     const stopped = test.server.stop({ destroySandboxes: true });
-    await until('the server drains', () => test.server.context.draining());
+    await eventually('the server drains', () => test.server.context.draining());
     expect(await late()).toMatch(/^HTTP\/1\.1 503 /);
     held.release();
     expect((await underway).statusCode).toBe(201);

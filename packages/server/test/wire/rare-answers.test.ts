@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { canonicalJson } from '../../src/api/idempotency.js';
-import { createSandbox, until } from '../support/sandboxes.js';
+import { createSandbox } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 import { sha256 } from '../support/templates.js';
 
@@ -52,7 +53,7 @@ describe('an answer that is rare', () => {
     });
     instance.destroy = () => held.then(destroy);
     const killed = test.api('DELETE', `/sandboxes/${id}`);
-    await until('the kill is under way', () => live.transition?.kind === 'killing');
+    await eventually('the kill is under way', () => live.transition?.kind === 'killing');
     try {
       const answer = await test.api('POST', path.replace('ID', id), { timeout: 60 });
       expect(answer).toMatchObject({ status: 409, body: { code: 409 } });

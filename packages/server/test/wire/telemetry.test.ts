@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { forgetOld } from '../../src/telemetry/retention.js';
-import { createSandbox, run, until } from '../support/sandboxes.js';
+import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;
@@ -15,7 +16,7 @@ describe('logs', () => {
     await run(test, sandbox, 'echo first; echo second-oops >&2');
     const read = (query = '') =>
       test.api('GET', `/v2/sandboxes/${sandbox.id}/logs?direction=forward${query}`);
-    await until('both lines are there', async () => (await read()).body.logs.length >= 2);
+    await eventually('both lines are there', async () => (await read()).body.logs.length >= 2);
     const logs = (await read()).body.logs as { level: string; message: string; fields: { stream: string } }[];
     expect(logs.map((entry) => [entry.level, entry.message, entry.fields.stream]).sort()).toEqual([
       ['error', 'second-oops', 'stderr'],
@@ -46,7 +47,7 @@ describe('logs', () => {
       (await test.api('GET', `/v2/sandboxes/${sandbox.id}/logs?direction=forward`)).body.logs as {
         message: string;
       }[];
-    await until('the last line is there', async () => (await read()).length === 3);
+    await eventually('the last line is there', async () => (await read()).length === 3);
     expect((await read()).map((entry) => entry.message)).toEqual(['a\uFFFDb', '\uFFFD', 'after']);
   });
   it('of another team are empty, not told apart from none', async () => {
@@ -95,7 +96,7 @@ describe('what is kept', () => {
         count('idempotency'),
         count('log_cursors'),
       ]);
-    await until(
+    await eventually(
       'events were looked at',
       async () =>
         (await db.selectFrom('events').selectAll().where('dispatched', '=', 0).execute()).length === 0,
@@ -104,12 +105,12 @@ describe('what is kept', () => {
     await forgetOld(test.server.context);
     expect((await all()).every((number) => number > 0)).toBe(true);
     test.advance(8 * 86_400_000);
-    await until('every sandbox is over', async () => {
+    await eventually('every sandbox is over', async () => {
       await test.server.expireDue();
       return test.server.context.sandboxes.size === 0;
     });
     test.advance(8 * 86_400_000);
-    await until(
+    await eventually(
       'events were looked at',
       async () =>
         (await db.selectFrom('events').selectAll().where('dispatched', '=', 0).execute()).length === 0,

@@ -5,10 +5,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Sandbox } from '@svc/sdk';
+import { quote } from '#support/quote';
 import { CliError } from '../../errors/cli-error.js';
 import { formatBytes } from '../../output/format.js';
 import { type Progress, startProgress, transferText } from '../../output/progress.js';
-import { quoteWord } from '../../parse/shell-words.js';
 import type { Cli } from '../../program/cli.js';
 
 interface Copy {
@@ -66,7 +66,7 @@ export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: Co
     const written = await sandbox.files.write(target, source, { user, signal });
     // What may be executed here may be executed there.
     if ((facts.mode & 0o111) !== 0)
-      await sandbox.commands.run(`chmod ${(facts.mode & 0o777).toString(8)} -- ${quoteWord(written.path)}`, {
+      await sandbox.commands.run(`chmod ${(facts.mode & 0o777).toString(8)} -- ${quote(written.path)}`, {
         user,
         signal,
       });

@@ -1,9 +1,9 @@
 import type { ProcessInfo } from '@svc/sdk';
 import type { Command } from 'commander';
+import { quote } from '#support/quote';
 import { UsageError } from '../../errors/cli-error.js';
 import { formatAge } from '../../output/format.js';
 import { wholeNumber } from '../../parse/number.js';
-import { quoteWord } from '../../parse/shell-words.js';
 import { deleteNamed } from '../../program/delete-named.js';
 import { act, leaf } from '../../program/leaf.js';
 
@@ -52,5 +52,5 @@ export function addPs(sandbox: Command): void {
 export function commandLine({ command, args }: Pick<ProcessInfo, 'command' | 'args'>): string {
   const [first, second, line, ...rest] = args;
   const isLine = command === '/bin/bash' && first === '-l' && second === '-c' && rest.length === 0;
-  return isLine && line !== undefined ? line : [command, ...args].map(quoteWord).join(' ');
+  return isLine && line !== undefined ? line : [command, ...args].map(quote).join(' ');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../case.js';
 import { assertStatus } from '../../wire/call.js';
 import { open } from '../../wire/send.js';
@@ -105,11 +105,9 @@ export const trafficCases: Draft[] = [
       socket.write(
         `GET /ws HTTP/1.1\r\nHost: ${hostname}:${port}\r\nSvc-Sandbox-Id: ${sandbox.sandboxId}\r\nSvc-Sandbox-Port: ${echo.port}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`,
       );
-      await eventually('the switch', () =>
-        /^HTTP\/1\.1 101/.test(got) && got.includes('\r\n\r\n') ? true : undefined,
-      );
+      await eventually('the switch', () => /^HTTP\/1\.1 101/.test(got) && got.includes('\r\n\r\n'));
       socket.write('ping');
-      await eventually('the echo', () => (got.endsWith('ping') ? true : undefined));
+      await eventually('the echo', () => got.endsWith('ping'));
       socket.destroy();
       echo.stop();
     },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import { casesOf, type Draft } from '../../case.js';
 import type { Fault, SpecialServer, Target } from '../../targets/target.js';
 import { assertFailure, assertStatus, call, type FailureWish } from '../../wire/call.js';
@@ -253,10 +253,9 @@ export const placementCases = casesOf('placement', [
         forkSandbox: {},
         pauseSandbox: {},
       };
-      await eventually('the start of the waking', async () =>
-        (await call(server, 'refreshSandbox', { path: { sandboxID }, body: {} })).status === 409
-          ? true
-          : undefined,
+      await eventually(
+        'the start of the waking',
+        async () => (await call(server, 'refreshSandbox', { path: { sandboxID }, body: {} })).status === 409,
       );
       for (const [operation, sent] of Object.entries(bodies))
         assertFailure(await call(server, operation, { path: { sandboxID }, body: sent }), { status: 409 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import { casesOf } from '../../case.js';
 import { unique, unknownIds } from '../../requests/samples.js';
 import { assertFailure, assertStatus, call } from '../../wire/call.js';

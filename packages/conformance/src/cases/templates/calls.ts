@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import { unique } from '../../requests/samples.js';
 import { type Api, assertStatus, call } from '../../wire/call.js';
 

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processStart } from '#support/process-identity';
+import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import { hostNofileLimit } from '../../host/host-limits.js';
 import { type Dial, dialTcp } from '../../shared/dial.js';
 import { waitForDaemon } from '../../shared/readiness.js';
-import { quote } from '../../shared/run.js';
 import { CRIU_CONFIG } from '../criu/criu-config.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';

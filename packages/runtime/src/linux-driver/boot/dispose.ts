@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import type { RetryLater } from '../../shared/retry-later.js';
-import { quote } from '../../shared/run.js';
 import { isRunning, type LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { unbindMounts } from './volume-binds.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { quote } from '../../shared/run.js';
+import { quote } from '#support/quote';
 import { criuCommand } from '../criu/criu-command.js';
 import { mountsToFind } from '../criu/external-mounts.js';
 import type { LinuxHost } from '../host/linux-host.js';

@@ -1,5 +1,5 @@
+import { quote } from '#support/quote';
 import type { InstanceMount } from '../../contract/instance.js';
-import { quote } from '../../shared/run.js';
 
 /** Memory of the keeper's namespace: nothing that is removed by path lies below or above. */
 const DIRECTORY = '/run/mounts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../../contract/errors.js';
-import { pause } from '../../shared/abort.js';
 import { readText } from '../../shared/read-text.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { Budget } from './admission.js';
@@ -171,14 +171,14 @@ export class Cgroups {
       for (;;) {
         if (this.frozen(name)) return;
         if (Date.now() > giveUpAt) break;
-        await pause(1);
+        await sleep(1);
       }
       // A parent inside vfork cannot stop before its child has gone on: let them pass and try again.
       this.#writeFreezer(name, false);
       if (Date.now() > deadline) {
         throw new DriverError('timeout', 'The sandbox could not be stopped where it stands.');
       }
-      await pause(5 + round * 5);
+      await sleep(5 + round * 5);
     }
   }
 
@@ -276,7 +276,7 @@ export class Cgroups {
       }
       // Of a cgroup that was removed the kernel takes leave a little later, and its parent stays busy until then.
       if (!busy || tries >= 50 || this.names().length > 0) return;
-      await pause(20);
+      await sleep(20);
     }
   }
 

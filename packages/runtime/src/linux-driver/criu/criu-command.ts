@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { quote } from '../../shared/run.js';
+import { quote } from '#support/quote';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { saysDiskFull } from '#support/disk-full';
+import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import { readText } from '../../shared/read-text.js';
-import { quote } from '../../shared/run.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { OciConfig } from '../oci/oci-config.js';
@@ -98,7 +99,7 @@ export async function dumpMemory(
   const lines = log.split('\n').filter((line) => /Error|Warn/.test(line));
   const detail = `${lines.slice(-12).join('\n')}\n${result.stderr}`.trim();
   host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
-  if (/No space left|Disk quota exceeded/.test(detail) || store.isFull(keeper)) {
+  if (saysDiskFull(detail) || store.isFull(keeper)) {
     throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
   }
   if (result.code === undefined || result.code === 137) {

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { saysDiskFull } from '#support/disk-full';
 import { isSameProcess } from '#support/process-identity';
+import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
-import { quote, type RunResult } from '../../shared/run.js';
+import type { RunResult } from '../../shared/run.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
 import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
@@ -133,7 +135,7 @@ export class LinuxHost {
     if (result.code === 0) return result;
     const detail = `${result.stdout}\n${result.stderr}`.trim().slice(-4000);
     if (result.timedOut) throw new DriverError('timeout', 'The host took too long.', { detail });
-    if (/No space left|Disk quota exceeded/.test(detail)) {
+    if (saysDiskFull(detail)) {
       throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
     }
     throw new DriverError(code, 'The sandbox could not be made.', { detail });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { saysDiskFull } from '#support/disk-full';
 import { ArchiveError } from '../../archive/archive-limits.js';
 import { guardTar } from '../../archive/tar-guard.js';
 import type { ImportOptions, Layers } from '../../contract/driver.js';
@@ -94,8 +95,7 @@ async function extract(
   const code = await closed;
   signal?.throwIfAborted();
   if (code === 0 && failure === undefined) return;
-  if (/No space left|Disk quota/.test(stderr))
-    throw new DriverError('storage_full', 'The storage of the sandboxes is full.');
+  if (saysDiskFull(stderr)) throw new DriverError('storage_full', 'The storage of the sandboxes is full.');
   const why = ArchiveError.is(failure) ? failure.message : 'it cannot be read as tar';
   throw new DriverError('invalid_archive', `The archive is refused: ${why}.`, {
     detail: stderr.trim(),

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import type { InstanceNetwork } from '../../contract/instance.js';
 import { readText } from '../../shared/read-text.js';
-import { quote } from '../../shared/run.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { PING_GROUPS } from '../oci/oci-config.js';
 import type { NetworkOptions } from '../state/options.js';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import { jailCommand } from '../../jail/jail-task.js';
-import { quote } from '../../shared/run.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { Paths } from '../state/paths.js';
 

@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { DriverError } from '../../contract/errors.js';
-import { pause } from '../../shared/abort.js';
 import { randomId } from '../../shared/instance-id.js';
 import type { Workbench } from '../workbench.js';
 
@@ -55,7 +55,7 @@ export function errorPromises(bench: Workbench): void {
         (instance) => instance,
         (error: unknown) => error,
       );
-      await pause(delayMs);
+      await sleep(delayMs);
       abort.abort(reason);
       const result = await outcome;
       // A fast driver may have been done before; then the instance is whole.

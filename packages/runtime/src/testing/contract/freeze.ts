@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../eventually.js';
+import { eventually } from '#support/eventually';
 import { readTicks, startTicking } from '../programs.js';
 import type { Workbench } from '../workbench.js';
 
@@ -45,7 +45,7 @@ export function freezePromises(bench: Workbench): void {
     it('keep connections open', async () => {
       const { instance, client } = await bench.create();
       const running = await client.start('echo ready; sleep 1; echo done');
-      await eventually('the first line', () => (running.stdout().includes('ready') ? true : undefined));
+      await eventually('the first line', () => running.stdout().includes('ready'));
       await instance.freeze();
       await instance.thaw();
       const { stdout } = await running.result;

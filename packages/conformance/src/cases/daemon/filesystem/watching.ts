@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../../case.js';
 import { stream, streamFails, unaryFails, unaryOk } from '../../../wire/rpc.js';
 import { run } from '../run.js';
@@ -61,7 +61,7 @@ export const watchingCases: Draft[] = [
       let seen = false;
       const writer = eventually('an event below a new directory', async () => {
         await run(sandbox, `echo x >> '${path}/late/inner'`);
-        return seen ? true : undefined;
+        return seen;
       });
       for await (const message of watch.messages) {
         const { filesystem } = message as { filesystem?: WatchEvent };
@@ -122,9 +122,7 @@ export const watchingCases: Draft[] = [
         (await unaryOk<{ events?: WatchEvent[] }>(sandbox, `${F}/GetWatcherEvents`, { watcherId })).events ??
         [];
       await eventually('the event', async () =>
-        (await poll()).some((one) => one.name === 'polled' && one.type === 'EVENT_TYPE_CREATE')
-          ? true
-          : undefined,
+        (await poll()).some((one) => one.name === 'polled' && one.type === 'EVENT_TYPE_CREATE'),
       );
       assert.deepEqual(await unaryOk(sandbox, `${F}/RemoveWatcher`, { watcherId }), {});
       await unaryFails(sandbox, `${F}/GetWatcherEvents`, { watcherId }, 'not_found');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../../case.js';
 import { unique } from '../../../requests/samples.js';
 import { call } from '../../../wire/call.js';
@@ -41,9 +41,7 @@ export const outputCases: Draft[] = [
           query: { search: word },
         });
         const { logs } = answer.json() as { logs: { level: string; message: string }[] };
-        return logs.some((one) => one.level === 'info') && logs.some((one) => one.level === 'error')
-          ? true
-          : undefined;
+        return logs.some((one) => one.level === 'info') && logs.some((one) => one.level === 'error');
       });
     },
   },

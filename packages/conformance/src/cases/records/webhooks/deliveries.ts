@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../../case.js';
 import { SIGNATURE_SECRET } from '../../../requests/samples.js';
 import { assertStatus, call } from '../../../wire/call.js';
@@ -36,7 +36,7 @@ export const deliveryCases: Draft[] = [
       assertStatus(await call(team, 'updateSandboxNetwork', { path, body: {} }), 204);
       assertStatus(await call(team, 'killSandbox', { path }), 204);
       const wanted = ['created', 'updated', 'updated', 'paused', 'resumed', 'updated', 'updated', 'killed'];
-      await eventually('all deliveries', () => (receiver.got.length >= wanted.length ? true : undefined));
+      await eventually('all deliveries', () => receiver.got.length >= wanted.length);
       assert.deepEqual(types(receiver.got.map((one) => one.body)), wanted);
       const [first] = receiver.got;
       for (const { headers, body: text } of receiver.got) {
@@ -111,13 +111,13 @@ export const deliveryCases: Draft[] = [
       await using receiver = await receive((index) => [500, 302, 204][index] ?? 204);
       const { id } = await make(team, { url: receiver.url });
       const sandbox = await target.newSandbox({}, team);
-      await eventually('the third attempt', () => (receiver.got.length >= 3 ? true : undefined));
+      await eventually('the third attempt', () => receiver.got.length >= 3);
       assert.equal(new Set(receiver.got.map((one) => one.headers['webhook-id'])).size, 1);
       assert.equal(new Set(receiver.got.map((one) => one.headers['svc-delivery-id'])).size, 3);
       await eventually('three attempts on record', async () => {
         const answer = await call(team, 'listWebhookDeliveries', { path: { webhookID: id } });
         const { data } = assertStatus<{ data: { attempts: unknown[] }[] }>(answer, 200);
-        return data[0]?.attempts.length === 3 ? true : undefined;
+        return data[0]?.attempts.length === 3;
       });
       await call(team, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } });
     },
@@ -138,9 +138,7 @@ export const deliveryCases: Draft[] = [
       assertStatus(await call(team, 'updateWebhook', { path, body: { enabled: true } }), 200);
       const two = await target.newSandbox({}, team);
       assertStatus(await call(team, 'killSandbox', { path: { sandboxID: two.sandboxId } }), 204);
-      await eventually('the second kill', () =>
-        receiver.got.some((got) => got.body.includes(two.sandboxId)) ? true : undefined,
-      );
+      await eventually('the second kill', () => receiver.got.some((got) => got.body.includes(two.sandboxId)));
       assert.ok(!receiver.got.some((got) => got.body.includes(one.sandboxId)), 'nothing while it was off');
       assert.deepEqual(types(receiver.got.map((got) => got.body)), ['killed']);
     },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { eventually } from '@svc/runtime/testing';
+import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../../case.js';
 import { assertStatus } from '../../../wire/call.js';
 import { daemonSend } from '../../../wire/rpc.js';
@@ -20,8 +20,9 @@ export const timeoutCases: Draft[] = [
       assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 1_000 }), 204);
       assert.ok(left(await read(target, sandbox)) > 900);
       assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 0 }), 204);
-      await eventually('the end of a sandbox whose time is over', async () =>
-        (await act(target, sandbox, 'getSandbox')).status === 404 ? true : undefined,
+      await eventually(
+        'the end of a sandbox whose time is over',
+        async () => (await act(target, sandbox, 'getSandbox')).status === 404,
       );
     },
   },
@@ -65,9 +66,7 @@ export const timeoutCases: Draft[] = [
     expects: 'success',
     run: async (target) => {
       const sandbox = await target.newSandbox({ timeout: 1 });
-      await eventually('the end', async () =>
-        (await act(target, sandbox, 'getSandbox')).status === 404 ? true : undefined,
-      );
+      await eventually('the end', async () => (await act(target, sandbox, 'getSandbox')).status === 404);
       assert.equal((await daemonSend(sandbox, '/health')).status, 502);
     },
   },
@@ -78,9 +77,7 @@ export const timeoutCases: Draft[] = [
     run: async (target) => {
       for (const autoPauseMemory of [true, false]) {
         const sandbox = await target.newSandbox({ timeout: 1, autoPause: true, autoPauseMemory });
-        await eventually('the pause', async () =>
-          (await read(target, sandbox)).state === 'paused' ? true : undefined,
-        );
+        await eventually('the pause', async () => (await read(target, sandbox)).state === 'paused');
         assertStatus(await act(target, sandbox, 'connectSandboxV2', { timeout: 60 }), 201);
         assert.equal((await run(sandbox, 'echo back')).stdout, 'back\n');
         assertStatus(await act(target, sandbox, 'killSandbox'), 204);
