@@ -1,4 +1,4 @@
-export { Client } from './client.js';
+export { Client } from './client/client.js';
 export { Command } from './commands/command.js';
 export { Commands } from './commands/commands.js';
 export type {
@@ -13,6 +13,8 @@ export type {
 } from './commands/options.js';
 export { quote, type Shell, type ShellValue } from './commands/shell.js';
 export type { ClientOptions } from './config/options.js';
+export { sdkVersion } from './config/version.js';
+export type { RequestOptions } from './core/call-context.js';
 export {
   type CallEvent,
   diagnosticsChannels,
@@ -20,6 +22,9 @@ export {
   type ResponseEvent,
   type RetryEvent,
 } from './core/diagnostics.js';
+export type { Logger, LogLevel } from './core/logger.js';
+export type { Fetch, Middleware, MiddlewareCall, Next } from './core/middleware.js';
+export { type FetchPage, type Page, PageList } from './core/page.js';
 export {
   AuthenticationError,
   BuildError,
@@ -52,12 +57,7 @@ export {
   VolumeNotFoundError,
   WebhookNotFoundError,
   WebhookVerificationError,
-} from './core/errors/index.js';
-export type { Logger, LogLevel } from './core/logger.js';
-export { type FetchPage, type Page, PageList } from './core/page.js';
-export type { RequestOptions } from './core/pipeline/call-context.js';
-export type { Middleware, MiddlewareCall, Next } from './core/pipeline/middleware.js';
-export type { Fetch } from './core/pipeline/pipeline.js';
+} from './errors/index.js';
 export { Events, type ListEventsOptions } from './events/events.js';
 export type {
   EndedExecution,
@@ -75,7 +75,8 @@ export type { FileContent } from './files/content.js';
 export type { IgnoreRules } from './files/directory/ignore-rules.js';
 export type { TransferOptions, TransferProgress, TransferResult } from './files/directory/options.js';
 export type { FileEntry, WatchEvent, WrittenFile } from './files/entry.js';
-export { type FileOptions, Files } from './files/files.js';
+export { Files } from './files/files.js';
+export type { FileOptions } from './files/options.js';
 export type { ReadFormat, ReadOptions, ReadResults } from './files/read.js';
 export type { SignedUrlOptions } from './files/signed-url.js';
 export { DirectoryWatch, type WatchOptions } from './files/watch.js';
@@ -132,7 +133,6 @@ export type {
 } from './templates/template-info.js';
 export { TemplateTags } from './templates/template-tags.js';
 export { type PageOptions, Templates } from './templates/templates.js';
-export { sdkVersion } from './version.js';
 export { type CreateEntryOptions, Volume } from './volumes/volume.js';
 export type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volumes/volume-info.js';
 export { Volumes } from './volumes/volumes.js';

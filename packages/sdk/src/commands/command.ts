@@ -1,6 +1,6 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
-import { CommandExitError, OutputLostError } from '../core/errors/command-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
+import { CommandExitError, OutputLostError } from '../errors/command-errors.js';
 import type { ProcessHandle } from '../process/process-handle.js';
 import { ProcessInput } from '../process/process-input.js';
 import { type SignalName, sendSignal } from '../process/signals.js';

@@ -1,4 +1,4 @@
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import type { ProcessChoice } from '../process/process-events.js';
 import { ProcessHandle } from '../process/process-handle.js';

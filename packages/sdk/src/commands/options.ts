@@ -1,4 +1,4 @@
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 
 /** What a program is fed: text, bytes, or a source of either, which is closed at its end. */
 export type StdinSource =

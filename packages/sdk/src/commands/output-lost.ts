@@ -1,4 +1,4 @@
-import { OutputLostError } from '../core/errors/command-errors.js';
+import { OutputLostError } from '../errors/command-errors.js';
 import type { OutputHub } from '../process/output-hub.js';
 import { textOf } from './command-output.js';
 

@@ -1,4 +1,4 @@
-import { CommandTimeoutError } from '../core/errors/connection-errors.js';
+import { CommandTimeoutError } from '../errors/connection-errors.js';
 import type { OutputHub } from '../process/output-hub.js';
 import { textOf } from './command-output.js';
 

@@ -1,5 +1,5 @@
 import type { ProcessInfo as WireProcessInfo } from '@svc/daemon';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { StartRequestInit } from '../process/process-events.js';
 import type { ProcessInfo, StartCommandOptions } from './options.js';
 

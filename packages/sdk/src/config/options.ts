@@ -1,7 +1,6 @@
 import type { Transport } from '@svc/daemon';
 import type { Logger, LogLevel } from '../core/logger.js';
-import type { Middleware } from '../core/pipeline/middleware.js';
-import type { Fetch } from '../core/pipeline/pipeline.js';
+import type { Fetch, Middleware } from '../core/middleware.js';
 
 /** Settings of a client. What is left out comes from the environment, then from the defaults. */
 export interface ClientOptions {

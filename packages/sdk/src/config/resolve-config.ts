@@ -1,8 +1,8 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
 import { isLogLevel, type Logger, type LogLevel } from '../core/logger.js';
-import type { Runtime } from '../runtime/adapter.js';
-import { sdkVersion } from '../version.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
+import type { Runtime } from '../runtime/contract/adapter.js';
 import type { ClientOptions } from './options.js';
+import { sdkVersion } from './version.js';
 
 /** Settings with every default applied. */
 export interface Config

@@ -58,15 +58,15 @@ export class Deadline {
     return this.#endsAt === undefined ? undefined : Math.max(0, this.#endsAt - performance.now());
   }
 
-  /** Sets the time limit anew, counted from now, ms. 0 removes it. The caller's signal stays. */
-  restart(timeoutMs: number): void {
+  /** Sets the time limit anew, counted from now, ms, with its own error if given. 0 removes it. The caller's signal stays. */
+  restart(timeoutMs: number, onTimeout = this.#options.onTimeout): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#endsAt = undefined;
     if (timeoutMs <= 0 || timeoutMs > longestTimer || this.signal.aborted) return;
     this.#endsAt = performance.now() + timeoutMs;
     this.#timer = setTimeout(() => {
-      this.abort(this.#options.onTimeout?.(timeoutMs) ?? new Error(`No result within ${timeoutMs} ms`));
+      this.abort(onTimeout?.(timeoutMs) ?? new Error(`No result within ${timeoutMs} ms`));
     }, timeoutMs);
     unref(this.#timer);
   }

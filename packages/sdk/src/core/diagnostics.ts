@@ -1,5 +1,5 @@
 import { runtime } from '#runtime';
-import type { Service } from './pipeline/call-context.js';
+import type { Service } from '../errors/resource.js';
 
 /** Facts that every event of one call carries. */
 export interface CallEvent {

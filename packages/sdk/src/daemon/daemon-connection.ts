@@ -1,17 +1,14 @@
 import type { DaemonClient } from '@svc/daemon';
+import type { Attempt, OpenCall, RunningCall } from '../calls/call-engine.js';
+import type { ClientCore } from '../calls/client-core.js';
 import { directUrl, routedUrl } from '../config/addresses.js';
-import type { ClientCore } from '../core/client-core.js';
-import { Deadline, sleep } from '../core/deadline.js';
-import type { CallContext, RequestOptions } from '../core/pipeline/call-context.js';
-import { chain } from '../core/pipeline/middleware.js';
-import { type Fetch, type OpenCall, requestTimeout } from '../core/pipeline/pipeline.js';
+import type { CallContext, RequestOptions } from '../core/call-context.js';
+import { chain, type Fetch } from '../core/middleware.js';
+import { BrokenStream, DaemonStream, keepaliveSeconds } from './daemon-stream.js';
 import { explainRpcFailure } from './explain-failure.js';
+import { findReason } from './find-reason.js';
 import { probeHealth } from './probe-health.js';
-import { RpcRun } from './rpc-run.js';
 import type { DaemonTarget } from './target.js';
-
-/** Longest wait for what the platform knows of a sandbox that does not run, ms. */
-const reasonLimitMs = 5_000;
 
 /** Port of the daemon in every sandbox. */
 export const daemonPort = 49983;
@@ -25,6 +22,11 @@ export type DaemonCallContext = Omit<CallContext, 'service'> & {
 /** What the options of a typed RPC take. */
 export interface RpcOptions {
   signal: AbortSignal;
+}
+
+/** The same of one that streams. */
+export interface RpcStreamOptions extends RpcOptions {
+  headers: Record<string, string>;
 }
 
 /** The way to one sandbox's daemon. Nothing is loaded or sent before the first call. */
@@ -71,109 +73,85 @@ export class DaemonConnection {
   }
 
   /**
-   * Makes one unary RPC under the call's time limit; it is repeated when the connection failed before anything was sent,
-   * and when the context calls it idempotent and the connection broke. Failures are those of the tables.
+   * Makes one unary RPC; it is repeated when the connection failed before anything was sent, and when the context calls it
+   * idempotent and the connection broke. Failures are those of the tables.
    */
-  async call<T>(
+  call<T>(
     context: DaemonCallContext,
     send: (client: DaemonClient, options: RpcOptions) => Promise<T>,
   ): Promise<T> {
-    const deadline = this.deadline(context);
-    const run = new RpcRun(this.core, context);
-    try {
-      const value = await deadline.run(async (signal) => {
-        const client = await this.client(context.user);
-        return this.attempts(run, signal, () => send(client, { signal }));
-      });
-      run.end();
-      return value;
-    } catch (error) {
-      throw run.fail(error);
-    } finally {
-      deadline.release();
-    }
+    return this.core.engine.run({ ...context, service: 'sandbox' }, (call) =>
+      this.#attempt(call, context, (client) => send(client, { signal: call.signal })),
+    );
   }
 
-  /** Makes attempts until one succeeds or fails for good. Throws the error of the tables. */
-  async attempts<T>(run: RpcRun, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
-    for (;;) {
-      run.begin();
+  /** Opens an RPC that streams, as `call` makes a unary one; settles with its first message. */
+  async open<Message>(
+    context: DaemonCallContext,
+    send: (client: DaemonClient, options: RpcStreamOptions) => AsyncIterable<Message>,
+  ): Promise<DaemonStream<Message>> {
+    const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds) };
+    const { value, deadline } = await this.core.engine.open({ ...context, service: 'sandbox' }, (call) =>
+      this.#attempt(call, context, async (client) => {
+        const messages = send(client, { signal: call.signal, headers })[Symbol.asyncIterator]();
+        const { done, value: first } = await messages.next();
+        if (done) throw new BrokenStream('the stream ended before its first message');
+        return { first, messages };
+      }),
+    );
+    return new DaemonStream(value.first, value.messages, deadline);
+  }
+
+  /** The attempts of an RPC. */
+  async #attempt<T>(
+    call: RunningCall,
+    context: DaemonCallContext,
+    send: (client: DaemonClient) => Promise<T>,
+  ): Promise<T> {
+    const { logger } = this.core;
+    const client = await this.client(context.user);
+    const make = async (attempt: number): Promise<Attempt<T>> => {
+      if (logger.debugs) logger.debug(`${context.operation}: RPC`, { ...call.record, attempt });
       try {
-        return await send();
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const error = await this.explain(thrown, run.context, signal);
-        const delayMs = run.retryDelay(error);
-        if (delayMs === undefined) throw error;
-        await sleep(delayMs, signal);
+        return { value: await send(client) };
+      } catch (error) {
+        call.signal.throwIfAborted();
+        throw await this.explain(error, context, call.signal);
       }
-    }
+    };
+    return call.attempt(make, context.idempotent ?? false);
   }
 
-  /** Sends plain HTTP to the daemon, through the pipeline. The answer may be of any status. */
-  async http<T>(context: DaemonCallContext, work: (fetch: Fetch, baseUrl: string) => Promise<T>): Promise<T> {
-    return this.core.pipeline.call(this.#httpContext(context), (fetch) =>
+  /** Sends plain HTTP to the daemon. The answer may be of any status. */
+  http<T>(context: DaemonCallContext, work: (fetch: Fetch, baseUrl: string) => Promise<T>): Promise<T> {
+    return this.core.http.call({ ...context, service: 'sandbox' }, (fetch) =>
       work(this.#withHeaders(fetch, context.user), this.baseUrl),
     );
   }
 
   /** As `http`, for answers that go on streaming: release the deadline at their end. */
-  async openHttp<T>(
+  openHttp<T>(
     context: DaemonCallContext,
     work: (fetch: Fetch, baseUrl: string) => Promise<T>,
   ): Promise<OpenCall<T>> {
-    return this.core.pipeline.open(this.#httpContext(context), (fetch) =>
+    return this.core.http.open({ ...context, service: 'sandbox' }, (fetch) =>
       work(this.#withHeaders(fetch, context.user), this.baseUrl),
     );
   }
 
-  /** The time limit of one call, and the caller's signal. */
-  deadline(context: { operation: string; options?: RequestOptions | undefined }): Deadline {
-    const { operation, options } = context;
-    return new Deadline({
-      signal: options?.signal,
-      timeoutMs: options?.requestTimeoutMs ?? this.core.config.requestTimeoutMs,
-      onTimeout: (limitMs) => requestTimeout(operation, limitMs),
-    });
-  }
-
   /** What an RPC's failure means; asks the gateway whether the sandbox still runs where the error alone cannot tell. */
-  async explain(error: unknown, context: DaemonCallContext, signal?: AbortSignal): Promise<unknown> {
+  explain(error: unknown, context: DaemonCallContext, signal?: AbortSignal): Promise<unknown> {
     return explainRpcFailure(error, context, {
       url: this.baseUrl,
       sandboxId: this.target.sandboxId,
       probe: () => this.probe({ signal }),
-      findReason: () => this.#findReason(signal),
+      findReason: () => findReason(this.core, this.target.sandboxId, signal),
     });
-  }
-
-  /** Asks the platform, if that can be asked, whether a sandbox that does not run is paused. */
-  async #findReason(signal: AbortSignal | undefined): Promise<'paused' | 'gone'> {
-    const { config, platform } = this.core;
-    if (config.apiKey === undefined) return 'gone';
-    const context = {
-      operation: 'sandbox.isRunning',
-      options: { signal, requestTimeoutMs: reasonLimitMs, maxRetries: 0 },
-    };
-    const params = { path: { sandboxID: this.target.sandboxId } };
-    try {
-      const { data } = await platform.call(context, (client, fetch) =>
-        client.GET('/sandboxes/{sandboxID}', { params, fetch }),
-      );
-      return data.state === 'paused' ? 'paused' : 'gone';
-    } catch {
-      signal?.throwIfAborted();
-      return 'gone';
-    }
   }
 
   /** Whether the sandbox answers: `running`, `gone` (the gateway's 502), or `unknown`. */
   probe(options: RequestOptions = {}): Promise<'running' | 'gone' | 'unknown'> {
     return probeHealth(this, options);
-  }
-
-  #httpContext(context: DaemonCallContext): CallContext {
-    return { ...context, service: 'sandbox' };
   }
 
   #withHeaders(fetch: Fetch, user: string | undefined): Fetch {

@@ -1,8 +1,9 @@
-import { SandboxGoneError, type SandboxGoneReason } from '../core/errors/connection-errors.js';
-import { connectCode, errorFromConnect, isConnectFailure } from '../core/errors/from-connect.js';
-import { errorFromNetwork, isNetworkFailure, networkCode } from '../core/errors/from-network.js';
-import { SvcError } from '../core/errors/svc-error.js';
-import type { CallContext } from '../core/pipeline/call-context.js';
+import type { CallContext } from '../core/call-context.js';
+import { SandboxGoneError, type SandboxGoneReason } from '../errors/connection-errors.js';
+import { connectCode, errorFromConnect, isConnectFailure } from '../errors/from-connect.js';
+import { errorFromNetwork, isNetworkFailure, networkCode } from '../errors/from-network.js';
+import { SvcError } from '../errors/svc-error.js';
+import { BrokenStream } from './daemon-stream.js';
 
 interface Surroundings {
   url: string;
@@ -68,6 +69,7 @@ function reasonGiven(error: unknown): SandboxGoneReason | undefined {
 
 /** Whether an error may mean that the connection broke, rather than that the daemon refused. */
 export function looksBroken(error: unknown): boolean {
+  if (error instanceof BrokenStream) return true;
   const code = connectCode(error);
   if (code === 'unavailable' || code === 'canceled' || code === 'aborted') return true;
   // A body that ends early comes as an error of the protocol, with the connection's own error beneath it at best.

@@ -1,5 +1,5 @@
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import type { Fetch } from '../core/pipeline/pipeline.js';
+import type { RequestOptions } from '../core/call-context.js';
+import type { Fetch } from '../core/middleware.js';
 
 /** Longest wait for the answer of a health probe, ms. */
 const probeLimitMs = 5_000;

@@ -1,8 +1,8 @@
-import type { ClientCore } from '../core/client-core.js';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
 import { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { defined } from '../sandbox/wire.js';
+import { defined } from '../core/wire-values.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { LifecycleEvent, LifecycleEventType } from './lifecycle-event.js';
 import { fromListedEvent } from './wire.js';
 
@@ -46,16 +46,14 @@ export class Events {
       const offset = token === undefined ? undefined : readOffset(token);
       const orderAsc = order === undefined ? undefined : order === 'asc';
       const query = defined({ offset, limit, orderAsc, types: types && [...types] });
-      const { data } = await this.#core.platform.call(
-        { operation: 'events.list', options },
-        (platform, fetch) =>
-          sandboxId === undefined
-            ? platform.GET('/events/sandboxes', { params: { query }, querySerializer, fetch })
-            : platform.GET('/events/sandboxes/{sandboxID}', {
-                params: { path: { sandboxID: sandboxId }, query },
-                querySerializer,
-                fetch,
-              }),
+      const data = await this.#core.platform.call({ operation: 'events.list', options }, (platform, fetch) =>
+        sandboxId === undefined
+          ? platform.GET('/events/sandboxes', { params: { query }, querySerializer, fetch })
+          : platform.GET('/events/sandboxes/{sandboxID}', {
+              params: { path: { sandboxID: sandboxId }, query },
+              querySerializer,
+              fetch,
+            }),
       );
       const next = data.length < limit || data.length === 0 ? undefined : String((offset ?? 0) + data.length);
       return { items: data.map(fromListedEvent), nextToken: next, total: undefined };

@@ -1,8 +1,8 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { throwUnlessOk } from '../calls/read-answer.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { WrittenFile } from './entry.js';
-import { throwUnlessOk } from './failure.js';
-import type { FileOptions } from './files.js';
+import type { FileOptions } from './options.js';
 import { fromWritten } from './wire.js';
 
 /** Joins files into one and deletes them. */
@@ -23,7 +23,7 @@ export async function composeFiles(
   return connection.http({ operation, resource: 'file', options }, async (fetch, baseUrl) => {
     const headers = { 'Content-Type': 'application/json' };
     const response = await fetch(new Request(`${baseUrl}/files/compose`, { method: 'POST', headers, body }));
-    await throwUnlessOk(response, operation);
+    await throwUnlessOk(response, { operation, service: 'sandbox', resource: 'file' });
     return fromWritten([await response.json()])[0] as WrittenFile;
   });
 }

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 
 /** What can be written to a file. Text is written as UTF-8. */
 export type FileContent =

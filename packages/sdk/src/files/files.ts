@@ -1,24 +1,18 @@
-import { ConflictError, InvalidRequestError } from '../core/errors/answer-errors.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { ConflictError, InvalidRequestError } from '../errors/answer-errors.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
 import { composeFiles } from './compose.js';
 import type { FileContent } from './content.js';
 import { downloadDirectory } from './directory/download-dir.js';
 import type { TransferOptions, TransferResult } from './directory/options.js';
 import { uploadDirectory } from './directory/upload-dir.js';
 import type { FileEntry, WrittenFile } from './entry.js';
+import type { FileOptions } from './options.js';
 import { type ReadFormat, type ReadOptions, type ReadResults, readFile } from './read.js';
 import { type SignedUrlOptions, signedUrl } from './signed-url.js';
 import { type DirectoryWatch, type WatchOptions, watchDirectory } from './watch.js';
 import { fromEntry } from './wire.js';
 import { type FileToWrite, type WriteOptions, writeFile, writeFiles } from './write.js';
-
-/** Options of a call about files. */
-export interface FileOptions extends RequestOptions {
-  /** User in whose home relative paths start and to whom new files belong. Default: the sandbox's default user. */
-  user?: string | undefined;
-}
 
 const resource = 'file' as const;
 

@@ -1,6 +1,6 @@
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { throwUnlessOk } from '../calls/read-answer.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
-import { throwUnlessOk } from './failure.js';
 import { watchedStream } from './watched-stream.js';
 
 /** What `files.read` gives. */
@@ -33,7 +33,7 @@ export async function readFile(
   if (format !== 'stream') {
     return connection.http(context, async (fetch, baseUrl) => {
       const response = await fetch(request(baseUrl, path));
-      await throwUnlessOk(response, operation);
+      await throwUnlessOk(response, { operation, service: 'sandbox', resource: 'file' });
       if (format === 'blob') return response.blob();
       if (format === 'bytes') return new Uint8Array(await response.arrayBuffer());
       // Not response.text(), which drops a byte order mark: what was written comes back.
@@ -42,7 +42,7 @@ export async function readFile(
   }
   const { value, deadline } = await connection.openHttp(context, async (fetch, baseUrl) => {
     const response = await fetch(request(baseUrl, path));
-    await throwUnlessOk(response, operation);
+    await throwUnlessOk(response, { operation, service: 'sandbox', resource: 'file' });
     return response;
   });
   const idleMs = options.requestTimeoutMs ?? connection.core.config.requestTimeoutMs;

@@ -1,5 +1,5 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 
 /** Options of a URL that is given away. */
 export interface SignedUrlOptions {

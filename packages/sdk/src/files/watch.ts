@@ -1,8 +1,8 @@
-import { Deadline } from '../core/deadline.js';
-import { ConnectionError } from '../core/errors/connection-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { requestTimeout } from '../core/pipeline/pipeline.js';
+import type { RequestOptions } from '../core/call-context.js';
+import { holdOpen } from '../core/deadline.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { silenceLimitMs } from '../daemon/daemon-stream.js';
+import { ConnectionError } from '../errors/connection-errors.js';
 import type { WatchEvent } from './entry.js';
 import { fromWatchEvent } from './wire.js';
 
@@ -20,11 +20,6 @@ export interface WatchOptions extends Omit<RequestOptions, 'maxRetries'> {
   /** Called once at the end: with what went wrong, or with nothing after `close`. Only together with `onEvent`. */
   onEnd?: ((error?: unknown) => void) | undefined;
 }
-
-/** Seconds between signs of life that the daemon is asked for. */
-const keepaliveSeconds = 50;
-/** Silence that means that the connection is dead, ms. */
-const silenceLimitMs = (2 * keepaliveSeconds + 10) * 1000;
 
 /**
  * Changes of a directory as they come, from the moment it was made: `for await (const event of watch)`. Leaving the loop
@@ -91,68 +86,53 @@ export async function watchDirectory(
 ): Promise<DirectoryWatch> {
   const operation = 'files.watch';
   const { recursive = false, includeEntry = false, allowNetworkMounts = false, user, signal } = options;
-  const context = { operation, resource: 'file', user } as const;
-  const closed = new Error('The watch was closed.');
-  let started = false;
-  const deadline = new Deadline({
-    signal,
-    timeoutMs: options.requestTimeoutMs ?? connection.core.config.requestTimeoutMs,
-    onTimeout: (limitMs) =>
-      started
-        ? new ConnectionError(
-            `${operation}: no sign of life for ${limitMs / 1000} s, so changes may have been missed. Watch again.`,
-            {
-              operation,
-            },
-          )
-        : requestTimeout(operation, limitMs),
-  });
+  const { requestTimeoutMs } = options;
   const { streams } = connection.core;
-  const end = (): void => {
-    streams.delete(end);
-    deadline.abort(closed);
+  const context = {
+    operation,
+    resource: 'file',
+    user,
+    options: { signal, requestTimeoutMs, maxRetries: 0 },
+  } as const;
+  const request = { path, recursive, includeEntry, allowNetworkMounts };
+  const stream = await connection.open(context, ({ filesystem }, call) => filesystem.watchDir(request, call));
+  const closed = new Error('The watch was closed.');
+  const close = (): void => {
+    streams.delete(close);
+    stream.close(closed);
   };
-  const fail = async (thrown: unknown): Promise<unknown> => {
-    streams.delete(end);
-    if (deadline.signal.aborted) return deadline.signal.reason;
-    deadline.release();
-    return connection.explain(thrown, context, signal);
-  };
-  streams.add(end);
-  try {
-    const source = await deadline.run(async (abort) => {
-      const { filesystem } = await connection.client(user);
-      const request = { path, recursive, includeEntry, allowNetworkMounts };
-      const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds) };
-      const stream = filesystem.watchDir(request, { signal: abort, headers })[Symbol.asyncIterator]();
-      for (let first = await stream.next(); !first.done; first = await stream.next()) {
-        if (first.value.event.case === 'start') return stream;
-      }
-      throw new ConnectionError(`${operation}: the stream ended before the watch began.`, { operation });
-    });
-    started = true;
-    deadline.restart(0);
-    return new DirectoryWatch(events(source), end, options);
-  } catch (thrown) {
-    throw await fail(thrown);
+  streams.add(close);
+  // Signs of life may come before the watch has begun.
+  for (let message: typeof stream.first | undefined = stream.first; message?.event.case !== 'start'; ) {
+    message = await holdOpen(stream.next(silenceLimitMs, silence));
+    if (message === undefined) throw lost('the connection ended');
   }
+  return new DirectoryWatch(events(), close, options);
 
-  async function* events(source: AsyncIterator<{ event: { case: string | undefined; value?: unknown } }>) {
+  async function* events(): AsyncGenerator<WatchEvent, void, undefined> {
     try {
       for (;;) {
-        // Counts while someone waits: unread events say nothing about the connection.
-        deadline.restart(silenceLimitMs);
-        const { value, done } = await deadline.run(() => source.next());
-        deadline.restart(0);
-        if (done)
-          throw new ConnectionError(`${operation}: the connection ended. Watch again.`, { operation });
-        const event =
-          value.event.case === 'filesystem' ? fromWatchEvent(value.event.value as never) : undefined;
+        const message = await holdOpen(stream.next(silenceLimitMs, silence));
+        if (message === undefined) throw lost('the connection ended');
+        const event = message.event.case === 'filesystem' && fromWatchEvent(message.event.value);
         if (event) yield event;
       }
     } catch (thrown) {
-      const error = await fail(thrown);
-      if (error !== closed) throw error;
+      signal?.throwIfAborted();
+      if (thrown !== closed) throw await connection.explain(thrown, context, signal);
+    } finally {
+      streams.delete(close);
+      stream.release();
     }
+  }
+
+  function silence(limitMs: number): ConnectionError {
+    return lost(`no sign of life for ${limitMs / 1000} s`);
+  }
+
+  function lost(how: string): ConnectionError {
+    return new ConnectionError(`${operation}: ${how}, so changes may have been missed. Watch again.`, {
+      operation,
+    });
   }
 }

@@ -1,5 +1,5 @@
 import type { Deadline } from '../core/deadline.js';
-import { errorFromNetwork } from '../core/errors/from-network.js';
+import { errorFromNetwork } from '../errors/from-network.js';
 
 /**
  * A body as it comes, under a limit on each wait for more of it. The limit does not count while nobody reads. Ends the

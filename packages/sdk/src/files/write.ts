@@ -1,9 +1,9 @@
-import { ServerError } from '../core/errors/answer-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { throwUnlessOk } from '../calls/read-answer.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { ServerError } from '../errors/answer-errors.js';
 import { type FileContent, normalizeContent, type SteadyContent } from './content.js';
 import type { WrittenFile } from './entry.js';
-import { throwUnlessOk } from './failure.js';
 import { fromWritten, metadataHeaders } from './wire.js';
 
 /** How to write. */
@@ -124,7 +124,7 @@ async function post(
     const rules = { redirect: 'error', window: null } as const;
     const request = new Request(`${baseUrl}${url}`, { ...init, ...rules, method: 'POST' });
     const response = await fetch(request, rules);
-    await throwUnlessOk(response, operation);
+    await throwUnlessOk(response, { operation, service: 'sandbox', resource: 'file' });
     return fromWritten(await response.json());
   });
 }

@@ -1,9 +1,7 @@
 import { createOperatorClient } from '@svc/platform/operator';
 import { runtime } from '#runtime';
-import { resolveConfig } from '../config/resolve-config.js';
-import { createLogger } from '../core/logger.js';
-import { Pipeline } from '../core/pipeline/pipeline.js';
-import { PlatformCaller } from '../core/platform-call.js';
+import { createCallers } from '../calls/create-callers.js';
+import { PlatformCaller } from '../calls/platform-caller.js';
 import type { OperatorCaller } from './operator-caller.js';
 import type { OperatorClientOptions } from './options.js';
 import { Teams } from './teams.js';
@@ -28,12 +26,9 @@ export class OperatorClient {
     const environment = runtime.environment();
     const { operatorUrl, token = environment.SVC_OPERATOR_TOKEN?.trim() || undefined, ...rest } = options;
     const apiUrl = operatorUrl ?? (environment.SVC_OPERATOR_URL?.trim() || localOperatorUrl);
-    const { kind, userAgent } = runtime;
-    const config = resolveConfig({ ...rest, apiUrl }, { kind, userAgent, environment });
-    const logger = createLogger(config.logger, config.logLevel);
-    const pipeline = new Pipeline({ ...config, logger });
+    const { config, http } = createCallers({ ...rest, apiUrl });
     const caller: OperatorCaller = new PlatformCaller({
-      pipeline,
+      http,
       client: createOperatorClient({ baseUrl: config.apiUrl, token }),
       service: 'operator',
       hasCredential: token !== undefined,

@@ -1,5 +1,4 @@
-import { deleteOnce } from '../core/delete-once.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { ApiKey, CreatedApiKey } from '../team/api-key.js';
 import { fromApiKey, fromCreatedApiKey } from '../team/wire.js';
 import type { OperatorCaller } from './operator-caller.js';
@@ -21,7 +20,7 @@ export class TeamKeys {
    * @wire listTeamApiKeys
    */
   async list(team: string, options: RequestOptions = {}): Promise<ApiKey[]> {
-    const { data } = await this.#caller.call(
+    const data = await this.#caller.call(
       { operation: 'teams.keys.list', resource: 'team', options },
       (operator, fetch) => operator.GET('/teams/{team}/api-keys', { params: { path: { team } }, fetch }),
     );
@@ -37,7 +36,7 @@ export class TeamKeys {
    * @wire createTeamApiKey
    */
   async create(team: string, name: string, options: RequestOptions = {}): Promise<CreatedApiKey> {
-    const { data } = await this.#caller.call(
+    const data = await this.#caller.call(
       { operation: 'teams.keys.create', resource: 'team', options },
       (operator, fetch) =>
         operator.POST('/teams/{team}/api-keys', { params: { path: { team } }, body: { name }, fetch }),
@@ -54,10 +53,9 @@ export class TeamKeys {
    */
   delete(team: string, apiKeyId: string, options: RequestOptions = {}): Promise<boolean> {
     const path = { team, apiKeyID: apiKeyId };
-    return deleteOnce({ operation: 'teams.keys.delete', resource: 'apiKey', options }, (context) =>
-      this.#caller.call(context, (operator, fetch) =>
-        operator.DELETE('/teams/{team}/api-keys/{apiKeyID}', { params: { path }, fetch }),
-      ),
+    return this.#caller.delete(
+      { operation: 'teams.keys.delete', resource: 'apiKey', options },
+      (operator, fetch) => operator.DELETE('/teams/{team}/api-keys/{apiKeyID}', { params: { path }, fetch }),
     );
   }
 }

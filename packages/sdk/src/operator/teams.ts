@@ -1,7 +1,6 @@
-import { nextTokenOf } from '../core/next-token.js';
-import { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { defined } from '../sandbox/wire.js';
+import type { RequestOptions } from '../core/call-context.js';
+import type { PageList } from '../core/page.js';
+import { defined } from '../core/wire-values.js';
 import type { OperatorCaller } from './operator-caller.js';
 import type { NewTeam, OperatedTeam, TeamChange } from './team.js';
 import { TeamKeys } from './team-keys.js';
@@ -31,14 +30,12 @@ export class Teams {
   list(
     options: RequestOptions & { limit?: number | undefined; nextToken?: string | undefined } = {},
   ): PageList<OperatedTeam> {
-    return new PageList(async (token) => {
-      const query = defined({ limit: options.limit, nextToken: token });
-      const { data, response } = await this.#caller.call(
-        { operation: 'teams.list', options },
-        (operator, fetch) => operator.GET('/teams', { params: { query }, fetch }),
-      );
-      return { items: data.map(fromOperatedTeam), nextToken: nextTokenOf(response), total: undefined };
-    }, options.nextToken);
+    return this.#caller.list(
+      { operation: 'teams.list', options },
+      (operator, fetch, nextToken) =>
+        operator.GET('/teams', { params: { query: defined({ limit: options.limit, nextToken }) }, fetch }),
+      fromOperatedTeam,
+    );
   }
 
   /**
@@ -50,7 +47,7 @@ export class Teams {
    */
   async create(team: NewTeam, options: RequestOptions = {}): Promise<OperatedTeam> {
     const body = { ...toTeamSettings(team), slug: team.slug };
-    const { data } = await this.#caller.call(
+    const data = await this.#caller.call(
       { operation: 'teams.create', resource, options },
       (operator, fetch) => operator.POST('/teams', { body, fetch }),
     );
@@ -65,9 +62,8 @@ export class Teams {
    * @wire getTeam
    */
   async get(idOrSlug: string, options: RequestOptions = {}): Promise<OperatedTeam> {
-    const { data } = await this.#caller.call(
-      { operation: 'teams.get', resource, options },
-      (operator, fetch) => operator.GET('/teams/{team}', { params: { path: { team: idOrSlug } }, fetch }),
+    const data = await this.#caller.call({ operation: 'teams.get', resource, options }, (operator, fetch) =>
+      operator.GET('/teams/{team}', { params: { path: { team: idOrSlug } }, fetch }),
     );
     return fromOperatedTeam(data);
   }
@@ -138,7 +134,7 @@ export class Teams {
     body: ReturnType<typeof toTeamSettings>,
     options: RequestOptions,
   ): Promise<OperatedTeam> {
-    const { data } = await this.#caller.call(
+    const data = await this.#caller.call(
       { operation, resource, idempotent: true, options },
       (operator, fetch) => operator.PATCH('/teams/{team}', { params: { path: { team } }, body, fetch }),
     );

@@ -3,7 +3,7 @@ import type {
   Team as WireTeam,
   TeamChange as WireTeamChange,
 } from '@svc/platform/operator';
-import { defined, toSeconds } from '../sandbox/wire.js';
+import { defined, toSeconds } from '../core/wire-values.js';
 import { fromTeam } from '../team/wire.js';
 import type { OperatedTeam, TeamChange, TeamLimitsChange } from './team.js';
 

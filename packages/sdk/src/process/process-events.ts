@@ -1,12 +1,11 @@
-import type { DaemonClient, ProcessEvent } from '@svc/daemon';
-import { Deadline, settlesWithin, sleep } from '../core/deadline.js';
-import { connectCode } from '../core/errors/from-connect.js';
-import { errorFromNetwork } from '../core/errors/from-network.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import { requestTimeout } from '../core/pipeline/pipeline.js';
+import type { ConnectResponse, DaemonClient, ProcessEvent, StartResponse } from '@svc/daemon';
+import { sleep } from '../core/deadline.js';
 import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
-import { looksBroken } from '../daemon/explain-failure.js';
-import { RpcRun } from '../daemon/rpc-run.js';
+import { BrokenStream, silenceLimitMs } from '../daemon/daemon-stream.js';
+import { ConnectionError } from '../errors/connection-errors.js';
+import { connectCode } from '../errors/from-connect.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
+import { SvcError } from '../errors/svc-error.js';
 
 /** Chooses a process. */
 export type ProcessChoice = { pid: number } | { tag: string };
@@ -34,10 +33,6 @@ export interface FollowOptions {
   signal: AbortSignal;
 }
 
-/** Seconds of silence after which the daemon is asked to send a sign of life. */
-export const keepaliveSeconds = 50;
-/** Silence after which a stream counts as broken, ms: two signs of life and a margin. */
-export const silenceLimitMs = 2 * keepaliveSeconds * 1000 + 20_000;
 /** Attempts to attach again, without any event in between, before giving up. */
 const mostReattachments = 5;
 
@@ -47,8 +42,6 @@ export class ProcessTimeUp extends Error {}
 /** Thrown when the connection broke, and the process is not there any more to be attached to again. */
 export class ProcessLost extends Error {}
 
-class Silence extends Error {}
-
 /** Past the end of every output: a daemon answers with the offset of what comes next. */
 const nowOffset = 2n ** 64n - 1n;
 
@@ -56,14 +49,6 @@ const nowOffset = 2n ** 64n - 1n;
 const endFrameMs = 100;
 /** How much later than the daemon the time limit of a process fires here, ms. */
 const timeUpGraceMs = 2_000;
-
-const isPast = (endsAt: number | undefined) => endsAt !== undefined && performance.now() >= endsAt;
-
-/** How long to wait for the next event, ms: until silence is suspicious, or until the daemon should have said that time is up. */
-function patience(endsAt: number | undefined): number {
-  if (endsAt === undefined) return silenceLimitMs;
-  return Math.min(silenceLimitMs, Math.max(1, endsAt - performance.now()) + timeUpGraceMs);
-}
 
 /**
  * Follows a process from its start to its end. When the connection breaks, it attaches again where it left off: the
@@ -73,22 +58,16 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
   const { connection, context, timeoutMs, signal } = options;
   const endsAt = timeoutMs > 0 ? performance.now() + timeoutMs : undefined;
   const place = new OutputPlace();
-  const run = new RpcRun(connection.core, context);
   let pid: number | undefined;
-  let failures = 0;
-  for (;;) {
-    if (pid === undefined) run.begin();
-    let reason: unknown = new Error('the stream ended before the process did');
+  for (let failures = 0; ; ) {
+    const again = pid !== undefined;
+    const target = pid === undefined ? firstTarget(options.open) : { attach: { pid }, from: place.next };
     try {
-      const target = pid === undefined ? firstTarget(options.open) : { attach: { pid }, from: place.next };
-      for await (const event of openStream(options, target, endsAt)) {
+      for await (const event of openStream(options, target, endsAt, again)) {
         if (event.case === 'start') {
           const lostBytes = place.begin(event.value, target);
-          const again = pid !== undefined;
           pid = event.value.pid;
-          if (!again) run.end();
-          if (again) yield { type: 'reattached', lostBytes };
-          else yield { type: 'start', pid, lostBytes };
+          yield again ? { type: 'reattached', lostBytes } : { type: 'start', pid, lostBytes };
         } else if (event.case === 'data') {
           const { output } = event.value;
           if (output.case === undefined) continue;
@@ -101,31 +80,28 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
         }
         failures = 0;
       }
-    } catch (error) {
+      throw new BrokenStream('the stream ended before the process did');
+    } catch (thrown) {
       signal.throwIfAborted();
-      if (pid === undefined && !mayRetry(error)) throw run.fail(await failureOf(error, options));
-      if (error instanceof ProcessTimeUp || error instanceof ProcessLost) throw error;
-      if (connectCode(error) === 'deadline_exceeded') throw new ProcessTimeUp('', { cause: error });
-      if (!(error instanceof Silence) && !looksBroken(error)) throw await explainEnd(error, options, pid);
-      reason = error;
+      if (thrown instanceof ProcessTimeUp || thrown instanceof ProcessLost) throw thrown;
+      const error = await connection.explain(thrown, context, signal);
+      if (isTimeUp(thrown) || isTimeUp(error)) throw new ProcessTimeUp('', { cause: thrown });
+      if (pid === undefined) throw error;
+      if (NotFoundError.is(error))
+        throw new ProcessLost(`the process ${pid} ended before it could be attached to again`, {
+          cause: error,
+        });
+      if (!ConnectionError.is(error) || ++failures > mostReattachments) throw error;
+      const text = `${context.operation}: the connection broke, attaching again`;
+      connection.core.logger.info(text, { pid, attempt: failures });
+      if (failures > 1) await sleep(200 * 2 ** failures, signal);
     }
-    if (pid === undefined) {
-      // Starting again could run the program twice, unless the request never left.
-      const error = await connection.explain(asNetwork(reason), context, signal);
-      const delayMs = run.retryDelay(error);
-      if (delayMs === undefined) throw run.fail(error);
-      await sleep(delayMs, signal);
-      continue;
-    }
-    if (++failures > mostReattachments) throw await connection.explain(asNetwork(reason), context, signal);
-    const health = await connection.probe({ signal });
-    if (health === 'gone') throw await connection.explain(asNetwork(reason), context, signal);
-    connection.core.logger.info(`${context.operation}: the connection broke, attaching again`, {
-      pid,
-      attempt: failures,
-    });
-    if (health === 'unknown' || failures > 1) await sleep(200 * 2 ** failures, signal);
   }
+}
+
+/** Whether the daemon ended the process because its time was over. */
+function isTimeUp(error: unknown): boolean {
+  return connectCode(SvcError.is(error) ? error.cause : error) === 'deadline_exceeded';
 }
 
 type EventCase = ProcessEvent['event'];
@@ -179,50 +155,46 @@ async function* openStream(
   { connection, context, signal }: FollowOptions,
   target: Target,
   endsAt: number | undefined,
+  again: boolean,
 ): AsyncGenerator<EventCase, void, undefined> {
-  const { operation, options, user } = context;
-  let opened = false;
-  const deadline = new Deadline({
-    signal,
-    timeoutMs: options?.requestTimeoutMs ?? connection.core.config.requestTimeoutMs,
-    onTimeout: (limitMs) => {
-      if (!opened) return requestTimeout(operation, limitMs);
-      return isPast(endsAt) ? new ProcessTimeUp() : new Silence(`nothing came for ${limitMs} ms`);
+  // How often to attach again is decided above, over all connections.
+  const maxRetries = again ? 0 : context.options?.maxRetries;
+  const call = { ...context, options: { ...context.options, maxRetries, signal } };
+  const stream = await connection.open<StartResponse | ConnectResponse>(
+    call,
+    ({ process }, { headers, signal }) => {
+      const left = endsAt === undefined ? undefined : Math.ceil(endsAt - performance.now());
+      if (left !== undefined && left <= 0) throw new ProcessTimeUp('its time limit is over');
+      // The daemon keeps the time, so that it surely kills the process; the library's own timer would only cut the stream.
+      const limit = left === undefined ? {} : { 'Connect-Timeout-Ms': String(left) };
+      const rpc = { signal, headers: { ...headers, ...limit } };
+      if ('start' in target) return process.start(target.start, rpc);
+      return process.connect({ process: { selector: selectorOf(target.attach) }, from: target.from }, rpc);
     },
-  });
+  );
+  const onSilence = (limitMs: number) =>
+    endsAt !== undefined && performance.now() >= endsAt
+      ? new ProcessTimeUp('its time limit is over')
+      : new BrokenStream(`nothing came for ${limitMs} ms`);
   try {
-    const client = await connection.client(user);
-    const left = endsAt === undefined ? undefined : Math.ceil(endsAt - performance.now());
-    if (left !== undefined && left <= 0) throw new ProcessTimeUp();
-    // The daemon keeps the time, so that it surely kills the process; the library's own timer would only cut the stream.
-    const timeout = left === undefined ? {} : { 'Connect-Timeout-Ms': String(left) };
-    const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds), ...timeout };
-    const call = { signal: deadline.signal, headers };
-    const stream =
-      'start' in target
-        ? client.process.start(target.start, call)
-        : client.process.connect(
-            { process: { selector: selectorOf(target.attach) }, from: target.from },
-            call,
-          );
-    const messages = stream[Symbol.asyncIterator]();
-    for (;;) {
-      const { done, value: message } = await messages.next();
-      if (done) return;
-      opened = true;
-      // Read to its end, the connection can serve the next call.
-      if (message.event?.event.case === 'end') await settlesWithin(messages.next(), endFrameMs);
-      deadline.restart(0);
-      if (message.event) yield message.event.event;
-      // Only while the daemon is waited for: the reader may take its time over an event.
-      deadline.restart(patience(endsAt));
+    for (
+      let message: typeof stream.first | undefined = stream.first;
+      message;
+      message = await stream.next(patience(endsAt), onSilence)
+    ) {
+      const event: EventCase | undefined = message.event?.event;
+      if (event?.case === 'end') await stream.drain(endFrameMs);
+      if (event) yield event;
     }
-  } catch (error) {
-    if (deadline.signal.aborted) throw deadline.signal.reason;
-    throw error;
   } finally {
-    deadline.release();
+    stream.release();
   }
+}
+
+/** How long to wait for the next event, ms: until silence is suspicious, or until the daemon should have said that time is up. */
+function patience(endsAt: number | undefined): number {
+  if (endsAt === undefined) return silenceLimitMs;
+  return Math.min(silenceLimitMs, Math.max(1, endsAt - performance.now()) + timeUpGraceMs);
 }
 
 /** A choice of process as the generated messages have it. */
@@ -230,31 +202,4 @@ export function selectorOf(choice: ProcessChoice) {
   return 'pid' in choice
     ? { case: 'pid' as const, value: choice.pid }
     : { case: 'tag' as const, value: choice.tag };
-}
-
-/** Whether a failure before the first event says that the connection broke, rather than that the daemon refused. */
-function mayRetry(error: unknown): boolean {
-  return error instanceof Silence || looksBroken(error);
-}
-
-/** What a stream that never began failed with. */
-async function failureOf(error: unknown, { connection, context, signal }: FollowOptions): Promise<unknown> {
-  if (error instanceof ProcessTimeUp) return error;
-  if (connectCode(error) === 'deadline_exceeded') return new ProcessTimeUp('', { cause: error });
-  return connection.explain(error, context, signal);
-}
-
-async function explainEnd(
-  error: unknown,
-  { connection, context, signal }: FollowOptions,
-  pid?: number,
-): Promise<unknown> {
-  const explained = await connection.explain(error, context, signal);
-  if (pid === undefined || !NotFoundError.is(explained)) return explained;
-  return new ProcessLost(`the process ${pid} ended before it could be attached to again`, { cause: error });
-}
-
-function asNetwork(reason: unknown): unknown {
-  if (looksBroken(reason)) return reason;
-  return errorFromNetwork(reason, { operation: 'process', url: '', service: 'sandbox' });
 }

@@ -1,6 +1,6 @@
 import { Deadline, holdOpen, onAbort, raceAbort } from '../core/deadline.js';
-import { SvcError } from '../core/errors/svc-error.js';
 import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
+import { SvcError } from '../errors/svc-error.js';
 import { type OutputEvent, OutputHub } from './output-hub.js';
 import {
   type FollowOptions,

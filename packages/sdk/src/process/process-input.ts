@@ -1,11 +1,12 @@
 import type { DaemonClient } from '@svc/daemon';
+import type { RequestOptions } from '../core/call-context.js';
 import { Deadline, holdOpen, settlesWithin, sleep } from '../core/deadline.js';
-import { ServerError } from '../core/errors/answer-errors.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import { SvcError } from '../core/errors/svc-error.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
-import { keepaliveSeconds, selectorOf } from './process-events.js';
+import { keepaliveSeconds } from '../daemon/daemon-stream.js';
+import { ServerError } from '../errors/answer-errors.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
+import { SvcError } from '../errors/svc-error.js';
+import { selectorOf } from './process-events.js';
 
 type InputMessage =
   Parameters<DaemonClient['process']['streamInput']>[0] extends AsyncIterable<infer Message>

@@ -1,6 +1,6 @@
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
 import { type ProcessChoice, selectorOf } from './process-events.js';
 
 /** Signals that can be sent. */

@@ -1,4 +1,4 @@
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 
 /** Size of a terminal in character cells. */
 export interface PtySize {

@@ -1,5 +1,5 @@
 import { streamOf } from '../commands/command-output.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 import { selectorOf } from '../process/process-events.js';
 import type { ProcessHandle } from '../process/process-handle.js';
 import { ProcessInput } from '../process/process-input.js';

@@ -1,5 +1,5 @@
-import { ConnectionError, TimeoutError } from '../core/errors/connection-errors.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { ConnectionError, TimeoutError } from '../errors/connection-errors.js';
 import type { FollowOptions } from '../process/process-events.js';
 import { ProcessHandle } from '../process/process-handle.js';
 import type { AttachPtyOptions, ConnectPtyOptions, CreatePtyOptions } from './options.js';

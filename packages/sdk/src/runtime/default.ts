@@ -1,5 +1,5 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
-import type { Runtime } from './adapter.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
+import type { Runtime } from './contract/adapter.js';
 
 const silent = { hasSubscribers: false, publish: () => {} };
 

@@ -1,4 +1,4 @@
-import type { Runtime } from './adapter.js';
+import type { Runtime } from './contract/adapter.js';
 
 /**
  * A module of Node's own. Asked for by name, because an `import` of `node:fs` makes Node evaluate all that it exports,

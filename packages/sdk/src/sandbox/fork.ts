@@ -1,10 +1,11 @@
-import type { ClientCore } from '../core/client-core.js';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
-import { errorFromAnswer } from '../core/errors/from-answer.js';
-import type { SvcError } from '../core/errors/svc-error.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
+import { defined, toSeconds } from '../core/wire-values.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
+import { errorFromAnswer } from '../errors/from-answer.js';
+import type { SvcError } from '../errors/svc-error.js';
 import type { SandboxTarget } from './sandbox-api.js';
-import { defined, fromSandbox, toSeconds } from './wire.js';
+import { fromSandbox } from './wire.js';
 
 /** Options of a fork. */
 export interface ForkOptions extends RequestOptions {
@@ -32,7 +33,7 @@ export async function forkSandbox(
   const operation = 'sandbox.fork';
   const context = { operation, resource: 'sandbox', options } as const;
   const timeout = timeoutMs === undefined ? undefined : toSeconds(timeoutMs, 'timeoutMs');
-  const { data, response } = await core.platform.call(context, (platform, fetch) =>
+  const { data, response } = await core.platform.answer(context, (platform, fetch) =>
     platform.POST('/sandboxes/{sandboxID}/fork', {
       params: { path: { sandboxID } },
       body: defined({ count, timeout }),

@@ -1,10 +1,11 @@
-import type { ClientCore } from '../core/client-core.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
 import { sleep } from '../core/deadline.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import { defined } from '../core/wire-values.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
 import type { LogEntry } from './info.js';
 import { getSandbox } from './sandbox-api.js';
-import { defined, fromLogEntry } from './wire.js';
+import { fromLogEntry } from './wire.js';
 
 /** Which log entries to read. */
 export interface LogQuery extends RequestOptions {
@@ -71,7 +72,7 @@ async function readPage(
   const { from, limit, direction, level, search, nextToken } = options;
   const query = defined({ cursor: from?.getTime(), nextToken, limit, direction, level, search });
   const context = { operation: 'sandbox.logs', resource: 'sandbox', options } as const;
-  const { data, response } = await core.platform.call(context, (platform, fetch) =>
+  const { data, response } = await core.platform.answer(context, (platform, fetch) =>
     platform.GET('/v2/sandboxes/{sandboxID}/logs', { params: { path: { sandboxID }, query }, fetch }),
   );
   return {

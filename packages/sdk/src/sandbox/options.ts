@@ -1,4 +1,4 @@
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 
 /** What a sandbox does at the end of its time to live, and whether requests wake it. */
 export interface SandboxLifecycleOptions {

@@ -1,8 +1,8 @@
+import type { ClientCore } from '../calls/client-core.js';
 import { directHost, directUrl, routedUrl } from '../config/addresses.js';
-import type { ClientCore } from '../core/client-core.js';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonTarget } from '../daemon/target.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 
 /** A request to a service inside a sandbox: as `fetch` takes it, and the time until the headers of its answer. */
 export type PortRequestInit = RequestInit & Pick<RequestOptions, 'requestTimeoutMs'>;
@@ -55,7 +55,7 @@ export async function fetchPort(
   // What the service inside does with a repeated request is not ours to know.
   const options = { signal: signal ?? undefined, requestTimeoutMs, maxRetries: 0 };
   const context = { operation: 'sandbox.fetch', service: 'sandbox', resource: 'sandbox', options } as const;
-  const { value, deadline } = await core.pipeline.open(context, (fetch) => fetch(request));
+  const { value, deadline } = await core.http.open(context, (fetch) => fetch(request));
   if (!value.body) deadline.release();
   return value;
 }

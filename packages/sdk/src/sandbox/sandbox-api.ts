@@ -1,21 +1,27 @@
-import type { ClientCore } from '../core/client-core.js';
-import { deleteOnce } from '../core/delete-once.js';
-import { ConflictError } from '../core/errors/answer-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
+import type { PageList } from '../core/page.js';
+import { defined, toSeconds } from '../core/wire-values.js';
 import type { DaemonTarget } from '../daemon/target.js';
-import type { SandboxDetail, SandboxMetrics, SnapshotInfo } from './info.js';
-import type { ConnectSandboxOptions, CreateSandboxOptions, EgressOptions } from './options.js';
+import { ConflictError } from '../errors/answer-errors.js';
+import type { SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
+import type {
+  ConnectSandboxOptions,
+  CreateSandboxOptions,
+  EgressOptions,
+  ListSandboxesOptions,
+} from './options.js';
 import {
-  defined,
   fromDetail,
+  fromListed,
   fromMetric,
   fromSandbox,
   fromSnapshot,
   toConnectBody,
   toCreateBody,
+  toListQuery,
   toNetworkUpdate,
   toResumeBody,
-  toSeconds,
 } from './wire.js';
 
 // The platform's operations on one sandbox, each a function of the client's core. `Sandbox` and `Sandboxes` are facades.
@@ -25,11 +31,16 @@ const resource = 'sandbox' as const;
 /** What is needed to reach a sandbox, and the id of its template. */
 export type SandboxTarget = DaemonTarget & { readonly templateId: string };
 
-export async function createSandbox(core: ClientCore, options: CreateSandboxOptions): Promise<SandboxTarget> {
+export async function createSandbox(
+  core: ClientCore,
+  first: string | CreateSandboxOptions | undefined,
+  rest: CreateSandboxOptions = {},
+): Promise<SandboxTarget> {
+  const options = typeof first === 'string' ? { ...rest, template: first } : (first ?? rest);
   const { idempotencyKey } = options;
   const context = { operation: 'sandboxes.create', resource: 'template', options } as const;
   const body = toCreateBody(options);
-  const { data } = await core.platform.call(context, (platform, fetch) =>
+  const data = await core.platform.call(context, (platform, fetch) =>
     platform.POST('/v2/sandboxes', {
       body,
       fetch,
@@ -48,7 +59,7 @@ export async function connectSandbox(
   if (options.autoPause !== undefined) return resumeSandbox(core, sandboxID, options);
   const context = { operation: 'sandboxes.connect', resource, idempotent: true, options };
   const body = toConnectBody(options);
-  const { data } = await core.platform.call(context, (platform, fetch) =>
+  const data = await core.platform.call(context, (platform, fetch) =>
     platform.POST('/v2/sandboxes/{sandboxID}/connect', {
       params: { path: { sandboxID } },
       fetch,
@@ -65,7 +76,7 @@ async function resumeSandbox(
 ): Promise<SandboxTarget> {
   const context = { operation: 'sandboxes.connect', resource, options } as const;
   const body = toResumeBody(options);
-  const { data } = await core.platform.call(context, (platform, fetch) =>
+  const data = await core.platform.call(context, (platform, fetch) =>
     platform.POST('/sandboxes/{sandboxID}/resume', { params: { path: { sandboxID } }, body, fetch }),
   );
   return fromSandbox(data);
@@ -77,17 +88,24 @@ export async function getSandbox(
   options: RequestOptions,
   operation = 'sandboxes.get',
 ): Promise<{ target: SandboxTarget; detail: SandboxDetail }> {
-  const { data } = await core.platform.call({ operation, resource, options }, (platform, fetch) =>
+  const data = await core.platform.call({ operation, resource, options }, (platform, fetch) =>
     platform.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID } }, fetch }),
   );
   return { target: fromSandbox(data), detail: fromDetail(data) };
 }
 
+export function listSandboxes(core: ClientCore, options: ListSandboxesOptions): PageList<SandboxInfo> {
+  return core.platform.list(
+    { operation: 'sandboxes.list', options },
+    (platform, fetch, token) =>
+      platform.GET('/v2/sandboxes', { params: { query: toListQuery(options, token) }, fetch }),
+    fromListed,
+  );
+}
+
 export function killSandbox(core: ClientCore, sandboxID: string, options: RequestOptions): Promise<boolean> {
-  return deleteOnce({ operation: 'sandboxes.kill', resource, options }, (context) =>
-    core.platform.call(context, (platform, fetch) =>
-      platform.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID } }, fetch }),
-    ),
+  return core.platform.delete({ operation: 'sandboxes.kill', resource, options }, (platform, fetch) =>
+    platform.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID } }, fetch }),
   );
 }
 
@@ -173,7 +191,7 @@ export async function createSandboxSnapshot(
 ): Promise<SnapshotInfo> {
   const { name, memory } = options;
   const context = { operation: 'sandbox.createSnapshot', resource, options };
-  const { data } = await core.platform.call(context, (platform, fetch) =>
+  const data = await core.platform.call(context, (platform, fetch) =>
     platform.POST('/sandboxes/{sandboxID}/snapshots', {
       params: { path: { sandboxID } },
       body: defined({ name, memory }),
@@ -192,7 +210,7 @@ export async function getSandboxMetrics(
   const unix = (date: Date | undefined, round: (value: number) => number) =>
     date && round(date.getTime() / 1000);
   const query = defined({ start: unix(start, Math.floor), end: unix(end, Math.ceil) });
-  const { data } = await core.platform.call(
+  const data = await core.platform.call(
     { operation: 'sandbox.metrics', resource, options },
     (platform, fetch) =>
       platform.GET('/sandboxes/{sandboxID}/metrics', { params: { path: { sandboxID }, query }, fetch }),

@@ -1,12 +1,12 @@
 import type { DaemonClient } from '@svc/daemon';
+import type { ClientCore } from '../calls/client-core.js';
+import { defaultCore } from '../calls/create-core.js';
 import { Commands } from '../commands/commands.js';
 import { type Shell, shellFor } from '../commands/shell.js';
-import type { ClientCore } from '../core/client-core.js';
-import { ServerError } from '../core/errors/answer-errors.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
 import { DaemonConnection } from '../daemon/daemon-connection.js';
-import { defaultClient } from '../default-client.js';
+import { ServerError } from '../errors/answer-errors.js';
 import { Files } from '../files/files.js';
 import { Pty } from '../pty/pty.js';
 import { readEnvs, readUsage } from './daemon-facts.js';
@@ -22,10 +22,12 @@ import type {
 import { fetchPort, type PortRequestInit, type PortRoute, portHost, portRoute, portUrl } from './ports.js';
 import {
   connectSandbox,
+  createSandbox,
   createSandboxSnapshot,
   getSandbox,
   getSandboxMetrics,
   killSandbox,
+  listSandboxes,
   pauseSandbox,
   refreshSandbox,
   type SandboxTarget,
@@ -113,8 +115,9 @@ export class Sandbox {
    */
   static create(options: CreateSandboxOptions): Promise<Sandbox>;
   static create(template?: string, options?: Omit<CreateSandboxOptions, 'template'>): Promise<Sandbox>;
-  static create(first?: string | CreateSandboxOptions, options?: CreateSandboxOptions): Promise<Sandbox> {
-    return defaultClient().sandboxes.create(first as string, options);
+  static async create(first?: string | CreateSandboxOptions, rest?: CreateSandboxOptions): Promise<Sandbox> {
+    const core = defaultCore();
+    return new Sandbox(core, await createSandbox(core, first, rest));
   }
 
   /**
@@ -124,8 +127,9 @@ export class Sandbox {
    * const sandbox = await Sandbox.connect(sandboxId, { timeoutMs: 300_000 });
    * @wire connectSandboxV2
    */
-  static connect(sandboxId: string, options: ConnectSandboxOptions = {}): Promise<Sandbox> {
-    return defaultClient().sandboxes.connect(sandboxId, options);
+  static async connect(sandboxId: string, options: ConnectSandboxOptions = {}): Promise<Sandbox> {
+    const core = defaultCore();
+    return new Sandbox(core, await connectSandbox(core, sandboxId, options));
   }
 
   /**
@@ -135,8 +139,9 @@ export class Sandbox {
    * const sandbox = await Sandbox.get(sandboxId);
    * @wire getSandbox
    */
-  static get(sandboxId: string, options: RequestOptions = {}): Promise<Sandbox> {
-    return defaultClient().sandboxes.get(sandboxId, options);
+  static async get(sandboxId: string, options: RequestOptions = {}): Promise<Sandbox> {
+    const core = defaultCore();
+    return new Sandbox(core, (await getSandbox(core, sandboxId, options)).target);
   }
 
   /**
@@ -146,7 +151,7 @@ export class Sandbox {
    * @wire listSandboxesV2
    */
   static list(options: ListSandboxesOptions = {}): PageList<SandboxInfo> {
-    return defaultClient().sandboxes.list(options);
+    return listSandboxes(defaultCore(), options);
   }
 
   /**
@@ -156,7 +161,7 @@ export class Sandbox {
    * @wire killSandbox
    */
   static kill(sandboxId: string, options: RequestOptions = {}): Promise<boolean> {
-    return defaultClient().sandboxes.kill(sandboxId, options);
+    return killSandbox(defaultCore(), sandboxId, options);
   }
 
   /**

@@ -1,12 +1,19 @@
-import type { ClientCore } from '../core/client-core.js';
-import { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
+import type { PageList } from '../core/page.js';
 import type { LogEntry, SandboxInfo, SandboxMetrics } from './info.js';
 import { type FollowLogsOptions, type LogQuery, sandboxLogs } from './logs.js';
 import type { ConnectSandboxOptions, CreateSandboxOptions, ListSandboxesOptions } from './options.js';
 import { Sandbox } from './sandbox.js';
-import { connectSandbox, createSandbox, getSandbox, killSandbox, pauseSandbox } from './sandbox-api.js';
-import { fromListed, fromMetric, toListQuery } from './wire.js';
+import {
+  connectSandbox,
+  createSandbox,
+  getSandbox,
+  killSandbox,
+  listSandboxes,
+  pauseSandbox,
+} from './sandbox-api.js';
+import { fromMetric } from './wire.js';
 
 /** Most ids that one metrics request may name. */
 const metricsBatch = 100;
@@ -30,8 +37,7 @@ export class Sandboxes {
   create(options: CreateSandboxOptions): Promise<Sandbox>;
   create(template?: string, options?: Omit<CreateSandboxOptions, 'template'>): Promise<Sandbox>;
   async create(first?: string | CreateSandboxOptions, rest: CreateSandboxOptions = {}): Promise<Sandbox> {
-    const options = typeof first === 'string' ? { ...rest, template: first } : (first ?? rest);
-    return new Sandbox(this.#core, await createSandbox(this.#core, options));
+    return new Sandbox(this.#core, await createSandbox(this.#core, first, rest));
   }
 
   /**
@@ -65,18 +71,7 @@ export class Sandboxes {
    * @wire listSandboxesV2
    */
   list(options: ListSandboxesOptions = {}): PageList<SandboxInfo> {
-    return new PageList(async (token) => {
-      const context = { operation: 'sandboxes.list', options };
-      const { data, response } = await this.#core.platform.call(context, (platform, fetch) =>
-        platform.GET('/v2/sandboxes', { params: { query: toListQuery(options, token) }, fetch }),
-      );
-      const total = response.headers.get('x-total-running');
-      return {
-        items: data.map(fromListed),
-        nextToken: response.headers.get('x-next-token') || undefined,
-        total: total === null ? undefined : Number(total),
-      };
-    }, options.nextToken);
+    return listSandboxes(this.#core, options);
   }
 
   /**
@@ -141,7 +136,7 @@ export class Sandboxes {
     for (let start = 0; start < ids.length; start += metricsBatch) {
       const query = { sandbox_ids: ids.slice(start, start + metricsBatch) };
       const context = { operation: 'sandboxes.metrics', resource: 'sandbox', options } as const;
-      const { data } = await this.#core.platform.call(context, (platform, fetch) =>
+      const data = await this.#core.platform.call(context, (platform, fetch) =>
         platform.GET('/sandboxes/metrics', { params: { query }, fetch }),
       );
       for (const [id, metric] of Object.entries(data.sandboxes)) found[id] = fromMetric(metric);

@@ -1,8 +1,8 @@
-import type { ClientCore } from '../core/client-core.js';
+import type { ClientCore } from '../calls/client-core.js';
 import { Deadline, sleep } from '../core/deadline.js';
-import { TimeoutError } from '../core/errors/connection-errors.js';
-import { errorFromAnswer } from '../core/errors/from-answer.js';
 import type { DaemonTarget } from '../daemon/target.js';
+import { TimeoutError } from '../errors/connection-errors.js';
+import { errorFromAnswer } from '../errors/from-answer.js';
 import { fetchPort } from './ports.js';
 
 /** How to wait for a service inside a sandbox. */

@@ -1,3 +1,4 @@
+import type { components } from '@svc/daemon';
 import type {
   ConnectRequestV2,
   ListedSandbox,
@@ -12,8 +13,9 @@ import type {
   SnapshotInfo as WireSnapshot,
 } from '@svc/platform';
 import { encodeMetadataFilter } from '@svc/platform';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { defined, toSeconds } from '../core/wire-values.js';
 import type { DaemonTarget } from '../daemon/target.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
 import type {
   ConnectSandboxOptions,
@@ -22,17 +24,6 @@ import type {
   ListSandboxesOptions,
   NetworkOptions,
 } from './options.js';
-
-/** Milliseconds as the wire's whole seconds, rounded up. */
-export function toSeconds(ms: number, option: string): number {
-  if (Number.isFinite(ms) && ms >= 0) return Math.ceil(ms / 1000);
-  throw new InvalidRequestError(`${option} must be a number of milliseconds of at least 0, got ${ms}.`);
-}
-
-/** Drops members that are undefined: absent means absent on the wire. */
-export function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never;
-}
 
 /** The body of a create request. Nothing is in it that the caller did not say, the template excepted. */
 export function toCreateBody(options: CreateSandboxOptions): NewSandboxV2 {
@@ -184,7 +175,7 @@ export function fromDetail(sandbox: WireDetail): SandboxDetail {
 }
 
 /** One sample. */
-export function fromMetric(metric: SandboxMetric): SandboxMetrics {
+export function fromMetric(metric: Omit<SandboxMetric, 'timestamp'>): SandboxMetrics {
   return {
     timestamp: new Date(metric.timestampUnix * 1000),
     cpuCount: metric.cpuCount,
@@ -195,6 +186,20 @@ export function fromMetric(metric: SandboxMetric): SandboxMetrics {
     diskUsedBytes: metric.diskUsed,
     diskTotalBytes: metric.diskTotal,
   };
+}
+
+/** The sample that the daemon takes when it is asked. */
+export function fromDaemonMetrics(metrics: components['schemas']['DaemonMetrics']): SandboxMetrics {
+  return fromMetric({
+    timestampUnix: metrics.ts,
+    cpuCount: metrics.cpu_count,
+    cpuUsedPct: metrics.cpu_used_pct,
+    memUsed: metrics.mem_used,
+    memTotal: metrics.mem_total,
+    memCache: metrics.mem_cache,
+    diskUsed: metrics.disk_used,
+    diskTotal: metrics.disk_total,
+  });
 }
 
 /** One log entry. */

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 
 /**
  * The text that stands for a secret in the header values of network rules: the real value is put in its place on the

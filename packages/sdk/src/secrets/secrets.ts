@@ -1,9 +1,7 @@
-import type { ClientCore } from '../core/client-core.js';
-import { deleteOnce } from '../core/delete-once.js';
-import { nextTokenOf } from '../core/next-token.js';
-import { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { defined } from '../sandbox/wire.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
+import type { PageList } from '../core/page.js';
+import { defined } from '../core/wire-values.js';
 import type { NewSecret, Secret } from './secret.js';
 import { fromSecret } from './wire.js';
 
@@ -33,7 +31,7 @@ export class Secrets {
     }) as NewSecret & {
       metadata: Record<string, string>;
     };
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'secrets.create', resource, options },
       (platform, fetch) => platform.POST('/secrets', { body, fetch }),
     );
@@ -49,7 +47,7 @@ export class Secrets {
    * @wire getSecret
    */
   async get(idOrName: string, options: RequestOptions = {}): Promise<Secret> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'secrets.get', resource, options },
       (platform, fetch) =>
         platform.GET('/secrets/{secretID}', { params: { path: { secretID: idOrName } }, fetch }),
@@ -66,14 +64,12 @@ export class Secrets {
   list(
     options: RequestOptions & { limit?: number | undefined; nextToken?: string | undefined } = {},
   ): PageList<Secret> {
-    return new PageList(async (token) => {
-      const query = defined({ limit: options.limit, nextToken: token });
-      const { data, response } = await this.#core.platform.call(
-        { operation: 'secrets.list', options },
-        (platform, fetch) => platform.GET('/secrets', { params: { query }, fetch }),
-      );
-      return { items: data.map(fromSecret), nextToken: nextTokenOf(response), total: undefined };
-    }, options.nextToken);
+    return this.#core.platform.list(
+      { operation: 'secrets.list', options },
+      (platform, fetch, nextToken) =>
+        platform.GET('/secrets', { params: { query: defined({ limit: options.limit, nextToken }) }, fetch }),
+      fromSecret,
+    );
   }
 
   /**
@@ -91,7 +87,7 @@ export class Secrets {
   ): Promise<Secret> {
     const { value, metadata } = change;
     const body = metadata === undefined ? { value } : { value, metadata };
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'secrets.update', resource, options },
       (platform, fetch) =>
         platform.POST('/secrets/{secretID}', { params: { path: { secretID: idOrName } }, body, fetch }),
@@ -106,10 +102,8 @@ export class Secrets {
    * @wire deleteSecret
    */
   delete(idOrName: string, options: RequestOptions = {}): Promise<boolean> {
-    return deleteOnce({ operation: 'secrets.delete', resource, options }, (context) =>
-      this.#core.platform.call(context, (platform, fetch) =>
-        platform.DELETE('/secrets/{secretID}', { params: { path: { secretID: idOrName } }, fetch }),
-      ),
+    return this.#core.platform.delete({ operation: 'secrets.delete', resource, options }, (platform, fetch) =>
+      platform.DELETE('/secrets/{secretID}', { params: { path: { secretID: idOrName } }, fetch }),
     );
   }
 }

@@ -1,10 +1,9 @@
-import type { ClientCore } from '../core/client-core.js';
-import { deleteOnce } from '../core/delete-once.js';
-import { nextTokenOf } from '../core/next-token.js';
-import { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
+import type { PageList } from '../core/page.js';
+import { defined } from '../core/wire-values.js';
 import type { SnapshotInfo } from '../sandbox/info.js';
-import { defined, fromSnapshot } from '../sandbox/wire.js';
+import { fromSnapshot } from '../sandbox/wire.js';
 
 /** Which snapshots to list. */
 export interface ListSnapshotsOptions extends RequestOptions {
@@ -35,14 +34,15 @@ export class Snapshots {
    */
   list(options: ListSnapshotsOptions = {}): PageList<SnapshotInfo> {
     const { sandboxId, name, limit } = options;
-    return new PageList(async (token) => {
-      const query = defined({ sandboxID: sandboxId, name, limit, nextToken: token });
-      const { data, response } = await this.#core.platform.call(
-        { operation: 'snapshots.list', options },
-        (platform, fetch) => platform.GET('/snapshots', { params: { query }, fetch }),
-      );
-      return { items: data.map(fromSnapshot), nextToken: nextTokenOf(response), total: undefined };
-    }, options.nextToken);
+    return this.#core.platform.list(
+      { operation: 'snapshots.list', options },
+      (platform, fetch, nextToken) =>
+        platform.GET('/snapshots', {
+          params: { query: defined({ sandboxID: sandboxId, name, limit, nextToken }) },
+          fetch,
+        }),
+      fromSnapshot,
+    );
   }
 
   /**
@@ -56,10 +56,10 @@ export class Snapshots {
   delete(snapshotId: string, options: RequestOptions = {}): Promise<boolean> {
     // The wire deletes templates by identifier or name; the tag is no part of either.
     const templateID = snapshotId.replace(/:[^:/]*$/, '');
-    return deleteOnce({ operation: 'snapshots.delete', resource: 'snapshot', options }, (context) =>
-      this.#core.platform.call(context, (platform, fetch) =>
+    return this.#core.platform.delete(
+      { operation: 'snapshots.delete', resource: 'snapshot', options },
+      (platform, fetch) =>
         platform.DELETE('/templates/{templateID}', { params: { path: { templateID } }, fetch }),
-      ),
     );
   }
 }

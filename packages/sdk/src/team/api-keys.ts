@@ -1,6 +1,5 @@
-import type { ClientCore } from '../core/client-core.js';
-import { deleteOnce } from '../core/delete-once.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { ApiKey, CreatedApiKey } from './api-key.js';
 import { fromApiKey, fromCreatedApiKey } from './wire.js';
 
@@ -22,9 +21,8 @@ export class ApiKeys {
    * @wire listApiKeys
    */
   async list(options: RequestOptions = {}): Promise<ApiKey[]> {
-    const { data } = await this.#core.platform.call(
-      { operation: 'apiKeys.list', options },
-      (platform, fetch) => platform.GET('/api-keys', { fetch }),
+    const data = await this.#core.platform.call({ operation: 'apiKeys.list', options }, (platform, fetch) =>
+      platform.GET('/api-keys', { fetch }),
     );
     return data.map(fromApiKey);
   }
@@ -38,7 +36,7 @@ export class ApiKeys {
    * @wire createApiKey
    */
   async create(name: string, options: RequestOptions = {}): Promise<CreatedApiKey> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'apiKeys.create', resource, options },
       (platform, fetch) => platform.POST('/api-keys', { body: { name }, fetch }),
     );
@@ -53,10 +51,8 @@ export class ApiKeys {
    * @wire deleteApiKey
    */
   delete(apiKeyId: string, options: RequestOptions = {}): Promise<boolean> {
-    return deleteOnce({ operation: 'apiKeys.delete', resource, options }, (context) =>
-      this.#core.platform.call(context, (platform, fetch) =>
-        platform.DELETE('/api-keys/{apiKeyID}', { params: { path: { apiKeyID: apiKeyId } }, fetch }),
-      ),
+    return this.#core.platform.delete({ operation: 'apiKeys.delete', resource, options }, (platform, fetch) =>
+      platform.DELETE('/api-keys/{apiKeyID}', { params: { path: { apiKeyID: apiKeyId } }, fetch }),
     );
   }
 }

@@ -1,8 +1,8 @@
 import { runtime } from '#runtime';
-import type { ClientCore } from '../core/client-core.js';
-import { errorFromAnswer } from '../core/errors/from-answer.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { defined } from '../sandbox/wire.js';
+import type { ClientCore } from '../calls/client-core.js';
+import { throwUnlessOk } from '../calls/read-answer.js';
+import type { RequestOptions } from '../core/call-context.js';
+import { defined } from '../core/wire-values.js';
 import { type CopyFiles, collectCopy } from './copy-files.js';
 import type { Template } from './template.js';
 import { TemplateBuild } from './template-build.js';
@@ -48,22 +48,19 @@ export async function buildTemplate(
     memoryMB: memoryMiB,
     minFreeDiskMb: minFreeDiskMiB,
   });
-  const { data: created } = await core.platform.call(
-    { operation, resource, options: rest },
-    (platform, fetch) => platform.POST('/v3/templates', { body, fetch }),
+  const created = await core.platform.call({ operation, resource, options: rest }, (platform, fetch) =>
+    platform.POST('/v3/templates', { body, fetch }),
   );
   const { templateID, buildID } = created;
   const sent = new Set<string>();
   for (const copy of copies) {
     if (!copy || sent.has(copy.hash)) continue;
     sent.add(copy.hash);
-    const { data: link } = await core.platform.call(
-      { operation, resource, options: rest },
-      (platform, fetch) =>
-        platform.GET('/templates/{templateID}/files/{hash}', {
-          params: { path: { templateID, hash: copy.hash } },
-          fetch,
-        }),
+    const link = await core.platform.call({ operation, resource, options: rest }, (platform, fetch) =>
+      platform.GET('/templates/{templateID}/files/{hash}', {
+        params: { path: { templateID, hash: copy.hash } },
+        fetch,
+      }),
     );
     if (!link.present && link.url !== undefined) await upload(core, copy, link.url, rest);
   }
@@ -91,34 +88,22 @@ async function upload(
   url: string,
   options: RequestOptions,
 ): Promise<void> {
-  const operation = 'templates.build';
+  const context = { operation: 'templates.build', service: 'platform' } as const;
   const files = await runtime.localFiles();
   const archive = await files.gzip(files.pack(copy.root, copy.entries));
   // The archive is kept in a file: sending it again would need a copy in memory.
   const limits = { ...options, maxRetries: 0, requestTimeoutMs: options.requestTimeoutMs ?? uploadLimitMs };
   try {
-    await core.pipeline.call(
-      { operation, service: 'platform', resource: 'template', options: limits },
-      async (fetch) => {
-        const rules = { redirect: 'error', window: null } as const;
-        const headers = { 'Content-Type': 'application/gzip' };
-        const response = await fetch(
-          new Request(url, { method: 'PUT', body: archive.blob, headers, ...rules }),
-          rules,
-        );
-        const text = await response.text();
-        if (response.ok) return;
-        const { status, headers: answered } = response;
-        throw errorFromAnswer({
-          status,
-          headers: answered,
-          body: text,
-          service: 'platform',
-          operation,
-          nowMs: Date.now(),
-        });
-      },
-    );
+    await core.http.call({ ...context, options: limits }, async (fetch) => {
+      const rules = { redirect: 'error', window: null } as const;
+      const headers = { 'Content-Type': 'application/gzip' };
+      const response = await fetch(
+        new Request(url, { method: 'PUT', body: archive.blob, headers, ...rules }),
+        rules,
+      );
+      await throwUnlessOk(response, context);
+      await response.body?.cancel();
+    });
   } finally {
     await archive.dispose();
   }

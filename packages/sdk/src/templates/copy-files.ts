@@ -1,7 +1,7 @@
 import { runtime } from '#runtime';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 import { compileIgnoreRules } from '../files/directory/ignore-rules.js';
-import type { Excludes, LocalEntry, LocalFiles } from '../runtime/local-files.js';
+import type { Excludes, LocalEntry, LocalFiles } from '../runtime/contract/local-files.js';
 import type { CopySource, TemplateDefinition } from './definition.js';
 import { compileGlob, isGlob } from './glob.js';
 import { hashInput } from './hash-files.js';

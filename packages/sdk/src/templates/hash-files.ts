@@ -1,4 +1,4 @@
-import type { LocalEntry } from '../runtime/local-files.js';
+import type { LocalEntry } from '../runtime/contract/local-files.js';
 import type { CopySource } from './definition.js';
 
 /**

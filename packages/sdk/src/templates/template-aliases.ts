@@ -1,6 +1,6 @@
-import type { ClientCore } from '../core/client-core.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
 
 /** What a name stands for. */
 export interface TemplateAlias {
@@ -27,7 +27,7 @@ export class TemplateAliases {
    * @wire getTemplateAlias
    */
   async get(alias: string, options: RequestOptions = {}): Promise<TemplateAlias> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'templates.aliases.get', resource: 'template', options },
       (platform, fetch) => platform.GET('/templates/aliases/{alias}', { params: { path: { alias } }, fetch }),
     );

@@ -1,8 +1,8 @@
-import type { ClientCore } from '../core/client-core.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
 import { sleep } from '../core/deadline.js';
-import { BuildError } from '../core/errors/answer-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { defined } from '../sandbox/wire.js';
+import { defined } from '../core/wire-values.js';
+import { BuildError } from '../errors/answer-errors.js';
 import type { TemplateStep } from './definition.js';
 import type { BuildLogEntry, BuildState, BuildStatus } from './template-info.js';
 import { fromBuildLogEntry, fromBuildStatus } from './wire.js';
@@ -95,7 +95,7 @@ export class TemplateBuild {
   async readLogs(options: BuildLogQuery = {}): Promise<BuildLogEntry[]> {
     const { from, limit, direction, level } = options;
     const query = defined({ cursor: from?.getTime(), limit, direction, level });
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'build.readLogs', resource: 'template', options },
       (platform, fetch) =>
         platform.GET('/templates/{templateID}/builds/{buildID}/logs', {
@@ -127,7 +127,7 @@ export class TemplateBuild {
     page: { offset: number; limit: number },
     options: RequestOptions,
   ): Promise<{ state: BuildState; entries: BuildLogEntry[] }> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'build.status', resource: 'template', options },
       (platform, fetch) =>
         platform.GET('/templates/{templateID}/builds/{buildID}/status', {

@@ -1,5 +1,5 @@
-import type { ClientCore } from '../core/client-core.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
 import type { TemplateTag } from './template-info.js';
 import { fromTag } from './wire.js';
 
@@ -27,7 +27,7 @@ export class TemplateTags {
     tags: readonly string[],
     options: RequestOptions = {},
   ): Promise<{ tags: string[]; buildId: string }> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'templates.tags.assign', resource, idempotent: true, options },
       (platform, fetch) => platform.POST('/templates/tags', { body: { target, tags: [...tags] }, fetch }),
     );
@@ -57,7 +57,7 @@ export class TemplateTags {
    * @wire listTemplateTags
    */
   async list(idOrAlias: string, options: RequestOptions = {}): Promise<TemplateTag[]> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'templates.tags.list', resource, options },
       (platform, fetch) =>
         platform.GET('/templates/{templateID}/tags', { params: { path: { templateID: idOrAlias } }, fetch }),

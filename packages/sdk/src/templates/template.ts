@@ -1,5 +1,5 @@
 import { runtime } from '#runtime';
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { IgnoreRules } from '../files/directory/ignore-rules.js';
 import type { RegistryCredentials, TemplateDefinition, TemplateStep } from './definition.js';
 import { applyDockerfile } from './dockerfile/apply.js';
@@ -71,15 +71,16 @@ export class Template {
     const isText = /\n/.test(source) || /^\s*(#|FROM\s|ARG\s)/i.test(source);
     const text = isText ? source : readDockerfile(source);
     const contextDir = options.contextDir ?? (isText ? undefined : directoryOf(source));
-    const { buildArgs, ignore } = options;
-    const start = new Template({
-      ...empty,
-      contextDir,
-      ignore,
-      dockerIgnore: true,
-      base: { image: '', registry: undefined },
-    });
-    return applyDockerfile(text, start, buildArgs ?? {});
+    const { buildArgs = {}, ignore } = options;
+    const startFrom = (image: string) =>
+      new Template({
+        ...empty,
+        contextDir,
+        ignore,
+        dockerIgnore: true,
+        base: { image, registry: undefined },
+      });
+    return applyDockerfile<Template>(text, startFrom, buildArgs);
   }
 
   /**

@@ -1,11 +1,10 @@
-import type { ClientCore } from '../core/client-core.js';
-import { deleteOnce } from '../core/delete-once.js';
-import { PermissionError } from '../core/errors/answer-errors.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import { nextTokenOf } from '../core/next-token.js';
-import { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { defined } from '../sandbox/wire.js';
+import type { ClientCore } from '../calls/client-core.js';
+import { nextTokenOf } from '../calls/platform-caller.js';
+import type { RequestOptions } from '../core/call-context.js';
+import type { PageList } from '../core/page.js';
+import { defined } from '../core/wire-values.js';
+import { PermissionError } from '../errors/answer-errors.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
 import { type BuildOptions, buildTemplate } from './build.js';
 import type { Template } from './template.js';
 import { TemplateAliases } from './template-aliases.js';
@@ -73,14 +72,15 @@ export class Templates {
    * @wire listTemplatesV2
    */
   list(options: PageOptions = {}): PageList<TemplateInfo> {
-    return new PageList(async (token) => {
-      const query = defined({ limit: options.limit, nextToken: token });
-      const { data, response } = await this.#core.platform.call(
-        { operation: 'templates.list', options },
-        (platform, fetch) => platform.GET('/v2/templates', { params: { query }, fetch }),
-      );
-      return { items: data.map(fromTemplate), nextToken: nextTokenOf(response), total: undefined };
-    }, options.nextToken);
+    return this.#core.platform.list(
+      { operation: 'templates.list', options },
+      (platform, fetch, nextToken) =>
+        platform.GET('/v2/templates', {
+          params: { query: defined({ limit: options.limit, nextToken }) },
+          fetch,
+        }),
+      fromTemplate,
+    );
   }
 
   /**
@@ -93,7 +93,7 @@ export class Templates {
    */
   async get(idOrAlias: string, options: PageOptions = {}): Promise<TemplateDetail> {
     const { limit, nextToken } = options;
-    const { data, response } = await this.#core.platform.call(
+    const { data, response } = await this.#core.platform.answer(
       { operation: 'templates.get', resource, options },
       (platform, fetch) =>
         platform.GET('/templates/{templateID}', {
@@ -120,7 +120,7 @@ export class Templates {
     change: { public?: boolean | undefined; publishMemory?: boolean | undefined },
     options: RequestOptions = {},
   ): Promise<{ names: string[] }> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'templates.update', resource, idempotent: true, options },
       (platform, fetch) =>
         platform.PATCH('/v2/templates/{templateID}', {
@@ -140,10 +140,10 @@ export class Templates {
    * @wire deleteTemplate
    */
   delete(idOrAlias: string, options: RequestOptions = {}): Promise<boolean> {
-    return deleteOnce({ operation: 'templates.delete', resource, options }, (context) =>
-      this.#core.platform.call(context, (platform, fetch) =>
+    return this.#core.platform.delete(
+      { operation: 'templates.delete', resource, options },
+      (platform, fetch) =>
         platform.DELETE('/templates/{templateID}', { params: { path: { templateID: idOrAlias } }, fetch }),
-      ),
     );
   }
 

@@ -7,7 +7,7 @@ import type {
   TemplateTag as WireTag,
   Template as WireTemplate,
 } from '@svc/platform';
-import { defined } from '../sandbox/wire.js';
+import { defined } from '../core/wire-values.js';
 import type { TemplateDefinition } from './definition.js';
 import type {
   BuildInfo,

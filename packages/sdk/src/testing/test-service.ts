@@ -1,4 +1,4 @@
-import { Client } from '../client.js';
+import { Client } from '../client/client.js';
 import type { ClientOptions } from '../config/options.js';
 import { json } from './script.js';
 import { TestDaemon } from './test-daemon.js';

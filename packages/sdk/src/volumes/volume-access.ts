@@ -1,10 +1,11 @@
 import { createVolumesClient, type VolumesClient } from '@svc/platform';
-import type { ClientCore } from '../core/client-core.js';
+import type { ClientCore } from '../calls/client-core.js';
+import { deleteOnce } from '../calls/delete-once.js';
+import { type Answer, readAnswer } from '../calls/read-answer.js';
+import type { CallContext, RequestOptions } from '../core/call-context.js';
 import type { Deadline } from '../core/deadline.js';
-import { AuthenticationError } from '../core/errors/answer-errors.js';
-import { errorFromAnswer } from '../core/errors/from-answer.js';
-import type { CallContext, RequestOptions } from '../core/pipeline/call-context.js';
-import type { Fetch } from '../core/pipeline/pipeline.js';
+import type { Fetch } from '../core/middleware.js';
+import { AuthenticationError } from '../errors/answer-errors.js';
 import type { VolumeInfo } from './volume-info.js';
 
 /** What opens the content of a volume. */
@@ -17,11 +18,11 @@ export interface VolumeGrant extends VolumeInfo {
 /** Reads a fresh grant. */
 export type Renew = (options: RequestOptions) => Promise<VolumeGrant>;
 
-interface Answer<Data> {
-  data?: Data;
-  error?: unknown;
-  response: Response;
-}
+/** A call about what is in a volume. */
+type VolumeCallContext = Omit<CallContext, 'service' | 'resource'>;
+
+/** Sends one typed request. */
+type Send<Data> = (volumes: VolumesClient, fetch: Fetch, path: { volumeID: string }) => Promise<Answer<Data>>;
 
 /** How long a token is used before a new one is asked for, ms. It lives for an hour. */
 const freshForMs = 50 * 60_000;
@@ -41,30 +42,29 @@ export class VolumeAccess {
   }
 
   /** Makes a call whose answer is complete when it returns. */
-  async call<Data>(
-    context: Omit<CallContext, 'service' | 'resource'>,
-    send: (volumes: VolumesClient, fetch: Fetch, path: { volumeID: string }) => Promise<Answer<Data>>,
-  ): Promise<Exclude<Data, undefined>> {
+  async call<Data>(context: VolumeCallContext, send: Send<Data>): Promise<Exclude<Data, undefined>> {
     const { value, deadline } = await this.open(context, send);
     deadline.release();
     return value;
   }
 
+  /** Deletes something: false when there was none. */
+  delete(context: VolumeCallContext, send: Send<unknown>): Promise<boolean> {
+    return deleteOnce(context, (observed) => this.call(observed, send));
+  }
+
   /** As `call`, for an answer that goes on streaming: release the deadline at its end. */
   async open<Data>(
-    context: Omit<CallContext, 'service' | 'resource'>,
-    send: (volumes: VolumesClient, fetch: Fetch, path: { volumeID: string }) => Promise<Answer<Data>>,
+    context: VolumeCallContext,
+    send: Send<Data>,
     once = false,
   ): Promise<{ value: Exclude<Data, undefined>; deadline: Deadline }> {
     const attempt = async () => {
       const grant = await this.#current(context.options ?? {});
       const full = { ...context, service: 'volumes', resource: 'volume' } as const;
-      return this.core.pipeline.open(full, async (fetch) => {
+      return this.core.http.open(full, async (fetch) => {
         const volumes = createVolumesClient({ baseUrl: this.#baseUrl(grant), token: grant.token, fetch });
-        const { data, error, response } = await send(volumes, fetch, { volumeID: this.volumeId });
-        if (response.ok) return data as Exclude<Data, undefined>;
-        const { status, headers } = response;
-        throw errorFromAnswer({ ...full, status, headers, body: error, nowMs: Date.now() });
+        return readAnswer(await send(volumes, fetch, { volumeID: this.volumeId }), full);
       });
     };
     try {

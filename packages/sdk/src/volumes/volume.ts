@@ -1,10 +1,10 @@
-import { InvalidRequestError } from '../core/errors/answer-errors.js';
-import { NotFoundError } from '../core/errors/not-found-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { RequestOptions } from '../core/call-context.js';
+import { defined } from '../core/wire-values.js';
+import { InvalidRequestError } from '../errors/answer-errors.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
 import { type FileContent, normalizeContent } from '../files/content.js';
 import type { ReadFormat, ReadResults } from '../files/read.js';
 import { watchedStream } from '../files/watched-stream.js';
-import { defined } from '../sandbox/wire.js';
 import type { VolumeAccess } from './volume-access.js';
 import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
 import { fromVolumeEntry, toOwnership } from './wire.js';
@@ -193,23 +193,10 @@ export class Volume implements VolumeInfo {
    * await volume.remove('data');
    * @wire deleteVolumePath
    */
-  async remove(path: string, options: RequestOptions = {}): Promise<boolean> {
-    let attempts = 0;
-    const onAttempt = (attempt: number): void => {
-      attempts = attempt;
-    };
-    try {
-      await this.#access.call({ operation: 'volume.remove', options, onAttempt }, (volumes, fetch, params) =>
-        volumes.DELETE('/volumecontent/{volumeID}/path', {
-          params: { path: params, query: { path } },
-          fetch,
-        }),
-      );
-      return true;
-    } catch (error) {
-      if (NotFoundError.is(error)) return attempts > 1;
-      throw error;
-    }
+  remove(path: string, options: RequestOptions = {}): Promise<boolean> {
+    return this.#access.delete({ operation: 'volume.remove', options }, (volumes, fetch, params) =>
+      volumes.DELETE('/volumecontent/{volumeID}/path', { params: { path: params, query: { path } }, fetch }),
+    );
   }
 }
 

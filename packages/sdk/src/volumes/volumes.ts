@@ -1,7 +1,6 @@
-import type { ClientCore } from '../core/client-core.js';
-import { deleteOnce } from '../core/delete-once.js';
-import { VolumeNotFoundError } from '../core/errors/not-found-errors.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
+import { VolumeNotFoundError } from '../errors/not-found-errors.js';
 import { Volume } from './volume.js';
 import { VolumeAccess, type VolumeGrant } from './volume-access.js';
 import type { VolumeInfo } from './volume-info.js';
@@ -29,7 +28,7 @@ export class Volumes {
    * @wire createVolume
    */
   async create(name: string, options: RequestOptions = {}): Promise<Volume> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'volumes.create', resource, options },
       (platform, fetch) => platform.POST('/volumes', { body: { name }, fetch }),
     );
@@ -43,9 +42,8 @@ export class Volumes {
    * @wire listVolumes
    */
   async list(options: RequestOptions = {}): Promise<Volume[]> {
-    const { data } = await this.#core.platform.call(
-      { operation: 'volumes.list', options },
-      (platform, fetch) => platform.GET('/volumes', { fetch }),
+    const data = await this.#core.platform.call({ operation: 'volumes.list', options }, (platform, fetch) =>
+      platform.GET('/volumes', { fetch }),
     );
     return data.map((volume) => this.#handle(volume));
   }
@@ -79,10 +77,8 @@ export class Volumes {
   async delete(idOrName: string, options: RequestOptions = {}): Promise<boolean> {
     const volumeId = await this.#idOf(idOrName, options);
     if (volumeId === undefined) return false;
-    return deleteOnce({ operation: 'volumes.delete', resource, options }, (context) =>
-      this.#core.platform.call(context, (platform, fetch) =>
-        platform.DELETE('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),
-      ),
+    return this.#core.platform.delete({ operation: 'volumes.delete', resource, options }, (platform, fetch) =>
+      platform.DELETE('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),
     );
   }
 
@@ -93,7 +89,7 @@ export class Volumes {
   }
 
   async #grant(volumeId: string, options: RequestOptions): Promise<VolumeGrant> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'volumes.get', resource, options },
       (platform, fetch) =>
         platform.GET('/volumes/{volumeID}', { params: { path: { volumeID: volumeId } }, fetch }),

@@ -1,5 +1,5 @@
 import type { VolumeEntryStat, Volume as WireVolume } from '@svc/platform';
-import { defined } from '../sandbox/wire.js';
+import { defined } from '../core/wire-values.js';
 import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
 
 /** One volume. */

@@ -1,4 +1,4 @@
-import { WebhookVerificationError } from '../core/errors/answer-errors.js';
+import { WebhookVerificationError } from '../errors/answer-errors.js';
 
 /** Headers of a request: the web's own, a plain object as Node has it, or pairs. Names in any case. */
 export type HeadersLike =

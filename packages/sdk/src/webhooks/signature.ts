@@ -1,4 +1,4 @@
-import { WebhookVerificationError } from '../core/errors/answer-errors.js';
+import { WebhookVerificationError } from '../errors/answer-errors.js';
 
 /** Computes the base64 HMAC-SHA-256 of a delivery: over `<id>.<timestamp>.<body>`, as Standard Webhooks has it. */
 export async function computeSignature(

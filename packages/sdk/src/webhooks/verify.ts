@@ -1,5 +1,5 @@
 import type { WebhookPayload } from '@svc/platform';
-import { WebhookVerificationError } from '../core/errors/answer-errors.js';
+import { WebhookVerificationError } from '../errors/answer-errors.js';
 import type { LifecycleEvent } from '../events/lifecycle-event.js';
 import { type HeadersLike, readSignatureHeaders } from './delivery-headers.js';
 import { computeSignature, equalInConstantTime, importSecret } from './signature.js';

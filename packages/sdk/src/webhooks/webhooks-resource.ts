@@ -1,8 +1,7 @@
-import type { ClientCore } from '../core/client-core.js';
-import { deleteOnce } from '../core/delete-once.js';
+import type { ClientCore } from '../calls/client-core.js';
+import type { RequestOptions } from '../core/call-context.js';
 import { PageList } from '../core/page.js';
-import type { RequestOptions } from '../core/pipeline/call-context.js';
-import { defined } from '../sandbox/wire.js';
+import { defined } from '../core/wire-values.js';
 import type { Delivery, DeliveryQuery, NewWebhook, Webhook, WebhookChange, WebhookStats } from './webhook.js';
 import { fromDelivery, fromStats, fromWebhook, toChange, toNewWebhook } from './wire.js';
 
@@ -30,7 +29,7 @@ export class Webhooks {
    * @wire createWebhook
    */
   async create(webhook: NewWebhook, options: RequestOptions = {}): Promise<Webhook> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'webhooks.create', resource, options },
       (platform, fetch) => platform.POST('/events/webhooks', { body: toNewWebhook(webhook), fetch }),
     );
@@ -44,9 +43,8 @@ export class Webhooks {
    * @wire listWebhooks
    */
   async list(options: RequestOptions = {}): Promise<Webhook[]> {
-    const { data } = await this.#core.platform.call(
-      { operation: 'webhooks.list', options },
-      (platform, fetch) => platform.GET('/events/webhooks', { fetch }),
+    const data = await this.#core.platform.call({ operation: 'webhooks.list', options }, (platform, fetch) =>
+      platform.GET('/events/webhooks', { fetch }),
     );
     return data.map(fromWebhook);
   }
@@ -59,7 +57,7 @@ export class Webhooks {
    * @wire getWebhook
    */
   async get(webhookId: string, options: RequestOptions = {}): Promise<Webhook> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'webhooks.get', resource, options },
       (platform, fetch) =>
         platform.GET('/events/webhooks/{webhookID}', { params: { path: { webhookID: webhookId } }, fetch }),
@@ -75,7 +73,7 @@ export class Webhooks {
    * @wire updateWebhook
    */
   async update(webhookId: string, change: WebhookChange, options: RequestOptions = {}): Promise<Webhook> {
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'webhooks.update', resource, idempotent: true, options },
       (platform, fetch) =>
         platform.PATCH('/events/webhooks/{webhookID}', {
@@ -94,13 +92,13 @@ export class Webhooks {
    * @wire deleteWebhook
    */
   delete(webhookId: string, options: RequestOptions = {}): Promise<boolean> {
-    return deleteOnce({ operation: 'webhooks.delete', resource, options }, (context) =>
-      this.#core.platform.call(context, (platform, fetch) =>
+    return this.#core.platform.delete(
+      { operation: 'webhooks.delete', resource, options },
+      (platform, fetch) =>
         platform.DELETE('/events/webhooks/{webhookID}', {
           params: { path: { webhookID: webhookId } },
           fetch,
         }),
-      ),
     );
   }
 
@@ -123,7 +121,7 @@ export class Webhooks {
         deliveryStatus: status,
         eventType,
       });
-      const { data } = await this.#core.platform.call(
+      const data = await this.#core.platform.call(
         { operation: 'webhooks.deliveries', resource, options },
         (platform, fetch) =>
           platform.GET('/events/webhooks/{webhookID}/deliveries', {
@@ -152,7 +150,7 @@ export class Webhooks {
     options: RequestOptions & { start?: Date | undefined; end?: Date | undefined } = {},
   ): Promise<WebhookStats> {
     const query = defined({ start: options.start?.toISOString(), end: options.end?.toISOString() });
-    const { data } = await this.#core.platform.call(
+    const data = await this.#core.platform.call(
       { operation: 'webhooks.stats', resource, options },
       (platform, fetch) =>
         platform.GET('/events/webhooks/{webhookID}/stats', {

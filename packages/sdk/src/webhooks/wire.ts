@@ -7,9 +7,9 @@ import type {
   WebhookStats as WireStats,
   Webhook as WireWebhook,
 } from '@svc/platform';
+import { defined } from '../core/wire-values.js';
 import type { LifecycleEvent } from '../events/lifecycle-event.js';
 import { toLifecycleEvent } from '../events/wire.js';
-import { defined } from '../sandbox/wire.js';
 import type {
   Delivery,
   DeliveryCounts,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { directHost, directUrl, routedUrl } from '../../src/config/addresses.js';
 import type { ClientOptions } from '../../src/config/options.js';
 import { resolveConfig } from '../../src/config/resolve-config.js';
-import { sdkVersion } from '../../src/version.js';
+import { sdkVersion } from '../../src/config/version.js';
 
 const resolve = (options: ClientOptions = {}, environment: Record<string, string> = {}) =>
   resolveConfig(options, { environment, kind: 'node', userAgent: 'node/1' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorFromAnswer, type FailedAnswer } from '../../src/core/errors/from-answer.js';
-import { errorFromNetwork } from '../../src/core/errors/from-network.js';
+import { errorFromAnswer, type FailedAnswer } from '../../src/errors/from-answer.js';
+import { errorFromNetwork } from '../../src/errors/from-network.js';
 import {
   CapacityError,
   CommandExitError,
@@ -10,7 +10,7 @@ import {
   ServerError,
   SvcError,
   TimeoutError,
-} from '../../src/core/errors/index.js';
+} from '../../src/errors/index.js';
 import { refused, reset } from '../support/scripted-fetch.js';
 
 const failed = (answer: Partial<FailedAnswer>) =>

@@ -64,7 +64,7 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
     await expect(aborted).rejects.toBe('enough');
   });
 
-  it('tells diagnostics of programs that are started, and tries again what never left', async () => {
+  it('tells diagnostics of programs that are started and of watches, and tries again what never left', async () => {
     const ends: EndEvent[] = [];
     const retries: RetryEvent[] = [];
     const failures: EndEvent[] = [];
@@ -78,6 +78,8 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
       await sandbox.commands.run('true');
       const pty = await sandbox.pty.create();
       await pty.kill();
+      await (await sandbox.files.watch('.')).close();
+      await expect(sandbox.files.watch('nowhere')).rejects.toMatchObject({ name: 'FileNotFoundError' });
       const refused = await stage.client({ sandboxUrl: 'http://127.0.0.1:9' }).sandboxes.get(sandbox.id);
       await expect(refused.commands.start('true')).rejects.toMatchObject({ name: 'ConnectionError' });
     } finally {
@@ -86,9 +88,14 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
       unsubscribe(diagnosticsChannels.error, onError);
     }
     const names = ends.map(({ operation }) => operation);
-    expect(names).toEqual(expect.arrayContaining(['commands.run', 'pty.create', 'commands.kill']));
+    expect(names).toEqual(
+      expect.arrayContaining(['commands.run', 'pty.create', 'commands.kill', 'files.watch']),
+    );
     expect(retries.map(({ operation }) => operation)).toEqual(['commands.start', 'commands.start']);
-    expect(failures.map(({ operation, attempts }) => [operation, attempts])).toEqual([['commands.start', 3]]);
+    expect(failures.map(({ operation, attempts }) => [operation, attempts])).toEqual([
+      ['files.watch', 1],
+      ['commands.start', 3],
+    ]);
   });
 
   it('shows middleware the requests of commands and terminals', async () => {

@@ -1,4 +1,4 @@
-import type { Fetch } from '../../src/core/pipeline/pipeline.js';
+import type { Fetch } from '../../src/core/middleware.js';
 
 /** One scripted step: an answer, a failure, or a function that makes either. */
 export type Step =

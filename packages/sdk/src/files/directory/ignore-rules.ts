@@ -1,4 +1,4 @@
-import type { Excludes } from '../../runtime/local-files.js';
+import type { Excludes } from '../../runtime/contract/local-files.js';
 
 /** What to leave out, in the language of `.gitignore`: a pattern, a text of lines, or a list of either. */
 export type IgnoreRules = string | readonly string[];

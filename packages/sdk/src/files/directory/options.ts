@@ -1,4 +1,4 @@
-import type { RequestOptions } from '../../core/pipeline/call-context.js';
+import type { RequestOptions } from '../../core/call-context.js';
 import type { IgnoreRules } from './ignore-rules.js';
 
 /** How far a transfer is. */

@@ -1,10 +1,13 @@
-import type { DaemonClient } from '@svc/daemon';
-import { Deadline, raceAbort, sleep } from '../../core/deadline.js';
-import { InvalidRequestError, ServerError, StorageFullError } from '../../core/errors/answer-errors.js';
-import { ConnectionError } from '../../core/errors/connection-errors.js';
-import type { RequestOptions } from '../../core/pipeline/call-context.js';
-import { requestTimeout } from '../../core/pipeline/pipeline.js';
+import type { RequestOptions } from '../../core/call-context.js';
+import { Deadline, sleep } from '../../core/deadline.js';
 import type { DaemonConnection } from '../../daemon/daemon-connection.js';
+import { InvalidRequestError, ServerError, StorageFullError } from '../../errors/answer-errors.js';
+import { ConnectionError } from '../../errors/connection-errors.js';
+import { NotFoundError } from '../../errors/not-found-errors.js';
+import { SvcError } from '../../errors/svc-error.js';
+import { followProcess, ProcessLost } from '../../process/process-events.js';
+import { ProcessInput } from '../../process/process-input.js';
+import { sendSignal } from '../../process/signals.js';
 
 /** What to run. */
 export interface TarRun {
@@ -15,137 +18,108 @@ export interface TarRun {
   options: Omit<RequestOptions, 'maxRetries'> & { user?: string | undefined };
 }
 
-const keepaliveSeconds = 50;
-/** Silence that means that the connection is dead, ms. */
-const silenceLimitMs = (2 * keepaliveSeconds + 10) * 1000;
-/** How long the end of a program is waited for once it takes no more input, ms. */
+/** How long the end of a program is waited for once it takes no more input, and its death once it is killed, ms. */
 const lastWordsMs = 5_000;
 const longestMessage = 2_000;
 
 /**
  * Runs `tar` in the sandbox: gives what it prints, feeds it what it reads, each as fast as the other side takes it.
  * Leaving the loop kills it.
- * @throws StorageFullError, ServerError with what tar said, InvalidRequestError where there is no tar
+ * @throws StorageFullError, ServerError with what tar said, InvalidRequestError where there is no tar, ConnectionError
+ * when output was lost while the connection was broken
  */
 export async function* runTar(
   connection: DaemonConnection,
-  run: TarRun,
+  { operation, args, input, options }: TarRun,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { operation, args, input, options } = run;
-  const { user, signal } = options;
-  const context = { operation, resource: 'file', user } as const;
-  let started = false;
-  const deadline = new Deadline({
-    signal,
-    timeoutMs: options.requestTimeoutMs ?? connection.core.config.requestTimeoutMs,
-    onTimeout: (limitMs) =>
-      started
-        ? new ConnectionError(
-            `${operation}: no sign of life for ${limitMs / 1000} s. Start the transfer again.`,
-            { operation },
-          )
-        : requestTimeout(operation, limitMs),
+  const { user, signal, requestTimeoutMs } = options;
+  const transfer = new Deadline({ signal });
+  const context = { operation, resource: 'file', user, options: { requestTimeoutMs } } as const;
+  const process = { cmd: 'tar', args, envs: { LC_ALL: 'C' } };
+  const updates = followProcess({
+    connection,
+    context,
+    open: { start: { process, stdin: input !== undefined } },
+    timeoutMs: 0,
+    signal: transfer.signal,
   });
-  const end = (): void => deadline.abort(new Error(`${operation}: the client was closed.`));
-  connection.core.streams.add(end);
-  let pid: number | undefined;
-  let client: DaemonClient | undefined;
-  let ended = false;
+  const close = (): void => transfer.abort(new Error(`${operation}: the client was closed.`));
+  connection.core.streams.add(close);
+  const decoder = new TextDecoder();
   let stderr = '';
-  let feeding: Promise<void> | undefined;
+  let pid: number | undefined;
+  let ended = false;
+  let feeding: Feeding | undefined;
   try {
-    client = await deadline.run(() => connection.client(user));
-    const request = { process: { cmd: 'tar', args, envs: { LC_ALL: 'C' } }, stdin: input !== undefined };
-    const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds) };
-    const events = client.process
-      .start(request, { signal: deadline.signal, headers })
-      [Symbol.asyncIterator]();
-    const decoder = new TextDecoder();
-    let feedFailure: unknown;
     for (;;) {
-      const { value, done } = await deadline.run(() => events.next());
-      if (done)
-        throw new ConnectionError(`${operation}: the connection ended before tar did.`, { operation });
-      const event = value.event?.event;
-      if (event?.case === 'start') {
-        pid = event.value.pid;
-        started = true;
-        deadline.restart(silenceLimitMs);
-        if (input) {
-          feeding = feed(client, pid, input, deadline.signal).catch(async (error) => {
-            feedFailure = error;
-            // A program that died stops reading first; its own words say why, if they come.
-            await sleep(lastWordsMs, deadline.signal).catch(() => {});
-            if (!ended) deadline.abort(error);
-          });
-        }
-      } else if (event?.case === 'data' && event.value.output.case === 'stderr') {
-        stderr = (stderr + decoder.decode(event.value.output.value, { stream: true })).slice(-longestMessage);
-      } else if (event?.case === 'data' && event.value.output.case === 'stdout') {
-        // While nobody takes the bytes, silence means nothing.
-        deadline.restart(0);
-        yield event.value.output.value;
-        deadline.restart(silenceLimitMs);
-      } else if (event?.case === 'end') {
+      const { value: update, done } = await transfer.run(() => updates.next());
+      if (done) return;
+      if (update.type === 'start') {
+        pid = update.pid;
+        feeding = input && feed(new ProcessInput(connection, pid, 'stdin'), input, transfer, () => ended);
+      } else if (update.type === 'stdout') {
+        yield update.data;
+      } else if (update.type === 'stderr') {
+        stderr = (stderr + decoder.decode(update.data, { stream: true })).slice(-longestMessage);
+      } else if (update.type === 'reattached' && update.lostBytes > 0) {
+        throw broken(operation);
+      } else if (update.type === 'end') {
         ended = true;
-        const { exitCode, error } = event.value;
         // What the source of the input threw is the reason, whatever tar made of half an archive.
-        if (feedFailure !== undefined && !isRpcFailure(feedFailure)) throw feedFailure;
-        if (exitCode !== 0) throw tarFailure(operation, exitCode, error, stderr);
+        if (feeding?.failure && !SvcError.is(feeding.failure.error)) throw feeding.failure.error;
+        if (update.exitCode !== 0) throw tarFailure(operation, update.exitCode, update.error, stderr);
         return;
-      } else {
-        deadline.restart(silenceLimitMs);
       }
     }
-  } catch (thrown) {
-    if (deadline.signal.aborted) {
-      const { reason } = deadline.signal;
-      throw isRpcFailure(reason) ? await connection.explain(reason, context) : reason;
-    }
-    if (!started && isMissingTar(thrown)) {
-      throw new InvalidRequestError(
-        `${operation}: the sandbox has no tar program, which directories are transferred with. Use a template that has it.`,
-        { operation, cause: thrown },
-      );
-    }
-    throw isRpcFailure(thrown) ? await connection.explain(thrown, context) : thrown;
+  } catch (error) {
+    if (error instanceof ProcessLost) throw broken(operation, error);
+    if (pid === undefined && isMissingTar(error)) throw missingTar(operation, error);
+    throw error;
   } finally {
-    connection.core.streams.delete(end);
+    connection.core.streams.delete(close);
     // Also ends what is still being fed.
-    deadline.abort(new Error('The transfer is over.'));
-    await feeding;
-    if (pid !== undefined && !ended) await kill(client as DaemonClient, pid);
+    transfer.abort(new Error('The transfer is over.'));
+    await feeding?.over;
+    if (pid !== undefined && !ended)
+      await sendSignal(connection, { pid }, 'SIGKILL', { requestTimeoutMs: lastWordsMs }).catch(() => {});
   }
 }
 
-async function feed(
-  client: DaemonClient,
-  pid: number,
-  input: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-): Promise<void> {
-  const process = { selector: { case: 'pid', value: pid } } as const;
-  async function* messages() {
-    yield { event: { case: 'start', value: { process } } } as const;
-    for await (const stdin of input) {
-      yield {
-        event: {
-          case: 'data',
-          value: { input: { input: { case: 'stdin', value: stdin as Uint8Array<ArrayBuffer> } } },
-        },
-      } as const;
+interface Feeding {
+  failure: { error: unknown } | undefined;
+  /** Settles at its end, whatever that is. */
+  over: Promise<void>;
+}
+
+/** Feeds a program; a failure ends the transfer, unless the program ends first. */
+function feed(
+  input: ProcessInput,
+  source: AsyncIterable<Uint8Array>,
+  transfer: Deadline,
+  hasEnded: () => boolean,
+): Feeding {
+  const { signal } = transfer;
+  signal.addEventListener('abort', () => input.stop(signal.reason), { once: true });
+  const feeding: Feeding = { failure: undefined, over: Promise.resolve() };
+  const write = async () => {
+    for await (const bytes of source) {
+      await input.write(bytes);
+      if (input.unread) return;
     }
-  }
-  await raceAbort(client.process.streamInput(messages(), { signal }), signal);
-  await raceAbort(client.process.closeStdin({ process }, { signal }), signal);
+    await input.finish();
+  };
+  feeding.over = write().catch(async (error: unknown) => {
+    feeding.failure = { error };
+    // A program that died stops reading first; its own words say why, if they come.
+    await sleep(lastWordsMs, signal).catch(() => {});
+    if (!hasEnded()) transfer.abort(error);
+  });
+  return feeding;
 }
 
-async function kill(client: DaemonClient, pid: number): Promise<void> {
-  const process = { selector: { case: 'pid', value: pid } } as const;
-  const request = { process, signal: 9 };
-  const deadline = new Deadline({ timeoutMs: lastWordsMs });
-  await deadline.run((signal) => client.process.sendSignal(request, { signal })).catch(() => {});
-  deadline.release();
+function broken(operation: string, cause?: unknown): ConnectionError {
+  const text = `${operation}: the connection broke, and a part of the transfer is lost. Start the transfer again.`;
+  return new ConnectionError(text, { operation, cause });
 }
 
 function tarFailure(operation: string, exitCode: number, error: string | undefined, stderr: string) {
@@ -156,13 +130,17 @@ function tarFailure(operation: string, exitCode: number, error: string | undefin
   return new ServerError(`${operation}: tar failed in the sandbox: ${said}`, { operation });
 }
 
-function isRpcFailure(error: unknown): boolean {
-  return error instanceof Error && error.name === 'ConnectError';
+function isMissingTar(error: unknown): error is SvcError {
+  return (
+    SvcError.is(error) &&
+    (NotFoundError.is(error) || InvalidRequestError.is(error)) &&
+    /tar.*(not found|no such file)|(not found|no such file).*tar|ENOENT/i.test(error.message)
+  );
 }
 
-function isMissingTar(error: unknown): boolean {
-  return (
-    isRpcFailure(error) &&
-    /tar.*(not found|no such file)|(not found|no such file).*tar|ENOENT/i.test((error as Error).message)
+function missingTar(operation: string, cause: SvcError): InvalidRequestError {
+  return new InvalidRequestError(
+    `${operation}: the sandbox has no tar program, which directories are transferred with. Use a template that has it.`,
+    { operation, cause },
   );
 }

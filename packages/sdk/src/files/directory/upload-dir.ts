@@ -1,7 +1,7 @@
 import { runtime } from '#runtime';
-import { InvalidRequestError } from '../../core/errors/answer-errors.js';
 import type { DaemonConnection } from '../../daemon/daemon-connection.js';
-import type { LocalEntry } from '../../runtime/local-files.js';
+import { InvalidRequestError } from '../../errors/answer-errors.js';
+import type { LocalEntry } from '../../runtime/contract/local-files.js';
 import { compileIgnoreRules } from './ignore-rules.js';
 import { TransferCount, type TransferOptions, type TransferResult } from './options.js';
 import { runTar } from './tar-process.js';

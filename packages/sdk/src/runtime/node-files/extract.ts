@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Header } from 'tar-stream';
-import type { ExtractOptions, LocalEntry } from '../local-files.js';
+import type { ExtractOptions, LocalEntry } from '../contract/local-files.js';
 
 /**
  * The archive comes from a sandbox and is not trusted: names that leave the root are refused, nothing is written through

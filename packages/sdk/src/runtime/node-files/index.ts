@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { LocalFiles } from '../local-files.js';
+import type { LocalFiles } from '../contract/local-files.js';
 import { extract } from './extract.js';
 import { gzip } from './gzip.js';
 import { pack } from './pack.js';

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import type { LocalEntry } from '../local-files.js';
+import type { LocalEntry } from '../contract/local-files.js';
 
 /** Size of the pieces in which an archive is handed on, bytes: its headers alone would be many small ones. */
 const pieceBytes = 128 * 1024;

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Excludes, LocalEntry } from '../local-files.js';
+import type { Excludes, LocalEntry } from '../contract/local-files.js';
 
 export async function find(path: string): Promise<LocalEntry | undefined> {
   try {

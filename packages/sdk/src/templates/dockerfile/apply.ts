@@ -1,13 +1,27 @@
 import { quote } from '../../commands/shell.js';
-import type { Template as TemplateType } from '../template.js';
 import { type DockerInstruction, dockerfileError, readInstructions } from './read-instructions.js';
 import { readJsonForm, readPairs, splitWords, substitute } from './words.js';
 
 /** Instructions that say something about an image and nothing about what is in it. */
 const descriptive = new Set(['EXPOSE', 'LABEL', 'MAINTAINER', 'STOPSIGNAL', 'VOLUME', 'HEALTHCHECK']);
 
-interface Progress {
-  template: TemplateType;
+/** What a Dockerfile is followed on: a template, whose methods give the next one. */
+export interface DockerfileTarget<Target> {
+  run(command: string): Target;
+  copy(
+    source: readonly string[],
+    target: string,
+    options: { user?: string | undefined; mode?: number | undefined },
+  ): Target;
+  env(variables: Record<string, string>): Target;
+  arg(variables: Record<string, string>): Target;
+  workdir(path: string): Target;
+  user(name: string): Target;
+  start(command: string): Target;
+}
+
+interface Progress<Target> {
+  template: Target;
   args: Record<string, string>;
   env: Record<string, string>;
   entrypoint: string | undefined;
@@ -16,12 +30,12 @@ interface Progress {
   execForm: boolean;
 }
 
-/** Follows a Dockerfile, instruction by instruction. */
-export function applyDockerfile(
+/** Follows a Dockerfile, instruction by instruction, on what `startFrom` makes of its image. */
+export function applyDockerfile<Target extends DockerfileTarget<Target>>(
   text: string,
-  start: TemplateType,
+  startFrom: (image: string) => Target,
   buildArgs: Readonly<Record<string, string>>,
-): TemplateType {
+): Target {
   const instructions = readInstructions(text);
   const args: Record<string, string> = {};
   const from = instructions.findIndex(({ name }) => name === 'FROM');
@@ -40,12 +54,9 @@ export function applyDockerfile(
     );
   }
   const image = readImage(first, args);
-  const { definition } = start;
-  const Template = start.constructor as new (definition: TemplateType['definition']) => TemplateType;
-  const based = new Template({ ...definition, base: { image, registry: undefined } });
-  const progress: Progress = {
+  const progress: Progress<Target> = {
     // Docker begins as root in /, templates elsewhere.
-    template: based.user('root').workdir('/'),
+    template: startFrom(image).user('root').workdir('/'),
     args: {},
     env: {},
     entrypoint: undefined,
@@ -97,9 +108,9 @@ function readArgs(
   return result;
 }
 
-function apply(
+function apply<Target extends DockerfileTarget<Target>>(
   instruction: DockerInstruction,
-  progress: Progress,
+  progress: Progress<Target>,
   buildArgs: Readonly<Record<string, string>>,
   globalArgs: Readonly<Record<string, string>>,
 ): void {
@@ -181,11 +192,11 @@ function runLine(rest: string, documents: readonly string[]): string {
   return [rest, ...documents.map((body, index) => `${body}\n${marks[index]}`)].join('\n');
 }
 
-function addCopy(
+function addCopy<Target extends DockerfileTarget<Target>>(
   { name, rest, flags, documents, line }: DockerInstruction,
-  template: TemplateType,
+  template: Target,
   values: Readonly<Record<string, string>>,
-): TemplateType {
+): Target {
   if (flags.from !== undefined)
     throw dockerfileError(line, `${name} --from is not supported: there is one stage only.`);
   if (documents.length > 0)

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../../core/errors/answer-errors.js';
+import { InvalidRequestError } from '../../errors/answer-errors.js';
 
 /** One instruction of a Dockerfile, its lines joined. */
 export interface DockerInstruction {

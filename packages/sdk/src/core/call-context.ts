@@ -1,4 +1,4 @@
-import type { ResourceKind } from '../errors/resource.js';
+import type { ResourceKind, Service } from '../errors/resource.js';
 
 /** Options that every call takes. */
 export interface RequestOptions {
@@ -13,17 +13,17 @@ export interface RequestOptions {
   maxRetries?: number | undefined;
 }
 
-/** Who is asked. */
-export type Service = 'platform' | 'sandbox' | 'volumes' | 'operator';
-
-/** What the pipeline must know about one call. */
+/** What the engine must know about one call. */
 export interface CallContext {
   /** Name of the SDK call, such as `sandboxes.create`; in messages, log lines and events. */
   operation: string;
   service: Service;
   /** What the call is about: decides which "not found" a 404 becomes. */
   resource?: ResourceKind | undefined;
-  /** Whether making the call twice is the same as making it once. Default: by method and `Idempotency-Key`. */
+  /**
+   * Whether making the call twice is the same as making it once. Default: for HTTP by method and `Idempotency-Key`, for
+   * RPCs false.
+   */
   idempotent?: boolean | undefined;
   options?: RequestOptions | undefined;
   /** Told the number of each attempt, from 1, before it is made. Attempts that a rate limit refused are not counted. */

@@ -1,13 +1,13 @@
-import { NotFoundError } from './errors/not-found-errors.js';
-import type { PlatformCallContext } from './platform-call.js';
+import type { CallContext } from '../core/call-context.js';
+import { NotFoundError } from '../errors/not-found-errors.js';
 
 /**
  * Deletes something: true when it was there. "Not found" is false, unless an earlier attempt of the same call broke off
  * and most likely did it.
  */
-export async function deleteOnce(
-  context: PlatformCallContext,
-  send: (context: PlatformCallContext) => Promise<unknown>,
+export async function deleteOnce<Context extends Omit<CallContext, 'service'>>(
+  context: Context,
+  send: (context: Context) => Promise<unknown>,
 ): Promise<boolean> {
   let attempts = 0;
   try {

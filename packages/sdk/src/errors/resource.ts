@@ -10,6 +10,9 @@ import {
 } from './not-found-errors.js';
 import type { SvcErrorDetails } from './svc-error.js';
 
+/** Who is asked. */
+export type Service = 'platform' | 'sandbox' | 'volumes' | 'operator';
+
 /** What a call is about. Decides which "not found" a 404 becomes. */
 export type ResourceKind =
   | 'sandbox'

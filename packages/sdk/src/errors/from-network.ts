@@ -1,5 +1,5 @@
-import type { Service } from '../pipeline/call-context.js';
 import { ConnectionError } from './connection-errors.js';
+import type { Service } from './resource.js';
 import { SvcError } from './svc-error.js';
 
 /** What went wrong beneath, in words; the code is that of the operating system or of the HTTP client. */

@@ -1,4 +1,3 @@
-import type { Service } from '../pipeline/call-context.js';
 import {
   AuthenticationError,
   CapacityError,
@@ -11,6 +10,7 @@ import {
 } from './answer-errors.js';
 import { SandboxGoneError, TimeoutError } from './connection-errors.js';
 import { parseRateLimit, parseRetryAfter } from './rate-limit.js';
+import type { Service } from './resource.js';
 import { badIdentifierHint, notFoundClass, notFoundHint, type ResourceKind } from './resource.js';
 import type { SvcError, SvcErrorDetails } from './svc-error.js';
 

@@ -1,5 +1,8 @@
 import type { CallContext } from './call-context.js';
 
+/** Sends a request: the signature of the generated clients' `fetch` option. */
+export type Fetch = (request: Request, init?: RequestInit) => Promise<Response>;
+
 /** Sends a request on: to the next middleware, at last to `fetch`. */
 export type Next = (request: Request) => Promise<Response>;
 

@@ -1,36 +1,30 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from 'vitest';
+import { CallEngine, type CallEngineOptions } from '../../src/calls/call-engine.js';
+import { HttpCaller, type HttpCallerOptions } from '../../src/calls/http-caller.js';
+import type { CallContext } from '../../src/core/call-context.js';
 import { diagnosticsChannels } from '../../src/core/diagnostics.js';
 import { createLogger } from '../../src/core/logger.js';
-import type { CallContext } from '../../src/core/pipeline/call-context.js';
-import type { Middleware } from '../../src/core/pipeline/middleware.js';
-import { type Fetch, Pipeline, type PipelineOptions } from '../../src/core/pipeline/pipeline.js';
+import type { Fetch, Middleware } from '../../src/core/middleware.js';
 import { json, never, refused, reset, scriptedFetch } from '../support/scripted-fetch.js';
 
 const silent = createLogger(console, 'off');
 const context: CallContext = { operation: 'test.call', service: 'platform' };
 
-function pipelineOver(fetch: Fetch, options: Partial<PipelineOptions> = {}): Pipeline {
-  return new Pipeline({
-    fetch,
-    logger: silent,
-    userAgent: 'svc-sdk/test',
-    headers: {},
-    maxRetries: 2,
-    requestTimeoutMs: 60_000,
-    random: () => 0,
-    ...options,
-  });
+function callerOver(fetch: Fetch, options: Partial<HttpCallerOptions & CallEngineOptions> = {}): HttpCaller {
+  const settings = { logger: silent, maxRetries: 2, requestTimeoutMs: 60_000, random: () => 0, ...options };
+  const engine = new CallEngine(settings);
+  return new HttpCaller({ fetch, userAgent: 'svc-sdk/test', headers: {}, ...settings, engine });
 }
 
 const request = (method = 'GET', init: RequestInit = {}) =>
   new Request('http://api.test/things', { method, ...init });
 const soon = { 'retry-after': '0' };
 
-describe('Pipeline', () => {
+describe('a call over HTTP', () => {
   it('sends the body again with every attempt of a call that may be repeated', async () => {
     const { fetch, requests } = scriptedFetch(reset(), json(503, {}, soon), json(200, { fine: true }));
-    const response = await pipelineOver(fetch).call(context, (send) =>
+    const response = await callerOver(fetch).call(context, (send) =>
       send(request('PUT', { body: 'content' })),
     );
     expect(response.status).toBe(200);
@@ -39,7 +33,7 @@ describe('Pipeline', () => {
 
   it('does not repeat a POST that may have arrived', async () => {
     const { fetch, requests } = scriptedFetch(reset(), json(200, {}));
-    const call = pipelineOver(fetch).call(context, (send) => send(request('POST', { body: '{}' })));
+    const call = callerOver(fetch).call(context, (send) => send(request('POST', { body: '{}' })));
     await expect(call).rejects.toMatchObject({ name: 'ConnectionError' });
     expect(requests).toHaveLength(1);
   });
@@ -47,10 +41,10 @@ describe('Pipeline', () => {
   it('repeats a POST under an idempotency key, and one that never left', async () => {
     const keyed = scriptedFetch(reset(), json(201, {}));
     const headers = { 'idempotency-key': 'k1' };
-    await pipelineOver(keyed.fetch).call(context, (send) => send(request('POST', { body: '{}', headers })));
+    await callerOver(keyed.fetch).call(context, (send) => send(request('POST', { body: '{}', headers })));
     expect(keyed.requests).toHaveLength(2);
     const unsent = scriptedFetch(refused(), json(201, {}));
-    await pipelineOver(unsent.fetch).call(context, (send) => send(request('POST', { body: '{}' })));
+    await callerOver(unsent.fetch).call(context, (send) => send(request('POST', { body: '{}' })));
     expect(unsent.requests).toHaveLength(2);
   });
 
@@ -60,7 +54,7 @@ describe('Pipeline', () => {
       json(429, {}, soon),
       json(429, { last: 1 }, soon),
     );
-    const untimed = pipelineOver(fetch, { requestTimeoutMs: 0 });
+    const untimed = callerOver(fetch, { requestTimeoutMs: 0 });
     const response = await untimed.call(context, (send) => send(request()));
     expect([response.status, await response.json(), requests.length]).toEqual([429, { last: 1 }, 3]);
   });
@@ -70,7 +64,7 @@ describe('Pipeline', () => {
     const { fetch, requests } = scriptedFetch(...refusals, json(201, { made: 1 }));
     const attempts: number[] = [];
     const counted = { ...context, onAttempt: (attempt: number) => void attempts.push(attempt) };
-    const response = await pipelineOver(fetch).call(counted, (send) => send(request('POST', { body: '{}' })));
+    const response = await callerOver(fetch).call(counted, (send) => send(request('POST', { body: '{}' })));
     expect([response.status, requests.map(({ body }) => body)]).toEqual([201, Array(5).fill('{}')]);
     // Nothing was done by any of them, so a "not found" of the last would mean that it never was there.
     expect(attempts).toEqual([1, 1, 1, 1, 1]);
@@ -81,7 +75,7 @@ describe('Pipeline', () => {
     const options = { maxRetries: 0 };
     const none = scriptedFetch(json(429, {}, soon), json(201, {}));
     const post = (fetch: Fetch, more = {}) =>
-      pipelineOver(fetch).call({ ...context, ...more }, (send) => send(request('POST', { body: '{}' })));
+      callerOver(fetch).call({ ...context, ...more }, (send) => send(request('POST', { body: '{}' })));
     expect([(await post(team.fetch)).status, team.requests.length]).toEqual([429, 1]);
     expect([(await post(none.fetch, { options })).status, none.requests.length]).toEqual([429, 1]);
   });
@@ -89,27 +83,27 @@ describe('Pipeline', () => {
   it('gives the 429 at once when its wait does not fit into the time limit', async () => {
     const { fetch, requests } = scriptedFetch(json(429, {}, { 'retry-after': '20' }), json(201, {}));
     const options = { requestTimeoutMs: 10_000 };
-    const response = await pipelineOver(fetch).call({ ...context, options }, (send) => send(request('POST')));
+    const response = await callerOver(fetch).call({ ...context, options }, (send) => send(request('POST')));
     expect([response.status, requests.length]).toEqual([429, 1]);
   });
 
   it('hands a long Retry-After to the caller instead of sleeping', async () => {
     const { fetch, requests } = scriptedFetch(json(429, {}, { 'retry-after': '3600' }));
-    const response = await pipelineOver(fetch).call(context, (send) => send(request()));
+    const response = await callerOver(fetch).call(context, (send) => send(request()));
     expect([response.status, requests.length]).toEqual([429, 1]);
   });
 
   it('lets one call choose its number of retries', async () => {
     const { fetch, requests } = scriptedFetch(json(502, {}), json(200, {}));
     const options = { maxRetries: 0 };
-    const response = await pipelineOver(fetch).call({ ...context, options }, (send) => send(request()));
+    const response = await callerOver(fetch).call({ ...context, options }, (send) => send(request()));
     expect([response.status, requests.length]).toEqual([502, 1]);
   });
 
   it('says which limit fired and what moves it', async () => {
     const { fetch } = scriptedFetch(never);
     const options = { requestTimeoutMs: 20 };
-    const call = pipelineOver(fetch).call({ ...context, options }, (send) => send(request()));
+    const call = callerOver(fetch).call({ ...context, options }, (send) => send(request()));
     await expect(call).rejects.toMatchObject({
       name: 'RequestTimeoutError',
       option: 'requestTimeoutMs',
@@ -120,13 +114,13 @@ describe('Pipeline', () => {
 
   it('counts the wait between attempts into the time limit', async () => {
     const { fetch } = scriptedFetch(json(503, {}, { 'retry-after': '20' }));
-    const call = pipelineOver(fetch, { requestTimeoutMs: 30 }).call(context, (send) => send(request()));
+    const call = callerOver(fetch, { requestTimeoutMs: 30 }).call(context, (send) => send(request()));
     await expect(call).rejects.toMatchObject({ name: 'RequestTimeoutError' });
   });
 
   it('limits a fetch that does not listen to signals', async () => {
     const options = { requestTimeoutMs: 20 };
-    const call = pipelineOver(() => new Promise(() => {})).call({ ...context, options }, (send) =>
+    const call = callerOver(() => new Promise(() => {})).call({ ...context, options }, (send) =>
       send(request()),
     );
     await expect(call).rejects.toMatchObject({ name: 'RequestTimeoutError' });
@@ -137,7 +131,7 @@ describe('Pipeline', () => {
       const { fetch } = scriptedFetch(step);
       const controller = new AbortController();
       const options = { signal: controller.signal };
-      const call = pipelineOver(fetch).call({ ...context, options }, (send) => send(request()));
+      const call = callerOver(fetch).call({ ...context, options }, (send) => send(request()));
       await new Promise((resolve) => setImmediate(resolve));
       controller.abort('enough');
       await expect(call).rejects.toBe('enough');
@@ -148,7 +142,7 @@ describe('Pipeline', () => {
     const { fetch } = scriptedFetch(json(200, {}));
     const controller = new AbortController();
     const options = { signal: controller.signal, requestTimeoutMs: 10_000 };
-    const { deadline } = await pipelineOver(fetch).open({ ...context, options }, (send) => send(request()));
+    const { deadline } = await callerOver(fetch).open({ ...context, options }, (send) => send(request()));
     controller.abort('later');
     expect(deadline.signal.reason).toBe('later');
   });
@@ -162,7 +156,7 @@ describe('Pipeline', () => {
       },
     });
     const { fetch } = scriptedFetch(new Response(broken));
-    const call = pipelineOver(fetch).call(context, async (send) => (await send(request())).text());
+    const call = callerOver(fetch).call(context, async (send) => (await send(request())).text());
     await expect(call).rejects.toMatchObject({ name: 'ConnectionError', unsent: false });
   });
 
@@ -176,7 +170,7 @@ describe('Pipeline', () => {
         return next(sent);
       };
     const { fetch, requests } = scriptedFetch(json(502, {}), json(200, {}));
-    await pipelineOver(fetch, { middleware: [named('a'), named('b')] }).call(context, (send) =>
+    await callerOver(fetch, { middleware: [named('a'), named('b')] }).call(context, (send) =>
       send(request()),
     );
     expect(seen).toEqual(['a 1', 'b 1', 'a 2', 'b 2']);
@@ -188,15 +182,15 @@ describe('Pipeline', () => {
     const middleware: Middleware = () => Promise.reject(fault);
     const { fetch } = scriptedFetch();
     await expect(
-      pipelineOver(fetch, { middleware: [middleware] }).call(context, (send) => send(request())),
+      callerOver(fetch, { middleware: [middleware] }).call(context, (send) => send(request())),
     ).rejects.toBe(fault);
   });
 
   it('gives custom headers to the platform only', async () => {
     const { fetch, requests } = scriptedFetch(json(200, {}), json(200, {}));
-    const pipeline = pipelineOver(fetch, { headers: { 'x-mine': '1' } });
-    await pipeline.call(context, (send) => send(request()));
-    await pipeline.call({ ...context, service: 'sandbox' }, (send) => send(request()));
+    const caller = callerOver(fetch, { headers: { 'x-mine': '1' } });
+    await caller.call(context, (send) => send(request()));
+    await caller.call({ ...context, service: 'sandbox' }, (send) => send(request()));
     expect(requests.map(({ request }) => request.headers.get('x-mine'))).toEqual(['1', null]);
     expect(requests[0]?.request.headers.get('user-agent')).toBe('svc-sdk/test');
   });
@@ -210,7 +204,7 @@ describe('Pipeline', () => {
     });
     try {
       const { fetch } = scriptedFetch(json(502, {}), json(200, {}));
-      await pipelineOver(fetch).call(context, (send) => send(request()));
+      await callerOver(fetch).call(context, (send) => send(request()));
     } finally {
       for (const stop of listeners) stop();
     }
@@ -243,7 +237,7 @@ describe('Pipeline', () => {
     const target = new Request('http://api.test/files?signature=secret-signature&path=%2Fa', {
       headers,
     });
-    await pipelineOver(fetch, { logger }).call(context, (send) => send(target));
+    await callerOver(fetch, { logger }).call(context, (send) => send(target));
     expect(lines.length).toBeGreaterThan(1);
     expect(lines.join('\n')).not.toContain('secret');
     expect(lines.join('\n')).toContain('[redacted]');
@@ -256,7 +250,7 @@ describe('Pipeline', () => {
     const logger = createLogger({ debug: fail, info: fail, warn: fail, error: fail }, 'debug');
     const { fetch } = scriptedFetch(json(200, {}));
     await expect(
-      pipelineOver(fetch, { logger }).call(context, (send) => send(request())),
+      callerOver(fetch, { logger }).call(context, (send) => send(request())),
     ).resolves.toBeInstanceOf(Response);
   });
 });
