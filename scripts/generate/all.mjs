@@ -8,7 +8,10 @@ import { header } from './provenance.mjs';
 import { repository } from './run.mjs';
 import { settingsPage } from './settings.mjs';
 
-export const targets = ['platform', 'daemon'];
+/** Folders of `proto/` by the package that gets their code. */
+const services = { daemon: ['process', 'filesystem'], runtime: ['driver'] };
+
+export const targets = ['platform', 'daemon', 'runtime'];
 export const outputOf = (target) => `packages/${target}/src/gen`;
 
 /**
@@ -20,8 +23,8 @@ export async function generate(target, root = repository) {
   for (const document of documents.filter((entry) => entry.package === target)) {
     Object.assign(files, await openapiFiles(document, bundleDocument(document, join(root, 'spec'))));
   }
-  if (target === 'daemon') Object.assign(files, protoFiles(join(root, 'proto')));
-  return Object.assign(files, sharedFiles());
+  if (target in services) Object.assign(files, protoFiles(join(root, 'proto'), services[target]));
+  return Object.assign(files, target === 'runtime' ? {} : sharedFiles());
 }
 
 /** The pages of docs/ that are generated: path from the root of the repository to content. */

@@ -27,6 +27,7 @@ export type {
   InstanceLimits,
   InstanceMount,
   InstanceNetwork,
+  InstanceReach,
   InstanceRecord,
   InstanceSpec,
   InstanceStats,
@@ -43,6 +44,8 @@ export {
   type NetworkOptions,
 } from './linux-driver/index.js';
 export { createProcessDriver } from './process-driver/index.js';
+export { type ConnectDriverOptions, connectDriver, type RemoteDriver } from './remote/connect-driver.js';
+export { DriverLog, type ServeDriverOptions, type ServedDriver, serveDriver } from './remote/serve-driver.js';
 export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './select-driver.js';
 export {
   askDaemon,

@@ -1,18 +1,22 @@
 /** Why a driver refused or failed. */
-export type DriverErrorCode =
-  | 'unsupported'
-  | 'invalid_spec'
-  | 'invalid_archive'
-  | 'no_capacity'
-  | 'create_failed'
-  | 'restore_failed'
-  | 'undumpable'
-  | 'storage_full'
-  | 'busy'
-  | 'not_found'
-  | 'instance_gone'
-  | 'port_closed'
-  | 'timeout';
+export const DRIVER_ERROR_CODES = [
+  'unsupported',
+  'invalid_spec',
+  'invalid_archive',
+  'no_capacity',
+  'create_failed',
+  'restore_failed',
+  'undumpable',
+  'storage_full',
+  'busy',
+  'not_found',
+  'instance_gone',
+  'port_closed',
+  'timeout',
+  /** The process that runs the driver does not answer, or refuses this one. */
+  'unreachable',
+] as const;
+export type DriverErrorCode = (typeof DRIVER_ERROR_CODES)[number];
 
 const BRAND = Symbol.for('@svc/runtime/DriverError');
 

@@ -78,6 +78,16 @@ export interface Checkpoint {
   frozenMs: number;
 }
 
+/** How a process that is not the driver's connects to the ports of an instance. */
+export interface InstanceReach {
+  /** Where the daemon listens. */
+  daemon: { host: string; port: number };
+  /** Addresses to try for other ports, in this order. */
+  hosts: string[];
+  /** Whether what listens on the loopback inside is reached through the daemon. */
+  tunnel: boolean;
+}
+
 /**
  * One running (or frozen) isolated place with the daemon in it.
  *
@@ -86,6 +96,8 @@ export interface Checkpoint {
 export interface Instance {
   readonly id: string;
   readonly labels: Record<string, string>;
+  /** Undefined: only {@link dial} of the driver's own process gets there. */
+  readonly reach?: InstanceReach | undefined;
   /**
    * Opens a TCP connection to a port inside, listeners on loopback included. Port 49983 is always the daemon,
    * wherever it really listens.

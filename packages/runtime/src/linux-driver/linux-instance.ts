@@ -6,12 +6,11 @@ import type {
   CheckpointOptions,
   Instance,
   InstanceEnd,
+  InstanceReach,
   InstanceStats,
   LayerInfo,
 } from '../contract/instance.js';
-import { dialTcp } from '../shared/dial.js';
-import { tunnelThroughDaemon } from '../shared/tunnel.js';
-import { DAEMON_PORT } from './boot/boot.js';
+import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
 import { checkpointInstance } from './checkpoints/checkpoint.js';
 import { isRunning, type LinuxHost } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
@@ -71,19 +70,18 @@ export class LinuxInstance implements Instance {
     this.#settle({ reason });
   }
 
+  get reach(): InstanceReach {
+    const host = this.#owner.host.network.addressOf(this.entry.slot);
+    return { daemon: { host, port: DAEMON_PORT }, hosts: [host], tunnel: true };
+  }
+
   async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {
     this.#requireRunning();
-    const address = this.#owner.host.network.addressOf(this.entry.slot);
     try {
-      const socket = await dialTcp(address, port, options.signal);
-      // An instance may end while nobody listens to this connection any more.
-      socket.on('error', () => undefined);
-      return socket;
+      return await dialInstance(this.reach, port, options.signal);
     } catch (error) {
-      if (!DriverError.is(error)) throw error;
-      this.#requireRunning();
-      if (error.code !== 'port_closed' || port === DAEMON_PORT) throw error;
-      return tunnelThroughDaemon((each) => dialTcp(address, DAEMON_PORT, each), port, options.signal);
+      if (DriverError.is(error)) this.#requireRunning();
+      throw error;
     }
   }
 

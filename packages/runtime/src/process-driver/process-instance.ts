@@ -7,11 +7,12 @@ import type {
   CheckpointOptions,
   Instance,
   InstanceEnd,
+  InstanceReach,
   InstanceStats,
   LayerInfo,
 } from '../contract/instance.js';
 import { copyTree } from '../shared/copy-tree.js';
-import { dialTcp } from '../shared/dial.js';
+import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
 import { requireCheckpointId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { signalProcess } from '../shared/process-family.js';
@@ -21,7 +22,6 @@ import { StatsReader } from './read-stats.js';
 import { isAlive, isLeftStopped, type StoredInstance, writeRecord } from './record.js';
 import type { Stores } from './stores.js';
 
-export const DAEMON_PORT = 49983;
 /** How often an adopted daemon, which is no child of ours, is looked at, ms. */
 const WATCH_INTERVAL_MS = 500;
 
@@ -95,24 +95,18 @@ export class ProcessInstance implements Instance {
     });
   }
 
+  get reach(): InstanceReach {
+    const { port } = this.#record.daemon!;
+    return { daemon: { host: '127.0.0.1', port }, hosts: ['127.0.0.1', '::1'], tunnel: false };
+  }
+
   async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {
     this.#requireAlive();
-    const { signal } = options;
-    if (port === DAEMON_PORT) {
-      try {
-        return await dialTcp('127.0.0.1', this.#record.daemon!.port, signal);
-      } catch (error) {
-        // A refusal means that the daemon is going down; its end may not have been seen yet.
-        throw DriverError.is(error) ? gone(error) : error;
-      }
-    }
     try {
-      return await dialTcp('127.0.0.1', port, signal);
+      return await dialInstance(this.reach, port, options.signal);
     } catch (error) {
-      if (!DriverError.is(error) || error.code !== 'port_closed') throw error;
-      return await dialTcp('::1', port, signal).catch((second: unknown) => {
-        throw signal?.aborted ? second : error;
-      });
+      // A refusal means that the daemon is going down; its end may not have been seen yet.
+      throw DriverError.is(error) && port === DAEMON_PORT ? gone(error) : error;
     }
   }
 

@@ -5,6 +5,7 @@ import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import { hostNofileLimit } from '../../host/host-limits.js';
 import { type Dial, dialTcp } from '../../shared/dial.js';
+import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { waitForDaemon } from '../../shared/readiness.js';
 import { CRIU_CONFIG } from '../criu/criu-config.js';
 import type { LinuxHost } from '../host/linux-host.js';
@@ -17,8 +18,6 @@ import type { Origin } from './origin.js';
 import { restoresItself, startCommands } from './start-commands.js';
 import { bindMounts, boundMounts } from './volume-binds.js';
 
-/** Where the daemon listens inside. */
-export const DAEMON_PORT = 49_983;
 const START_TIMEOUT_MS = 60_000;
 
 /** Makes and starts the instance described by `entry`, up to an answering daemon. The caller undoes it on failure. */

@@ -1,6 +1,6 @@
 import type { CreateOptions } from '../../contract/driver.js';
 import { dialTcp } from '../../shared/dial.js';
-import { DAEMON_PORT } from '../boot/boot.js';
+import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { HostnameWriter } from './hostname-writer.js';

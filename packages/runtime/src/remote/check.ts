@@ -1,0 +1,101 @@
+import type { ArchiveLimits } from '../archive/archive-limits.js';
+import type { PoolRequest } from '../contract/driver.js';
+import { DriverError } from '../contract/errors.js';
+import type { InstanceMount, InstanceSpec } from '../contract/instance.js';
+import { requireLayerId } from '../shared/instance-id.js';
+import { requireLabels } from '../shared/spec-rules.js';
+
+// What the server sends is looked at again where the rights of root are: a server that somebody took over must gain nothing
+// but what any server may ask for. Drivers have rules of their own beside these.
+
+const MAX_LAYERS = 500;
+const MAX_MOUNTS = 64;
+const MAX_PATH_BYTES = 4_096;
+const MAX_POOL = 10_000;
+const MAX_IDS = 1_000_000;
+
+const refuse = (message: string) => new DriverError('invalid_spec', message);
+
+/** Ranges of what a specification may ask for; whole numbers but for the cores. */
+const LIMITS = {
+  cpuCount: { least: 0.01, most: 4_096, whole: false },
+  memoryMiB: { least: 1, most: 2 ** 30, whole: true },
+  diskMiB: { least: 1, most: 2 ** 30, whole: true },
+  pids: { least: 1, most: 2 ** 22, whole: true },
+} as const;
+
+/**
+ * Checks a specification.
+ * @param sources directories of the host that mounts may have as their source, or that it lies below. Undefined: any.
+ * @throws {DriverError} `invalid_spec`, `not_found` for what cannot be a layer
+ */
+export function checkSpec(spec: InstanceSpec, sources: readonly string[] | undefined): InstanceSpec {
+  if (spec.layers.length > MAX_LAYERS) throw refuse(`There are more than ${MAX_LAYERS} layers.`);
+  for (const layer of spec.layers) requireLayerId(layer);
+  for (const name of Object.keys(LIMITS) as (keyof typeof LIMITS)[]) {
+    const value = spec.limits[name];
+    if (value !== undefined) checkNumber(name, value, LIMITS[name]);
+  }
+  if (spec.mounts.length > MAX_MOUNTS) throw refuse(`There are more than ${MAX_MOUNTS} mounts.`);
+  for (const mount of spec.mounts) checkMount(mount, sources);
+  requireLabels(spec.labels);
+  return spec;
+}
+
+function checkMount({ source, target }: InstanceMount, sources: readonly string[] | undefined): void {
+  if (!isCleanPath(target) || target === '/')
+    throw refuse('The target of a mount is not a clean absolute path.');
+  const allowed =
+    sources === undefined || sources.some((root) => source === root || source.startsWith(`${root}/`));
+  if (!isCleanPath(source) || !allowed) throw refuse('The source of a mount is no volume.');
+}
+
+/** Absolute, every part a name, nothing that a configuration file or a script could take for something else. */
+export function isCleanPath(path: string): boolean {
+  if (path === '/') return true;
+  if (!path.startsWith('/') || Buffer.byteLength(path) > MAX_PATH_BYTES || /[\0\n\r]/.test(path))
+    return false;
+  return path
+    .slice(1)
+    .split('/')
+    .every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+/** @throws {DriverError} `invalid_spec` */
+export function checkNumber(
+  name: string,
+  value: number,
+  { least, most, whole }: { least: number; most: number; whole: boolean },
+): number {
+  if (!(value >= least && value <= most) || (whole && !Number.isInteger(value)))
+    throw refuse(`${name} must be a ${whole ? 'whole ' : ''}number between ${least} and ${most}.`);
+  return value;
+}
+
+/** @throws {DriverError} `invalid_spec` */
+export function checkPool(requests: PoolRequest[], sources: readonly string[] | undefined): PoolRequest[] {
+  const total = requests.reduce((sum, { size }) => sum + size, 0);
+  if (requests.length > MAX_POOL || total > MAX_POOL)
+    throw refuse(`The pool would have more than ${MAX_POOL} instances.`);
+  for (const { spec } of requests) checkSpec(spec, sources);
+  return requests;
+}
+
+/** Limits may be stricter than the driver's own, and as wide as the caller wants. @throws {DriverError} `invalid_spec` */
+export function checkArchiveLimits(limits: Partial<ArchiveLimits>): Partial<ArchiveLimits> {
+  for (const [name, value] of Object.entries(limits))
+    checkNumber(name, value, { least: 1, most: Number.MAX_SAFE_INTEGER, whole: false });
+  return limits;
+}
+
+/** @throws {DriverError} `invalid_spec` */
+export function checkVolumeLimit(limitMiB: number | undefined): { limitMiB?: number } {
+  if (limitMiB === undefined) return {};
+  return { limitMiB: checkNumber('limitMiB', limitMiB, LIMITS.diskMiB) };
+}
+
+/** Ids of instances or checkpoints that are to be kept: any text, for one that belongs to nothing keeps nothing. */
+export function checkKept(ids: readonly string[]): string[] {
+  if (ids.length > MAX_IDS) throw refuse(`There are more than ${MAX_IDS} ids.`);
+  return [...ids];
+}

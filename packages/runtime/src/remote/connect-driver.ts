@@ -1,0 +1,334 @@
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type CallOptions, type Client, createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import type { Capabilities } from '../contract/capabilities.js';
+import type {
+  CreateOptions,
+  Driver,
+  DriverOptions,
+  ImportOptions,
+  Layers,
+  PoolRequest,
+  RestoreOptions,
+  StorageUse,
+  VolumeDirectories,
+} from '../contract/driver.js';
+import { DriverError } from '../contract/errors.js';
+import type { Instance, InstanceRecord, LayerInfo } from '../contract/instance.js';
+import {
+  Driver as DriverService,
+  type ImportLayerRequestSchema,
+  type Instance as InstanceMessage,
+  type WatchResponse,
+} from '../gen/driver/driver_pb.js';
+import { RemoteInstance } from './remote-instance.js';
+import {
+  CancelledError,
+  capabilitiesFromWire,
+  endFromWire,
+  fromConnectError,
+  recordFromWire,
+  specToWire,
+} from './wire.js';
+
+/** Connections that wait for the next call; more are made while many calls run. */
+const IDLE_CONNECTIONS = 32;
+
+export interface ConnectDriverOptions {
+  /** Socket of `serveDriver`. */
+  socketPath: string;
+  token: string;
+  /** Gets what the driver logs. */
+  log?: DriverOptions['log'];
+}
+
+/** A driver of another process. */
+export interface RemoteDriver extends Driver {
+  /** Settles with the reason when the other process is gone before {@link Driver.close}. Never rejects. */
+  readonly lost: Promise<Error>;
+}
+
+/**
+ * Uses the driver of another process, see `serveDriver`.
+ * @throws {DriverError} `unreachable` when nobody serves one there, or not to this process
+ */
+export async function connectDriver(options: ConnectDriverOptions): Promise<RemoteDriver> {
+  const calls = new RemoteCalls(options);
+  try {
+    const watch = await calls.watch();
+    const description = await calls.run((client, call) => client.describe({}, call));
+    return new DriverOverSocket(calls, watch, description, options.log);
+  } catch (error) {
+    calls.end();
+    throw error;
+  }
+}
+
+/** Calls of the other process, their errors the driver's again. */
+export class RemoteCalls {
+  readonly #client: Client<typeof DriverService>;
+  readonly #agent: Agent;
+  readonly #ended = new AbortController();
+
+  constructor({ socketPath, token }: ConnectDriverOptions) {
+    this.#agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS });
+    const authorize: Parameters<typeof createConnectTransport>[0]['interceptors'] = [
+      (next) => (request) => {
+        request.header.set('authorization', `Bearer ${token}`);
+        return next(request);
+      },
+    ];
+    this.#client = createClient(
+      DriverService,
+      createConnectTransport({
+        baseUrl: 'http://runtime',
+        httpVersion: '1.1',
+        nodeOptions: { agent: this.#agent, socketPath },
+        interceptors: authorize,
+        acceptCompression: [],
+      }),
+    );
+  }
+
+  /** @throws {DriverError} what the driver threw; `unreachable` */
+  async run<T>(call: (client: Client<typeof DriverService>, options: CallOptions) => Promise<T>): Promise<T> {
+    try {
+      return await call(this.#client, {});
+    } catch (error) {
+      throw fromConnectError(error);
+    }
+  }
+
+  /**
+   * A call that the signal cancels. It settles only once the other side has undone what it made, or when that is done
+   * already: then the call succeeds all the same.
+   */
+  async cancellable<T>(
+    signal: AbortSignal | undefined,
+    call: (client: Client<typeof DriverService>, callId: string) => Promise<T>,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    const callId = randomUUID();
+    const cancel = () => void this.#client.cancel({ callId }).catch(() => undefined);
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      return await this.run((client) => call(client, callId));
+    } catch (error) {
+      if (error instanceof CancelledError) signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** Events of the driver; the first is there when this settles. */
+  async watch(): Promise<AsyncIterator<WatchResponse>> {
+    const events = this.#client.watch({}, { signal: this.#ended.signal })[Symbol.asyncIterator]();
+    try {
+      await events.next();
+    } catch (error) {
+      throw fromConnectError(error);
+    }
+    return events;
+  }
+
+  end(): void {
+    this.#ended.abort();
+    this.#agent.destroy();
+  }
+}
+
+type Description = Awaited<ReturnType<Client<typeof DriverService>['describe']>>;
+
+class DriverOverSocket implements RemoteDriver {
+  readonly name: string;
+  readonly summary: string;
+  readonly capabilities: Capabilities;
+  readonly layers: Layers;
+  readonly volumes: VolumeDirectories | undefined;
+  readonly storage?: () => Promise<StorageUse>;
+  readonly lost: Promise<Error>;
+  readonly #calls: RemoteCalls;
+  readonly #log: DriverOptions['log'];
+  /** By handle. */
+  readonly #instances = new Map<string, RemoteInstance>();
+  #poolSet: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(
+    calls: RemoteCalls,
+    events: AsyncIterator<WatchResponse>,
+    description: Description,
+    log: DriverOptions['log'],
+  ) {
+    this.#calls = calls;
+    this.#log = log;
+    this.name = description.name;
+    this.summary = description.summary;
+    this.capabilities = capabilitiesFromWire(description.capabilities);
+    this.layers = remoteLayers(calls);
+    this.volumes = description.volumes ? remoteVolumes(calls) : undefined;
+    if (description.storage) this.storage = () => calls.run((client) => client.storage({}));
+    this.lost = this.#follow(events);
+  }
+
+  create({ id, spec, signal }: CreateOptions): Promise<Instance> {
+    return this.#make(signal, (client, callId) => client.create({ callId, id, spec: specToWire(spec) }));
+  }
+
+  restore({ id, spec, checkpointId, memory, signal }: RestoreOptions): Promise<Instance> {
+    return this.#make(signal, (client, callId) =>
+      client.restore({ callId, id, spec: specToWire(spec), checkpointId, memory }),
+    );
+  }
+
+  async list(): Promise<InstanceRecord[]> {
+    const { instances } = await this.#calls.run((client) => client.list({}));
+    return instances.map(recordFromWire);
+  }
+
+  async adopt(id: string): Promise<Instance | undefined> {
+    const { instance } = await this.#calls.run((client) => client.adopt({ id }));
+    return instance === undefined ? undefined : this.#hold(instance);
+  }
+
+  async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {
+    return (await this.#calls.run((client) => client.reap(keep))).removed;
+  }
+
+  async listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
+    const { checkpoints } = await this.#calls.run((client) => client.listCheckpoints({}));
+    return checkpoints.map(({ id, memory, sizeBytes }) => ({ id, memory, sizeBytes }));
+  }
+
+  async deleteCheckpoint(checkpointId: string): Promise<void> {
+    await this.#calls.run((client) => client.deleteCheckpoint({ checkpointId }));
+  }
+
+  setPool(requests: PoolRequest[]): void {
+    const kinds = requests.map(({ spec, size }) => ({ spec: specToWire(spec), size }));
+    this.#poolSet = this.#poolSet
+      .then(() => this.#calls.run((client) => client.setPool({ kinds })))
+      .catch((error: unknown) => this.#log?.('warn', 'the pool could not be set', { error: String(error) }));
+  }
+
+  async poolReady(): Promise<void> {
+    await this.#poolSet;
+    await this.#calls.run((client) => client.poolReady({}));
+  }
+
+  async close({ destroyInstances = false }: { destroyInstances?: boolean } = {}): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    try {
+      await this.#calls.run((client) => client.close({ destroyInstances }));
+    } finally {
+      this.#calls.end();
+    }
+  }
+
+  async #make(
+    signal: AbortSignal | undefined,
+    call: (
+      client: Client<typeof DriverService>,
+      callId: string,
+    ) => Promise<{ instance?: InstanceMessage | undefined }>,
+  ): Promise<Instance> {
+    const { instance } = await this.#calls.cancellable(signal, call);
+    if (instance === undefined) throw new DriverError('unreachable', 'The sandbox runtime gave no sandbox.');
+    return this.#hold(instance);
+  }
+
+  #hold(message: InstanceMessage): RemoteInstance {
+    const { handle } = message;
+    // Its end may have been told before its beginning was.
+    const known = this.#instances.get(handle) ?? new RemoteInstance(this.#calls, handle);
+    if (!known.over) this.#instances.set(handle, known);
+    else this.#instances.delete(handle);
+    known.describe(message);
+    return known;
+  }
+
+  async #follow(events: AsyncIterator<WatchResponse>): Promise<Error> {
+    try {
+      for (;;) {
+        const { done, value } = await events.next();
+        if (done === true) return lostError();
+        this.#hear(value);
+      }
+    } catch (error) {
+      return lostError(error);
+    }
+  }
+
+  #hear({ event }: WatchResponse): void {
+    if (event.case === 'log') {
+      const { level, message, fields } = event.value;
+      this.#log?.(level as 'info', message, JSON.parse(fields) as Record<string, unknown>);
+    } else if (event.case === 'ended') {
+      const { handle, reason } = event.value;
+      const instance = this.#instances.get(handle);
+      if (instance === undefined) {
+        const early = new RemoteInstance(this.#calls, handle);
+        early.end(endFromWire(reason));
+        this.#instances.set(handle, early);
+      } else {
+        this.#instances.delete(handle);
+        instance.end(endFromWire(reason));
+      }
+    }
+  }
+}
+
+function lostError(cause?: unknown): DriverError {
+  return new DriverError('unreachable', 'The sandbox runtime has ended.', { cause });
+}
+
+function remoteLayers(calls: RemoteCalls): Layers {
+  return {
+    async importTar(tar: Readable, { limits, signal }: ImportOptions = {}): Promise<LayerInfo> {
+      const { layer } = await calls.cancellable(signal, (client, callId) =>
+        client.importLayer(archiveParts(callId, tar, limits)),
+      );
+      return { id: layer!.id, sizeBytes: layer!.sizeBytes };
+    },
+    async list() {
+      const { layers } = await calls.run((client) => client.listLayers({}));
+      return layers.map(({ id, sizeBytes }) => ({ id, sizeBytes }));
+    },
+    async delete(id) {
+      await calls.run((client) => client.deleteLayer({ id }));
+    },
+  };
+}
+
+async function* archiveParts(
+  callId: string,
+  tar: Readable,
+  limits: ImportOptions['limits'],
+): AsyncGenerator<MessageInitShape<typeof ImportLayerRequestSchema>> {
+  yield { part: { case: 'start', value: { callId, ...(limits === undefined ? {} : { limits }) } } };
+  for await (const chunk of tar) yield { part: { case: 'data', value: chunk as Uint8Array } };
+}
+
+function remoteVolumes(calls: RemoteCalls): VolumeDirectories {
+  return {
+    async root() {
+      throw new DriverError('unsupported', 'The volumes of another process have no path here.');
+    },
+    async make(id, { limitMiB } = {}) {
+      await calls.run((client) =>
+        client.makeVolume({ id, ...(limitMiB === undefined ? {} : { limitMib: limitMiB }) }),
+      );
+    },
+    async delete(id) {
+      await calls.run((client) => client.deleteVolume({ id }));
+    },
+    async usedBytes(id) {
+      return (await calls.run((client) => client.volumeUse({ id }))).bytes;
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { timingSafeEqual } from 'node:crypto';
+import { chownSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import type { Driver } from '../contract/driver.js';
+import { Driver as DriverService, type WatchResponseSchema } from '../gen/driver/driver_pb.js';
+import { DriverCalls } from './driver-calls.js';
+import { EventQueue } from './event-queue.js';
+import { toConnectError } from './wire.js';
+
+/** Log lines and ends that may wait for a server that does not read. */
+const MAX_WAITING_EVENTS = 20_000;
+/** Of one message; pieces of archives and of files are smaller. */
+const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
+
+const CLOSE_GRACE_MS = 1_000;
+
+export type DriverEvent = NonNullable<MessageInitShape<typeof WatchResponseSchema>['event']>;
+
+export interface ServeDriverOptions {
+  /** Path of the Unix socket, below a directory that nobody else may change. What is there is replaced. */
+  socketPath: string;
+  /** What every call has to show. Whoever has it rules over the driver. */
+  token: string;
+  /** Who may connect, beside root. Default: the user of this process alone. */
+  owner?: { uid: number; gid: number };
+  /** Directories of the host that may be mounted with what is in them, beside volumes. Default: none. */
+  mountSources?: readonly string[];
+  /** Where the driver's log goes, for the other side to read. */
+  log?: DriverLog;
+}
+
+/** A driver that another process uses. */
+export interface ServedDriver {
+  /** Settles when the driver was closed by the other side or by {@link close}. */
+  readonly closed: Promise<void>;
+  /** Settles when the server that watched is gone: its connection broke or it closed the driver. */
+  readonly abandoned: Promise<void>;
+  /** Closes the driver, without ending instances, and the socket. Repeating it is fine. */
+  close(): Promise<void>;
+}
+
+/** The log of a driver that is served: an option of the driver, and of {@link serveDriver}. */
+export class DriverLog {
+  readonly events = new EventQueue<DriverEvent>(MAX_WAITING_EVENTS);
+  readonly write = (level: string, message: string, fields: Record<string, unknown> = {}): void => {
+    this.events.push({ case: 'log', value: { level, message, fields: JSON.stringify(fields) } });
+  };
+}
+
+/** Lets another process use a driver over a Unix socket, see `connectDriver`. */
+export async function serveDriver(driver: Driver, options: ServeDriverOptions): Promise<ServedDriver> {
+  const { socketPath, token, owner } = options;
+  const { events } = options.log ?? new DriverLog();
+  let finish!: () => void;
+  const closed = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let abandon!: () => void;
+  const abandoned = new Promise<void>((resolve) => {
+    abandon = resolve;
+  });
+  const calls = new DriverCalls(driver, {
+    mountSources: options.mountSources ?? [],
+    tell: (event) => events.push(event),
+    closed: finish,
+  });
+  const stopping = new AbortController();
+  const watch = async function* (_: unknown, { signal }: HandlerContext) {
+    try {
+      yield { event: { case: 'ready' as const, value: {} } };
+      for await (const event of events.read(AbortSignal.any([signal, stopping.signal]))) yield { event };
+    } finally {
+      abandon();
+    }
+  };
+  const handle = connectNodeAdapter({
+    routes: (router) => router.service(DriverService, { ...calls.handlers(), watch }),
+    interceptors: [requireToken(token), tellFailures],
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    acceptCompression: [],
+    grpc: false,
+    grpcWeb: false,
+  });
+  // A call may last as long as the upload of an image, and connections wait for the next one.
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, handle);
+  await rm(socketPath, { force: true });
+  await listenPrivately(server, socketPath, owner);
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= (async () => {
+      await driver.close();
+      finish();
+      stopping.abort();
+      await closeGently(server);
+      await rm(socketPath, { force: true });
+    })();
+    return closing;
+  };
+  return { closed, abandoned, close };
+}
+
+/** Nobody else can connect at any moment: the mode comes with the socket, and the owner after it. */
+async function listenPrivately(
+  server: Server,
+  path: string,
+  owner: ServeDriverOptions['owner'],
+): Promise<void> {
+  const before = process.umask(0o177);
+  try {
+    server.listen(path);
+  } finally {
+    process.umask(before);
+  }
+  await new Promise<void>((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', reject);
+  });
+  if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
+}
+
+/** Answers that are on their way still leave; whoever holds a connection open beyond that is cut off. */
+async function closeGently(server: Server): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  const idle = setInterval(() => server.closeIdleConnections(), 10);
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  clearTimeout(cut);
+  clearInterval(idle);
+}
+
+function requireToken(token: string): Interceptor {
+  const wanted = Buffer.from(`Bearer ${token}`);
+  return (next) => async (request) => {
+    const shown = Buffer.from(request.header.get('authorization') ?? '');
+    if (shown.length !== wanted.length || !timingSafeEqual(shown, wanted))
+      throw new ConnectError('This process may not use the sandbox runtime.', Code.Unauthenticated);
+    return next(request);
+  };
+}
+
+const tellFailures: Interceptor = (next) => async (request) => {
+  try {
+    return await next(request);
+  } catch (error) {
+    throw error instanceof ConnectError ? error : toConnectError(error, request.signal.aborted);
+  }
+};

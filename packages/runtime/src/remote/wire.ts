@@ -1,0 +1,156 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { ArchiveLimits } from '../archive/archive-limits.js';
+import type { Capabilities } from '../contract/capabilities.js';
+import { DRIVER_ERROR_CODES, DriverError, type DriverErrorCode } from '../contract/errors.js';
+import type {
+  Instance,
+  InstanceEnd,
+  InstanceLimits,
+  InstanceReach,
+  InstanceRecord,
+  InstanceSpec,
+} from '../contract/instance.js';
+import type * as wire from '../gen/driver/driver_pb.js';
+import { FailureSchema, type InstanceSchema, type SpecSchema } from '../gen/driver/driver_pb.js';
+
+/** What the wire calls the failure of a call that was cancelled. */
+const ABORTED = 'aborted';
+
+/** The call ended because it was cancelled. */
+export class CancelledError extends Error {
+  override readonly name = 'CancelledError';
+}
+
+/** @throws {DriverError} `invalid_spec`: the other side sent what no version of this one does. */
+export function oneOf<const T extends string>(what: string, value: string, known: readonly T[]): T {
+  const found = known.find((each) => each === value);
+  if (found === undefined)
+    throw new DriverError('invalid_spec', `${what} is not known: ${known.join(', ')}.`);
+  return found;
+}
+
+// Failures
+
+export function toConnectError(error: unknown, aborted: boolean): ConnectError {
+  if (aborted && !DriverError.is(error)) return failure(Code.Canceled, ABORTED, 'The call was cancelled.');
+  if (DriverError.is(error))
+    return failure(Code.FailedPrecondition, error.code, error.message, error.detail ?? causeOf(error));
+  // A defect: what it says is for the log alone.
+  return failure(Code.Internal, '', 'The sandbox driver failed.', describe(error));
+}
+
+function failure(code: Code, failureCode: string, message: string, detail?: string): ConnectError {
+  return new ConnectError(message, code, undefined, [
+    {
+      desc: FailureSchema,
+      value: { code: failureCode, message, ...(detail === undefined ? {} : { detail }) },
+    },
+  ]);
+}
+
+function causeOf({ cause }: Error): string | undefined {
+  return cause === undefined ? undefined : describe(cause);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** What a failed call means: the driver's own error, {@link CancelledError}, or `unreachable` when there was no answer. */
+export function fromConnectError(error: unknown): Error {
+  const connectError = ConnectError.from(error);
+  const [found] = connectError.findDetails(FailureSchema);
+  if (found === undefined)
+    return new DriverError('unreachable', 'The sandbox runtime does not answer.', {
+      cause: error,
+      detail: connectError.message,
+    });
+  if (found.code === ABORTED) return new CancelledError(found.message);
+  const code = DRIVER_ERROR_CODES.find((each) => each === found.code);
+  if (code === undefined) return new Error(`${found.message} ${found.detail ?? ''}`.trimEnd());
+  return new DriverError(code satisfies DriverErrorCode, found.message, { detail: found.detail });
+}
+
+// Specifications and instances
+
+export function specToWire(spec: InstanceSpec): MessageInitShape<typeof SpecSchema> {
+  return { ...spec, limits: limitsToWire(spec.limits), egress: spec.network.egress };
+}
+
+/** An absent specification is an empty one. @throws {DriverError} `invalid_spec` */
+export function specFromWire(spec: wire.Spec | undefined): InstanceSpec {
+  if (spec === undefined) throw new DriverError('invalid_spec', 'There is no specification.');
+  return {
+    layers: [...spec.layers],
+    limits: limitsFromWire(spec.limits),
+    network: { egress: oneOf('The egress', spec.egress, ['internet', 'none']) },
+    mounts: spec.mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly })),
+    labels: { ...spec.labels },
+  };
+}
+
+function limitsFromWire(limits: wire.Limits | undefined): InstanceLimits {
+  return defined({
+    cpuCount: limits?.cpuCount,
+    memoryMiB: limits?.memoryMib,
+    diskMiB: limits?.diskMib,
+    pids: limits?.pids,
+  });
+}
+
+function limitsToWire(limits: InstanceLimits) {
+  const { memoryMiB, diskMiB, ...rest } = limits;
+  return defined({ ...rest, memoryMib: memoryMiB, diskMib: diskMiB });
+}
+
+export function instanceToWire(handle: string, instance: Instance): MessageInitShape<typeof InstanceSchema> {
+  const { id, labels, reach } = instance;
+  return { handle, id, labels, ...(reach === undefined ? {} : { reach: reachToWire(reach) }) };
+}
+
+function reachToWire({ daemon, hosts, tunnel }: InstanceReach) {
+  return { daemonHost: daemon.host, daemonPort: daemon.port, hosts, tunnel };
+}
+
+export function reachFromWire(reach: wire.Reach | undefined): InstanceReach | undefined {
+  if (reach === undefined) return undefined;
+  const { daemonHost, daemonPort, hosts, tunnel } = reach;
+  return { daemon: { host: daemonHost, port: daemonPort }, hosts, tunnel };
+}
+
+export function recordFromWire(record: wire.ListResponse_Record): InstanceRecord {
+  const { id, labels, createdAtMs } = record;
+  return { id, labels, createdAtMs, state: oneOf('The state', record.state, ['running', 'frozen', 'dead']) };
+}
+
+export function endFromWire(reason: string): InstanceEnd {
+  return { reason: oneOf('The reason', reason, ['destroyed', 'exited', 'oom']) };
+}
+
+// The rest
+
+export function capabilitiesFromWire(capabilities: wire.Capabilities | undefined): Capabilities {
+  if (capabilities === undefined) throw new DriverError('unreachable', 'The sandbox runtime says nothing.');
+  const { $typeName: _, $unknown: __, ...rest } = capabilities;
+  return {
+    ...rest,
+    isolation: oneOf('The isolation', rest.isolation, ['none', 'container', 'vm']),
+    layers: oneOf('The kind of layers', rest.layers, ['rootfs', 'home']),
+  };
+}
+
+export function archiveLimitsFromWire(
+  limits: wire.ImportLayerRequest_Limits | undefined,
+): Partial<ArchiveLimits> {
+  if (limits === undefined) return {};
+  const { $typeName: _, $unknown: __, ...rest } = limits;
+  return defined(rest);
+}
+
+/** The same without what is undefined. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}
