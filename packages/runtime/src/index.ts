@@ -45,7 +45,8 @@ export {
 } from './linux-driver/index.js';
 export { createProcessDriver } from './process-driver/index.js';
 export { type ConnectDriverOptions, connectDriver, type RemoteDriver } from './remote/connect-driver.js';
-export { DriverLog, type ServeDriverOptions, type ServedDriver, serveDriver } from './remote/serve-driver.js';
+export { DriverLog } from './remote/driver-log.js';
+export { type ServeDriverOptions, type ServedDriver, serveDriver } from './remote/serve-driver.js';
 export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './select-driver.js';
 export {
   askDaemon,

@@ -7,8 +7,8 @@ import type { Driver as DriverService, ImportLayerRequest, Spec } from '../gen/d
 import { requireCheckpointId, requireInstanceId, requireLayerId } from '../shared/instance-id.js';
 import { Cancellations } from './cancellations.js';
 import { checkArchiveLimits, checkKept, checkPool, checkSpec, checkVolumeLimit } from './check.js';
+import type { DriverEvent } from './driver-log.js';
 import { InstanceHandles } from './handles.js';
-import type { DriverEvent } from './serve-driver.js';
 import { archiveLimitsFromWire, instanceToWire, specFromWire, toConnectError } from './wire.js';
 
 type Handlers = Omit<ServiceImpl<typeof DriverService>, 'watch'>;

@@ -11,7 +11,7 @@ import type {
 } from '../contract/instance.js';
 import type { Instance as InstanceMessage } from '../gen/driver/driver_pb.js';
 import { dialInstance } from '../shared/dial-instance.js';
-import type { RemoteCalls } from './connect-driver.js';
+import type { RemoteCalls } from './remote-calls.js';
 import { reachFromWire } from './wire.js';
 
 /** An instance of a driver in another process. Its ports are dialled from here, without that process. */

@@ -2,23 +2,18 @@ import { timingSafeEqual } from 'node:crypto';
 import { chownSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Driver } from '../contract/driver.js';
-import { Driver as DriverService, type WatchResponseSchema } from '../gen/driver/driver_pb.js';
+import { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { DriverCalls } from './driver-calls.js';
-import { EventQueue } from './event-queue.js';
+import { DriverLog } from './driver-log.js';
 import { toConnectError } from './wire.js';
 
-/** Log lines and ends that may wait for a server that does not read. */
-const MAX_WAITING_EVENTS = 20_000;
 /** Of one message; pieces of archives and of files are smaller. */
 const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
 
 const CLOSE_GRACE_MS = 1_000;
-
-export type DriverEvent = NonNullable<MessageInitShape<typeof WatchResponseSchema>['event']>;
 
 export interface ServeDriverOptions {
   /** Path of the Unix socket, below a directory that nobody else may change. What is there is replaced. */
@@ -41,14 +36,6 @@ export interface ServedDriver {
   readonly abandoned: Promise<void>;
   /** Closes the driver, without ending instances, and the socket. Repeating it is fine. */
   close(): Promise<void>;
-}
-
-/** The log of a driver that is served: an option of the driver, and of {@link serveDriver}. */
-export class DriverLog {
-  readonly events = new EventQueue<DriverEvent>(MAX_WAITING_EVENTS);
-  readonly write = (level: string, message: string, fields: Record<string, unknown> = {}): void => {
-    this.events.push({ case: 'log', value: { level, message, fields: JSON.stringify(fields) } });
-  };
 }
 
 /** Lets another process use a driver over a Unix socket, see `connectDriver`. */

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:http';
+import { type CallOptions, type Client, createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { Driver as DriverService, type WatchResponse } from '../gen/driver/driver_pb.js';
+import { CancelledError, fromConnectError } from './wire.js';
+
+/** Connections that wait for the next call; more are made while many calls run. */
+const IDLE_CONNECTIONS = 32;
+
+/** Calls of the other process, their errors the driver's again. */
+export class RemoteCalls {
+  readonly #client: Client<typeof DriverService>;
+  readonly #agent: Agent;
+  readonly #ended = new AbortController();
+
+  constructor({ socketPath, token }: { socketPath: string; token: string }) {
+    this.#agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS });
+    const authorize: Parameters<typeof createConnectTransport>[0]['interceptors'] = [
+      (next) => (request) => {
+        request.header.set('authorization', `Bearer ${token}`);
+        return next(request);
+      },
+    ];
+    this.#client = createClient(
+      DriverService,
+      createConnectTransport({
+        baseUrl: 'http://runtime',
+        httpVersion: '1.1',
+        nodeOptions: { agent: this.#agent, socketPath },
+        interceptors: authorize,
+        acceptCompression: [],
+      }),
+    );
+  }
+
+  /** @throws {DriverError} what the driver threw; `unreachable` */
+  async run<T>(call: (client: Client<typeof DriverService>, options: CallOptions) => Promise<T>): Promise<T> {
+    try {
+      return await call(this.#client, {});
+    } catch (error) {
+      throw fromConnectError(error);
+    }
+  }
+
+  /**
+   * A call that the signal cancels. It settles only once the other side has undone what it made, or when that is done
+   * already: then the call succeeds all the same.
+   */
+  async cancellable<T>(
+    signal: AbortSignal | undefined,
+    call: (client: Client<typeof DriverService>, callId: string) => Promise<T>,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    const callId = randomUUID();
+    const cancel = () => void this.#client.cancel({ callId }).catch(() => undefined);
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      return await this.run((client) => call(client, callId));
+    } catch (error) {
+      if (error instanceof CancelledError) signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** Events of the driver; the first is there when this settles. */
+  async watch(): Promise<AsyncIterator<WatchResponse>> {
+    const events = this.#client.watch({}, { signal: this.#ended.signal })[Symbol.asyncIterator]();
+    try {
+      await events.next();
+    } catch (error) {
+      throw fromConnectError(error);
+    }
+    return events;
+  }
+
+  end(): void {
+    this.#ended.abort();
+    this.#agent.destroy();
+  }
+}
