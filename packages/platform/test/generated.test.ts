@@ -90,7 +90,8 @@ describe('generating', () => {
   });
 });
 
-describe('editing a schema', () => {
+// A whole generation and a compile each, beside whatever else the machine does.
+describe('editing a schema', { timeout: 180_000 }, () => {
   it('breaks the compile of what must follow, and of nothing else', async () => {
     expect(await compile(await generateInto('before'), program)).toBe('');
 

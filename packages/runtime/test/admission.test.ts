@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { budgetOf, readHostMemory, refusal, requireRoom } from '../src/linux-driver/cgroups/admission.js';
-import { desiredBallast } from '../src/linux-driver/store/ballast.js';
+import { desiredBallast, isSmallChange } from '../src/linux-driver/store/ballast.js';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -63,14 +63,21 @@ describe('the ballast of a store', () => {
     ballast: ballast * MIB,
   });
   it.each([
-    ['is not there while the host has room', space(5_000, 10_000), undefined],
+    ['is not there while the host has room', space(5_000, 10_000), 0],
     ['takes from the store what the host could not hold', space(5_000, 4_000), 2_000],
-    ['stays when little changed', space(3_000, 4_030, 2_000), undefined],
     ['grows when others fill the host', space(3_000, 3_000, 2_000), 3_000],
-    ['leaves the store room to delete when the host has none', space(5_000, 500), 4_744],
+    ['takes everything when the host has only its reserve', space(5_000, 500), 5_000],
     ['goes when there is room again', space(3_000, 10_000, 2_000), 0],
   ])('%s', (_, given, expectedMiB) => {
-    const desired = desiredBallast(given);
-    expect(desired === undefined ? undefined : desired / MIB).toBe(expectedMiB);
+    expect(desiredBallast(given) / MIB).toBe(expectedMiB);
+  });
+
+  it.each([
+    [2_000, 2_030, true],
+    [2_000, 2_100, false],
+    [20, 0, false],
+    [0, 0, true],
+  ])('of %i MiB that should have %i stays: %s', (ballast, desired, stays) => {
+    expect(isSmallChange(ballast * MIB, desired * MIB)).toBe(stays);
   });
 });

@@ -11,7 +11,6 @@ import type {
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import type { Tools } from '../host/tools.js';
-import { Background } from '../shared/background.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
@@ -59,7 +58,6 @@ export class LinuxDriver implements Driver {
   readonly #spares: SpareInstances;
   /** Ids that are being made. */
   readonly #claimed = new Set<string>();
-  readonly #background: Background;
   readonly #cleanUp: RetryLater;
   readonly #checkpoints: CheckpointCatalog;
   readonly #pool: WarmPool<InstanceSpec, LinuxInstance>;
@@ -70,19 +68,15 @@ export class LinuxDriver implements Driver {
     this.#host = host;
     this.#lock = lock;
     this.#spares = new SpareInstances(host);
-    this.#background = new Background((error) =>
-      host.log('warn', 'clean-up failed', { error: String(error) }),
-    );
     this.#cleanUp = new RetryLater({
       onFailure: (name, error) =>
         host.log('warn', 'clean-up failed and will be tried again', { what: name, ...reasonOf(error) }),
     });
-    this.#checkpoints = new CheckpointCatalog(host, this.#background, this.#cleanUp);
+    this.#checkpoints = new CheckpointCatalog(host, this.#cleanUp);
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
     this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
-    this.volumes =
-      host.store.kind === 'btrfs' ? linuxVolumes(host, this.#background, this.#cleanUp) : undefined;
+    this.volumes = host.store.kind === 'btrfs' ? linuxVolumes(host, this.#cleanUp) : undefined;
     this.#pool = new WarmPool({
       keyOf: poolKey,
       make: (spec, signal) => this.#make(undefined, spec, { kind: 'fresh' }, signal),
@@ -102,7 +96,7 @@ export class LinuxDriver implements Driver {
   async create(options: CreateOptions): Promise<Instance> {
     return this.#claiming(options, async () => {
       requireSpec(options.spec);
-      this.#requireRoom(options.spec);
+      await this.#requireRoom(options.spec);
       const pooled = this.#pool.take(options.spec);
       if (pooled !== undefined) {
         try {
@@ -123,7 +117,7 @@ export class LinuxDriver implements Driver {
     const checkpointId = requireCheckpointId(options.checkpointId);
     return this.#claiming(options, async () => {
       requireSpec(options.spec);
-      this.#requireRoom(options.spec);
+      await this.#requireRoom(options.spec);
       const record = await this.#checkpoints.get(checkpointId);
       if (options.memory && !record.memory) {
         throw new DriverError('unsupported', 'The checkpoint holds no memory.');
@@ -174,7 +168,7 @@ export class LinuxDriver implements Driver {
       if (await this.#cleanUp.attempt(`checkpoint ${id}`, () => this.#checkpoints.delete(id)))
         removed.push(`checkpoint ${id}`);
     }
-    await this.#background.idle();
+    await this.#host.background.idle();
     removed.push(
       ...(await reapLeftovers(
         this.#host,
@@ -214,15 +208,15 @@ export class LinuxDriver implements Driver {
     this.#cleanUp.close();
     await this.#host.space.stop();
     await this.#mutex.idle();
-    await this.#background.idle();
+    await this.#host.background.idle();
     if (this.#host.records.all().length === 0) await this.#host.down();
     await this.#host.release();
     await this.#lock.release();
   }
 
   /** @throws {DriverError} `no_capacity`, `storage_full` */
-  #requireRoom({ limits }: InstanceSpec): void {
-    this.#host.space.require(Math.min((limits.diskMiB ?? Infinity) * 2 ** 20, MIN_DISK_BYTES));
+  async #requireRoom({ limits }: InstanceSpec): Promise<void> {
+    await this.#host.space.require(Math.min((limits.diskMiB ?? Infinity) * 2 ** 20, MIN_DISK_BYTES));
     const { memoryBytes, pids } = this.#host.cgroups.total();
     requireRoom(limits, {
       memory: readHostMemory(),
@@ -248,7 +242,7 @@ export class LinuxDriver implements Driver {
           this.#host.records.write(entry);
         });
       if (entry.state === 'live') instance.check();
-      else this.#background.add(instance.destroy());
+      else this.#host.background.add(instance.destroy());
     }
   }
 
@@ -326,7 +320,7 @@ export class LinuxDriver implements Driver {
     await this.#spares.forget(entry.name);
     const cleanUp = await disposeInstance(this.#host, entry, this.#cleanUp);
     this.#instances.delete(entry.name);
-    this.#background.add(cleanUp());
+    this.#host.background.add(cleanUp());
   }
 
   async #layerInUse(id: string): Promise<boolean> {

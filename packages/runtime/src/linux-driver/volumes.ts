@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import type { VolumeDirectories } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
-import type { Background } from '../shared/background.js';
 import { randomId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
@@ -16,11 +15,7 @@ const GONE = '.gone-';
  * Volumes as subvolumes of the store: what programs write into one counts against its own limit, and all of them against
  * the store's size, never against the file system that the service's database is on.
  */
-export function linuxVolumes(
-  host: LinuxHost,
-  background: Background,
-  cleanUp: RetryLater,
-): VolumeDirectories {
+export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): VolumeDirectories {
   const mutex = new KeyedMutex();
   /** Limits that this process set. */
   const limits = new Map<string, number | undefined>();
@@ -80,7 +75,7 @@ echo "id $(btrfs inspect-internal rootid v/${id})"`,
           if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
           throw error;
         }
-        background.add(cleanUp.attempt(aside, () => removeVolume(host, aside)).then(() => undefined));
+        host.background.add(cleanUp.attempt(aside, () => removeVolume(host, aside)).then(() => undefined));
       });
     },
     async usedBytes(id) {

@@ -1,6 +1,5 @@
 import { existsSync, renameSync } from 'node:fs';
 import { DriverError } from '../../contract/errors.js';
-import type { Background } from '../../shared/background.js';
 import { randomId, requireCheckpointId } from '../../shared/instance-id.js';
 import type { RetryLater } from '../../shared/retry-later.js';
 import type { LinuxHost } from '../host/linux-host.js';
@@ -9,14 +8,12 @@ import { type CheckpointRecord, readCheckpoint } from './checkpoint.js';
 /** The checkpoints in the store, and which of them are being restored. */
 export class CheckpointCatalog {
   readonly #host: LinuxHost;
-  readonly #background: Background;
   readonly #cleanUp: RetryLater;
   readonly #restoring = new Map<string, number>();
 
-  constructor(host: LinuxHost, background: Background, cleanUp: RetryLater) {
+  constructor(host: LinuxHost, cleanUp: RetryLater) {
     this.#host = host;
     this.#cleanUp = cleanUp;
-    this.#background = background;
   }
 
   async all(): Promise<CheckpointRecord[]> {
@@ -63,6 +60,6 @@ export class CheckpointCatalog {
       const current = await this.#host.up();
       await this.#host.inStore(current, this.#host.store.remove(aside), 'create_failed', 300_000);
     });
-    this.#background.add(removed.then(() => undefined));
+    this.#host.background.add(removed.then(() => undefined));
   }
 }

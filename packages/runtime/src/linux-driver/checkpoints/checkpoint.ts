@@ -69,7 +69,7 @@ export async function checkpointInstance(
   }
   // A dump that runs into the end of the disk has stopped its programs for nothing.
   const { memoryBytes, memoryCacheBytes } = host.cgroups.usage(entry.name);
-  host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
+  await host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
   if (options.memory) refuseUndumpable(host, entry);
   const draft = `c/.${id}`;
   await clearDraft(host, keeper, draft);

@@ -6,6 +6,7 @@ import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
+import { Background } from '../../shared/background.js';
 import type { RunResult } from '../../shared/run.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
@@ -31,6 +32,8 @@ export class LinuxHost {
   readonly store: Store;
   readonly network: Network;
   readonly space: SpaceGuard;
+  /** Removal of what ended, for which nobody waits. */
+  readonly background: Background;
   /** What all sandboxes together may use. */
   budget: Budget;
   /** Path of the OCI runtime, and of the one that starts fresh instances. */
@@ -55,6 +58,9 @@ export class LinuxHost {
     this.records = new Records(this.paths.instances);
     this.store = new Store(this.paths, options.storeSizeMiB);
     this.network = new Network(this.paths, options.network ?? {});
+    this.background = new Background((error) =>
+      this.log('warn', 'clean-up failed', { error: String(error) }),
+    );
     this.space = new SpaceGuard(this);
     this.budget = budgetOf(
       { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },

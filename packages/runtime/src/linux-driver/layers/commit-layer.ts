@@ -8,7 +8,7 @@ import type { InstanceEntry } from '../state/records.js';
 /** Stores what an instance wrote as a layer. The instance stands still only while the copy is taken. */
 export async function commitInstance(host: LinuxHost, entry: InstanceEntry): Promise<LayerInfo> {
   const keeper = await host.up();
-  host.space.require();
+  await host.space.require();
   const id = randomId();
   const draft = `l/.${id}`;
   const wasFrozen = host.cgroups.frozen(entry.name);

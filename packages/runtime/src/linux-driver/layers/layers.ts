@@ -20,7 +20,7 @@ export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<bool
   return {
     async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
       const keeper = await host.up();
-      host.space.require();
+      await host.space.require();
       const id = randomId();
       const draft = `l/.${id}`;
       const directory = host.view(keeper, draft);
