@@ -8,15 +8,15 @@ import {
 } from 'fastify';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import type { NodeForwarder } from '../nodes/forwarder.js';
 import { handOnBodies, installBodyParsers } from './body.js';
 import { closeUnread } from './close-unread.js';
 import { assertComplete } from './completeness.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
 import { toApiError } from './error-reply.js';
-import type { PartialHandlers } from './handler.js';
+import type { AnyHandler, Handlers } from './handler.js';
 import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
-import type { OperationId } from './operations.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
 import { allowedMethods, isRemoved, readRoutes, takesFiles } from './route-table.js';
@@ -24,9 +24,9 @@ import { createValidation } from './validation.js';
 
 export interface ApiOptions {
   context: ServerContext;
-  handlers: PartialHandlers;
-  /** Operations that may be without a handler. */
-  notYet?: readonly OperationId[];
+  handlers: Handlers;
+  /** The way to other nodes. */
+  forwarder: NodeForwarder;
   /** Checks every answer against the document; one that does not fit becomes a 500 that says so. For tests. */
   validateResponses?: boolean;
   /** Longest that a JSON body may take to arrive, ms. Default 10 000. */
@@ -47,7 +47,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   const { context } = options;
   const document = readPlatformDocument();
   const routes = readRoutes(document);
-  assertComplete(routes, options.handlers, options.notYet);
+  assertComplete(routes, options.handlers);
   const checksOf = createValidation(document);
 
   const app = fastify({
@@ -102,12 +102,11 @@ export function createApi(options: ApiOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error));
 
   for (const route of routes) {
-    const handler = options.handlers[route.operationId];
-    if (handler === undefined) continue;
     const install = {
       route,
-      handler: handler as never,
+      handler: options.handlers[route.operationId] as AnyHandler,
       context,
+      forwarder: options.forwarder,
       checks: checksOf(route),
       validateResponses: options.validateResponses === true,
       bodyReadMs: options.bodyReadMs ?? 10_000,

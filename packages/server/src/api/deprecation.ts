@@ -1,7 +1,7 @@
 import type { OperationId } from './operations.js';
 
 /** Where the callers of deprecated operations should go. */
-const SUCCESSORS: Partial<Record<OperationId, string>> = {
+const SUCCESSORS: Readonly<Record<string, string>> = {
   listSandboxes: '/v2/sandboxes',
   createSandbox: '/v2/sandboxes',
   resumeSandbox: '/v2/sandboxes/{sandboxID}/connect',
@@ -9,11 +9,11 @@ const SUCCESSORS: Partial<Record<OperationId, string>> = {
   getSandboxLogs: '/v2/sandboxes/{sandboxID}/logs',
   listTemplates: '/v2/templates',
   updateTemplate: '/v2/templates/{templateID}',
-};
+} satisfies Partial<Record<OperationId, string>>;
 
 /** Headers of every answer of a deprecated operation (RFC 9745, RFC 8288). */
 export function deprecationHeaders(
-  operationId: OperationId,
+  operationId: string,
   params: Record<string, string>,
 ): Record<string, string> {
   const successor = SUCCESSORS[operationId];

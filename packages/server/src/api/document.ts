@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import type { OperationId, OperatorOperationId } from './operations.js';
 
 export interface ParameterObject {
   name: string;
@@ -16,8 +17,8 @@ export interface ResponseObject {
   content?: Record<string, { schema?: unknown }>;
 }
 
-export interface OperationObject {
-  operationId: string;
+export interface OperationObject<Id extends string = string> {
+  operationId: Id;
   deprecated?: boolean;
   security?: unknown[];
   'x-allowed-when-blocked'?: boolean;
@@ -26,27 +27,31 @@ export interface OperationObject {
   responses: Record<string, ResponseObject | { $ref: string }>;
 }
 
-export interface OpenApiDocument {
+/** An OpenAPI document. @typeParam Id its operations */
+export interface OpenApiDocument<Id extends string = string> {
   security?: unknown[];
   paths: Record<string, Record<string, unknown>>;
   components?: Record<string, unknown>;
+  /** Only a type: ties the document to its operations. */
+  readonly operationIds?: Id;
 }
 
 /** Reads the bundled OpenAPI document of the platform API. */
-export const readPlatformDocument = (): OpenApiDocument => readDocument('platform.json', 'openapi.json');
+export const readPlatformDocument = (): OpenApiDocument<OperationId> =>
+  readDocument('platform.json', 'openapi.json');
 
 /** Reads the bundled OpenAPI document of the operator API. */
-export const readOperatorDocument = (): OpenApiDocument =>
+export const readOperatorDocument = (): OpenApiDocument<OperatorOperationId> =>
   readDocument('operator.json', 'operator.openapi.json');
 
 /** One of the documents that `@svc/platform` was generated from, by its names in the sources and in the package. */
-function readDocument(source: string, packaged: string): OpenApiDocument {
+function readDocument<Id extends string>(source: string, packaged: string): OpenApiDocument<Id> {
   const directory = path.dirname(createRequire(import.meta.url).resolve('@svc/platform/package.json'));
   // In the repository the generated source is the newer one; the published package has only the other.
   const candidates = [path.join(directory, 'src/gen', source), path.join(directory, 'dist', packaged)];
   const file = candidates.find((candidate) => existsSync(candidate));
   if (file === undefined) throw new Error(`${packaged} of @svc/platform is missing`);
-  return JSON.parse(readFileSync(file, 'utf8')) as OpenApiDocument;
+  return JSON.parse(readFileSync(file, 'utf8')) as OpenApiDocument<Id>;
 }
 
 /** Follows one `$ref` inside the document. */

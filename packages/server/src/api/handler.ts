@@ -1,16 +1,11 @@
+import type { operations } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Log, ServerContext } from '../context/context.js';
-import type { BodyOf, OperationId, ParamsOf, QueryOf, ResultOf } from './operations.js';
+import type { AnyResult, CheckedRequest, OperationId, Result } from './operations.js';
 
-/** One request, checked against the document. */
-export interface HandlerRequest<Op extends OperationId> {
+/** What a handler is given besides what the document describes. */
+interface Surroundings {
   readonly context: ServerContext;
-  /** Who calls. Operations without security (`getHealth`, `uploadTemplateFiles`) must not read it. */
-  readonly team: Team;
-  readonly apiKeyId: string;
-  readonly params: ParamsOf<Op>;
-  readonly query: QueryOf<Op>;
-  readonly body: BodyOf<Op>;
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly requestId: string;
@@ -19,9 +14,23 @@ export interface HandlerRequest<Op extends OperationId> {
   readonly signal: AbortSignal;
 }
 
+/** One request, checked against the document. */
+export interface HandlerRequest<Op extends OperationId> extends Surroundings, CheckedRequest<operations[Op]> {
+  /** Who calls. Operations without security (`getHealth`, `uploadTemplateFiles`) must not read it. */
+  readonly team: Team;
+  readonly apiKeyId: string;
+}
+
+type ResultOf<Op extends OperationId> = Result<operations[Op]>;
+
 export type Handler<Op extends OperationId> = (
   request: HandlerRequest<Op>,
 ) => Promise<ResultOf<Op>> | ResultOf<Op>;
+
+/** A handler with its operation's types worn off: what it is given was checked against the document. */
+export type AnyHandler = (
+  request: Surroundings & Record<'team' | 'apiKeyId' | 'params' | 'query' | 'body', unknown>,
+) => Promise<AnyResult> | AnyResult;
 
 export type Handlers = { [Op in OperationId]: Handler<Op> };
 export type PartialHandlers = Partial<Handlers>;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
-import { ElsewhereError } from '../nodes/owner.js';
 import type { HandlerRequest } from './handler.js';
 import type { OperationId } from './operations.js';
 
@@ -71,13 +70,6 @@ export async function idempotent<Op extends OperationId, A extends Answer>(
     await finish(answer.status, answer);
     return answer;
   } catch (error) {
-    // The node that does it keeps the record.
-    if (error instanceof ElsewhereError)
-      await context.db
-        .deleteFrom('idempotency')
-        .where('team_id', '=', team.id)
-        .where('key', '=', key)
-        .execute();
     if (ApiError.is(error)) {
       const failed = {
         status: error.status,

@@ -1,11 +1,12 @@
 import type { operations } from '@svc/platform';
+import type { operatorOperationTypes } from '@svc/platform/operator';
 
 /** Every operation of the platform API, by `operationId`. */
 export type OperationId = keyof operations;
+/** Every operation of the operator API, by `operationId`. */
+export type OperatorOperationId = keyof operatorOperationTypes;
 
-type Part<Op extends OperationId, Key extends 'query' | 'path' | 'header'> = operations[Op] extends {
-  parameters: infer P;
-}
+type Part<O, Key extends 'query' | 'path'> = O extends { parameters: infer P }
   ? Key extends keyof P
     ? NonNullable<P[Key]> extends never
       ? Record<never, never>
@@ -13,27 +14,38 @@ type Part<Op extends OperationId, Key extends 'query' | 'path' | 'header'> = ope
     : Record<never, never>
   : Record<never, never>;
 
-export type QueryOf<Op extends OperationId> = Part<Op, 'query'>;
-export type ParamsOf<Op extends OperationId> = Part<Op, 'path'>;
+type Json<C> = C extends { 'application/json': infer B } ? B : unknown;
 
 /** The request body: JSON as the document types it, `undefined` where it may be missing. */
-export type BodyOf<Op extends OperationId> = operations[Op] extends { requestBody: { content: infer C } }
+type Body<O> = O extends { requestBody: { content: infer C } }
   ? Json<C>
-  : operations[Op] extends { requestBody?: { content: infer C } }
+  : O extends { requestBody?: { content: infer C } }
     ? Json<C> | undefined
     : undefined;
 
-type Json<C> = C extends { 'application/json': infer B } ? B : unknown;
+/** What is checked against the document before a handler gets it. @typeParam O an operation of either document */
+export interface CheckedRequest<O> {
+  readonly params: Part<O, 'path'>;
+  readonly query: Part<O, 'query'>;
+  readonly body: Body<O>;
+}
 
-type Responses<Op extends OperationId> = operations[Op] extends { responses: infer R } ? R : never;
+type Responses<O> = O extends { responses: infer R } ? R : never;
 type Success<S> = S extends 200 | 201 | 202 | 204 ? S : never;
 
-/** What a handler answers on success. Failures are thrown, from the catalog. */
-export type ResultOf<Op extends OperationId> = {
-  [S in Success<keyof Responses<Op>>]: {
+/** What a handler answers on success. Failures are thrown, from the catalog. @typeParam O an operation of either document */
+export type Result<O> = {
+  [S in Success<keyof Responses<O>>]: {
     status: S;
     headers?: Record<string, string>;
-  } & (Responses<Op>[S] extends { content: { 'application/json': infer B } }
+  } & (Responses<O>[S] extends { content: { 'application/json': infer B } }
     ? { body: B }
     : { body?: undefined });
-}[Success<keyof Responses<Op>>];
+}[Success<keyof Responses<O>>];
+
+/** What any handler answers, its operation's types worn off. */
+export interface AnyResult {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+}

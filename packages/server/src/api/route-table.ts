@@ -1,15 +1,14 @@
 import { type OpenApiDocument, type OperationObject, type ParameterObject, resolve } from './document.js';
-import type { OperationId } from './operations.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** One operation of the document, ready to be routed. */
-export interface RouteEntry {
-  operationId: OperationId;
+export interface RouteEntry<Id extends string = string> {
+  operationId: Id;
   method: Method;
   /** As in the document: `/sandboxes/{sandboxID}`. */
   path: string;
-  operation: OperationObject;
+  operation: OperationObject<Id>;
   parameters: ParameterObject[];
   /** False: no credential is asked for. */
   secured: boolean;
@@ -19,18 +18,21 @@ export interface RouteEntry {
   bodyTypes: string[];
   bodyRequired: boolean;
   rateGroup: 'general' | 'create' | undefined;
+  /** What decides on which node it happens: the sandbox in the path, or the template that a new one is made of. */
+  actsOn: 'sandbox' | 'template' | undefined;
 }
 
 const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
+const FROM_TEMPLATE = new Set<string>(['createSandbox', 'createSandboxV2']);
 /** Operations that make sandboxes: their own, tighter bucket. */
-const CREATES = new Set<string>(['createSandbox', 'createSandboxV2', 'forkSandbox']);
+const CREATES = new Set<string>([...FROM_TEMPLATE, 'forkSandbox']);
 
-export function readRoutes(document: OpenApiDocument): RouteEntry[] {
-  const routes: RouteEntry[] = [];
+export function readRoutes<Id extends string>(document: OpenApiDocument<Id>): RouteEntry<Id>[] {
+  const routes: RouteEntry<Id>[] = [];
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
-      const operation = item[method.toLowerCase()] as OperationObject | undefined;
+      const operation = item[method.toLowerCase()] as OperationObject<Id> | undefined;
       if (operation === undefined) continue;
       const parameters = [
         ...((item.parameters as ParameterObject[]) ?? []),
@@ -45,7 +47,7 @@ export function readRoutes(document: OpenApiDocument): RouteEntry[] {
             );
       const secured = (operation.security ?? document.security ?? []).length > 0;
       routes.push({
-        operationId: operation.operationId as OperationId,
+        operationId: operation.operationId,
         method,
         path,
         operation,
@@ -56,6 +58,11 @@ export function readRoutes(document: OpenApiDocument): RouteEntry[] {
         bodyTypes: Object.keys(body?.content ?? {}),
         bodyRequired: body?.required === true,
         rateGroup: !secured ? undefined : CREATES.has(operation.operationId) ? 'create' : 'general',
+        actsOn: path.includes('{sandboxID}')
+          ? 'sandbox'
+          : FROM_TEMPLATE.has(operation.operationId)
+            ? 'template'
+            : undefined,
       });
     }
   }
@@ -95,7 +102,7 @@ function fits(path: string, segments: string[]): boolean {
 }
 
 /** Which methods a path answers to: none means that the path is unknown. */
-export function allowedMethods(routes: RouteEntry[], pathname: string): Method[] {
+export function allowedMethods(routes: readonly RouteEntry[], pathname: string): Method[] {
   const segments = pathname.split('/');
   const methods = routes.filter((route) => fits(route.path, segments)).map((route) => route.method);
   return [...new Set(methods)];

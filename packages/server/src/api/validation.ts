@@ -4,7 +4,8 @@ import formats from 'ajv-formats';
 import { type OpenApiDocument, pointer, type ResponseObject, resolve } from './document.js';
 import type { RouteEntry } from './route-table.js';
 
-const DOCUMENT = 'platform.json';
+/** Under which references find the document that is checked against. */
+const DOCUMENT = 'document.json';
 
 /** Checks of one operation. Each gives undefined, or what is wrong in one line. Compiled at first use. */
 export interface OperationChecks {

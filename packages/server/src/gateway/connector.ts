@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { GatewayConfig, GatewayStats, Route } from './contract.js';
+import type { GatewayStats, Route } from './contract.js';
 import { dialWithRetry, secure } from './dial.js';
 import { hostName } from './host.js';
+import type { GatewaySettings } from './settings.js';
 
 /** Name for TLS: none for IP addresses, which it does not allow. */
 function serverName(host: string | undefined): string | undefined {
@@ -20,17 +21,17 @@ export interface ConnectOptions {
 
 /** Opens counted connections into sandboxes, by TLS on the ports that speak it. */
 export function createConnector(deps: {
-  config: GatewayConfig;
+  settings: GatewaySettings;
   now: () => number;
   stats: GatewayStats;
 }): (options: ConnectOptions) => Promise<Duplex> {
-  const { config, now, stats } = deps;
+  const { settings, now, stats } = deps;
   return async ({ route, port, host, signal }) => {
     stats.dials++;
     try {
       const stream = await dialWithRetry(route, port, {
-        budgetMs: config.dialBudgetMs ?? 1000,
-        timeoutMs: config.dialTimeoutMs ?? 30_000,
+        budgetMs: settings.dialBudgetMs,
+        timeoutMs: settings.dialTimeoutMs,
         now,
         signal,
         onTry: (attempt) => {

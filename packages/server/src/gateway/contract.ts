@@ -61,6 +61,22 @@ export type ResumeOutcome =
   /** Another operation has the sandbox. The gateway waits for it and starts over. */
   | { kind: 'transition' };
 
+/** Which sandbox and port a request means, or why that cannot be told. */
+export type AddressedRequest =
+  | { kind: 'refused'; reason: RefusalReason }
+  | {
+      kind: 'target';
+      sandboxId: string;
+      port: number;
+      /** Host that the client named. */
+      host: string | undefined;
+      /** Path with query. */
+      url: string;
+      toDaemon: boolean;
+      /** Which way the request's stream goes when it is one of the daemon's, by which clients follow a program. */
+      daemonStream: 'output' | 'input' | undefined;
+    };
+
 /** A pino-like log. The gateway never hands it tokens, header values or query strings. */
 export interface GatewayLog {
   debug(fields: object, message: string): void;
@@ -163,16 +179,12 @@ export type StopReason = 'paused' | 'killed' | 'expired' | 'ended' | 'unreachabl
  * `request` -> handleRequest, `checkContinue` -> handleContinue, `upgrade` -> handleUpgrade, `connect` -> handleConnect.
  */
 export interface Gateway {
-  /** True when the request is one for a sandbox by its host or headers; false lets the platform API have it (shared port). */
-  claims(req: IncomingMessage): boolean;
-  /** The sandbox that a request means, whether it exists or not. */
-  sandboxIdOf(req: IncomingMessage): string | undefined;
-  /** Which way a request's stream goes when it is one of the daemon's, by which clients follow a program. */
-  daemonStreamOf(req: IncomingMessage): 'output' | 'input' | undefined;
-  handleRequest(req: IncomingMessage, res: ServerResponse): void;
+  /** Reads which sandbox a request means, whether it exists or not. The handlers take it, or read it themselves. */
+  read(req: IncomingMessage): AddressedRequest;
+  handleRequest(req: IncomingMessage, res: ServerResponse, addressed?: AddressedRequest): void;
   /** As handleRequest, for requests with `Expect: 100-continue`: the sandbox decides whether the body is sent. */
-  handleContinue(req: IncomingMessage, res: ServerResponse): void;
-  handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
+  handleContinue(req: IncomingMessage, res: ServerResponse, addressed?: AddressedRequest): void;
+  handleUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, addressed?: AddressedRequest): void;
   /** Refuses the CONNECT method. */
   handleConnect(req: IncomingMessage, socket: Duplex): void;
   /**

@@ -12,8 +12,8 @@ export type TargetRefusal = 'missing_header' | 'invalid_host' | 'invalid_sandbox
 
 /** Which sandbox and port a request means, or why that cannot be told. */
 export type Target =
-  | { kind: 'target'; via: 'headers' | 'host'; sandboxId: string; port: number }
-  | { kind: 'refused'; via: 'headers' | 'host'; reason: TargetRefusal };
+  | { kind: 'target'; sandboxId: string; port: number }
+  | { kind: 'refused'; reason: TargetRefusal };
 
 /** Takes the port and a final dot off a Host value. Returns lower case; `''` for what is no host. */
 export function hostName(host: string | undefined): string {
@@ -40,11 +40,11 @@ function routingHeaders(
   return undefined;
 }
 
-function checked(via: 'headers' | 'host', sandboxId: string, portText: string): Target {
-  if (!/^[a-z0-9]+$/.test(sandboxId)) return { kind: 'refused', via, reason: 'invalid_sandbox_id' };
+function checked(sandboxId: string, portText: string): Target {
+  if (!/^[a-z0-9]+$/.test(sandboxId)) return { kind: 'refused', reason: 'invalid_sandbox_id' };
   const port = /^\d{1,9}$/.test(portText) ? Number(portText) : 0;
-  if (port < 1 || port > 65_535) return { kind: 'refused', via, reason: 'invalid_port' };
-  return { kind: 'target', via, sandboxId, port };
+  if (port < 1 || port > 65_535) return { kind: 'refused', reason: 'invalid_port' };
+  return { kind: 'target', sandboxId, port };
 }
 
 /** Decides which sandbox and port a request means. Headers count only on hosts that are not a sandbox's own. */
@@ -56,16 +56,16 @@ export function resolveTarget(
   const name = hostName(host);
   if (honoursHeaders(name, options)) {
     const [id, port] = routingHeaders(headers, options) ?? [];
-    if (id !== undefined && port !== undefined) return checked('headers', id, port);
+    if (id !== undefined && port !== undefined) return checked(id, port);
     const required = options.sandboxHosts.includes(name);
     if (id !== undefined || port !== undefined || required) {
-      return { kind: 'refused', via: 'headers', reason: 'missing_header' };
+      return { kind: 'refused', reason: 'missing_header' };
     }
   }
   const dot = name.indexOf('.');
   const [port, sandboxId] = dot > 0 ? name.slice(0, dot).split('-') : [];
   if (port === undefined || sandboxId === undefined || isIP(name) !== 0) {
-    return { kind: 'refused', via: 'host', reason: 'invalid_host' };
+    return { kind: 'refused', reason: 'invalid_host' };
   }
-  return checked('host', sandboxId, port);
+  return checked(sandboxId, port);
 }

@@ -1,4 +1,5 @@
 export type {
+  AddressedRequest,
   Gateway,
   GatewayConfig,
   GatewayDeps,

@@ -1,4 +1,5 @@
-import type { operatorOperationTypes as Operations } from '@svc/platform/operator';
+import type { operatorOperationTypes } from '@svc/platform/operator';
+import type { CheckedRequest, OperatorOperationId, Result } from '../api/operations.js';
 import type { Uses } from '../context/context.js';
 import { createApiKey } from '../teams/create-api-key.js';
 import { createTeam } from '../teams/create-team.js';
@@ -12,32 +13,10 @@ import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
 /** What the operations of the operator take of the server. */
 export type OperatorPorts = Uses<'db' | 'dialect' | 'ids' | 'log' | 'now' | 'teams'>;
 
-export type OperatorOperationId = keyof Operations;
-
-/** One request, checked against the document. */
-interface OperatorRequest<Op extends OperatorOperationId> {
-  context: OperatorPorts;
-  params: NonNullable<Operations[Op]['parameters']['path']>;
-  query: NonNullable<Operations[Op]['parameters']['query']>;
-  body: Operations[Op] extends { requestBody: { content: { 'application/json': infer Body } } }
-    ? Body
-    : undefined;
-}
-
-type Responses<Op extends OperatorOperationId> = Operations[Op]['responses'];
-
-/** What a handler answers on success. Failures are thrown, from the catalog. */
-type Answer<Op extends OperatorOperationId> = {
-  [Status in keyof Responses<Op> & (200 | 201 | 204)]: {
-    status: Status;
-    headers?: Record<string, string>;
-  } & (Responses<Op>[Status] extends { content: { 'application/json': infer Body } }
-    ? { body: Body }
-    : { body?: undefined });
-}[keyof Responses<Op> & (200 | 201 | 204)];
-
-export type OperatorHandlers = {
-  [Op in OperatorOperationId]: (request: OperatorRequest<Op>) => Promise<Answer<Op>>;
+type OperatorHandlers = {
+  [Op in OperatorOperationId]: (
+    request: CheckedRequest<operatorOperationTypes[Op]> & { context: OperatorPorts },
+  ) => Promise<Result<operatorOperationTypes[Op]>>;
 };
 
 const toWire = (context: OperatorPorts, row: TeamRow) => operatorTeamToWire(row, context.teams.toTeam(row));

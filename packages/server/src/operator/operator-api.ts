@@ -1,32 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readOperatorDocument } from '../api/document.js';
 import { toApiError } from '../api/error-reply.js';
-import { findNul } from '../api/nul.js';
+import { findProblem, nulProblem } from '../api/find-problem.js';
+import type { AnyResult, OperatorOperationId } from '../api/operations.js';
 import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
 import { createValidation } from '../api/validation.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { type OperatorOperationId, type OperatorPorts, operatorHandlers } from './handlers.js';
+import { type OperatorPorts, operatorHandlers } from './handlers.js';
 import { carriesToken } from './operator-token.js';
 
 const BODY_LIMIT_BYTES = 65_536;
 
-interface Answer {
-  status: number;
-  headers?: Record<string, string>;
-  body?: unknown;
-}
-
 type Handler = (request: {
   context: OperatorPorts;
-  params: Record<string, string>;
-  query: Record<string, unknown>;
+  params: unknown;
+  query: unknown;
   body: unknown;
-}) => Promise<Answer>;
+}) => Promise<AnyResult>;
 
 /** Everything that is made from the document, at the first request: most servers never get one. */
 interface Table {
-  routes: RouteEntry[];
+  routes: RouteEntry<OperatorOperationId>[];
   checksOf: ReturnType<typeof createValidation>;
 }
 
@@ -50,7 +45,7 @@ export function createOperatorApi(options: {
     return made;
   };
 
-  const answer = async (req: IncomingMessage): Promise<Answer> => {
+  const answer = async (req: IncomingMessage): Promise<AnyResult> => {
     const [pathname = '', search = ''] = (req.url ?? '').split('?', 2);
     if (!carriesToken(req.headers.authorization, token)) throw errors.operatorCredential();
     const { routes, checksOf } = table();
@@ -64,23 +59,19 @@ export function createOperatorApi(options: {
     const checks = checksOf(route);
     const query = Object.fromEntries(new URLSearchParams(search));
     const body = route.bodyTypes.length > 0 ? await readJson(req) : undefined;
-    if (body === undefined && route.bodyRequired) throw errors.validation('a body is required');
-    const problem = checks.query(query) ?? (body === undefined ? undefined : checks.body(body));
+    const problem = findProblem(route, checks, query, body) ?? nulProblem(params, 'path');
     if (problem !== undefined) throw errors.validation(problem);
-    const nul = findNul(body, 'body') ?? findNul(params, 'path') ?? findNul(query, 'query');
-    if (nul !== undefined) throw errors.validation(`${nul.slice(0, 200)} has a NUL character`);
-    const operationId = route.operationId as string as OperatorOperationId;
-    const handler = operatorHandlers[operationId] as unknown as Handler;
+    const handler = operatorHandlers[route.operationId] as Handler;
     const result = await handler({ context, params, query, body });
     const wrong = validateResponses
       ? checks.response(result.status, lowerCase(result.headers), result.body)
       : undefined;
-    if (wrong !== undefined) throw errors.undocumented(operationId, result.status, wrong);
+    if (wrong !== undefined) throw errors.undocumented(route.operationId, result.status, wrong);
     return result;
   };
 
   return async (req, res) => {
-    let result: Answer;
+    let result: AnyResult;
     try {
       result = await answer(req);
     } catch (thrown) {
@@ -101,10 +92,10 @@ export function createOperatorApi(options: {
 
 /** Finds the operation, and the values in its path. */
 function findRoute(
-  routes: readonly RouteEntry[],
+  routes: readonly RouteEntry<OperatorOperationId>[],
   method: string,
   pathname: string,
-): { route: RouteEntry; params: Record<string, string> } | undefined {
+): { route: RouteEntry<OperatorOperationId>; params: Record<string, string> } | undefined {
   const segments = pathname.split('/');
   for (const route of routes) {
     const wanted = route.path.split('/');

@@ -3,7 +3,6 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
-import { ElsewhereError } from '../nodes/owner.js';
 import type { NetworkConfig, SandboxConfig, SandboxSecrets } from '../sandbox-state/config.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
@@ -37,7 +36,7 @@ export interface CreateOptions {
  * @throws {ApiError} 400, 403, 404, 429; 500, 503, 504 when it cannot be placed.
  */
 export async function createSandbox(
-  context: StartPorts & Uses<'nodes' | 'templates'>,
+  context: StartPorts & Uses<'templates'>,
   options: CreateOptions,
 ): Promise<SandboxRow> {
   const { team, request } = options;
@@ -50,9 +49,6 @@ export async function createSandbox(
   const mounts = await resolveMounts(context, team, request.volumeMounts ?? []);
 
   const { build } = resolved;
-  const stored = build.checkpoint_id !== null || build.layers !== '[]';
-  if (context.nodes.shared && stored && build.node_id !== null && build.node_id !== context.config.nodeId)
-    throw new ElsewhereError(build.node_id);
   const password = network?.egressProxy?.password;
   const config: SandboxConfig = {
     ...(network === undefined ? {} : { network: withoutPassword(network) }),

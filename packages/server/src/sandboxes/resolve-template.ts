@@ -17,6 +17,11 @@ export function resolveTemplate(
   return context.templates.get(`${team.id} ${team.slug} ${text}`, () => read(context, team, text));
 }
 
+/** The node that holds what a sandbox of this build starts from; null when any node can start it. */
+export function nodeOf({ build }: ResolvedTemplate): string | null {
+  return build.checkpoint_id !== null || build.layers !== '[]' ? build.node_id : null;
+}
+
 async function read(context: Uses<'db'>, team: Team, text: string): Promise<ResolvedTemplate> {
   const reference = parseTemplateReference(text);
   const template = await findTemplate(context, team, reference);

@@ -2,15 +2,22 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ServerOptions } from '../config/options.js';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { createGateway, type Gateway, gatewayServerOptions } from '../gateway/index.js';
+import {
+  type AddressedRequest,
+  createGateway,
+  type Gateway,
+  gatewayServerOptions,
+} from '../gateway/index.js';
 import type { ConnectionGuard } from '../limits/connections.js';
-import { type Destination, NodeForwarder, refuseDead } from '../nodes/forward-gateway.js';
+import { type NodeForwarder, refuseGone } from '../nodes/forwarder.js';
+import type { Owner } from '../nodes/ownership.js';
 import { findRoute, resumeForRequest, settled } from '../sandboxes/routing.js';
 import { OpenRequests } from './open-requests.js';
 
 /** The gateway on an HTTP server of its own, not listening yet. */
 export function createGatewayServer(
   context: ServerContext,
+  forwarder: NodeForwarder,
   options: ServerOptions,
   guard: ConnectionGuard,
 ): { gateway: Gateway; server: http.Server; forwarder: NodeForwarder; open: OpenRequests } {
@@ -25,39 +32,40 @@ export function createGatewayServer(
       ...(options.headerPrefixes === undefined ? {} : { headerPrefixes: options.headerPrefixes }),
     },
   });
-  const forwarder = new NodeForwarder(context);
   const server = http.createServer(gatewayServerOptions);
   guard.watch(server);
   const open = new OpenRequests();
   /** Finds out whose sandbox is meant, without a detour when it is one of ours. */
-  const route = (req: IncomingMessage, then: (destination: Destination) => void) => {
-    const destination = forwarder.destination(req, gateway.sandboxIdOf(req));
-    if (!(destination instanceof Promise)) return then(destination);
-    destination.then(then, (error: unknown) => {
+  const route = (req: IncomingMessage, addressed: AddressedRequest, then: (owner: Owner) => void) => {
+    const owner = forwarder.ownerOf(req, addressed.kind === 'target' ? addressed.sandboxId : undefined);
+    if (!(owner instanceof Promise)) return then(owner);
+    owner.then(then, (error: unknown) => {
       context.log.error({ err: error }, 'the node of a sandbox could not be looked up');
-      then({ kind: 'dead' });
+      then({ kind: 'gone' });
     });
   };
   const handle = (req: IncomingMessage, res: ServerResponse, expectContinue: boolean) => {
     if (context.draining()) return refuseStopping(res);
-    open.track(req, res, gateway.daemonStreamOf(req));
-    route(req, (destination) => {
-      if (destination.kind === 'node') forwarder.request(destination.node, req, res, expectContinue);
-      else if (destination.kind === 'dead') refuseDead(res);
-      else if (expectContinue) gateway.handleContinue(req, res);
-      else gateway.handleRequest(req, res);
+    const addressed = gateway.read(req);
+    open.track(req, res, addressed.kind === 'target' ? addressed.daemonStream : undefined);
+    route(req, addressed, (owner) => {
+      if (owner.kind === 'node') forwarder.request(owner.node, req, res, expectContinue);
+      else if (owner.kind === 'gone') refuseGone(res);
+      else if (expectContinue) gateway.handleContinue(req, res, addressed);
+      else gateway.handleRequest(req, res, addressed);
     });
   };
   server.on('request', (req, res) => handle(req, res, false));
   server.on('checkContinue', (req, res) => handle(req, res, true));
   server.on('upgrade', (req, socket, head) => {
-    if (context.draining())
-      return void socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n');
-    route(req, (destination) => {
-      if (destination.kind === 'node') forwarder.upgrade(destination.node, req, socket, head);
-      else if (destination.kind === 'dead')
-        socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n');
-      else gateway.handleUpgrade(req, socket, head);
+    const unavailable = () =>
+      void socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n');
+    if (context.draining()) return unavailable();
+    const addressed = gateway.read(req);
+    route(req, addressed, (owner) => {
+      if (owner.kind === 'node') forwarder.upgrade(owner.node, req, socket, head);
+      else if (owner.kind === 'gone') unavailable();
+      else gateway.handleUpgrade(req, socket, head, addressed);
     });
   });
   server.on('connect', (req, socket) => gateway.handleConnect(req, socket));

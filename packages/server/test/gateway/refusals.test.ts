@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { createGateway } from '../../src/gateway/index.js';
 import { ask, rawClient, reply, Stage, to } from './fixture.js';
 
 const json = 'application/json; charset=utf-8';
@@ -310,25 +309,5 @@ describe('pages for browsers', () => {
     expect(answer.headers['content-type']).toBe(page ? 'text/html; charset=utf-8' : json);
     expect(answer.headers['access-control-allow-origin']).toBe('*');
     expect(answer.body).toContain('The sandbox was not found');
-  });
-});
-
-describe('sharing a port with another handler', () => {
-  it('claims requests for sandboxes and no others', () => {
-    const gateway = createGateway({
-      findRoute: () => undefined,
-      resume: async () => ({ kind: 'gone' }),
-      config: { sandboxHosts: ['sbx.test'] },
-    });
-    const claims = (host: string, headers: Record<string, string> = {}) => {
-      const rawHeaders = ['Host', host, ...Object.entries(headers).flat()];
-      return gateway.claims({ url: '/', method: 'GET', rawHeaders, headers: { host, ...headers } } as never);
-    };
-    expect(claims('localhost')).toBe(false);
-    expect(claims('api.test')).toBe(false);
-    expect(claims('api-1.test')).toBe(false);
-    expect(claims('sbx.test')).toBe(true);
-    expect(claims('80-abc.test')).toBe(true);
-    expect(claims('localhost', { 'svc-sandbox-id': 'abc' })).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKeyRing } from '../../src/keys/key-ring.js';
-import { isFromNode, proveNode } from '../../src/nodes/proof.js';
+import { isFromNode, issueNodeToken } from '../../src/nodes/node-token.js';
 import { ReadCache } from '../../src/storage/read-cache.js';
 import { createTestStorage } from '../support/storage.js';
 
@@ -62,26 +62,26 @@ describe('what was read', () => {
   });
 });
 
-describe('the proof between nodes', () => {
+describe('the token between nodes', () => {
   const keys = createKeyRing(Buffer.alloc(32, 1));
   const request = { from: 'a', to: 'b', method: 'GET', url: '/sandboxes/i1?x=1' };
-  const proof = proveNode(keys, request, 1_000_000);
+  const token = issueNodeToken(keys, request, 1_000_000);
   it('holds for its request, for a minute', () => {
-    expect(isFromNode(keys, proof, request, 1_000_000)).toBe(true);
-    expect(isFromNode(keys, proof, request, 1_060_001)).toBe(false);
-    expect(isFromNode(keys, proof, request, 939_999)).toBe(false);
+    expect(isFromNode(keys, token, request, 1_000_000)).toBe(true);
+    expect(isFromNode(keys, token, request, 1_060_001)).toBe(false);
+    expect(isFromNode(keys, token, request, 939_999)).toBe(false);
   });
   it.each([
-    ['another method', proof, { ...request, method: 'DELETE' }],
-    ['another path', proof, { ...request, url: '/sandboxes/i2' }],
-    ['another sender', proof.replace('a.', 'c.'), request],
+    ['another method', token, { ...request, method: 'DELETE' }],
+    ['another path', token, { ...request, url: '/sandboxes/i2' }],
+    ['another sender', token.replace('a.', 'c.'), request],
     ['no text', undefined, request],
-    ['a part too many', `${proof}.x`, request],
+    ['a part too many', `${token}.x`, request],
     ['a short text', 'a.b', request],
   ])('does not hold for %s', (_name, header, given) => {
     expect(isFromNode(keys, header, given, 1_000_000)).toBe(false);
   });
   it('does not hold under another key', () => {
-    expect(isFromNode(createKeyRing(Buffer.alloc(32, 2)), proof, request, 1_000_000)).toBe(false);
+    expect(isFromNode(createKeyRing(Buffer.alloc(32, 2)), token, request, 1_000_000)).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { createApi } from '../../src/api/app.js';
 import { handlers } from '../../src/api/handlers/index.js';
-import { notYet } from '../../src/api/not-yet.js';
+import { NodeForwarder } from '../../src/nodes/forwarder.js';
 import { listen } from '../../src/start/listen.js';
 import { startTestServer } from '../support/server.js';
 
@@ -30,7 +30,7 @@ it.each([
       listSandboxesV2: answering as never,
       pauseSandbox: answering,
     },
-    notYet,
+    forwarder: new NodeForwarder(test.server.context),
     bodyReadMs: 50,
   });
   await api.ready();

@@ -4,7 +4,7 @@ import type { KeyRing } from '../keys/key-ring.js';
 /** Header that a request from node to node carries; nobody else can make it. Lower case. */
 export const NODE_HEADER = 'svc-node-request';
 
-/** How old a proof may be, ms: the clocks of nodes may differ by this much. */
+/** How old a token may be, ms: the clocks of nodes may differ by this much. */
 const VALID_MS = 60_000;
 
 export interface NodeRequest {
@@ -18,7 +18,7 @@ export interface NodeRequest {
 }
 
 /** The header's value: sender, receiver, time and a MAC by the key that the nodes share. */
-export function proveNode(keys: KeyRing, request: NodeRequest, nowMs: number): string {
+export function issueNodeToken(keys: KeyRing, request: NodeRequest, nowMs: number): string {
   return `${request.from}.${request.to}.${nowMs}.${macOf(keys, request, nowMs)}`;
 }
 
@@ -28,11 +28,11 @@ export function proveNode(keys: KeyRing, request: NodeRequest, nowMs: number): s
  */
 export function isFromNode(
   keys: KeyRing,
-  header: string | string[] | undefined,
+  token: string | string[] | undefined,
   request: Pick<NodeRequest, 'method' | 'url'>,
   nowMs: number,
 ): boolean {
-  const [from, to, time, mac, ...more] = (typeof header === 'string' ? header : '').split('.');
+  const [from, to, time, mac, ...more] = (typeof token === 'string' ? token : '').split('.');
   if (from === undefined || to === undefined || time === undefined || mac === undefined || more.length > 0)
     return false;
   if (!/^\d{1,15}$/.test(time) || Math.abs(nowMs - Number(time)) > VALID_MS) return false;

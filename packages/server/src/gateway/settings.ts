@@ -1,0 +1,39 @@
+import type { GatewayConfig } from './contract.js';
+import { hostName, type TargetOptions } from './host.js';
+
+/** The configuration with its defaults, and what follows from it. */
+export interface GatewaySettings extends Required<GatewayConfig> {
+  target: TargetOptions;
+  /** Names of the header that opens private ports; the first is the one to tell people. */
+  trafficTokenNames: readonly string[];
+  /** Lower-case names of headers that must not reach the sandbox. */
+  secretNames: ReadonlySet<string>;
+}
+
+export function resolveSettings(config: GatewayConfig = {}): GatewaySettings {
+  const { sandboxHosts = [], headerPrefixes = [] } = config;
+  const prefixes = ['Svc-', ...headerPrefixes];
+  const names = prefixes.map((prefix) => `${prefix}Traffic-Access-Token`);
+  const secretNames = new Set(names.map((name) => name.toLowerCase()));
+  return {
+    daemonPort: 49_983,
+    connectionLimitPerSandbox: 1000,
+    dialBudgetMs: 1000,
+    dialTimeoutMs: 30_000,
+    transitionWaitMs: 60_000,
+    silenceMs: 10_000,
+    healthMs: 10_000,
+    daemonIdleMs: 620_000,
+    serviceIdleMs: 4000,
+    drainMs: 30_000,
+    ...config,
+    sandboxHosts,
+    headerPrefixes,
+    target: {
+      sandboxHosts: sandboxHosts.map(hostName),
+      headerPrefixes: prefixes.map((prefix) => prefix.toLowerCase()),
+    },
+    trafficTokenNames: [names[0] ?? '', ...secretNames],
+    secretNames,
+  };
+}

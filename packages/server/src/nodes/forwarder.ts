@@ -1,0 +1,197 @@
+import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { Duplex } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { errors } from '../errors/catalog.js';
+import { isFromNode, issueNodeToken, NODE_HEADER } from './node-token.js';
+import { HERE, type Owner, ownerOfSandbox } from './ownership.js';
+import type { NodePorts } from './ports.js';
+import type { NodeRecord } from './registry.js';
+
+/** A request of the platform API for another node, its body read already. */
+export interface ApiRequest {
+  method: string;
+  /** Path with query. */
+  url: string;
+  headers: IncomingHttpHeaders;
+  /** The parsed JSON body, if there was one. */
+  body: unknown;
+  requestId: string;
+  signal: AbortSignal;
+}
+
+export interface ApiAnswer {
+  status: number;
+  headers: Record<string, string | string[]>;
+  body: Buffer;
+}
+
+/** What of a request of the API another node needs: it authenticates, checks and answers by itself. */
+const PASSED_ON = ['x-api-key', 'idempotency-key', 'accept', 'user-agent'];
+/** What this node writes by itself, or belongs to the connection between the nodes. */
+const OWN = /^(connection|keep-alive|transfer-encoding|content-length|date|x-request-id|access-control-.*)$/;
+
+const POOL = { keepAlive: true, maxFreeSockets: 64, timeout: 60_000 };
+
+/** Passes requests on to the nodes that they belong to. One that comes from another node is never passed on once more. */
+export class NodeForwarder {
+  readonly #ports: NodePorts;
+  readonly #plain = new http.Agent(POOL);
+  readonly #secure = new https.Agent(POOL);
+  readonly #open = new Set<Duplex>();
+
+  constructor(ports: NodePorts) {
+    this.#ports = ports;
+  }
+
+  /** Whether another node passed this request on. */
+  comesFromNode(req: Pick<IncomingMessage, 'headers' | 'method' | 'url'>): boolean {
+    const { keys, nodes } = this.#ports;
+    const token = req.headers[NODE_HEADER];
+    if (token === undefined || !nodes.shared) return false;
+    return isFromNode(keys, token, { method: req.method ?? '', url: req.url ?? '' }, this.#ports.now());
+  }
+
+  /** Which node a request into a sandbox is for. Takes the token off it, so that no sandbox ever sees one. */
+  ownerOf(req: IncomingMessage, sandboxId: string | undefined): Owner | Promise<Owner> {
+    const passedOn = this.comesFromNode(req);
+    removeToken(req);
+    return passedOn || sandboxId === undefined ? HERE : ownerOfSandbox(this.#ports, sandboxId);
+  }
+
+  /** Has another node answer a request of the platform API. @throws {ApiError} 503 when that node is out of reach */
+  async ask(node: NodeRecord, { method, url, body, signal, ...request }: ApiRequest): Promise<ApiAnswer> {
+    const headers = ['host', new URL(node.apiUrl).host, 'x-request-id', request.requestId];
+    for (const name of PASSED_ON) {
+      const value = request.headers[name];
+      if (typeof value === 'string') headers.push(name, value);
+    }
+    const text = body === undefined ? '' : JSON.stringify(body);
+    if (text !== '') headers.push('content-type', 'application/json');
+    if (text !== '' || !/^(GET|DELETE)$/.test(method))
+      headers.push('content-length', String(Buffer.byteLength(text)));
+    try {
+      const target = this.#target(node, node.apiUrl, { method, url, headers });
+      const up = await new Promise<IncomingMessage>((resolve, reject) => {
+        http
+          .request({ ...target, signal }, resolve)
+          .on('error', reject)
+          .end(text);
+      });
+      const kept = Object.entries(up.headers).filter(
+        (entry): entry is [string, string | string[]] => entry[1] !== undefined && !OWN.test(entry[0]),
+      );
+      return { status: up.statusCode ?? 502, headers: Object.fromEntries(kept), body: await buffer(up) };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw errors.nodeGone(error);
+    }
+  }
+
+  /** Passes a request into a sandbox on, as it is. */
+  request(node: NodeRecord, req: IncomingMessage, res: ServerResponse, expectContinue: boolean): void {
+    const upstream = http.request(this.#sandboxTarget(node, req));
+    upstream.on('continue', () => {
+      if (expectContinue && !res.headersSent) res.writeContinue();
+    });
+    upstream.on('error', () => {
+      if (res.headersSent) res.destroy();
+      else refuseGone(res);
+    });
+    upstream.on('response', (up) => {
+      if (res.destroyed) return up.destroy();
+      res.writeHead(up.statusCode ?? 502, up.statusMessage, up.rawHeaders);
+      up.on('error', () => res.destroy());
+      up.once('close', () => {
+        if (!up.complete) res.destroy();
+      });
+      up.pipe(res);
+    });
+    res.once('close', () => {
+      if (!res.writableFinished) upstream.destroy();
+    });
+    req.pipe(upstream);
+  }
+
+  upgrade(node: NodeRecord, req: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const upstream = http.request(this.#sandboxTarget(node, req));
+    this.#open.add(socket);
+    socket.on('error', () => upstream.destroy());
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      upstream.destroy();
+    });
+    upstream.on('error', () => socket.destroy());
+    upstream.on('response', (up) => {
+      socket.write(rawHead(up));
+      up.pipe(socket);
+    });
+    upstream.on('upgrade', (up, stream, rest) => {
+      socket.write(Buffer.concat([Buffer.from(rawHead(up), 'latin1'), rest]));
+      if (head.length > 0) stream.write(head);
+      stream.on('error', () => socket.destroy());
+      stream.once('close', () => socket.destroy());
+      socket.once('close', () => stream.destroy());
+      stream.pipe(socket).pipe(stream);
+    });
+    upstream.end();
+  }
+
+  close(): void {
+    this.#plain.destroy();
+    this.#secure.destroy();
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  // The host that the client named says which sandbox is meant: it is among the headers.
+  #sandboxTarget(node: NodeRecord, req: IncomingMessage): http.RequestOptions {
+    const [method, url] = [req.method ?? 'GET', req.url ?? '/'];
+    return {
+      ...this.#target(node, node.sandboxUrl, { method, url, headers: req.rawHeaders }),
+      setHost: false,
+    };
+  }
+
+  #target(
+    node: NodeRecord,
+    baseUrl: string,
+    { method, url, headers }: { method: string; url: string; headers: string[] },
+  ): http.RequestOptions {
+    const { keys, nodes } = this.#ports;
+    const token = issueNodeToken(keys, { from: nodes.nodeId, to: node.id, method, url }, this.#ports.now());
+    const { protocol, hostname, port } = new URL(baseUrl);
+    return {
+      protocol,
+      agent: protocol === 'https:' ? this.#secure : this.#plain,
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      method,
+      path: url,
+      headers: [...headers, NODE_HEADER, token] as unknown as http.OutgoingHttpHeaders,
+      maxHeaderSize: 64 * 1024,
+    };
+  }
+}
+
+/** Answers for a node that is gone. */
+export function refuseGone(res: ServerResponse): void {
+  const body = JSON.stringify({
+    code: 503,
+    message: 'the node of this sandbox does not answer, try again later',
+  });
+  res.writeHead(503, { 'Content-Type': 'application/json', 'Retry-After': '5' }).end(body);
+}
+
+function removeToken(req: IncomingMessage): void {
+  if (req.headers[NODE_HEADER] === undefined) return;
+  delete req.headers[NODE_HEADER];
+  for (let at = req.rawHeaders.length - 2; at >= 0; at -= 2)
+    if (req.rawHeaders[at]?.toLowerCase() === NODE_HEADER) req.rawHeaders.splice(at, 2);
+}
+
+function rawHead(up: IncomingMessage): string {
+  let text = `HTTP/1.1 ${up.statusCode} ${up.statusMessage}\r\n`;
+  for (let at = 0; at + 1 < up.rawHeaders.length; at += 2)
+    text += `${up.rawHeaders[at]}: ${up.rawHeaders[at + 1]}\r\n`;
+  return `${text}\r\n`;
+}

@@ -1,0 +1,25 @@
+import type { NodePorts } from './ports.js';
+import type { NodeRecord } from './registry.js';
+
+/** Which node has to do something. `gone`: one that gave no sign of life lately. */
+export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { kind: 'gone' };
+
+export const HERE: Owner = { kind: 'here' };
+
+/** The node that has a sandbox; this one when nobody knows it. Without a detour for a sandbox that is held here. */
+export function ownerOfSandbox(ports: NodePorts, sandboxId: string): Owner | Promise<Owner> {
+  if (!ports.nodes.shared || ports.sandboxes.get(sandboxId) !== undefined) return HERE;
+  return ports.db
+    .selectFrom('sandboxes')
+    .select('node_id')
+    .where('id', '=', sandboxId)
+    .executeTakeFirst()
+    .then((row) => ownerById(ports, row?.node_id ?? null));
+}
+
+/** @param nodeId null: any node will do. */
+export async function ownerById({ nodes }: Pick<NodePorts, 'nodes'>, nodeId: string | null): Promise<Owner> {
+  if (!nodes.shared || nodeId === null || nodeId === nodes.nodeId) return HERE;
+  const node = await nodes.findAlive(nodeId);
+  return node === undefined ? { kind: 'gone' } : { kind: 'node', node };
+}

@@ -1,0 +1,43 @@
+import type { ServerOptions } from '../config/options.js';
+import type { ServerContext } from '../context/context.js';
+import { expireDue } from '../sandboxes/expiry.js';
+import { poolableSpec } from '../sandboxes/instance-spec.js';
+import { compactMetrics } from '../telemetry/compact-metrics.js';
+import { forgetOld } from '../telemetry/retention.js';
+import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
+import { startWebhookWorker } from '../webhooks/delivery/worker.js';
+import { repeat } from '../work/repeat.js';
+import type { BaseTemplate } from './seed.js';
+import type { Unwind } from './unwind.js';
+
+/** Between two rounds of putting samples together and forgetting what is old: often, so that each has little to do. */
+const RETENTION_MS = 60_000;
+
+/** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
+export function startBackground(
+  context: ServerContext,
+  options: ServerOptions,
+  base: BaseTemplate,
+  cpuMemory: CpuMemory,
+  unwind: Unwind,
+): void {
+  const { config, driver, log } = context;
+  const every = (name: string, what: string, intervalMs: number, work: () => Promise<unknown>) =>
+    unwind.add(
+      name,
+      repeat(intervalMs, work, (error) => log.error({ err: error }, `${what} failed, will be tried again`)),
+    );
+  if (options.expiryIntervalMs !== 0)
+    every('expiry', 'expiry', options.expiryIntervalMs ?? 100, () => expireDue(context));
+  every('samples', 'sampling', config.metrics.sampleMs, () => sampleAll(context, cpuMemory));
+  every('retention', 'retention', RETENTION_MS, async () => {
+    await compactMetrics(context);
+    await forgetOld(context);
+  });
+  const webhooks = startWebhookWorker(context);
+  unwind.add('webhooks', () => webhooks.stop());
+
+  const size = options.poolSize ?? (driver.name === 'linux' ? 4 : 0);
+  const sizes = { cpu_count: base.cpuCount, memory_mb: base.memoryMiB, disk_mb: base.diskMiB };
+  if (size > 0) driver.setPool([{ spec: poolableSpec(sizes, []), size }]);
+}

@@ -1,0 +1,118 @@
+import { createApi } from '../api/app.js';
+import { handlers } from '../api/handlers/index.js';
+import type { ServerOptions } from '../config/options.js';
+import { ConnectionGuard } from '../limits/connections.js';
+import { NodeForwarder } from '../nodes/forwarder.js';
+import { HEARTBEAT_MS } from '../nodes/registry.js';
+import {
+  connectionMetrics,
+  gatewayMetrics,
+  type OperatorServer,
+  processMetrics,
+  startOperatorServer,
+} from '../operator/index.js';
+import { createOperatorApi } from '../operator/operator-api.js';
+import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
+import { registerVolumeContent } from '../volumes/content/routes.js';
+import { repeat } from '../work/repeat.js';
+import { closeGateway, closeServer } from './close-server.js';
+import { connectionLimits, openFileLimit } from './connection-limits.js';
+import { createGatewayServer } from './gateway.js';
+import { listen } from './listen.js';
+import { OpenRequests } from './open-requests.js';
+import type { Stored } from './open-stored.js';
+import type { Unwind } from './unwind.js';
+
+export interface Doors {
+  apiUrl: string;
+  operator: OperatorServer | undefined;
+}
+
+/** The third phase of a start: listens on every port, and says so to the other nodes. */
+export async function openDoors(options: ServerOptions, stored: Stored, unwind: Unwind): Promise<Doors> {
+  const { context, lifecycle } = stored;
+  const { config, log } = context;
+  const host = options.host ?? '127.0.0.1';
+  const drainMs = options.drainMs ?? 10_000;
+  const validateResponses = options.validateResponses ?? false;
+  const limits = connectionLimits(options.tuning?.connections ?? {}, await openFileLimit());
+  const guards = {
+    api: new ConnectionGuard(limits.api),
+    gateway: new ConnectionGuard(limits.gateway),
+    operator: new ConnectionGuard(limits.operator),
+  };
+  const forwarder = new NodeForwarder(context);
+  const gatewayServer = createGatewayServer(context, forwarder, options, guards.gateway);
+  const { gateway } = gatewayServer;
+  lifecycle.gateway = gateway;
+  const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002);
+  config.sandboxUrl = options.publicSandboxUrl ?? sandboxUrl;
+  unwind.add('gateway', () => closeGateway(gatewayServer));
+
+  const api = createApi({
+    context,
+    handlers,
+    forwarder,
+    routesBeside: (app) => registerVolumeContent(app, context),
+    validateResponses,
+    draining: () => lifecycle.draining,
+    onCredential: (socket) => guards.api.trust(socket),
+  });
+  await api.ready();
+  guards.api.watch(api.server);
+  const apiRequests = new OpenRequests();
+  api.server.on('request', (req, res) => {
+    // What comes later is refused at once, and not waited for.
+    if (!lifecycle.draining) apiRequests.track(req, res);
+  });
+  const apiUrl = await listen(api.server, host, options.apiPort ?? 3_000);
+  config.apiUrl = options.publicApiUrl ?? apiUrl;
+  unwind.add('api', async () => {
+    // Both go on listening, to say that the server stops, until what is under way has ended.
+    await Promise.all([
+      apiRequests.drained(drainMs),
+      gatewayServer.open.drained(drainMs, () => gateway.stats.openUpgrades),
+    ]);
+    await Promise.all([closeServer(api.server), closeGateway(gatewayServer)]);
+    await api.close();
+  });
+
+  if (context.nodes.shared) {
+    const announce = () =>
+      context.nodes.announce(options.nodeApiUrl ?? apiUrl, options.nodeSandboxUrl ?? sandboxUrl);
+    await announce();
+    const stopHeartbeat = repeat(HEARTBEAT_MS, announce, (error) =>
+      log.error({ err: error }, 'the sign of life failed, will be tried again'),
+    );
+    unwind.add('heartbeat', async () => {
+      await stopHeartbeat();
+      await context.nodes.leave();
+    });
+  }
+
+  const startedAtMs = context.now();
+  const operator =
+    options.operatorPort === false
+      ? undefined
+      : await startOperatorServer(
+          {
+            metrics: async () => [
+              ...sandboxMetrics(context),
+              ...(await diskMetrics(context)),
+              ...gatewayMetrics(gateway.stats),
+              ...connectionMetrics({
+                api: guards.api.counts,
+                gateway: guards.gateway.counts,
+                operator: guards.operator.counts,
+              }),
+              ...processMetrics(),
+            ],
+            status: () => statusOf(context, stored.opened.why, startedAtMs),
+            operations: createOperatorApi({ context, token: stored.operatorToken, validateResponses }),
+            onError: (error) => log.error({ err: error }, 'the operator port failed'),
+          },
+          { host, port: options.operatorPort ?? 3_003 },
+        );
+  if (operator !== undefined) unwind.add('operator', () => operator.close());
+  return { apiUrl, operator };
+}

@@ -1,0 +1,125 @@
+import { setMaxListeners } from 'node:events';
+import { envdVersion } from '@svc/envd';
+import { lockDirectory } from '#support/directory-lock';
+import { TeamStore } from '../auth/team-store.js';
+import type { ServerOptions } from '../config/options.js';
+import { resolveConfig } from '../config/resolve.js';
+import type { Log, ServerContext } from '../context/context.js';
+import { createEventSink } from '../events/sink.js';
+import type { Gateway } from '../gateway/index.js';
+import { randomIds } from '../ids/ids.js';
+import { checkServerKey } from '../keys/check-key.js';
+import { loadServerKey } from '../keys/key-file.js';
+import { createKeyRing } from '../keys/key-ring.js';
+import { RateLimiter } from '../limits/rate-limit.js';
+import { NodeRegistry } from '../nodes/registry.js';
+import { loadOperatorToken } from '../operator/operator-token.js';
+import { createRepairs } from '../recovery/repairs.js';
+import { LiveSandboxes } from '../sandbox-state/live.js';
+import { isMounted } from '../sandboxes/mounted.js';
+import { openStorage } from '../storage/open.js';
+import { makePrivateDirectory } from '../storage/private-directory.js';
+import { ReadCache } from '../storage/read-cache.js';
+import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
+import { openVolumes } from '../volumes/open.js';
+import { BuildQueue } from '../work/build-queue.js';
+import { Retries } from '../work/retries.js';
+import { loadNodeId } from './node-id.js';
+import { type OpenedDriver, openDriver } from './open-driver.js';
+import type { Unwind } from './unwind.js';
+
+/** What a template reference is looked up in. */
+const TEMPLATE_TABLES = ['templates', 'template_aliases', 'template_tags', 'template_builds'] as const;
+
+/** What changes while a server lives. */
+export interface Lifecycle {
+  /** True once it takes no new work. */
+  draining: boolean;
+  /** Whether its stop ends the sandboxes too. */
+  destroySandboxes: boolean;
+  gateway: Gateway | undefined;
+}
+
+/** A server that has hold of what is stored, and does nothing yet. */
+export interface Stored {
+  context: ServerContext;
+  opened: OpenedDriver;
+  operatorToken: string;
+  lifecycle: Lifecycle;
+}
+
+/** The first phase of a start: takes hold of the data directory, the database and the driver. */
+export async function openStored(options: ServerOptions, log: Log, unwind: Unwind): Promise<Stored> {
+  const now = options.now ?? Date.now;
+  const ids = options.ids ?? randomIds;
+  await makePrivateDirectory(options.dataDir, (fields) =>
+    log.warn(fields, 'the data directory was open to other users of this machine: its mode was changed'),
+  );
+  const lock = await lockDirectory(options.dataDir, 'server.lock');
+  unwind.add('lock', () => lock.release());
+  const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));
+  const operatorToken = await loadOperatorToken(options.dataDir, options.operatorToken);
+  const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));
+  const config = resolveConfig(options, { nodeId, envdVersion, apiUrl: '', sandboxUrl: '' });
+  const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, now);
+  unwind.add('storage', () => db.destroy());
+  await checkServerKey(db, keys);
+
+  const lifecycle: Lifecycle = {
+    draining: false,
+    destroySandboxes: options.destroySandboxesOnStop ?? false,
+    gateway: undefined,
+  };
+  const opened = await openDriver(options, log, now);
+  const { driver } = opened;
+  unwind.add('driver', async () => {
+    if (opened.owned) await driver.close({ destroyInstances: lifecycle.destroySandboxes });
+  });
+
+  const stopping = new AbortController();
+  // Every request and every boot listens.
+  setMaxListeners(0, stopping.signal);
+  const sandboxes = new LiveSandboxes();
+  const retries = new Retries({ log });
+  unwind.add('retries', () => retries.close());
+  const context: ServerContext = {
+    config,
+    db,
+    dialect,
+    driver,
+    now,
+    ids,
+    keys,
+    log,
+    events: createEventSink(ids, now),
+    teams: new TeamStore({ db, now, defaults: config.teamLimits }),
+    rates: new RateLimiter(config.rateLimits, now),
+    processId: ids.uuid(),
+    sandboxes,
+    retries,
+    repairs: createRepairs(() => context, retries),
+    templates: new ReadCache({
+      writes,
+      tables: TEMPLATE_TABLES,
+      believeMs: dialect === 'sqlite' ? 60_000 : 1_000,
+    }),
+    nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
+    volumes: openVolumes({
+      dataDir: config.dataDir,
+      driver,
+      isMounted: (volumeId) => isMounted(sandboxes, volumeId),
+      exists: (volumeId) => volumeExists(context, volumeId),
+      limitMiB: (volumeId) => volumeLimitMiB(context, volumeId),
+    }),
+    builds: new BuildQueue(config.maxConcurrentBuilds),
+    sandboxClosed: (sandboxId, reason) => void lifecycle.gateway?.close(sandboxId, reason),
+    draining: () => lifecycle.draining,
+    signal: stopping.signal,
+  };
+  unwind.add('transitions', async () => {
+    stopping.abort(new Error('the server stops'));
+    await Promise.allSettled([...sandboxes.values()].map((live) => live.transition?.result));
+  });
+  unwind.add('builds', () => context.builds.close());
+  return { context, opened, operatorToken, lifecycle };
+}
