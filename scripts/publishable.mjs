@@ -42,8 +42,13 @@ export function problemsOfManifest(name, files) {
   if (manifest.publishConfig?.access !== 'public') problems.push('publishConfig.access is not public');
   for (const file of ['LICENSE', 'README.md'])
     if (!files.includes(file)) problems.push(`the tarball has no ${file}`);
-  for (const file of targetsOf([manifest.exports, manifest.imports, manifest.bin]))
-    if (!files.includes(file)) problems.push(`the tarball lacks ${file}, which the manifest names`);
+  for (const target of targetsOf([manifest.exports, manifest.imports, manifest.bin])) {
+    const [start, end = ''] = target.split('*');
+    const found = files.some(
+      (file) => file === target || (target !== start && file.startsWith(start) && file.endsWith(end)),
+    );
+    if (!found) problems.push(`the tarball lacks ${target}, which the manifest names`);
+  }
   for (const [dependency, range] of Object.entries(manifest.dependencies ?? {}))
     if (dependency.startsWith('@svc/') && range !== manifest.version)
       problems.push(`${dependency} is wanted in ${range}: packages of one release take each other's version`);

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { runSources } from '@svc/support/testing/run-sources';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const loader = new URL('./typescript-loader.mjs', import.meta.url).href;
 
 /** Arguments of Node that run the program from its sources. */
-export const nodeArguments = ['--conditions=@svc/source', '--import', loader, main];
+export const nodeArguments = [...runSources, main];
 
 export interface CliRun {
   code: number | null;

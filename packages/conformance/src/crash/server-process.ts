@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { runSources } from '@svc/support/testing/run-sources';
 import type { Inspection } from './child.js';
 
 export interface ServerProcess {
@@ -20,11 +21,7 @@ export async function startServerProcess(
   driver: 'process' | 'linux',
 ): Promise<ServerProcess> {
   const child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), [dataDir, driver], {
-    execArgv: [
-      '--conditions=@svc/source',
-      '--import',
-      new URL('./register-typescript.mjs', import.meta.url).href,
-    ],
+    execArgv: runSources,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, NODE_OPTIONS: '' },
   });

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import { startServer } from '../../src/index.js';
 import { CleanUp } from '../../src/recovery/clean-up.js';
-import { bundleServer, childEnvironment, startChildServer } from '../support/child-server.js';
+import { childEnvironment, startChildServer } from '../support/child-server.js';
 import { startTestServer } from '../support/server.js';
 
 const NO_CORE = /^Max core file size\s+0\s+0\s/m;
@@ -141,12 +141,10 @@ describe('the programs that a server starts', () => {
   it.skipIf(process.platform !== 'linux')(
     'inherit no key, and no right to dump core',
     async () => {
-      const program = await bundleServer();
-      onTestFinished(() => rm(program, { force: true }));
       const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-secret-'));
       onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
       const serverKey = 'c0ffee'.padEnd(64, '1');
-      const server = await startChildServer(program, {
+      const server = await startChildServer({
         ...childEnvironment(dataDir, 'process'),
         SVC_SERVER_KEY: serverKey,
         SVC_POOL_SIZE: '1',

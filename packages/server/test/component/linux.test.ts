@@ -6,7 +6,7 @@ import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
-import { bundleServer, childEnvironment, startChildServer } from '../support/child-server.js';
+import { childEnvironment, startChildServer } from '../support/child-server.js';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
 
@@ -63,13 +63,12 @@ describe.skipIf(!able)('the server on the linux driver', () => {
   }, 180_000);
 
   it(`comes back ${ROUNDS} times from being killed during creates, runs and pauses`, async () => {
-    const program = await bundleServer();
     const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-linux-survive-'));
     const env = {
       ...childEnvironment(dataDir, 'linux'),
       SVC_POOL_SIZE: '1',
     };
-    let server = await startChildServer(program, env);
+    let server = await startChildServer(env);
     const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
     const api = (method: string, target: string, body?: object) =>
       fetch(`${server.apiUrl}${target}`, {
@@ -103,7 +102,7 @@ describe.skipIf(!able)('the server on the linux driver', () => {
         await new Promise((resolve) => setTimeout(resolve, 20 + round * 60));
         await server.kill();
         await Promise.allSettled(work);
-        server = await startChildServer(program, env);
+        server = await startChildServer(env);
         expect(await inside(kept, 'cat /home/user/note')).toBe('kept\n');
         const listed = (await (await api('GET', '/v2/sandboxes')).json()) as {
           sandboxID: string;
@@ -129,7 +128,6 @@ describe.skipIf(!able)('the server on the linux driver', () => {
       await eventually('nothing is left of it', async () => (await traces(dataDir)).length === 0);
     } finally {
       await server.kill().catch(() => {});
-      await rm(program, { force: true });
       await rm(dataDir, { recursive: true, force: true });
     }
   }, 300_000);

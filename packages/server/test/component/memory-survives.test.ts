@@ -7,12 +7,7 @@ import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import {
-  bundleServer,
-  type ChildServer,
-  childEnvironment,
-  startChildServer,
-} from '../support/child-server.js';
+import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { run } from '../support/sandboxes.js';
 
 const findings = await checkHost({ dataDir: tmpdir() });
@@ -106,13 +101,12 @@ async function foldersIn(directory: string): Promise<string[]> {
 it.skipIf(!able)(
   'programs of paused sandboxes go on after the server was killed and the machine lost its namespaces and mounts',
   async () => {
-    const program = await bundleServer();
     const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-memory-survives-'));
     const env = {
       ...childEnvironment(dataDir, 'linux'),
       SVC_POOL_SIZE: '0',
     };
-    let server: ChildServer = await startChildServer(program, env);
+    let server: ChildServer = await startChildServer(env);
     const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
     const api = (method: string, target: string, body: object = {}) =>
       fetch(`${server.apiUrl}${target}`, {
@@ -145,7 +139,7 @@ it.skipIf(!able)(
       await server.kill();
       const lost = await loseTheMachine(dataDir);
 
-      server = await startChildServer(program, env);
+      server = await startChildServer(env);
       for (const sandbox of [asked, expired]) {
         expect(await stateOf(sandbox.id)).toBe('paused');
         const since = performance.now();
@@ -164,7 +158,6 @@ it.skipIf(!able)(
       await server.kill().catch(() => {});
       // After a failure something is left.
       await loseTheMachine(dataDir).catch(() => {});
-      await rm(program, { force: true });
       await rm(dataDir, { recursive: true, force: true });
     }
   },

@@ -6,12 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import {
-  bundleServer,
-  type ChildServer,
-  childEnvironment,
-  startChildServer,
-} from '../support/child-server.js';
+import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.js';
 import { dialect } from '../support/server-storage.js';
 
@@ -31,13 +26,12 @@ describe.skipIf(dialect === 'sqlite').each(heavy ? [1, 3] : [1])('%i servers und
   beforeAll(async () => {
     // Fewer connections than three servers would like to have.
     postgres = await startOwnPostgres('-c max_connections=15');
-    const program = await bundleServer();
     const serverKey = randomBytes(32).toString('hex');
     nodes.push(
       ...(await Promise.all(
         Array.from({ length: count }, async () => {
           const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-outage-'));
-          const server = await startChildServer(program, {
+          const server = await startChildServer({
             ...childEnvironment(dataDir, 'process'),
             SVC_POSTGRES_URL: postgres.url,
             SVC_SERVER_KEY: serverKey,

@@ -4,12 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import {
-  bundleServer,
-  type ChildServer,
-  childEnvironment,
-  startChildServer,
-} from '../support/child-server.js';
+import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { childStorage, dropSchema } from '../support/server-storage.js';
 
 /** Opens a stream of a program's output and waits until it has begun. */
@@ -54,8 +49,7 @@ it('is away for a moment only when a stopped server is followed by the next, tho
     ...childEnvironment(dataDir, 'process'),
     ...(url === undefined ? {} : { SVC_POSTGRES_URL: url }),
   };
-  const program = await bundleServer();
-  let server = await startChildServer(program, env);
+  let server = await startChildServer(env);
   const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
   const headers = { 'X-API-Key': apiKey, 'Content-Type': 'application/json' };
   let sandboxId: string | undefined;
@@ -82,7 +76,7 @@ it('is away for a moment only when a stopped server is followed by the next, tho
     let stoppedMs = 0;
     const next = server.stop().then(() => {
       stoppedMs = performance.now() - stoppedAt;
-      return startChildServer(program, { ...env, SVC_API_PORT: new URL(apiUrl).port });
+      return startChildServer({ ...env, SVC_API_PORT: new URL(apiUrl).port });
     });
     await eventually('the next server to answer', async () => (await look()) === '204' && stoppedMs > 0);
     const awayMs = performance.now() - stoppedAt;

@@ -3,21 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer } from '../../src/index.js';
-import {
-  bundleServer,
-  type ChildServer,
-  childEnvironment,
-  startChildServer,
-} from '../support/child-server.js';
+import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { childStorage, dropSchema } from '../support/server-storage.js';
 
-let program: string;
 let dataDir: string;
 let schema: string | undefined;
 let url: string | undefined;
 let env: Record<string, string>;
 beforeAll(async () => {
-  program = await bundleServer();
   dataDir = await mkdtemp(path.join(tmpdir(), 'svc-survive-'));
   const stored = await childStorage();
   schema = stored.schema;
@@ -41,11 +34,10 @@ afterAll(async () => {
   await server.stop({ destroySandboxes: true });
   await dropSchema(schema);
   await rm(dataDir, { recursive: true, force: true });
-  await rm(program, { force: true });
 });
 
 it('a server killed at any moment comes back with its sandboxes and nothing half made', async () => {
-  let server: ChildServer = await startChildServer(program, env);
+  let server: ChildServer = await startChildServer(env);
   const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8')) as {
     apiKey: string;
   };
@@ -91,7 +83,7 @@ it('a server killed at any moment comes back with its sandboxes and nothing half
     await new Promise((resolve) => setTimeout(resolve, round * 15));
     await server.kill();
     await Promise.allSettled(work);
-    server = await startChildServer(program, env);
+    server = await startChildServer(env);
     expect(await answers(running)).toBe(200);
 
     const listed = (await (await api('GET', '/v2/sandboxes')).json()) as {
@@ -143,7 +135,7 @@ it('a server killed at any moment comes back with its sandboxes and nothing half
 }, 300_000);
 
 it('a second server on the same data directory is refused', async () => {
-  const server = await startChildServer(program, env);
+  const server = await startChildServer(env);
   try {
     await expect(
       startServer({

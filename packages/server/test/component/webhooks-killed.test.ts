@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer } from '../../src/index.js';
-import { bundleServer, type ChildServer, startChildServer } from '../support/child-server.js';
+import { type ChildServer, startChildServer } from '../support/child-server.js';
 import { childStorage, dropSchema } from '../support/server-storage.js';
 
 // SVC_WEBHOOK_EVENTS=10000 is the full measure; the default shows that it works.
@@ -15,7 +15,6 @@ const SANDBOXES = 10;
 const KILLS = 3;
 const SECRET = 'the secret of a receiver that fails a third of the time';
 
-let program: string;
 let dataDir: string;
 let stored: Awaited<ReturnType<typeof childStorage>>;
 let receiver: Server;
@@ -31,7 +30,6 @@ let forged = 0;
 let asked = 0;
 
 beforeAll(async () => {
-  program = await bundleServer();
   dataDir = await mkdtemp(path.join(tmpdir(), 'svc-webhooks-'));
   stored = await childStorage();
   config = path.join(dataDir, 'config.json');
@@ -82,14 +80,13 @@ afterAll(async () => {
   await server.stop({ destroySandboxes: true });
   await dropSchema(stored.schema);
   await rm(dataDir, { recursive: true, force: true });
-  await rm(program, { force: true });
 });
 
 it(`${EVENTS} events all arrive, in order, though a third fails and the server is killed ${KILLS} times`, {
   timeout: 900_000,
 }, async () => {
   const start = () =>
-    startChildServer(program, {
+    startChildServer({
       SVC_DATA_DIR: dataDir,
       SVC_CONFIG: config,
       ...(stored.url === undefined ? {} : { SVC_POSTGRES_URL: stored.url }),

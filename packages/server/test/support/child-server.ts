@@ -1,45 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { runSources } from '@svc/support/testing/run-sources';
 
-const packageDir = fileURLToPath(new URL('../..', import.meta.url));
-
-/**
- * Bundles the server's program from its sources, so that it can be killed without a build of the repository.
- * @param before Code that runs before it, such as a fault.
- */
-export async function bundleServer(before = ''): Promise<string> {
-  const directory = path.join(packageDir, 'node_modules/.cache');
-  await mkdir(directory, { recursive: true });
-  const outfile = path.join(
-    directory,
-    `server-under-test-${process.pid}${before === '' ? '' : '-faulty'}.mjs`,
-  );
-  await build({
-    entryPoints: [path.join(packageDir, 'src/main.ts')],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    outfile,
-    conditions: ['@svc/source'],
-    ...(before === '' ? {} : { banner: { js: before } }),
-    logLevel: 'error',
-    plugins: [
-      {
-        name: 'only-own-sources',
-        setup(plugin) {
-          plugin.onResolve({ filter: /^[^./]/ }, ({ path: name }) =>
-            /^@svc\/(platform|daemon|runtime)/.test(name) ? undefined : { path: name, external: true },
-          );
-        },
-      },
-    ],
-  });
-  return outfile;
-}
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** What a child server is told: any ports, nothing to say unless something is wrong. */
 export function childEnvironment(dataDir: string, driver: 'linux' | 'process'): Record<string, string> {
@@ -64,15 +27,20 @@ export interface ChildServer {
   stop(): Promise<void>;
 }
 
-export async function startChildServer(program: string, env: Record<string, string>): Promise<ChildServer> {
-  const child = spawn(process.execPath, [program], {
+/**
+ * Starts the server's program from its sources, in a process that can be killed.
+ * @param before code that runs before it, such as a fault
+ */
+export async function startChildServer(env: Record<string, string>, before = ''): Promise<ChildServer> {
+  const fault = ['--import', `data:text/javascript,${encodeURIComponent(before)}`];
+  const child = spawn(process.execPath, [...runSources, ...fault, main], {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  let complaints = '';
+  let stderr = '';
   child.stderr!.on('data', (chunk: Buffer) => {
-    complaints += chunk.toString();
+    stderr += chunk.toString();
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {
@@ -80,7 +48,7 @@ export async function startChildServer(program: string, env: Record<string, stri
       output += chunk.toString();
       if (output.includes('ready\n')) resolve();
     });
-    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${complaints}`)));
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${stderr}`)));
   });
   const url = (name: string) => new RegExp(`^${name}\\s+(\\S+)$`, 'm').exec(output)?.[1] ?? '';
   const end = async (signal: NodeJS.Signals) => {

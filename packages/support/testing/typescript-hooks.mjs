@@ -1,4 +1,4 @@
-// Lets Node run the TypeScript sources of this repository, so that tests of the program need no build.
+// Lets Node run the TypeScript sources of this repository, so that tests of programs need no build.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
 
-const cache = process.env.SVC_TEST_TRANSFORM_CACHE ?? join(tmpdir(), `svc-cli-test-${userInfo().uid}`);
+const cache = process.env.SVC_TEST_TRANSFORM_CACHE ?? join(tmpdir(), `svc-test-sources-${userInfo().uid}`);
 mkdirSync(cache, { recursive: true, mode: 0o700 });
 
 export async function resolve(specifier, context, next) {
