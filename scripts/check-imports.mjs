@@ -15,7 +15,7 @@ const arrows = {
   support: [],
   platform: [],
   daemon: [],
-  runtime: [],
+  runtime: ['daemon/dial'],
   sdk: ['platform', 'daemon'],
   envd: ['daemon/gen', 'support'],
   server: ['platform', 'daemon', 'runtime', 'envd'],
@@ -27,7 +27,7 @@ const arrows = {
 /** Packages that run outside Node too, and the files of theirs that may use `node:` modules. */
 const portable = {
   platform: /^$/,
-  daemon: /^transport\/node/,
+  daemon: /^(transport\/node|dial\/)/,
   sdk: /^runtime\/node/,
 };
 

@@ -48,11 +48,4 @@ export { type ConnectDriverOptions, connectDriver, type RemoteDriver } from './r
 export { DriverLog } from './remote/driver-log.js';
 export { type ServeDriverOptions, type ServedDriver, serveDriver } from './remote/serve-driver.js';
 export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './select-driver.js';
-export {
-  askDaemon,
-  type DaemonLimits,
-  DaemonProtocolError,
-  type DaemonReply,
-  type DaemonRequest,
-} from './shared/ask-daemon.js';
 export { reserveBytes } from './shared/disk-reserve.js';

@@ -1,8 +1,7 @@
+import { askDaemon, DaemonProtocolError } from '@svc/daemon/dial';
 import { describe, expect, it } from 'vitest';
-import { warmUp } from '../src/linux-driver/pool/warm-up.js';
-import { askDaemon, DaemonProtocolError } from '../src/shared/ask-daemon.js';
 import { dialTcp } from '../src/shared/dial.js';
-import { waitForDaemon } from '../src/shared/readiness.js';
+import { waitForDaemon, warmDaemon } from '../src/shared/readiness.js';
 import { hostileAnswers, startHostileDaemon } from '../src/testing.js';
 
 const MAX_BYTES = 1024 * 1024;
@@ -41,6 +40,6 @@ describe.each(Object.entries(hostileAnswers))('a daemon that answers with %s', (
     const dial = (signal?: AbortSignal) => dialTcp('127.0.0.1', daemon.port, signal);
     const waited = await waitForDaemon(dial, { timeoutMs: 300 }).catch((error: unknown) => error);
     expect(waited).toMatchObject({ code: 'timeout' });
-    await warmUp(dial, 300);
+    await warmDaemon(dial, 300);
   });
 });

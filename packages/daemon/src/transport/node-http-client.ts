@@ -54,7 +54,8 @@ async function send(
   });
 }
 
-async function* bodyOf(
+/** The body of an answer, in pieces. */
+export async function* bodyOf(
   response: IncomingMessage,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
@@ -65,7 +66,8 @@ async function* bodyOf(
   }
 }
 
-function webHeaders(raw: readonly string[]): Headers {
+/** Headers of Node in the shape of the web. */
+export function webHeaders(raw: readonly string[]): Headers {
   const headers = new Headers();
   for (let index = 0; index + 1 < raw.length; index += 2)
     headers.append(raw[index] ?? '', raw[index + 1] ?? '');

@@ -33,7 +33,7 @@ export function startDaemon(
     makeApp: () => createApp({ singleUser }, resources),
     wanted: () => called,
   });
-  const app = createApp({ singleUser, warm: warmUp.begin }, resources);
+  const app = createApp({ singleUser, warm: warmUp.complete }, resources);
   // Programs must not inherit the groups of whoever started the daemon.
   if (!singleUser && process.getuid?.() === 0) process.setgroups?.([]);
   const server = createServer(

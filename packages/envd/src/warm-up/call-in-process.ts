@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { Duplex } from 'node:stream';
+import { encodeEnvelope } from '@connectrpc/connect/protocol';
 
 export interface InProcessCall {
   method: 'GET' | 'POST';
@@ -41,9 +42,15 @@ export function callInProcess(server: Server, call: InProcessCall): Promise<Buff
 }
 
 /** A call of a streaming procedure with its messages in JSON. */
-export function streamingCall(procedure: string, messages: readonly unknown[]): InProcessCall {
-  const body = Buffer.concat(messages.map(enveloped));
-  return call(procedure, 'application/connect+json', body);
+export function streamingCall(
+  procedure: string,
+  messages: readonly unknown[],
+  headers: Readonly<Record<string, string>> = {},
+): InProcessCall {
+  const body = Buffer.concat(
+    messages.map((message) => encodeEnvelope(0, Buffer.from(JSON.stringify(message)))),
+  );
+  return call(procedure, 'application/connect+json', body, headers);
 }
 
 /** A call of a unary procedure with its message in JSON. */
@@ -51,21 +58,19 @@ export function unaryCall(procedure: string, message: unknown): InProcessCall {
   return call(procedure, 'application/json', Buffer.from(JSON.stringify(message)));
 }
 
-function call(procedure: string, type: string, body: Uint8Array): InProcessCall {
+function call(
+  procedure: string,
+  type: string,
+  body: Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+): InProcessCall {
   return {
     method: 'POST',
     path: `/${procedure}`,
-    headers: { 'Content-Type': type, 'Connect-Protocol-Version': '1', 'X-Access-Token': TOKEN },
+    headers: { 'Content-Type': type, 'Connect-Protocol-Version': '1', 'X-Access-Token': TOKEN, ...headers },
     body,
   };
 }
 
 /** The token that these calls carry; apps that serve nobody else are given it. */
 export const TOKEN = 'in-process';
-
-function enveloped(message: unknown): Buffer {
-  const payload = Buffer.from(JSON.stringify(message));
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(payload.length, 1);
-  return Buffer.concat([head, payload]);
-}

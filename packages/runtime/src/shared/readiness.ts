@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { askDaemon } from '@svc/daemon/dial';
 import { DriverError } from '../contract/errors.js';
-import { askDaemon } from './ask-daemon.js';
 import type { Dial } from './dial.js';
 
 const FIRST_RETRY_MS = 2;
 const LAST_RETRY_MS = 50;
 /** One probe may hang on a daemon that listens but is still busy; ask again on a fresh connection. */
 const PROBE_TIMEOUT_MS = 5_000;
+const WARM_TIMEOUT_MS = 5_000;
 
 export interface Deadline {
   /** How long to wait in all, ms. */
@@ -30,7 +31,8 @@ export async function waitForDaemon(dial: Dial, deadline: Deadline): Promise<voi
     const reason = deadline.gaveUp?.();
     if (reason !== undefined) throw new DriverError('instance_gone', reason, { cause: last });
     try {
-      if ((await probeHealth(dial, signal)) === 204) return;
+      const probe = AbortSignal.any([AbortSignal.timeout(PROBE_TIMEOUT_MS), signal]);
+      if ((await getHealth(dial, '', probe)) === 204) return;
     } catch (error) {
       last = error;
     }
@@ -47,16 +49,21 @@ export async function waitForDaemon(dial: Dial, deadline: Deadline): Promise<voi
   }
 }
 
+/**
+ * Lets the daemon load what its first caller would otherwise wait for. Whatever it answers does not matter, so it never
+ * rejects.
+ * @param timeoutMs the longest that it may take. Default 5000.
+ */
+export async function warmDaemon(dial: Dial, timeoutMs = WARM_TIMEOUT_MS): Promise<void> {
+  await getHealth(dial, '?warm=1', AbortSignal.timeout(timeoutMs)).catch(() => undefined);
+}
+
 /** One `GET /health`; gives the status. */
-async function probeHealth(dial: Dial, signal: AbortSignal): Promise<number> {
+async function getHealth(dial: Dial, query: string, signal: AbortSignal): Promise<number> {
   const { status } = await askDaemon(
     dial,
-    { method: 'GET', path: '/health' },
-    {
-      signal: AbortSignal.any([AbortSignal.timeout(PROBE_TIMEOUT_MS), signal]),
-      maxBytes: 0,
-      enough: () => true,
-    },
+    { method: 'GET', path: `/health${query}` },
+    { signal, maxBytes: 0 },
   );
   return status;
 }

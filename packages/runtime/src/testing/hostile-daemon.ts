@@ -32,7 +32,7 @@ const frame = (flags: number, length: number, body = '') => {
   head.writeUInt32BE(length, 1);
   return Buffer.concat([head, Buffer.from(body)]);
 };
-const stream = `${OK}Content-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const stream = `${OK}Content-Type: application/connect+proto\r\nTransfer-Encoding: chunked\r\n\r\n`;
 const chunk = (body: Buffer) =>
   Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]);
 const logs = (...entries: unknown[]) => json(JSON.stringify({ entries, next: 1, dropped: 0 }));

@@ -1,9 +1,15 @@
-import { askDaemon, type Instance } from '@svc/runtime';
+import { askDaemon, type DaemonDial } from '@svc/daemon/dial';
+import type { Instance } from '@svc/runtime';
 import { type LogPage, readLogPage } from './log-page.js';
 
 export const DAEMON_PORT = 49_983;
 /** Most that an answer may be. A page of logs is the largest: 1 MiB of text, escaped. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** Connects to an instance's daemon. */
+export function dialDaemon(instance: Pick<Instance, 'dial'>): DaemonDial {
+  return (signal) => instance.dial(DAEMON_PORT, { signal });
+}
 
 /** What the server tells the daemon after a boot or a restore. Absent fields stay as they are. @wire POST /init */
 export interface DaemonSettings {
@@ -88,7 +94,7 @@ async function call(
 ): Promise<Buffer> {
   const limit = AbortSignal.timeout(options.timeoutMs ?? 10_000);
   const { status, body: answer } = await askDaemon(
-    (signal) => instance.dial(DAEMON_PORT, { signal }),
+    dialDaemon(instance),
     {
       method,
       path,

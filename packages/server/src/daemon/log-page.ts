@@ -1,4 +1,4 @@
-import { DaemonProtocolError } from '@svc/runtime';
+import { DaemonProtocolError } from '@svc/daemon/dial';
 import { parseBoundedJson } from '../wire/bounded-json.js';
 
 export interface LogEntry {

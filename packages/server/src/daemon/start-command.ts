@@ -1,10 +1,10 @@
-import { askDaemon, type Instance } from '@svc/runtime';
-import { DAEMON_PORT, DaemonAnswerError } from './daemon-control.js';
+import { createDaemonClient } from '@svc/daemon';
+import { createDialTransport } from '@svc/daemon/dial';
+import type { Instance } from '@svc/runtime';
+import { DaemonAnswerError, dialDaemon } from './daemon-control.js';
 import { IN_LOGIN_SHELL } from './login-shell.js';
 
-/** One read of a connection is 64 KiB. */
-const MAX_FIRST_BYTES = 128 * 1024;
-const END_OF_STREAM = 2;
+const MAX_MESSAGE_BYTES = 128 * 1024;
 
 /**
  * Launches a template's start command through the daemon and leaves it running: resolves at its start event.
@@ -15,36 +15,26 @@ export async function startCommandOf(
   command: string,
   options: { token: string; signal: AbortSignal },
 ): Promise<void> {
-  const message = Buffer.from(
-    JSON.stringify({
+  const { token, signal } = options;
+  const { process } = createDaemonClient({
+    baseUrl: 'http://sandbox',
+    sandboxId: instance.id,
+    accessToken: token,
+    transport: createDialTransport({ dial: dialDaemon(instance), readMaxBytes: MAX_MESSAGE_BYTES }),
+  });
+  const leaving = new AbortController();
+  const events = process.start(
+    {
       process: { cmd: '/bin/sh', args: ['-c', IN_LOGIN_SHELL, 'sh', command] },
       tag: 'start-command',
       stdin: false,
-    }),
-  );
-  const frame = Buffer.alloc(5 + message.length);
-  frame.writeUInt32BE(message.length, 1);
-  message.copy(frame, 5);
-  const { status, body } = await askDaemon(
-    (signal) => instance.dial(DAEMON_PORT, { signal }),
-    {
-      method: 'POST',
-      path: '/process.Process/Start',
-      headers: {
-        'Content-Type': 'application/connect+json',
-        'Connect-Protocol-Version': '1',
-        'X-Access-Token': options.token,
-      },
-      body: frame,
     },
-    {
-      signal: options.signal,
-      maxBytes: MAX_FIRST_BYTES,
-      // The first frame is the start event, or the end of the stream when the command could not start: its flags tell.
-      enough: (answered, received) => answered !== 200 || received.length > 0,
-    },
+    { signal: AbortSignal.any([signal, leaving.signal]) },
   );
-  if (status !== 200) throw new DaemonAnswerError('the start command', status);
-  if (body.length === 0 || (body[0]! & END_OF_STREAM) !== 0)
-    throw new DaemonAnswerError('the start command', 500);
+  try {
+    for await (const { event } of events) if (event?.event.case === 'start') return;
+  } finally {
+    leaving.abort();
+  }
+  throw new DaemonAnswerError('the start command', 500);
 }

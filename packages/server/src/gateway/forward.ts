@@ -4,7 +4,7 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import { isConnectStream, unavailableFrame } from './connect-frames.js';
+import { isConnectStream, unavailableFrame } from '@svc/daemon/dial';
 import { DialFailure } from './dial.js';
 import type { PortAgent } from './port-agent.js';
 import { pump, trailerPairs } from './pump.js';

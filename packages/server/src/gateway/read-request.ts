@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isConnectStream } from './connect-frames.js';
+import { isConnectStream } from '@svc/daemon/dial';
 import type { AddressedRequest } from './contract.js';
 import { resolveTarget } from './host.js';
 import { readRequestLine } from './request-line.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { FrameTracker, isConnectStream, unavailableFrame } from './connect-frames.js';
+import { EnvelopeTracker, isConnectStream, unavailableFrame } from '@svc/daemon/dial';
 import { responseHeaders } from './forwarded-headers.js';
 import { pump, trailerPairs } from './pump.js';
 
@@ -31,7 +31,7 @@ export function relayResponse(options: {
 }): ResponseRelay {
   const { up, res, onBytes, onBroken } = options;
   const framed = isConnectStream(up.headers['content-type']) && up.headers['content-length'] === undefined;
-  const tracker = framed ? new FrameTracker() : undefined;
+  const tracker = framed ? new EnvelopeTracker() : undefined;
   let over = false;
   let started = false;
 

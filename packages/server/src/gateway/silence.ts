@@ -1,4 +1,4 @@
-import { askDaemon } from '@svc/runtime';
+import { exchange } from '@svc/daemon/dial';
 import type { Route } from './contract.js';
 
 export interface SilenceOptions {
@@ -53,16 +53,12 @@ export function watchSilence(options: SilenceOptions): () => void {
 
 /** Whether the daemon answers on a connection of its own. Any answer will do: a process that is there gave it. */
 function isHealthy(route: Route, port: number, probeMs: number, ended: AbortSignal): Promise<boolean> {
-  return askDaemon(
-    (signal) => route.dial(port, signal),
-    { method: 'GET', path: '/health' },
-    {
-      signal: AbortSignal.any([AbortSignal.timeout(probeMs), ended]),
-      maxBytes: 0,
-      enough: () => true,
+  const signal = AbortSignal.any([AbortSignal.timeout(probeMs), ended]);
+  return exchange((dialing) => route.dial(port, dialing), { method: 'GET', path: '/health' }, signal).then(
+    (answer) => {
+      answer.destroy();
+      return true;
     },
-  ).then(
-    () => true,
     () => false,
   );
 }

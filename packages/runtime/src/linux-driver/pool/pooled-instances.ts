@@ -1,11 +1,11 @@
 import type { CreateOptions } from '../../contract/driver.js';
 import { dialTcp } from '../../shared/dial.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
+import { warmDaemon } from '../../shared/readiness.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { HostnameWriter } from './hostname-writer.js';
 import { renameInstance } from './rename-machine.js';
-import { warmUp } from './warm-up.js';
 
 /** What instances in the pool need besides what every instance has: a rest, and a name when somebody gets them. */
 export class SpareInstances {
@@ -20,7 +20,7 @@ export class SpareInstances {
   /** Lets a booted instance load what its first caller will need, then freezes it. */
   async rest(entry: InstanceEntry): Promise<void> {
     const address = this.#host.network.addressOf(entry.slot);
-    await warmUp((signal) => dialTcp(address, DAEMON_PORT, signal)).catch(() => undefined);
+    await warmDaemon((signal) => dialTcp(address, DAEMON_PORT, signal));
     this.#writers.set(entry.name, new HostnameWriter(entry.pid!));
     await this.#host.cgroups.freeze(entry.name);
   }

@@ -1,12 +1,11 @@
 import type { Readable } from 'node:stream';
 import { basicAuthorization, Code, ConnectError, createDaemonClient, type DaemonClient } from '@svc/daemon';
+import { createDialTransport, type DaemonDial, exchange } from '@svc/daemon/dial';
 import type { Instance, InstanceSpec } from '@svc/runtime';
-import { Agent, request } from 'undici';
 import type { Uses } from '../../context/context.js';
-import { DAEMON_PORT, initDaemon } from '../../daemon/daemon-control.js';
+import { dialDaemon, initDaemon } from '../../daemon/daemon-control.js';
 import { daemonToken } from '../../keys/sandbox-tokens.js';
 import { BuildError } from './build-error.js';
-import { fetchThrough } from './fetch-through.js';
 import { LineSplitter } from './line-splitter.js';
 
 /** What the build instance may say at once: root in it may answer in the daemon's place. */
@@ -32,7 +31,7 @@ export interface ProgramOptions {
 /** An instance in which a build works. */
 export class BuildMachine implements AsyncDisposable {
   readonly instance: Instance;
-  readonly #agent: Agent;
+  readonly #dial: DaemonDial;
   readonly #client: DaemonClient;
   readonly #token: string;
   readonly #signal: AbortSignal;
@@ -46,24 +45,12 @@ export class BuildMachine implements AsyncDisposable {
       over.abort(new BuildError(end.reason === 'oom' ? 'out of memory' : 'the build instance ended'));
     });
     this.#signal = AbortSignal.any([signal, over.signal]);
-    this.#agent = new Agent({
-      connect: (_options, callback) => {
-        instance.dial(DAEMON_PORT).then(
-          (socket) => callback(null, socket as never),
-          (error: Error) => callback(error, null),
-        );
-      },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: 1_000,
-      maxHeaderSize: 16 * 1024,
-    });
+    this.#dial = dialDaemon(instance);
     this.#client = createDaemonClient({
       baseUrl: 'http://sandbox',
       sandboxId: instance.id,
       accessToken: token,
-      fetch: fetchThrough(this.#agent),
-      readMaxBytes: MAX_MESSAGE_BYTES,
+      transport: createDialTransport({ dial: this.#dial, readMaxBytes: MAX_MESSAGE_BYTES }),
     });
   }
 
@@ -163,14 +150,17 @@ export class BuildMachine implements AsyncDisposable {
   /** Writes a file; a relative path starts at the home of root. */
   async upload(path: string, content: Readable): Promise<void> {
     const query = new URLSearchParams({ path, username: 'root' });
-    const response = await request(`http://sandbox/files?${query}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/octet-stream', 'X-Access-Token': this.#token },
-      body: content,
-      dispatcher: this.#agent,
-      signal: this.#signal,
-    });
-    const text = await readStart(response.body, MAX_ANSWER_BYTES);
+    const response = await exchange(
+      this.#dial,
+      {
+        method: 'POST',
+        path: `/files?${query}`,
+        headers: { 'Content-Type': 'application/octet-stream', 'X-Access-Token': this.#token },
+        body: content,
+      },
+      this.#signal,
+    );
+    const text = await readStart(response, MAX_ANSWER_BYTES);
     if (response.statusCode !== 200)
       throw new BuildError(
         response.statusCode === 507
@@ -180,7 +170,6 @@ export class BuildMachine implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent.destroy().catch(() => {});
     await this.instance.destroy();
   }
 }

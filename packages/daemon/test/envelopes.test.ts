@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { FrameTracker, isConnectStream, unavailableFrame } from '../../src/gateway/connect-frames.js';
-import { frame } from './fixture.js';
+import { EnvelopeTracker, isConnectStream, unavailableFrame } from '../src/dial.js';
+import { frame } from './raw-server.js';
 
-describe('FrameTracker', () => {
+describe('EnvelopeTracker', () => {
   it('knows the boundaries however the bytes are cut', () => {
-    const frames = [frame('{"a":1}'), frame(''), frame('x'.repeat(300)), frame('{}', 2)];
+    const frames = [frame(0, { a: 1 }), Buffer.alloc(5), frame(0, 'x'.repeat(300)), frame(2, {})];
     const bytes = Buffer.concat(frames);
     const boundaries = new Set<number>();
     let offset = 0;
     for (const one of frames) boundaries.add((offset += one.length));
     for (const size of [1, 2, 3, 7, 64, bytes.length]) {
-      const tracker = new FrameTracker();
+      const tracker = new EnvelopeTracker();
       for (let at = 0; at < bytes.length; at += size) {
         const end = Math.min(at + size, bytes.length);
         tracker.push(bytes.subarray(at, end));
@@ -21,11 +21,11 @@ describe('FrameTracker', () => {
   });
 
   it('starts at a boundary', () => {
-    expect(new FrameTracker().atBoundary).toBe(true);
+    expect(new EnvelopeTracker().atBoundary).toBe(true);
   });
 
   it('reads lengths above 2 GiB as lengths', () => {
-    const tracker = new FrameTracker();
+    const tracker = new EnvelopeTracker();
     tracker.push(Buffer.from([0, 0xff, 0xff, 0xff, 0xff, 1]));
     expect(tracker.atBoundary).toBe(false);
   });

@@ -1,5 +1,7 @@
+const END_OF_STREAM = 2;
+
 /** Follows the envelopes of a Connect stream (flags byte, 32-bit length, payload) as its bytes pass by. */
-export class FrameTracker {
+export class EnvelopeTracker {
   #header = Buffer.alloc(5);
   #headerBytes = 0;
   #payloadLeft = 0;
@@ -19,7 +21,7 @@ export class FrameTracker {
       if (this.#headerBytes < 5) continue;
       this.#headerBytes = 0;
       this.#payloadLeft = this.#header.readUInt32BE(1);
-      if (((this.#header[0] ?? 0) & 2) !== 0) this.#ended = true;
+      if (((this.#header[0] ?? 0) & END_OF_STREAM) !== 0) this.#ended = true;
     }
   }
 
@@ -42,9 +44,8 @@ export function isConnectStream(contentType: string | undefined): boolean {
 /** The end-stream frame by which a client learns that its sandbox went away. Its payload is JSON under every codec. */
 export function unavailableFrame(message: string): Buffer {
   const payload = Buffer.from(JSON.stringify({ error: { code: 'unavailable', message } }));
-  const frame = Buffer.alloc(5 + payload.length);
-  frame[0] = 2;
-  frame.writeUInt32BE(payload.length, 1);
-  payload.copy(frame, 5);
-  return frame;
+  const head = Buffer.alloc(5);
+  head[0] = END_OF_STREAM;
+  head.writeUInt32BE(payload.length, 1);
+  return Buffer.concat([head, payload]);
 }
