@@ -22,10 +22,7 @@ export type {
 } from './gen/process/process_pb.js';
 export { Process, Signal } from './gen/process/process_pb.js';
 export { basicAuthorization, type DaemonAddress, daemonHeaders, defaultDaemonPort } from './headers.js';
-export { createDefaultTransport, type DefaultTransportOptions } from './transport/default-transport.js';
-export {
-  createFetchTransport,
-  type FetchFunction,
-  type FetchTransportOptions,
-} from './transport/fetch-transport.js';
+export { createDefaultTransport } from './transport/default-transport.js';
+export { createFetchTransport } from './transport/fetch-transport.js';
+export type { DefaultTransportOptions, FetchFunction, FetchTransportOptions } from './transport/options.js';
 export { withHeaders } from './transport/with-headers.js';

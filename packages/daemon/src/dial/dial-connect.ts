@@ -2,8 +2,8 @@ import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { collect } from '../transport/collect.js';
 import { bodyOf, webHeaders } from '../transport/node-http-client.js';
-import type { DialTransportOptions } from './dial-transport.js';
 import { exchange } from './exchange.js';
+import type { DialTransportOptions } from './options.js';
 
 /** See `createDialTransport`. */
 export function createDialConnect({ dial, readMaxBytes }: DialTransportOptions): Transport {

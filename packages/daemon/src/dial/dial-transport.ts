@@ -1,12 +1,6 @@
 import type { Transport } from '@connectrpc/connect';
 import { onDemand } from '../transport/on-demand.js';
-import type { DaemonDial } from './exchange.js';
-
-export interface DialTransportOptions {
-  dial: DaemonDial;
-  /** Largest message that is read, bytes. */
-  readMaxBytes: number;
-}
+import type { DialTransportOptions } from './options.js';
 
 /**
  * A Connect transport over connections that the caller opens, one for each call, with the bounds of `askDaemon` but

@@ -1,15 +1,6 @@
 import type { Transport } from '@connectrpc/connect';
 import { onDemand } from './on-demand.js';
-
-export interface DefaultTransportOptions {
-  /** Scheme, host and port. */
-  baseUrl: string;
-  /**
-   * Node only: open streams do not keep the program running. Whoever waits for something on a stream has to keep it
-   * running by other means. Default false.
-   */
-  unrefStreams?: boolean | undefined;
-}
+import type { DefaultTransportOptions } from './options.js';
 
 /**
  * The transport that suits where the program runs: Node's HTTP/1.1 client, elsewhere `fetch`. Its code loads on the

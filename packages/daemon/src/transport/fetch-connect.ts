@@ -1,7 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { createFetchHttpClient } from './fetch-http-client.js';
-import type { FetchFunction, FetchTransportOptions } from './fetch-transport.js';
+import type { FetchFunction, FetchTransportOptions } from './options.js';
 
 /** A Connect transport over `fetch` with the JSON codec. */
 export function createFetchConnect(options: FetchTransportOptions): Transport {

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalClientFn } from '@connectrpc/connect/protocol';
 import { collect } from './collect.js';
-import type { FetchFunction } from './fetch-transport.js';
+import type { FetchFunction } from './options.js';
 
 /** What Connect needs of an HTTP client, over `fetch`. The caller's signal goes to `fetch` itself. */
 export function createFetchHttpClient(send: FetchFunction, streamBody: boolean): UniversalClientFn {

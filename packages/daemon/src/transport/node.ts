@@ -5,8 +5,8 @@ import type { Transport } from '@connectrpc/connect';
 import type { UniversalClientFn } from '@connectrpc/connect/protocol';
 import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import type { DefaultTransportOptions } from './default-transport.js';
 import { sendUnheld, sendWhole } from './node-http-client.js';
+import type { DefaultTransportOptions } from './options.js';
 
 /** As those of Node's own agent. */
 const agentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 } as const;

@@ -1,6 +1,6 @@
 import type { Transport } from '@connectrpc/connect';
-import type { DefaultTransportOptions } from './default-transport.js';
 import { createFetchConnect } from './fetch-connect.js';
+import type { DefaultTransportOptions } from './options.js';
 
 /** The transport of every platform that has `fetch` and is not Node. */
 export function createPlatformTransport(options: DefaultTransportOptions): Transport {
