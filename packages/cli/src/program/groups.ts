@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 
+/** Adds the commands of a group to it. `readProgram` gives the tree of all commands. */
+type AddCommands = (group: Command, readProgram: () => Promise<Command>) => void;
+
 /** A command or group at the top; what is in it is loaded when it is used. */
 export interface GroupEntry {
   name: string;
   summary: string;
-  load: () => Promise<(command: Command) => void>;
+  load: () => Promise<AddCommands>;
 }
 
 /** Everything that `svc` has, in the order of its help. */

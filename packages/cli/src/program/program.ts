@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { cliVersion } from '../version.js';
+import { commonOptions } from '../cli/leaf.js';
+import { cliVersion } from '../cli/version.js';
 import { chooseGroup, groups } from './groups.js';
-import { commonOptions } from './leaf.js';
 
 const exitCodeHelp = `
 Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 130 Ctrl+C.
@@ -34,7 +34,7 @@ export async function buildProgram(
       .description(sentence(summary))
       .enablePositionalOptions();
     if (!options.all && name !== chosen) continue;
-    (await load())(command);
+    (await load())(command, () => buildProgram([], { all: true }));
     everyCommand(command, (each) => {
       if (each.commands.length === 0) for (const option of commonOptions()) each.addOption(option);
     });

@@ -1,5 +1,5 @@
+import type { Cli } from '../cli/cli.js';
 import { CliError, Interrupted, UsageError } from '../errors/cli-error.js';
-import type { Cli } from '../program/cli.js';
 import { readStdin } from './stdin.js';
 
 const mostBytes = 64 * 1024;

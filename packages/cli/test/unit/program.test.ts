@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { cliVersion } from '../../src/cli/version.js';
 import { completionScripts } from '../../src/commands/completion/scripts.js';
 import { readTree } from '../../src/commands/completion/tree.js';
 import { toCreateOptions } from '../../src/commands/sandbox/create.js';
@@ -12,7 +13,6 @@ import { targetPath } from '../../src/commands/volume/put.js';
 import { collectEvents } from '../../src/commands/webhook/event-types.js';
 import { chooseGroup, groups } from '../../src/program/groups.js';
 import { buildProgram, everyCommand } from '../../src/program/program.js';
-import { cliVersion } from '../../src/version.js';
 
 describe('the tree of commands', () => {
   it('loads only the group that is named', async () => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { configFile, writeConfig } from '../../connection/config-file.js';
 import { resolveConnection } from '../../connection/resolve-connection.js';
-import { act, leaf } from '../../program/leaf.js';
 import { readSecret } from '../../terminal/read-secret.js';
 
 interface LoginFlags {

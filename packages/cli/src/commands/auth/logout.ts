@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { configFile, removeConfig } from '../../connection/config-file.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addLogout(auth: Command): void {
   leaf(auth, 'logout', 'forget the kept key').action(

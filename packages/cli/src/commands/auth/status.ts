@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { findConnection } from '../../connection/find-connection.js';
 import { formatDuration, maskSecret } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 
 const defaultApiUrl = 'http://localhost:3000';
 

@@ -1,9 +1,10 @@
 import { Argument, type Command } from 'commander';
-import { act } from '../../program/leaf.js';
+import { act } from '../../cli/leaf.js';
 import { completionScripts, type Shell } from './scripts.js';
 import { readTree } from './tree.js';
 
-export function addCompletionCommand(completion: Command): void {
+/** @param readProgram gives the tree of all commands */
+export function addCompletionCommand(completion: Command, readProgram: () => Promise<Command>): void {
   completion
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(completionScripts)))
     .addHelpText(
@@ -15,9 +16,7 @@ fish:  svc completion fish > ~/.config/fish/completions/svc.fish`,
     )
     .action(
       act(async (cli, shell: Shell) => {
-        const { buildProgram } = await import('../../program/program.js');
-        const nodes = readTree(await buildProgram([], { all: true }));
-        cli.out.write(completionScripts[shell](nodes));
+        cli.out.write(completionScripts[shell](readTree(await readProgram())));
       }),
     );
 }

@@ -1,7 +1,7 @@
 import type { LifecycleEventType } from '@svc/sdk';
 import { type Command, Option } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import { collectEvents } from '../webhook/event-types.js';
 import { formatEvent } from '../webhook/receive-events.js';
 

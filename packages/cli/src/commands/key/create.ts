@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { act, leaf } from '../../program/leaf.js';
+import { act, leaf } from '../../cli/leaf.js';
 import { keysOf, teamHelp } from './keys-of.js';
 
 export function addCreate(key: Command): void {

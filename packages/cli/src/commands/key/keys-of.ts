@@ -1,5 +1,5 @@
 import type { ApiKeys } from '@svc/sdk';
-import type { Cli } from '../../program/cli.js';
+import type { Cli } from '../../cli/cli.js';
 
 /** What both clients can do with keys. */
 export type Keys = Pick<ApiKeys, 'list' | 'create' | 'delete'>;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 import { keysOf, teamHelp } from './keys-of.js';
 
 export function addList(key: Command): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import { followCommand } from './run-command.js';
 
 const pidNumber = wholeNumber('The pid', 1, 4_194_304);

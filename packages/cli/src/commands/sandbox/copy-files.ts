@@ -6,10 +6,10 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Sandbox } from '@svc/sdk';
 import { quote } from '#support/quote';
+import type { Cli } from '../../cli/cli.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatBytes } from '../../output/format.js';
 import { type Progress, startProgress, transferText } from '../../output/progress.js';
-import type { Cli } from '../../program/cli.js';
 
 interface Copy {
   local: string;

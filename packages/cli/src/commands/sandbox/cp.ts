@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { parseCopy } from '../../parse/remote-path.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface CpFlags {
   ignore?: string[];

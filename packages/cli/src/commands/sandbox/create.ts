@@ -1,12 +1,12 @@
 import type { CreateSandboxOptions, IamOptions } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
 import { formatUntil } from '../../output/format.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
 import { portNumber } from '../../parse/number.js';
 import { collectList, collectPairs } from '../../parse/pairs.js';
-import { act, leaf } from '../../program/leaf.js';
 import { addEgressOptions, type EgressFlags, toEgress } from './network-flags.js';
 import { runShell } from './run-shell.js';
 import { detailRecord } from './sandbox-record.js';

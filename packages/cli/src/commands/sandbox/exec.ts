@@ -1,9 +1,9 @@
 import type { Command as CommanderCommand } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
 import { parseDuration } from '../../parse/duration.js';
 import { collectPairs } from '../../parse/pairs.js';
 import { afterDashes, toCommandLine, toProgram } from '../../parse/shell-words.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface ExecFlags {
   cwd?: string;

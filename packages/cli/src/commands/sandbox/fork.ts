@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
 import { describeError } from '../../errors/describe-error.js';
 import { formatUntil } from '../../output/format.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addFork(sandbox: Command): void {
   leaf(sandbox, 'fork <id>', 'make running copies of a sandbox, memory included; prints their ids')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge, formatPairs, formatUntil } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 import { detailRecord } from './sandbox-record.js';
 
 export function addInfo(sandbox: Command): void {

@@ -1,5 +1,5 @@
 import type { Command, Sandbox } from '@svc/sdk';
-import type { Cli } from '../../program/cli.js';
+import type { Cli } from '../../cli/cli.js';
 
 /** How long a program may take to end after Ctrl+C, ms. */
 const graceMs = 3_000;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { ExitWith, exitCodes, UsageError } from '../../errors/cli-error.js';
-import { act, leaf } from '../../program/leaf.js';
 
 const atOnce = 8;
 

@@ -1,11 +1,11 @@
 import type { SandboxInfo, SandboxState } from '@svc/sdk';
 import { type Command, Option } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge, formatPairs, formatUntil } from '../../output/format.js';
 import type { Style } from '../../output/style.js';
 import { formatTable } from '../../output/table.js';
 import { wholeNumber } from '../../parse/number.js';
 import { collectPairs } from '../../parse/pairs.js';
-import { act, leaf } from '../../program/leaf.js';
 import { sandboxRecord } from './sandbox-record.js';
 
 interface ListFlags {

@@ -1,10 +1,10 @@
 import type { LogEntry } from '@svc/sdk';
 import { type Command, Option } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import type { Style } from '../../output/style.js';
 import { printable } from '../../output/table.js';
 import { wholeNumber } from '../../parse/number.js';
 import { parseTime } from '../../parse/time.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface LogFlags {
   follow?: boolean;

@@ -1,8 +1,8 @@
 import type { SandboxMetrics } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatBytes } from '../../output/format.js';
 import { parseTime } from '../../parse/time.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addMetrics(sandbox: Command): void {
   leaf(sandbox, 'metrics <id>', 'show what a sandbox uses: the latest samples, oldest first')

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { act, leaf } from '../../program/leaf.js';
+import { act, leaf } from '../../cli/leaf.js';
 import { addEgressOptions, type EgressFlags, toEgress } from './network-flags.js';
 
 export function addNetwork(sandbox: Command): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { withProgress } from '../../output/progress.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addPause(sandbox: Command): void {
   leaf(sandbox, 'pause <id>', 'store a sandbox and stop it')

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
 import { portNumber, wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import { forwardPort } from './forward-port.js';
 
 interface PortFlags {

@@ -1,11 +1,11 @@
 import type { ProcessInfo } from '@svc/sdk';
 import type { Command } from 'commander';
 import { quote } from '#support/quote';
+import { deleteNamed } from '../../cli/delete-named.js';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
 import { formatAge } from '../../output/format.js';
 import { wholeNumber } from '../../parse/number.js';
-import { deleteNamed } from '../../program/delete-named.js';
-import { act, leaf } from '../../program/leaf.js';
 
 const pidNumber = wholeNumber('A pid', 1, 4_194_304);
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatUntil } from '../../output/format.js';
 import { parseDuration } from '../../parse/duration.js';
-import { act, leaf } from '../../program/leaf.js';
 import { detailRecord } from './sandbox-record.js';
 
 export function addRefresh(sandbox: Command): void {

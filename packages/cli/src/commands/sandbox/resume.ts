@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatUntil } from '../../output/format.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
-import { act, leaf } from '../../program/leaf.js';
 import { detailRecord } from './sandbox-record.js';
 
 export function addResume(sandbox: Command): void {

@@ -1,6 +1,6 @@
 import type { Sandbox } from '@svc/sdk';
+import type { Cli } from '../../cli/cli.js';
 import { CliError, ExitWith, exitCodes, UsageError } from '../../errors/cli-error.js';
-import type { Cli } from '../../program/cli.js';
 import { RawTerminal } from '../../terminal/raw-terminal.js';
 import { exitCodeOf } from './exit-code.js';
 import { keepAlive } from './keep-alive.js';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { collectPairs } from '../../parse/pairs.js';
 import { afterDashes } from '../../parse/shell-words.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface ShellFlags {
   cwd?: string;

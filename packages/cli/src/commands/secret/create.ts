@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { collectPairs } from '../../parse/pairs.js';
-import { act, leaf } from '../../program/leaf.js';
 import { readSecret } from '../../terminal/read-secret.js';
 
 interface CreateFlags {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge, formatPairs } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addGet(secret: Command): void {
   leaf(secret, 'get <name>', 'tell about a secret, by name or id; its value is never shown').action(

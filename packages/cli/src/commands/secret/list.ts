@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge, formatPairs } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addList(secret: Command): void {
   leaf(secret, 'list', 'list secrets, without their values')

@@ -1,10 +1,10 @@
 import { checkHost, type Finding, fixHost, linuxDriverCanRun } from '@svc/runtime';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { findDataDirectory } from '../../connection/local-servers.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
 import type { Style } from '../../output/style.js';
 import { printable } from '../../output/table.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface DoctorFlags {
   fix?: boolean;

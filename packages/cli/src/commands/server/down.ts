@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { isSameProcess } from '#support/process-identity';
+import { act, leaf } from '../../cli/leaf.js';
 import { findDataDirectory, forgetServer } from '../../connection/local-servers.js';
 import { readRunFile, removeRunFile } from '../../connection/run-file.js';
 import { CliError } from '../../errors/cli-error.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface DownFlags {
   dataDir?: string;

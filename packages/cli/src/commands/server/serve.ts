@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { processStart } from '#support/process-identity';
+import type { Cli } from '../../cli/cli.js';
+import { cliVersion } from '../../cli/version.js';
 import { credentialsFile } from '../../connection/find-connection.js';
 import { forgetServer, rememberServer } from '../../connection/local-servers.js';
 import { type RunFile, removeRunFile, writeRunFile } from '../../connection/run-file.js';
-import type { Cli } from '../../program/cli.js';
-import { cliVersion } from '../../version.js';
 import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
 import { chooseDriver } from './choose-driver.js';
 import { reportToParent } from './parent-report.js';

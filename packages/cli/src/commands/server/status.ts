@@ -1,10 +1,10 @@
 import type { ServerStatus } from '@svc/server';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { findDataDirectory } from '../../connection/local-servers.js';
 import { type RunFile, readRunFile } from '../../connection/run-file.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatDuration } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 
 const answerWithinMs = 5_000;
 

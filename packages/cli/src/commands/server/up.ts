@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import type { UpFlags } from './up-flags.js';
 
 const port = wholeNumber('A port', 0, 65_535);

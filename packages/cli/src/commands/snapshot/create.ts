@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { withProgress } from '../../output/progress.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addCreate(snapshot: Command): void {
   leaf(snapshot, 'create <id>', 'keep what a running sandbox is now; new ones start from it. Prints its id')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { deleteNamed } from '../../program/delete-named.js';
-import { act, leaf } from '../../program/leaf.js';
+import { deleteNamed } from '../../cli/delete-named.js';
+import { act, leaf } from '../../cli/leaf.js';
 
 export function addDelete(snapshot: Command): void {
   leaf(snapshot, 'delete <snapshots...>', 'delete snapshots that no sandbox was made from, or none any more')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface ListFlags {
   sandbox?: string;

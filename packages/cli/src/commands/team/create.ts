@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { act, leaf } from '../../program/leaf.js';
+import { act, leaf } from '../../cli/leaf.js';
 import { addTeamFlags, type TeamFlags, toTeamSettings } from './limit-flags.js';
 
 export function addCreate(team: Command): void {

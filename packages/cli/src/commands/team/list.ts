@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 import { standingOf } from './show-team.js';
 
 export function addList(team: Command): void {

@@ -1,6 +1,6 @@
 import type { OperatedTeam } from '@svc/sdk/operator';
+import type { Cli } from '../../cli/cli.js';
 import { formatDuration } from '../../output/format.js';
-import type { Cli } from '../../program/cli.js';
 
 /** How a team stands, in a word. Pure. */
 export function standingOf({ banned, blocked, blockedReason }: OperatedTeam): string {

@@ -1,7 +1,7 @@
 import type { OperatedTeam, OperatorClient } from '@svc/sdk/operator';
 import type { Command } from 'commander';
-import type { Cli } from '../../program/cli.js';
-import { act, leaf } from '../../program/leaf.js';
+import type { Cli } from '../../cli/cli.js';
+import { act, leaf } from '../../cli/leaf.js';
 import { standingOf } from './show-team.js';
 
 /** `ban`, `unban`, `block`, `unblock`. */

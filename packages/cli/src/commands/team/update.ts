@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
-import { act, leaf } from '../../program/leaf.js';
 import { addTeamFlags, type TeamFlags, toTeamSettings } from './limit-flags.js';
 import { showTeam } from './show-team.js';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { act, leaf } from '../../program/leaf.js';
+import { act, leaf } from '../../cli/leaf.js';
 
 export function addAlias(template: Command): void {
   leaf(template, 'alias <name>', 'tell which template a name stands for').action(

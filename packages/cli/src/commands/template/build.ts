@@ -1,13 +1,13 @@
 import { basename, dirname } from 'node:path';
 import type { BuildLogEntry } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatDuration } from '../../output/format.js';
 import { startProgress } from '../../output/progress.js';
 import type { Style } from '../../output/style.js';
 import { printable } from '../../output/table.js';
 import { wholeNumber } from '../../parse/number.js';
 import { collectList } from '../../parse/pairs.js';
-import { act, leaf } from '../../program/leaf.js';
 import { nameFor } from './starter.js';
 
 interface BuildFlags {

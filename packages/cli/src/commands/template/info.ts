@@ -1,8 +1,8 @@
 import type { BuildInfo, TemplateDetail } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addInfo(template: Command): void {
   leaf(template, 'info <name>', 'tell about a template, by name or id').action(

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { CliError } from '../../errors/cli-error.js';
-import { act, leaf } from '../../program/leaf.js';
 import { nameFor, starterText, templateFileName } from './starter.js';
 
 export function addInit(template: Command): void {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addList(template: Command): void {
   leaf(template, 'list', 'list the templates of the team, the newest first')

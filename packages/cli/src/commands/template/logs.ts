@@ -1,7 +1,7 @@
 import type { BuildLogEntry } from '@svc/sdk';
 import { type Command, Option } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { CliError } from '../../errors/cli-error.js';
-import { act, leaf } from '../../program/leaf.js';
 import { formatBuildEntry } from './build.js';
 
 export function addLogs(template: Command): void {

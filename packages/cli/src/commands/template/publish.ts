@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Cli } from '../../program/cli.js';
-import { act, leaf } from '../../program/leaf.js';
+import type { Cli } from '../../cli/cli.js';
+import { act, leaf } from '../../cli/leaf.js';
 
 export function addPublish(template: Command): void {
   leaf(template, 'publish <name>', 'let every team of the service start sandboxes from a template')

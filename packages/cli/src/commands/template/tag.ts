@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
 import { formatAge } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addTag(template: Command): void {
   leaf(

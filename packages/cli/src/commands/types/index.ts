@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { act } from '../../program/leaf.js';
+import { act } from '../../cli/leaf.js';
 
 const packages = [
   {

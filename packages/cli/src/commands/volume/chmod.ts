@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
 import { fileMode, wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import { findVolume } from './find-volume.js';
 
 const id = (name: string) => wholeNumber(name, 0, 4_294_967_294);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { act, leaf } from '../../program/leaf.js';
+import { act, leaf } from '../../cli/leaf.js';
 
 export function addCreate(volume: Command): void {
   leaf(volume, 'create <name>', 'make an empty volume; prints its id').action(

@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatBytes } from '../../output/format.js';
 import { startProgress, transferText } from '../../output/progress.js';
-import { act, leaf } from '../../program/leaf.js';
 import { findVolume } from './find-volume.js';
 
 export function addGet(volume: Command): void {

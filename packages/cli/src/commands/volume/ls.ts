@@ -1,8 +1,8 @@
 import type { VolumeEntry } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge, formatBytes } from '../../output/format.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import { findVolume } from './find-volume.js';
 import { listVolumes } from './list.js';
 

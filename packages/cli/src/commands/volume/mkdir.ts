@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { fileMode } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import { findVolume } from './find-volume.js';
 
 export function addMkdir(volume: Command): void {

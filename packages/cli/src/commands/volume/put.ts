@@ -3,10 +3,10 @@ import { stat } from 'node:fs/promises';
 import { basename, posix } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatBytes } from '../../output/format.js';
 import { startProgress, transferText } from '../../output/progress.js';
-import { act, leaf } from '../../program/leaf.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { findVolume } from './find-volume.js';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { deleteNamed } from '../../program/delete-named.js';
-import { act, leaf } from '../../program/leaf.js';
+import { deleteNamed } from '../../cli/delete-named.js';
+import { act, leaf } from '../../cli/leaf.js';
 import { findVolume } from './find-volume.js';
 
 export function addRm(volume: Command): void {

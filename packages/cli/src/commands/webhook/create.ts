@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LifecycleEventType } from '@svc/sdk';
 import type { Command } from 'commander';
-import { act, leaf } from '../../program/leaf.js';
+import { act, leaf } from '../../cli/leaf.js';
 import { readSecret } from '../../terminal/read-secret.js';
 import { allEvents, collectEvents } from './event-types.js';
 

@@ -1,8 +1,8 @@
 import type { Delivery } from '@svc/sdk';
 import { type Command, Option } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 
 interface DeliveryFlags {
   status?: 'success' | 'failed';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
-import { act, leaf } from '../../program/leaf.js';
 
 export function addGet(webhook: Command): void {
   leaf(webhook, 'get <id>', 'tell about a webhook').action(

@@ -1,7 +1,7 @@
 import type { LifecycleEventType } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { wholeNumber } from '../../parse/number.js';
-import { act, leaf } from '../../program/leaf.js';
 import { allEvents, collectEvents } from './event-types.js';
 
 interface ListenFlags {

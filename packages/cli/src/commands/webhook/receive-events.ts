@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LifecycleEvent, LifecycleEventType } from '@svc/sdk';
+import type { Cli } from '../../cli/cli.js';
 import { findConnection } from '../../connection/find-connection.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatPairs } from '../../output/format.js';
 import type { Style } from '../../output/style.js';
-import type { Cli } from '../../program/cli.js';
 import { newSigningKey } from './create.js';
 
 interface ReceiveOptions {

@@ -1,7 +1,7 @@
 import type { DeliveryCounts } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { parseTime } from '../../parse/time.js';
-import { act, leaf } from '../../program/leaf.js';
 
 type Row = DeliveryCounts & { readonly start: Date; readonly end: Date };
 

@@ -1,7 +1,7 @@
 import type { LifecycleEventType } from '@svc/sdk';
 import type { Command } from 'commander';
+import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
-import { act, leaf } from '../../program/leaf.js';
 import { readSecret } from '../../terminal/read-secret.js';
 import { collectEvents } from './event-types.js';
 

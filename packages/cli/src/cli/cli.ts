@@ -43,7 +43,7 @@ export class Cli {
     const [{ Client }, { connection, local }, { cliVersion }] = await Promise.all([
       import('@svc/sdk'),
       findConnection(this.env, wanted),
-      import('../version.js'),
+      import('./version.js'),
     ]);
     const { keyFrom: _key, addressFrom: _address, ...settings } = connection;
     const choice =
@@ -67,7 +67,7 @@ export class Cli {
     const [{ OperatorClient }, { findOperator }, { cliVersion }] = await Promise.all([
       import('@svc/sdk/operator'),
       import('../connection/find-operator.js'),
-      import('../version.js'),
+      import('./version.js'),
     ]);
     const { operatorUrl, token, found, doubtful } = await findOperator(this.env);
     if (found !== undefined && (use.destroys || doubtful)) this.out.note(found);
