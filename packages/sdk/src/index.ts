@@ -1,3 +1,5 @@
+export type { ApiKey, CreatedApiKey } from './api-keys/api-key.js';
+export { ApiKeys } from './api-keys/api-keys.js';
 export { Client } from './client/client.js';
 export { Command } from './commands/command.js';
 export { Commands } from './commands/commands.js';
@@ -92,7 +94,7 @@ export type {
 export { Pty } from './pty/pty.js';
 export { PtySession } from './pty/pty-session.js';
 export type { ForkOptions, ForkResult, ForkRun } from './sandbox/fork.js';
-export type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './sandbox/info.js';
+export type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics } from './sandbox/info.js';
 export type { FollowLogsOptions, LogQuery, SandboxLogs } from './sandbox/logs.js';
 export type {
   ConnectSandboxOptions,
@@ -113,9 +115,8 @@ export type { WaitForPortOptions } from './sandbox/wait-for-port.js';
 export { identityTokenPlaceholder, secretPlaceholder } from './secrets/placeholders.js';
 export type { NewSecret, Secret } from './secrets/secret.js';
 export { Secrets } from './secrets/secrets.js';
+export type { SnapshotInfo } from './snapshots/snapshot.js';
 export { type ListSnapshotsOptions, Snapshots } from './snapshots/snapshots.js';
-export type { ApiKey, CreatedApiKey } from './team/api-key.js';
-export { ApiKeys } from './team/api-keys.js';
 export type { Team } from './team/team.js';
 export type { BuildOptions } from './templates/build.js';
 export type { RegistryCredentials } from './templates/definition.js';
@@ -136,8 +137,8 @@ export { type PageOptions, Templates } from './templates/templates.js';
 export { type CreateEntryOptions, Volume } from './volumes/volume.js';
 export type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volumes/volume-info.js';
 export { Volumes } from './volumes/volumes.js';
+export { webhooks } from './webhooks/deliveries.js';
 export type { HeadersLike } from './webhooks/delivery-headers.js';
-export { webhooks } from './webhooks/index.js';
 export type { SignOptions } from './webhooks/sign.js';
 export type { RawBody, VerifyOptions } from './webhooks/verify.js';
 export type {
@@ -150,4 +151,4 @@ export type {
   WebhookChange,
   WebhookStats,
 } from './webhooks/webhook.js';
-export { Webhooks } from './webhooks/webhooks-resource.js';
+export { Webhooks } from './webhooks/webhooks.js';

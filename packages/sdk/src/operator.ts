@@ -1,9 +1,9 @@
 // `@svc/sdk/operator`: for who runs a server. Apart from the rest, so that applications do not carry it.
 
+export type { ApiKey, CreatedApiKey } from './api-keys/api-key.js';
 export { OperatorClient } from './operator/operator-client.js';
 export type { OperatorClientOptions } from './operator/options.js';
 export type { NewTeam, OperatedTeam, TeamChange, TeamLimitsChange } from './operator/team.js';
 export { TeamKeys } from './operator/team-keys.js';
 export { Teams } from './operator/teams.js';
-export type { ApiKey, CreatedApiKey } from './team/api-key.js';
 export type { Team } from './team/team.js';

@@ -1,4 +1,5 @@
 import type { PlatformClient } from '@svc/platform';
+import { ApiKeys } from '../api-keys/api-keys.js';
 import type { ClientCore } from '../calls/client-core.js';
 import { createClientCore } from '../calls/create-core.js';
 import type { ClientOptions } from '../config/options.js';
@@ -7,12 +8,11 @@ import { Events } from '../events/events.js';
 import { Sandboxes } from '../sandbox/sandboxes.js';
 import { Secrets } from '../secrets/secrets.js';
 import { Snapshots } from '../snapshots/snapshots.js';
-import { ApiKeys } from '../team/api-keys.js';
 import { getTeam } from '../team/get-team.js';
 import type { Team } from '../team/team.js';
 import { Templates } from '../templates/templates.js';
 import { Volumes } from '../volumes/volumes.js';
-import { Webhooks } from '../webhooks/webhooks-resource.js';
+import { Webhooks } from '../webhooks/webhooks.js';
 
 /**
  * The entrance to the service. Settings come from the options, then from the environment (`SVC_API_KEY`,

@@ -1,8 +1,13 @@
 import { InvalidRequestError } from '../errors/answer-errors.js';
 
+/** The same with what may be undefined as what may be absent. */
+type Defined<T> = { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & {
+  [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
+};
+
 /** Drops members that are undefined: absent means absent on the wire. */
-export function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never;
+export function defined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
 }
 
 /** Milliseconds as the wire's whole seconds, rounded up. */

@@ -1,6 +1,6 @@
+import type { ApiKey, CreatedApiKey } from '../api-keys/api-key.js';
+import { fromApiKey, fromCreatedApiKey } from '../api-keys/wire.js';
 import type { RequestOptions } from '../core/call-context.js';
-import type { ApiKey, CreatedApiKey } from '../team/api-key.js';
-import { fromApiKey, fromCreatedApiKey } from '../team/wire.js';
 import type { OperatorCaller } from './operator-caller.js';
 
 /** Keys of teams. A team is named by its id or its slug. */

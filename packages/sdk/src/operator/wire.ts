@@ -27,10 +27,10 @@ export function toTeamSettings({ name, limits, features }: TeamChange): WireTeam
     name,
     limits: limits && toLimits(limits),
     features: features && defined(features),
-  }) as WireTeamChange;
+  });
 }
 
 function toLimits({ maxTimeoutMs, maxMemoryMiB, ...rest }: TeamLimitsChange): WireLimits {
   const seconds = typeof maxTimeoutMs === 'number' ? toSeconds(maxTimeoutMs, 'maxTimeoutMs') : maxTimeoutMs;
-  return defined({ ...rest, maxTimeToLiveSeconds: seconds, maxMemoryMB: maxMemoryMiB }) as WireLimits;
+  return defined({ ...rest, maxTimeToLiveSeconds: seconds, maxMemoryMB: maxMemoryMiB });
 }

@@ -47,14 +47,6 @@ export interface SandboxMetrics {
   readonly diskTotalBytes: number;
 }
 
-/** A stored state of a sandbox, from which sandboxes are created like from a template. */
-export interface SnapshotInfo {
-  /** What `sandboxes.create({ template })` takes. */
-  readonly snapshotId: string;
-  /** `namespace/name:tag`; empty when it has no name. */
-  readonly names: string[];
-}
-
 /** Something that a program in a sandbox printed, or the service has to say about it. */
 export interface LogEntry {
   readonly timestamp: Date;

@@ -4,7 +4,9 @@ import type { PageList } from '../core/page.js';
 import { defined, toSeconds } from '../core/wire-values.js';
 import type { DaemonTarget } from '../daemon/target.js';
 import { ConflictError } from '../errors/answer-errors.js';
-import type { SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
+import type { SnapshotInfo } from '../snapshots/snapshot.js';
+import { fromSnapshot } from '../snapshots/wire.js';
+import type { SandboxDetail, SandboxInfo, SandboxMetrics } from './info.js';
 import type {
   ConnectSandboxOptions,
   CreateSandboxOptions,
@@ -16,7 +18,6 @@ import {
   fromListed,
   fromMetric,
   fromSandbox,
-  fromSnapshot,
   toConnectBody,
   toCreateBody,
   toListQuery,

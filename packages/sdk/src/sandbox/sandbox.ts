@@ -9,9 +9,10 @@ import { DaemonConnection } from '../daemon/daemon-connection.js';
 import { ServerError } from '../errors/answer-errors.js';
 import { Files } from '../files/files.js';
 import { Pty } from '../pty/pty.js';
+import type { SnapshotInfo } from '../snapshots/snapshot.js';
 import { readEnvs, readUsage } from './daemon-facts.js';
 import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';
-import type { SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
+import type { SandboxDetail, SandboxInfo, SandboxMetrics } from './info.js';
 import { type SandboxLogs, sandboxLogs } from './logs.js';
 import type {
   ConnectSandboxOptions,

@@ -10,19 +10,19 @@ import type {
   SandboxNetworkUpdate,
   SandboxDetail as WireDetail,
   Sandbox as WireSandbox,
-  SnapshotInfo as WireSnapshot,
 } from '@svc/platform';
 import { encodeMetadataFilter } from '@svc/platform';
 import { defined, toSeconds } from '../core/wire-values.js';
 import type { DaemonTarget } from '../daemon/target.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
-import type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics, SnapshotInfo } from './info.js';
+import type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics } from './info.js';
 import type {
   ConnectSandboxOptions,
   CreateSandboxOptions,
   EgressOptions,
   ListSandboxesOptions,
   NetworkOptions,
+  NetworkRule,
 } from './options.js';
 
 /** The body of a create request. Nothing is in it that the caller did not say, the template excepted. */
@@ -54,7 +54,7 @@ export function toCreateBody(options: CreateSandboxOptions): NewSandboxV2 {
         path,
         name: typeof volume === 'string' ? volume : volume.name,
       })),
-  }) as NewSandboxV2;
+  });
 }
 
 function toLifecycle({ autoPause, lifecycle }: CreateSandboxOptions) {
@@ -86,7 +86,12 @@ export function toNetwork(network: NetworkOptions): SandboxNetworkConfig {
   return defined({
     ...network,
     egressProxy: network.egressProxy && defined(network.egressProxy),
-  }) as SandboxNetworkConfig;
+    rules: network.rules && toRules(network.rules),
+  });
+}
+
+function toRules(rules: Record<string, NetworkRule[]>) {
+  return Object.fromEntries(Object.entries(rules).map(([host, list]) => [host, list.map(defined)]));
 }
 
 /** The body of a network update: replaces all of it, so what is absent is cleared. */
@@ -99,19 +104,19 @@ export function toNetworkUpdate(
     allowOut,
     denyOut,
     egressProxy: egressProxy && defined(egressProxy),
-    rules,
-  }) as SandboxNetworkUpdate;
+    rules: rules && toRules(rules),
+  });
 }
 
 /** The body of a connect request; undefined when nothing was said. */
 export function toConnectBody(options: ConnectSandboxOptions): ConnectRequestV2 | undefined {
   const body = defined(toTimeAndMemory(options));
-  return Object.keys(body).length === 0 ? undefined : (body as ConnectRequestV2);
+  return Object.keys(body).length === 0 ? undefined : body;
 }
 
 /** The body of a resume request. */
 export function toResumeBody(options: ConnectSandboxOptions): ResumeRequest {
-  return defined({ ...toTimeAndMemory(options), autoPause: options.autoPause }) as ResumeRequest;
+  return defined({ ...toTimeAndMemory(options), autoPause: options.autoPause });
 }
 
 function toTimeAndMemory({ timeoutMs, memory }: ConnectSandboxOptions) {
@@ -210,9 +215,4 @@ export function fromLogEntry(entry: SandboxLogEntry): LogEntry {
     message: entry.message,
     fields: entry.fields,
   };
-}
-
-/** One snapshot. */
-export function fromSnapshot(snapshot: WireSnapshot): SnapshotInfo {
-  return { snapshotId: snapshot.snapshotID, names: snapshot.names };
 }

@@ -24,13 +24,8 @@ export class Secrets {
    * @wire createSecret
    */
   async create(secret: NewSecret, options: RequestOptions = {}): Promise<Secret> {
-    const body = defined({
-      name: secret.name,
-      value: secret.value,
-      metadata: secret.metadata,
-    }) as NewSecret & {
-      metadata: Record<string, string>;
-    };
+    const { name, value, metadata } = secret;
+    const body = defined({ name, value, metadata });
     const data = await this.#core.platform.call(
       { operation: 'secrets.create', resource, options },
       (platform, fetch) => platform.POST('/secrets', { body, fetch }),
@@ -86,7 +81,7 @@ export class Secrets {
     options: RequestOptions = {},
   ): Promise<Secret> {
     const { value, metadata } = change;
-    const body = metadata === undefined ? { value } : { value, metadata };
+    const body = defined({ value, metadata });
     const data = await this.#core.platform.call(
       { operation: 'secrets.update', resource, options },
       (platform, fetch) =>

@@ -2,8 +2,8 @@ import type { ClientCore } from '../calls/client-core.js';
 import type { RequestOptions } from '../core/call-context.js';
 import type { PageList } from '../core/page.js';
 import { defined } from '../core/wire-values.js';
-import type { SnapshotInfo } from '../sandbox/info.js';
-import { fromSnapshot } from '../sandbox/wire.js';
+import type { SnapshotInfo } from './snapshot.js';
+import { fromSnapshot } from './wire.js';
 
 /** Which snapshots to list. */
 export interface ListSnapshotsOptions extends RequestOptions {

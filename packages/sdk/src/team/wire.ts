@@ -1,7 +1,7 @@
-import type { SuccessOf, ApiKey as WireApiKey, CreatedApiKey as WireCreatedApiKey } from '@svc/platform';
-import type { ApiKey, CreatedApiKey } from './api-key.js';
+import type { SuccessOf } from '@svc/platform';
 import type { Team } from './team.js';
 
+/** The team with its limits. */
 export function fromTeam(team: SuccessOf<'getTeam'>): Team {
   return {
     teamId: team.teamID,
@@ -24,21 +24,4 @@ export function fromLimits(limits: SuccessOf<'getTeam'>['limits']): Team['limits
     maxSecrets: limits.maxSecrets,
     maxWebhooks: limits.maxWebhooks,
   };
-}
-
-/** A key as lists show it. */
-export function fromApiKey(key: WireApiKey): ApiKey {
-  const { prefix, maskedValuePrefix, maskedValueSuffix } = key.mask;
-  return {
-    apiKeyId: key.id,
-    name: key.name,
-    masked: `${prefix}${maskedValuePrefix}...${maskedValueSuffix}`,
-    createdAt: new Date(key.createdAt),
-    lastUsedAt: key.lastUsed === null ? undefined : new Date(key.lastUsed),
-  };
-}
-
-/** A key that was just made. */
-export function fromCreatedApiKey(key: WireCreatedApiKey): CreatedApiKey {
-  return { ...fromApiKey(key), key: key.key };
 }

@@ -123,5 +123,5 @@ export function toBuildStart(
     ),
     startCmd: startCommand,
     readyCmd: readyCommand,
-  }) as TemplateBuildStartV2;
+  });
 }

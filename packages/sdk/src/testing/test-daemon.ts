@@ -1,5 +1,11 @@
-import { Code, ConnectError, createRouterTransport, type Transport } from '@connectrpc/connect';
-import { Filesystem, Process } from '@svc/daemon';
+import {
+  Code,
+  ConnectError,
+  createRouterTransport,
+  type ServiceImpl,
+  type Transport,
+} from '@connectrpc/connect';
+import { Filesystem, Process, type ProcessSelector } from '@svc/daemon';
 
 /** What a scripted command does. */
 export interface ScriptedCommand {
@@ -51,52 +57,42 @@ export class TestDaemon {
   readonly transport = (): Transport => this.#transport;
 
   readonly #transport = createRouterTransport(({ service }) => {
-    const events = (script: ScriptedCommand, pid: number, from?: bigint) => this.#events(script, pid, from);
-    const start = (line: string, envs: Record<string, string>, cwd: string | undefined) =>
-      this.#start(line, envs, cwd);
-    const find = (pid: number | undefined) => this.#find(pid);
-    service(
-      Process as never,
-      {
-        async *start(request: never) {
-          const { process } = request as {
-            process?: { cmd: string; args: string[]; envs: Record<string, string>; cwd?: string };
-          };
-          const line = process?.args.at(-1) ?? process?.cmd ?? '';
-          const { pid, script } = start(line, process?.envs ?? {}, process?.cwd);
-          yield* events(script, pid);
-        },
-        async *connect(request: never) {
-          const { pid, running } = find(pidOf(request));
-          const { from } = request as { from?: bigint };
-          yield* events(running.script, pid, from ?? 0n);
-        },
-        list: () => ({
-          processes: [...this.#running.keys()].map((pid) => ({ pid, config: { cmd: '/bin/bash' } })),
-        }),
-        streamInput: async (messages: AsyncIterable<never>) => {
-          let seen: SeenCommand | undefined;
-          for await (const message of messages) {
-            const { event } = message as {
-              event: { case?: string; value?: { input?: { input: { value?: Uint8Array } } } };
-            };
-            if (event.case === 'start')
-              seen = this.commands.find(({ pid }) => pid === pidOf(event.value as never));
-            else if (event.case === 'data' && seen)
-              seen.stdin += new TextDecoder().decode(event.value?.input?.input.value);
-          }
-          return {};
-        },
-        closeStdin: () => ({}),
-        sendSignal: (request: never) => {
-          const { pid } = find(pidOf(request));
-          this.#running.delete(pid);
-          return {};
-        },
-      } as never,
-    );
-    service(Filesystem as never, {} as never);
+    service(Process, this.#methods());
+    service(Filesystem, {});
   });
+
+  #methods(): Partial<ServiceImpl<typeof Process>> {
+    const daemon = this;
+    return {
+      async *start({ process }) {
+        const line = process?.args.at(-1) ?? process?.cmd ?? '';
+        const { pid, script } = daemon.#start(line, process?.envs ?? {}, process?.cwd);
+        yield* daemon.#events(script, pid);
+      },
+      async *connect({ process, from }) {
+        const { pid, running } = daemon.#find(process);
+        yield* daemon.#events(running.script, pid, from ?? 0n);
+      },
+      list: () => ({
+        processes: [...this.#running.keys()].map((pid) => ({ pid, config: { cmd: '/bin/bash' } })),
+      }),
+      streamInput: async (messages) => {
+        let seen: SeenCommand | undefined;
+        for await (const { event } of messages) {
+          if (event.case === 'start')
+            seen = this.commands.find(({ pid }) => pid === pidOf(event.value.process));
+          else if (event.case === 'data' && seen)
+            seen.stdin += new TextDecoder().decode(event.value.input?.input.value);
+        }
+        return {};
+      },
+      closeStdin: () => ({}),
+      sendSignal: ({ process }) => {
+        this.#running.delete(this.#find(process).pid);
+        return {};
+      },
+    };
+  }
 
   #start(line: string, envs: Record<string, string>, cwd: string | undefined) {
     const found = this.#scripts.find(({ match }) =>
@@ -113,7 +109,8 @@ export class TestDaemon {
     return { pid, script };
   }
 
-  #find(pid: number | undefined) {
+  #find(process: ProcessSelector | undefined) {
+    const pid = pidOf(process);
     const running = pid === undefined ? undefined : this.#running.get(pid);
     if (pid === undefined || !running)
       throw new ConnectError(`process with pid ${pid} not found`, Code.NotFound);
@@ -124,7 +121,7 @@ export class TestDaemon {
   async *#events(script: ScriptedCommand, pid: number, from?: bigint) {
     const lost = BigInt(script.lostBytes ?? 0);
     const offset = from === undefined ? {} : { offset: from + lost };
-    yield { event: { event: { case: 'start', value: { pid, ...offset } } } };
+    yield { event: { event: { case: 'start', value: { pid, ...offset } } } } as const;
     if (from === undefined) {
       for (const [name, pieces] of [
         ['stdout', script.stdout],
@@ -132,7 +129,7 @@ export class TestDaemon {
       ] as const) {
         for (const piece of typeof pieces === 'string' ? [pieces] : (pieces ?? [])) {
           const value = new TextEncoder().encode(piece);
-          yield { event: { event: { case: 'data', value: { output: { case: name, value } } } } };
+          yield { event: { event: { case: 'data', value: { output: { case: name, value } } } } } as const;
         }
       }
       if (script.cut) throw new ConnectError('the connection broke, as scripted', Code.Unavailable);
@@ -141,11 +138,10 @@ export class TestDaemon {
     this.#running.delete(pid);
     const status = `exit status ${exitCode}`;
     const error = exitCode === 0 ? {} : { error: status };
-    yield { event: { event: { case: 'end', value: { exitCode, exited: true, status, ...error } } } };
+    yield { event: { event: { case: 'end', value: { exitCode, exited: true, status, ...error } } } } as const;
   }
 }
 
-function pidOf(request: unknown): number | undefined {
-  const { process } = request as { process?: { selector?: { case?: string; value?: unknown } } };
-  return process?.selector?.case === 'pid' ? (process.selector.value as number) : undefined;
+function pidOf(process: ProcessSelector | undefined): number | undefined {
+  return process?.selector.case === 'pid' ? process.selector.value : undefined;
 }

@@ -2,7 +2,7 @@ import type { RequestOptions } from '../core/call-context.js';
 import { defined } from '../core/wire-values.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
 import { NotFoundError } from '../errors/not-found-errors.js';
-import { type FileContent, normalizeContent } from '../files/content.js';
+import { type FileContent, normalizeContent, type SteadyContent } from '../files/content.js';
 import type { ReadFormat, ReadResults } from '../files/read.js';
 import { watchedStream } from '../files/watched-stream.js';
 import type { VolumeAccess } from './volume-access.js';
@@ -80,16 +80,11 @@ export class Volume implements VolumeInfo {
       : options;
     const context = { operation: 'volume.write', idempotent: !flowing && force === true, options: limits };
     const query = defined({ path, ...toOwnership(options), force });
-    const text = flowing ? content.flowing : content.steady;
-    const body = typeof text === 'string' ? new TextEncoder().encode(text) : text;
+    const body = flowing ? content.flowing : toBody(content.steady);
     const { value, deadline } = await this.#access.open(
       context,
       (volumes, fetch, params) =>
-        volumes.PUT('/volumecontent/{volumeID}/file', {
-          params: { path: params, query },
-          body: body as never,
-          fetch,
-        }),
+        volumes.PUT('/volumecontent/{volumeID}/file', { params: { path: params, query }, body, fetch }),
       flowing,
     );
     deadline.release();
@@ -198,6 +193,11 @@ export class Volume implements VolumeInfo {
       volumes.DELETE('/volumecontent/{volumeID}/path', { params: { path: params, query: { path } }, fetch }),
     );
   }
+}
+
+function toBody(content: SteadyContent): Blob | Uint8Array<ArrayBuffer> {
+  if (typeof content === 'string') return new TextEncoder().encode(content);
+  return content instanceof ArrayBuffer ? new Uint8Array(content) : content;
 }
 
 async function collect(
