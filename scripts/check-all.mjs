@@ -1,12 +1,18 @@
 #!/usr/bin/env node
-// What the gate checks besides types, lint and tests: the specifications, the files generated from them, the imports,
+// What the gate checks besides types, lint and tests: the specifications, the files generated from them, the imports, shell scripts,
 // the links of the documentation.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { repository } from './generate/run.mjs';
 
 let failed = false;
-for (const script of ['check-specs.mjs', 'check-generated.mjs', 'check-imports.mjs', 'check-docs.mjs']) {
+for (const script of [
+  'check-specs.mjs',
+  'check-generated.mjs',
+  'check-imports.mjs',
+  'check-shell.mjs',
+  'check-docs.mjs',
+]) {
   const { status } = spawnSync(process.execPath, [join(repository, 'scripts', script)], { stdio: 'inherit' });
   failed ||= status !== 0;
 }

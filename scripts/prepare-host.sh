@@ -10,9 +10,9 @@
 #   --all     everything above
 #   --check   only say what is missing; exit code 1 when something is
 set -eu
-here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
-linux= criu= examples= tests= check=
+linux='' criu='' examples='' tests='' check=''
 [ $# -gt 0 ] || { linux=1 criu=1; }
 for flag in "$@"; do
   case $flag in
@@ -56,6 +56,7 @@ if [ -n "$examples" ]; then
 fi
 if [ -n "$tests" ]; then
   need curl curl
+  need shellcheck shellcheck
   need git git
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi
   need chromium chromium

@@ -26,7 +26,7 @@ turbo() { node_modules/.bin/turbo run "$@"; }
 
 check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
 check "Types" turbo typecheck --output-logs=errors-only --concurrency=2
-check "Imports, specifications, generated code, links" node scripts/check-all.mjs
+check "Imports, specifications, generated code, shell scripts, links" node scripts/check-all.mjs
 check "API reference" node scripts/docs.mjs
 
 # PostgreSQL for the tests of the second storage dialect; without it those tests say that they are skipped.

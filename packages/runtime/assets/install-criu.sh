@@ -9,7 +9,7 @@
 # and said, unless SVC_CRIU_PINNED forbids it. PACKAGES in the directory lists what was taken, with checksums.
 set -eu
 directory=${1:?directory}
-here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 suite=${SVC_CRIU_SUITE:-sid}
 wanted=4.2
 
@@ -57,6 +57,7 @@ mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/root" "$wor
 : >"$work/status"
 echo "deb [signed-by=$keyring] $mirror $suite main" >"$work/sources.list"
 private_apt() {
+  # shellcheck disable=SC2086 # One option or none.
   apt-get -qq -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts="$work/parts" \
     -o Dir::State::Lists="$work/lists" -o Dir::State::status="$work/status" -o Dir::Cache="$work/cache" \
     -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root -o Acquire::Languages=none \
@@ -87,7 +88,10 @@ for package in "$work"/cache/archives/*.deb; do dpkg-deb -x "$package" "$work/ro
 binary=$work/root/usr/sbin/criu
 [ -x "$binary" ] || binary=$work/root/usr/bin/criu
 loader=$(find "$work/root" -name 'ld-linux-*.so.*' | head -n 1)
-[ -x "$binary" ] && [ -n "$loader" ] || { echo 'install-criu: the packages hold no criu' >&2; exit 1; }
+if [ ! -x "$binary" ] || [ -z "$loader" ]; then
+  echo 'install-criu: the packages hold no criu' >&2
+  exit 1
+fi
 paths=$(find "$work/root" -name '*.so.*' -exec dirname {} + | sort -u | tr '\n' ':')
 cp "$binary" "$work/out/criu.bin"
 cp -L "$loader" "$work/out/lib/"
@@ -105,7 +109,7 @@ for package in "$work"/cache/archives/*.deb; do
 done >"$work/out/PACKAGES"
 (cd "$work/out" && find criu.bin lib -type f -exec sha256sum {} + | sort -k 2 >SHA256SUMS)
 
-rm -rf "$directory/lib" "$directory/criu.bin" "$directory/criu"
+rm -rf "${directory:?}/lib" "$directory/criu.bin" "$directory/criu"
 mv "$work/out/lib" "$work/out/criu.bin" "$work/out/SHA256SUMS" "$work/out/PACKAGES" "$directory/"
 mv "$work/out/criu" "$directory/criu"
 present=$(version_of "$directory")

@@ -5,14 +5,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { Cgroups } from '../src/linux-driver/cgroups/cgroups.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { findRemains } from '../src/testing/remains.js';
+import { bundleModule } from './bundle-module.js';
 import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason } from './linux-host.js';
 
@@ -24,23 +23,15 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
   it('leaves nothing half-made, and what lived can be adopted', async () => {
     const parent = await mkdtemp(join(tmpdir(), 'crash-'));
     const dataDir = join(parent, 'data');
-    const program = join(parent, 'busy-driver.mjs');
-    await build({
-      entryPoints: [fileURLToPath(new URL('./fixtures/busy-driver.ts', import.meta.url))],
-      outfile: program,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      logLevel: 'silent',
-    });
+    const bundle = await bundleModule('test/fixtures/busy-driver.ts', 'busy-driver.mjs');
     const paths = pathsOf(dataDir);
     try {
       for (const moment of MOMENTS_MS) {
-        const child = spawn(process.execPath, [program, dataDir, dirname(envdBundle.entry)], {
+        const child = spawn(process.execPath, [bundle.file, dataDir, dirname(envdBundle.entry)], {
           stdio: ['ignore', 'pipe', 'inherit'],
         });
         const ended = once(child, 'exit');
-        await Promise.race([once(child.stdout, 'data'), ended]);
+        expect(String(await Promise.race([once(child.stdout, 'data'), ended]))).toBe('ready\n');
         await sleep(moment);
         child.kill('SIGKILL');
         await ended;
@@ -68,6 +59,7 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
       await driver.reap({ instanceIds: [], checkpointIds: [] });
       await driver.close({ destroyInstances: true });
       await rm(parent, { recursive: true, force: true });
+      await rm(bundle.directory, { recursive: true, force: true });
     }
   }, 240_000);
 });

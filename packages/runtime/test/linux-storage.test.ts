@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { DriverError } from '../src/contract/errors.js';
@@ -11,6 +12,8 @@ import { memorySkipReason } from './linux-host.js';
 
 const skip = await memorySkipReason();
 const MIB = 2 ** 20;
+/** Where btrfs begins. */
+const SUPERBLOCK_BYTE = 64 * 1024;
 
 describe.skipIf(skip !== undefined)('the store of linux instances', () => {
   const bench = new Workbench(({ dataDir }) =>
@@ -93,4 +96,22 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
     const copy = await bench.restore('fits', true);
     expect(await copy.client.output('cat /tmp/note')).toBe('kept');
   }, 240_000);
+
+  it('keeps an image that cannot be mounted, and refuses to start', async () => {
+    const { instance } = await bench.create();
+    await instance.checkpoint({ checkpointId: 'kept', memory: false, then: 'destroy' });
+    await bench.driver.close();
+    const image = await open(pathsOf(bench.dataDir).storeImage, 'r+');
+    const superblock = Buffer.alloc(4096);
+    try {
+      await image.read(superblock, 0, superblock.length, SUPERBLOCK_BYTE);
+      await image.write(Buffer.alloc(superblock.length), 0, superblock.length, SUPERBLOCK_BYTE);
+      await expect(bench.open()).rejects.toMatchObject({ code: 'unsupported' });
+    } finally {
+      await image.write(superblock, 0, superblock.length, SUPERBLOCK_BYTE);
+      await image.close();
+    }
+    await bench.open();
+    expect(await bench.driver.listCheckpoints()).toMatchObject([{ id: 'kept' }]);
+  }, 60_000);
 });

@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { createProcessDriver } from '../src/index.js';
 import { DaemonClient, findRemains } from '../src/testing.js';
+import { bundleModule } from './bundle-module.js';
 import { envdBundle } from './envd-bundle.js';
 
 const ROUNDS = 5;
@@ -43,14 +41,7 @@ await instance.checkpoint({ checkpointId: 'one', memory: false, then: 'destroy' 
 describe('a process driver that is killed at any moment', () => {
   let directory: string;
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'crash-'));
-    await build({
-      entryPoints: [fileURLToPath(new URL('../src/process-driver/index.ts', import.meta.url))],
-      outfile: join(directory, 'driver.mjs'),
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-    });
+    ({ directory } = await bundleModule('src/process-driver/index.ts', 'driver.mjs'));
     await writeFile(join(directory, 'program.mjs'), PROGRAM);
     await writeFile(join(directory, 'killed-in-destroy.mjs'), PROGRAM_KILLED_IN_DESTROY);
   });

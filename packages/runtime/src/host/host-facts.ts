@@ -1,5 +1,6 @@
 import { access, constants, readFile, statfs } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';
 import { type HostLimit, readHostLimits } from './host-limits.js';
 import { criuDirectory as findCriuDirectory } from './tools.js';
@@ -80,7 +81,7 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     userNamespaces: await succeeds('unshare', ['-U', 'true']),
     // In a chroot mounts cannot be kept private that simply; then the kernel's word must do.
     overlay: (await succeeds('unshare', ['-m', 'true']))
-      ? await succeeds('unshare', ['-m', 'sh', '-c', TRY_OVERLAY])
+      ? await succeeds('unshare', ['-m', 'sh', assetPath('try-overlay.sh')])
       : await knowsFileSystem('overlay'),
     btrfs: await knowsFileSystem('btrfs'),
     cgroupControllers: parseCgroupControllers(
@@ -95,12 +96,6 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     freeDiskBytes: await freeDisk(options.dataDir ?? '/var/lib'),
   };
 }
-
-/** Mounted in a mount namespace of its own: nothing of it shows or stays. */
-const TRY_OVERLAY = `set -e
-mount -t tmpfs tmpfs /mnt
-mkdir /mnt/l /mnt/u /mnt/w /mnt/m
-mount -t overlay overlay -o lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w,index=on,nfs_export=on /mnt/m`;
 
 /** Controllers of either hierarchy: v1 ones are mounted by name, v2 ones are listed at the root. */
 export function parseCgroupControllers(mountinfo: string, v2Controllers: string): string[] {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { DriverError } from '../contract/errors.js';
+import { assetPath } from '../shared/assets.js';
 import { run } from '../shared/run.js';
 import { versionOfCriu } from './tools.js';
 
@@ -19,8 +19,6 @@ export interface InstalledCriu {
   checksum: string;
 }
 
-const SCRIPT = fileURLToPath(new URL('../../assets/install-criu.sh', import.meta.url));
-
 /**
  * Gets a private CRIU (>= 4.2) through the host's own Debian mirror. Touches no host package; does nothing when a
  * suitable one is there already.
@@ -28,7 +26,7 @@ const SCRIPT = fileURLToPath(new URL('../../assets/install-criu.sh', import.meta
  */
 export async function installPrivateCriu(options: InstallCriuOptions = {}): Promise<InstalledCriu> {
   const directory = options.directory ?? process.env.SVC_CRIU_DIR ?? '/var/lib/svc/criu';
-  const result = await run(['sh', SCRIPT, directory], {
+  const result = await run(['sh', assetPath('install-criu.sh'), directory], {
     timeoutMs: 300_000,
     env: Object.fromEntries(
       [

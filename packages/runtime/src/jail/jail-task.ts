@@ -1,4 +1,5 @@
-import { JAIL_SCRIPT } from './jail-script.js';
+import { readFileSync } from 'node:fs';
+import { assetPath } from '../shared/assets.js';
 
 /** What a jailed helper does to a tree that a tenant wrote. Paths are relative to it. */
 export type JailTask =
@@ -27,9 +28,11 @@ const DEFAULT_LIMITS: JailLimits = { cpuSeconds: 600, memoryMiB: 1_024, fileByte
 export function jailCommand(tree: string, task: JailTask, limits: Partial<JailLimits> = {}): string[] {
   const { cpuSeconds, memoryMiB, fileBytes } = { ...DEFAULT_LIMITS, ...limits };
   if (!tree.startsWith('/')) throw new TypeError('The tree of a jail needs an absolute path.');
+  // As text: the file need not be there in the namespace where the jail is made.
+  const script = readFileSync(assetPath('jail.sh'), 'utf8');
   return [
     ...['unshare', '--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child=SIGKILL'],
-    ...['sh', '-c', JAIL_SCRIPT, 'jail', tree],
+    ...['sh', '-c', script, 'jail', tree],
     ...[cpuSeconds, memoryMiB * 1024, Math.ceil(fileBytes / 512)].map(String),
     ...programOf(task),
   ];

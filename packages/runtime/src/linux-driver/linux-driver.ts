@@ -233,7 +233,7 @@ export class LinuxDriver implements Driver {
   /** Takes hold of what an earlier process left: running instances live on, half-made and pooled ones go. */
   #recover(): void {
     for (const entry of this.#host.records.all()) {
-      this.#host.network.reserve(entry.slot);
+      this.#host.network.reserve(entry.lease);
       const instance = this.#track(entry);
       if (entry.held === true && instance.running)
         void this.#cleanUp.attempt(`thaw ${entry.name}`, async () => {
@@ -285,13 +285,13 @@ export class LinuxDriver implements Driver {
   ): Promise<LinuxInstance> {
     const host = this.#host;
     const keeper = await host.up();
-    const slot = host.network.take();
+    const lease = host.network.take();
     const entry: InstanceEntry = {
       name: `s${randomId()}`,
       ...(id === undefined ? {} : { id }),
       state: 'making',
       spec,
-      slot,
+      lease,
       createdAtMs: host.now(),
       agent: agent ?? host.agent!.name,
       layers: spec.layers,

@@ -71,7 +71,7 @@ export class LinuxInstance implements Instance {
   }
 
   get reach(): InstanceReach {
-    const host = this.#owner.host.network.addressOf(this.entry.slot);
+    const host = this.#owner.host.network.addressOf(this.entry.lease);
     return { daemon: { host, port: DAEMON_PORT }, hosts: [host], tunnel: true };
   }
 
@@ -97,23 +97,15 @@ export class LinuxInstance implements Instance {
     this.#requireRunning();
     const { host } = this.#owner;
     const { limits } = this.entry.spec;
-    const keeper = await host.up();
-    if (this.#subvolume === undefined && host.store.kind === 'btrfs') {
-      const result = await host.inStore(
-        keeper,
-        `btrfs inspect-internal rootid i/${this.entry.name}/sv`,
-        'create_failed',
-        10_000,
-      );
-      this.#subvolume = Number(result.stdout.trim());
-    }
+    await host.up();
+    this.#subvolume ??= await host.store.subvolumeOf(`i/${this.entry.name}/sv`);
     const used = this.#subvolume === undefined ? undefined : host.store.usedBytes(this.#subvolume);
     return {
       ...host.cgroups.usage(this.entry.name),
       cpuCount: limits.cpuCount ?? availableParallelism(),
       memoryLimitBytes: limits.memoryMiB === undefined ? totalmem() : limits.memoryMiB * 2 ** 20,
       diskUsedBytes: used ?? 0,
-      diskLimitBytes: limits.diskMiB === undefined ? host.store.totalBytes(keeper) : limits.diskMiB * 2 ** 20,
+      diskLimitBytes: limits.diskMiB === undefined ? host.store.totalBytes() : limits.diskMiB * 2 ** 20,
     };
   }
 

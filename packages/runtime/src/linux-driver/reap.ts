@@ -18,27 +18,23 @@ export async function reapLeftovers(
   checkpoints: CheckpointRecord[],
   cleanUp: RetryLater,
 ): Promise<string[]> {
-  const keeper = await host.up();
+  await host.up();
   const recorded = host.records.all();
   const known = new Set([...tracked, ...recorded.map((entry) => entry.name)]);
   const agentsInUse = new Set([...recorded, ...checkpoints].map((each) => each.agent));
   if (host.agent !== undefined) agentsInUse.add(host.agent.name);
-  const names = new Set([
-    ...host.cgroups.names(),
-    ...host.store.list(keeper, 'i'),
-    ...readdirSync(host.paths.oci),
-  ]);
+  const names = new Set([...host.cgroups.names(), ...host.store.list('i'), ...readdirSync(host.paths.oci)]);
   const removed: string[] = [];
   for (const name of names) {
     if (known.has(name)) continue;
-    // Slot 0 is nobody's.
+    // Lease 0 is nobody's.
     const removeTraces = await disposeInstance(
       host,
       {
         name,
         state: 'making',
         spec: { layers: [], limits: {}, network: { egress: 'none' }, mounts: [], labels: {} },
-        slot: 0,
+        lease: 0,
         createdAtMs: 0,
         agent: '',
         layers: [],
@@ -49,25 +45,26 @@ export async function reapLeftovers(
     removed.push(`leftover ${name}`);
   }
   for (const folder of ['c', 'l'] as const) {
-    for (const name of host.store.list(keeper, folder)) {
+    for (const name of host.store.list(folder)) {
       if (!name.startsWith('.')) continue;
       const path = `${folder}/${name}`;
-      if (await cleanUp.attempt(path, () => removePath(host, host.store.remove(path))))
+      if (await cleanUp.attempt(path, () => removePath(host, path)))
         removed.push(`draft ${folder}/${name.slice(1)}`);
     }
   }
-  for (const name of host.store.list(keeper, 'agents')) {
+  for (const name of host.store.list('agents')) {
     if (agentsInUse.has(name)) continue;
     const path = `agents/${name}`;
-    if (!(await cleanUp.attempt(path, () => removePath(host, `rm -rf --one-file-system ${path}`)))) continue;
+    if (!(await cleanUp.attempt(path, () => removePath(host, path)))) continue;
     // A cache of an earlier version of the daemon, nobody's leftover.
     host.log('debug', 'an agent of an earlier version was removed', { agent: name });
   }
   return removed;
 }
 
-async function removePath(host: LinuxHost, script: string): Promise<void> {
-  await host.inStore(await host.up(), script, 'create_failed', 120_000);
+async function removePath(host: LinuxHost, path: string): Promise<void> {
+  await host.up();
+  await host.store.remove(path);
 }
 
 /** Longest that a script of a killed server may still need; a dump is the slowest. */

@@ -5,7 +5,6 @@ import { randomId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
 import type { LinuxHost } from './host/linux-host.js';
-import { storageFull } from './store/storage-full.js';
 
 const TIMEOUT_MS = 30_000;
 /** How names of volumes begin that are about to be removed. */
@@ -21,56 +20,46 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): VolumeDirect
   const limits = new Map<string, number | undefined>();
   /** Numbers of subvolumes. */
   const numbers = new Map<string, number>();
+  const { store } = host;
   const find = async (id: string): Promise<number | undefined> => {
-    const keeper = await host.up();
-    if (!existsSync(host.view(keeper, `v/${id}`))) return undefined;
-    const command = `btrfs inspect-internal rootid v/${id} || :`;
-    const { stdout } = await host.inStore(keeper, command, 'create_failed', TIMEOUT_MS);
-    const subvolume = Number(stdout.trim());
-    if (subvolume > 0) numbers.set(id, subvolume);
-    return subvolume > 0 ? subvolume : undefined;
+    await host.up();
+    if (!existsSync(store.view(`v/${id}`))) return undefined;
+    const subvolume = await store.subvolumeOf(`v/${id}`).catch(() => undefined);
+    if (subvolume !== undefined) numbers.set(id, subvolume);
+    return subvolume;
   };
   return {
     async root() {
-      const root = host.view(await host.up(), 'v');
+      await host.up();
+      const root = store.view('v');
       mkdirSync(root, { recursive: true, mode: 0o700 });
       return root;
     },
     make(id, { limitMiB } = {}) {
       requireVolumeId(id);
       return mutex.run(id, async () => {
-        const keeper = await host.up();
+        await host.up();
         if (limits.has(id) && limits.get(id) === limitMiB) return;
         const limit = limitMiB === undefined ? 'none' : `${limitMiB}M`;
-        const { stdout } = await host
-          .inStore(
-            keeper,
-            `set -e
-mkdir -p -m 700 v
-[ -d v/${id} ] || { btrfs subvolume create v/${id} >/dev/null; echo made; }
-${host.store.quota ? `btrfs qgroup limit ${limit} v/${id} >/dev/null` : ''}
-echo "id $(btrfs inspect-internal rootid v/${id})"`,
-            'create_failed',
-            TIMEOUT_MS,
-          )
-          .catch((error: unknown) => {
-            throw storageFull(error);
-          });
+        const { made, subvolume } = await store.run(
+          { name: 'volume_make', arguments: [id, store.quota ? limit : ''] },
+          { message: 'The volume could not be made.', timeoutMs: TIMEOUT_MS },
+        );
         // Every user inside a sandbox may write to it: sandboxes know only that the volume is their team's.
-        if (/^made$/m.test(stdout)) chmodSync(host.view(keeper, `v/${id}`), 0o777);
+        if (made !== undefined) chmodSync(store.view(`v/${id}`), 0o777);
         limits.set(id, limitMiB);
-        numbers.set(id, Number(/^id (\d+)$/m.exec(stdout)?.[1]));
+        numbers.set(id, Number(subvolume));
       });
     },
     delete(id) {
       requireVolumeId(id);
       return mutex.run(id, async () => {
-        const keeper = await host.up();
+        await host.up();
         limits.delete(id);
         numbers.delete(id);
         const aside = `v/${GONE}${randomId()}`;
         try {
-          renameSync(host.view(keeper, `v/${id}`), host.view(keeper, aside));
+          renameSync(store.view(`v/${id}`), store.view(aside));
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
           throw error;
@@ -81,25 +70,24 @@ echo "id $(btrfs inspect-internal rootid v/${id})"`,
     async usedBytes(id) {
       requireVolumeId(id);
       const subvolume = numbers.get(id) ?? (await find(id));
-      return subvolume === undefined ? 0 : host.store.usedBytes(subvolume);
+      return subvolume === undefined ? 0 : store.usedBytes(subvolume);
     },
   };
 }
 
 /** Removes what an earlier process was about to remove. */
 export async function removeGoneVolumes(host: LinuxHost, cleanUp: RetryLater): Promise<void> {
-  const keeper = await host.up();
-  for (const name of host.store.list(keeper, 'v'))
+  await host.up();
+  for (const name of host.store.list('v'))
     if (name.startsWith(GONE)) await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
 }
 
 // As a whole: nobody walks through what tenants wrote.
 async function removeVolume(host: LinuxHost, path: string): Promise<void> {
-  await host.inStore(
-    await host.up(),
-    `btrfs subvolume delete ${path} >/dev/null`,
-    'create_failed',
-    TIMEOUT_MS,
+  await host.up();
+  await host.store.run(
+    { name: 'volume_remove', arguments: [path] },
+    { message: 'A volume could not be removed.', timeoutMs: TIMEOUT_MS },
   );
 }
 

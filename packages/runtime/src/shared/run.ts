@@ -3,8 +3,6 @@ import { spawn } from 'node:child_process';
 export interface RunOptions {
   /** Longest the command may take, ms; then its whole process group is killed. */
   timeoutMs: number;
-  /** Answers what the command prints: gets all of its output so far, each time there is more. Input stays open. */
-  converse?: (stdout: string, answer: (text: string) => void) => void;
   env?: Record<string, string>;
 }
 
@@ -36,7 +34,7 @@ export function run(argv: readonly string[], options: RunOptions): Promise<RunRe
   return new Promise((resolve, reject) => {
     const child = spawn(argv[0]!, argv.slice(1), {
       detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: TOOL_PATH, LANG: 'C', LC_ALL: 'C', ...options.env },
     });
     let stdout = '';
@@ -48,13 +46,10 @@ export function run(argv: readonly string[], options: RunOptions): Promise<RunRe
     }, options.timeoutMs);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       if (stdout.length < OUTPUT_LIMIT) stdout += text;
-      options.converse?.(stdout, (answer) => child.stdin.write(answer));
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < OUTPUT_LIMIT) stderr += text;
     });
-    child.stdin.on('error', () => undefined);
-    if (options.converse === undefined) child.stdin.end();
     child.once('error', (error) => {
       clearTimeout(timer);
       reject(error);

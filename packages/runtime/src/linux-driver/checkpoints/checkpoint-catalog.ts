@@ -17,16 +17,17 @@ export class CheckpointCatalog {
   }
 
   async all(): Promise<CheckpointRecord[]> {
-    const keeper = await this.#host.up();
-    return this.#host.store.list(keeper, 'c').flatMap((id) => {
+    await this.#host.up();
+    return this.#host.store.list('c').flatMap((id) => {
       // A draft begins with a dot.
-      return id.startsWith('.') ? [] : (readCheckpoint(this.#host, keeper, id) ?? []);
+      return id.startsWith('.') ? [] : (readCheckpoint(this.#host, id) ?? []);
     });
   }
 
   /** @throws {DriverError} `not_found` */
   async get(id: string): Promise<CheckpointRecord> {
-    const record = readCheckpoint(this.#host, await this.#host.up(), id);
+    await this.#host.up();
+    const record = readCheckpoint(this.#host, id);
     if (record === undefined) throw new DriverError('not_found', `There is no checkpoint "${id}".`);
     return record;
   }
@@ -51,14 +52,15 @@ export class CheckpointCatalog {
   async delete(id: string): Promise<void> {
     requireCheckpointId(id);
     if (this.isRestoring(id)) throw new DriverError('busy', 'The checkpoint is being restored.');
-    const keeper = await this.#host.up();
-    const path = this.#host.view(keeper, `c/${id}`);
+    const { store } = this.#host;
+    await this.#host.up();
+    const path = store.view(`c/${id}`);
     if (!existsSync(path)) return;
     const aside = `c/.gone-${randomId()}`;
-    renameSync(path, this.#host.view(keeper, aside));
+    renameSync(path, store.view(aside));
     const removed = this.#cleanUp.attempt(aside, async () => {
-      const current = await this.#host.up();
-      await this.#host.inStore(current, this.#host.store.remove(aside), 'create_failed', 300_000);
+      await this.#host.up();
+      await store.remove(aside);
     });
     this.#host.background.add(removed.then(() => undefined));
   }

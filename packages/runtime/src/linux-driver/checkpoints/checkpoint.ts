@@ -17,7 +17,6 @@ import { requireCheckpointId } from '../../shared/instance-id.js';
 import { dumpMemory } from '../criu/dump-memory.js';
 import { findUndumpable } from '../criu/undumpable.js';
 import type { LinuxHost } from '../host/linux-host.js';
-import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storageFull } from '../store/storage-full.js';
 
@@ -37,13 +36,9 @@ export interface CheckpointRecord {
   mounts: string[];
 }
 
-export function readCheckpoint(
-  host: LinuxHost,
-  keeper: NamespaceKeeper,
-  id: string,
-): CheckpointRecord | undefined {
+export function readCheckpoint(host: LinuxHost, id: string): CheckpointRecord | undefined {
   try {
-    return JSON.parse(readFileSync(host.view(keeper, `c/${id}/record.json`), 'utf8')) as CheckpointRecord;
+    return JSON.parse(readFileSync(host.store.view(`c/${id}/record.json`), 'utf8')) as CheckpointRecord;
   } catch {
     return undefined;
   }
@@ -64,7 +59,7 @@ export async function checkpointInstance(
   }
   options.signal?.throwIfAborted();
   const keeper = await host.up();
-  if (readCheckpoint(host, keeper, id) !== undefined) {
+  if (readCheckpoint(host, id) !== undefined) {
     throw new DriverError('busy', `There is a checkpoint "${id}" already.`);
   }
   // A dump that runs into the end of the disk has stopped its programs for nothing.
@@ -72,7 +67,7 @@ export async function checkpointInstance(
   await host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
   if (options.memory) refuseUndumpable(host, entry);
   const draft = `c/.${id}`;
-  await clearDraft(host, keeper, draft);
+  await clearDraft(host, draft);
   const wasFrozen = host.cgroups.frozen(entry.name);
   let frozenMs = 0;
   try {
@@ -84,9 +79,8 @@ export async function checkpointInstance(
           if (!wasFrozen) host.records.write({ ...entry, held: true });
           await host.cgroups.freeze(entry.name);
         };
-        const copy = host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`);
-        if (options.memory) await dumpMemory(host, keeper, entry, { draft, copy, freeze });
-        else await freeze().then(() => host.inStore(keeper, copy, 'create_failed', 300_000));
+        if (options.memory) await dumpMemory(host, keeper, entry, { draft, freeze });
+        else await freeze().then(() => host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`));
         // What is about to end must not run on past its checkpoint.
         if (!wasFrozen && options.then === 'continue') host.cgroups.thaw(entry.name);
         frozenMs = performance.now() - since;
@@ -98,13 +92,13 @@ export async function checkpointInstance(
         const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;
         if (hopeless || wasFrozen) throw error;
         options.signal?.throwIfAborted();
-        await clearDraft(host, keeper, draft);
+        await clearDraft(host, draft);
         await sleep(20 * attempt);
         refuseUndumpable(host, entry);
       }
     }
     const durable = options.then === 'destroy';
-    const sizeBytes = await measureDraft(host, keeper, draft, durable);
+    const sizeBytes = await measureDraft(host, draft, durable);
     const record: CheckpointRecord = {
       id,
       memory: options.memory,
@@ -114,13 +108,14 @@ export async function checkpointInstance(
       hostname: entry.id ?? entry.name,
       mounts: entry.spec.mounts.map((mount) => mount.target),
     };
-    writeFileSync(host.view(keeper, `${draft}/record.json`), JSON.stringify(record));
-    renameSync(host.view(keeper, draft), host.view(keeper, `c/${id}`));
-    if (durable) await host.inStore(keeper, `sync -f c/${id}`, 'create_failed', 300_000);
+    writeFileSync(host.store.view(`${draft}/record.json`), JSON.stringify(record));
+    renameSync(host.store.view(draft), host.store.view(`c/${id}`));
+    if (durable)
+      await host.store.run({ name: 'checkpoint_flush', arguments: [`c/${id}`] }, { timeoutMs: 300_000 });
     return { id, memory: record.memory, sizeBytes: record.sizeBytes, frozenMs: Math.round(frozenMs) };
   } catch (error) {
     if (!wasFrozen) host.cgroups.thaw(entry.name);
-    await host.inStore(keeper, host.store.remove(draft), 'create_failed', 60_000).catch(() => undefined);
+    await host.store.remove(draft).catch(() => undefined);
     throw storageFull(error);
   } finally {
     host.records.write(entry);
@@ -128,9 +123,9 @@ export async function checkpointInstance(
 }
 
 /** Makes the directory of a checkpoint that is not done yet, without what a failed attempt left in it. */
-async function clearDraft(host: LinuxHost, keeper: NamespaceKeeper, draft: string): Promise<void> {
-  const directory = host.view(keeper, draft);
-  if (existsSync(directory)) await host.inStore(keeper, host.store.remove(draft), 'create_failed', 60_000);
+async function clearDraft(host: LinuxHost, draft: string): Promise<void> {
+  const directory = host.store.view(draft);
+  if (existsSync(directory)) await host.store.remove(draft);
   mkdirSync(join(directory, 'img'), { recursive: true });
   mkdirSync(join(directory, 'wk'));
 }
@@ -139,13 +134,8 @@ async function clearDraft(host: LinuxHost, keeper: NamespaceKeeper, draft: strin
  * Bytes that a checkpoint holds: its images, and its file system with extents that several of its files share counted
  * once. What it shares with its source and with other checkpoints is part of it: it stays when those go.
  */
-async function measureDraft(
-  host: LinuxHost,
-  keeper: NamespaceKeeper,
-  draft: string,
-  durable: boolean,
-): Promise<number> {
-  const directory = host.view(keeper, draft);
+async function measureDraft(host: LinuxHost, draft: string, durable: boolean): Promise<number> {
+  const directory = host.store.view(draft);
   rmSync(join(directory, 'wk'), { recursive: true, force: true });
   let imageBytes = 0;
   for (const name of readdirSync(join(directory, 'img'))) {
@@ -155,15 +145,16 @@ async function measureDraft(
     chmodSync(path, mode & 0o7555);
     imageBytes += blocks * 512;
   }
-  const { stdout } = await host.inStore(
-    keeper,
-    `${durable ? `sync -f ${draft}\n` : ''}${host.store.kind === 'btrfs' && host.store.quota ? `echo "id $(btrfs inspect-internal rootid ${draft}/sv)"` : `du -s -B1 ${draft}/sv`}`,
-    'create_failed',
-    300_000,
+  const counted = host.store.kind === 'btrfs' && host.store.quota;
+  const { subvolume, bytes } = await host.store.run(
+    {
+      name: 'checkpoint_measure',
+      variables: { DURABLE: durable ? 'yes' : undefined, COUNTED: counted ? 'yes' : undefined },
+      arguments: [draft],
+    },
+    { timeoutMs: 300_000 },
   );
-  const subvolume = /^id (\d+)$/m.exec(stdout)?.[1];
-  const fileBytes = subvolume === undefined ? undefined : host.store.usedBytes(Number(subvolume));
-  return imageBytes + (fileBytes ?? Number(/^(\d+)\s/m.exec(stdout)?.[1] ?? 0));
+  return imageBytes + (counted ? (host.store.usedBytes(Number(subvolume)) ?? 0) : Number(bytes));
 }
 
 function refuseUndumpable(host: LinuxHost, entry: InstanceEntry): void {

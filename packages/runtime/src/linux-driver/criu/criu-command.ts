@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { quote } from '#support/quote';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 
@@ -17,13 +16,12 @@ export interface CriuCall {
 }
 
 /** Command line by which CRIU stores or restores an instance, as the OCI runtime would call it; its log is in `work`. */
-export function criuCommand(host: LinuxHost, entry: InstanceEntry, call: CriuCall): string {
+export function criuCommand(host: LinuxHost, entry: InstanceEntry, call: CriuCall): string[] {
   const bundle = join(host.paths.store, 'i', entry.name);
-  const words = [
+  return [
     ...['timeout', '-s', 'KILL', `${call.timeoutS}`, join(host.criu!, 'criu'), call.action],
     ...['--no-default-config', '--config', join(bundle, 'criu.conf'), '--root', join(bundle, 'm')],
     ...['--images-dir', call.images, '--work-dir', call.work, '--log-file', `${call.action}.log`, '-v2'],
     ...['--empty-ns', 'net', ...call.external.flatMap((mount) => ['--external', mount]), ...call.more],
   ];
-  return words.map(quote).join(' ');
 }

@@ -1,22 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { saysDiskFull } from '#support/disk-full';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isSameProcess } from '#support/process-identity';
-import { quote } from '#support/quote';
-import { DriverError } from '../../contract/errors.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
 import { Background } from '../../shared/background.js';
-import type { RunResult } from '../../shared/run.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
 import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { Network } from '../network/network.js';
-import { MAKE_SYS } from '../oci/hidden-paths.js';
+import { SYS_DIRECTORIES } from '../oci/hidden-paths.js';
 import { type Agent, prepareAgent } from '../rootfs/agent.js';
-import { MAKE_BASE_ROOT } from '../rootfs/base-root.js';
-import { isDirectory } from '../rootfs/inside-layer.js';
-import type { LayerFacts } from '../rootfs/root-plan.js';
 import type { LinuxDriverOptions } from '../state/options.js';
 import { type Paths, pathsOf } from '../state/paths.js';
 import { type InstanceEntry, Records } from '../state/records.js';
@@ -61,7 +53,13 @@ export class LinuxHost {
     this.background = new Background((error) =>
       this.log('warn', 'clean-up failed', { error: String(error) }),
     );
-    this.space = new SpaceGuard(this);
+    this.space = new SpaceGuard({
+      store: this.store,
+      paths: this.paths,
+      reserveMiB: options.reserveMiB,
+      background: this.background,
+      log: (level, message, fields) => this.log(level, message, fields),
+    });
     this.budget = budgetOf(
       { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },
       options.maxMemoryMiB,
@@ -103,10 +101,11 @@ export class LinuxHost {
       );
       this.cgroups.prepare(this.budget);
       await this.store.mount(keeper);
-      await this.inStore(keeper, `${MAKE_SYS}\n${MAKE_BASE_ROOT}`, 'create_failed', 60_000);
-      this.agent = await prepareAgent(keeper.view(join(this.paths.store, 'agents')), this.options.daemon);
+      for (const path of SYS_DIRECTORIES) mkdirSync(keeper.view(path), { recursive: true });
+      await this.store.run({ name: 'base_root_make' }, { timeoutMs: 60_000 });
+      this.agent = await prepareAgent(this.store.view('agents'), this.options.daemon);
       await this.network.prepare(keeper, found === undefined);
-      if (found === undefined) await this.#replumb(keeper);
+      if (found === undefined) await this.#attachRunning(keeper);
     } catch (error) {
       if (found === undefined) {
         await this.network.remove(keeper).catch(() => undefined);
@@ -120,52 +119,10 @@ export class LinuxHost {
     return keeper;
   }
 
-  /** The gateway went down with the former keeper: sandboxes that still run need their cables again. */
-  async #replumb(keeper: NamespaceKeeper): Promise<void> {
-    for (const entry of this.records.all()) {
-      if (!isRunning(entry)) continue;
-      await keeper.script(`PID=${entry.pid}\n${this.network.plumb(entry.slot, entry.spec.network)}`, {
-        timeoutMs: 20_000,
-      });
-    }
-  }
-
-  /** Runs a script in the store's directory. @throws {DriverError} `code` when it fails, `timeout`, `storage_full`. */
-  async inStore(
-    keeper: NamespaceKeeper,
-    script: string,
-    code: 'create_failed' | 'restore_failed',
-    timeoutMs: number,
-  ): Promise<RunResult> {
-    const result = await keeper.script(`cd ${quote(this.paths.store)} || exit 9\n${script}`, { timeoutMs });
-    if (result.code === 0) return result;
-    const detail = `${result.stdout}\n${result.stderr}`.trim().slice(-4000);
-    if (result.timedOut) throw new DriverError('timeout', 'The host took too long.', { detail });
-    if (saysDiskFull(detail)) {
-      throw new DriverError('storage_full', 'The storage of the sandboxes is full.', { detail });
-    }
-    throw new DriverError(code, 'The sandbox could not be made.', { detail });
-  }
-
-  /** A path in the store, as this process sees it. */
-  view(keeper: NamespaceKeeper, path: string): string {
-    return keeper.view(join(this.paths.store, path));
-  }
-
-  layerFacts(keeper: NamespaceKeeper, id: string): (LayerFacts & { sizeBytes: number }) | undefined {
-    try {
-      const layer = this.view(keeper, `l/${id}`);
-      const facts = JSON.parse(readFileSync(`${layer}/layer.json`, 'utf8'));
-      // Looked at anew: what is mounted must be a directory of the layer, whoever made it.
-      return { ...facts, hasUsr: isDirectory(`${layer}/root/usr`) };
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** PATH for the OCI runtime: it runs the first `criu` it finds. */
-  get runtimePath(): string {
-    return this.criu === undefined ? '' : `PATH=${quote(this.criu)}:$PATH; export PATH\n`;
+  /** The gateway went down with the former keeper: sandboxes that still run need their veth pairs again. */
+  async #attachRunning(keeper: NamespaceKeeper): Promise<void> {
+    for (const entry of this.records.all())
+      if (isRunning(entry)) await this.network.attach(keeper, entry.pid!, entry.lease, entry.spec.network);
   }
 
   /** Lets go of the host: what stands there stays. */
@@ -178,10 +135,7 @@ export class LinuxHost {
     const keeper = this.current ?? NamespaceKeeper.find(this.paths);
     if (keeper !== undefined) {
       await this.network.remove(keeper);
-      // Unmounting before the namespace goes frees the loop device now and not some time later.
-      await keeper.script(`umount ${quote(this.paths.store)} || umount -l ${quote(this.paths.store)}`, {
-        timeoutMs: 30_000,
-      });
+      await this.store.unmount(keeper);
       await keeper.release();
       keeper.stop(this.paths);
       const deadline = Date.now() + 5_000;

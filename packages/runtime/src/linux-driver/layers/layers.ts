@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { saysDiskFull } from '#support/disk-full';
@@ -13,58 +13,52 @@ import { randomId, requireLayerId } from '../../shared/instance-id.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/run.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
-import { isDirectory, isThere } from '../rootfs/inside-layer.js';
+import { isThere } from '../rootfs/inside-layer.js';
+import { readLayerFacts } from '../rootfs/layer-facts.js';
+import { storeIsFull } from '../store/storage-full.js';
+import { keepLayer } from './keep-layer.js';
 
 /** Layers in the store. @param inUse whether an instance or checkpoint stands on a layer. */
 export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<boolean> | boolean): Layers {
+  const { store } = host;
   return {
     async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
       const keeper = await host.up();
       await host.space.require();
       const id = randomId();
       const draft = `l/.${id}`;
-      const directory = host.view(keeper, draft);
+      const directory = store.view(draft);
       mkdirSync(`${directory}/root`, { recursive: true });
       try {
         await extract(keeper, `${host.paths.store}/${draft}`, tar, options);
         const full = ['bin/sh', 'usr/bin/sh', 'etc/os-release', 'usr/lib/os-release'].some((path) =>
           isThere(`${directory}/root`, path),
         );
-        const result = await host.inStore(
-          keeper,
-          `${host.store.removeEntries(draft, ['root/.sbx'])}; du -s -B1 ${draft}/root`,
-          'create_failed',
-          300_000,
+        const { bytes } = await store.run(
+          { name: 'layer_of_archive', arguments: [draft, ...store.removeEntries(draft, ['root/.sbx'])] },
+          { timeoutMs: 300_000 },
         );
-        const sizeBytes = Number(/^(\d+)\s/m.exec(result.stdout)?.[1] ?? 0);
-        const facts = { full, hasUsr: isDirectory(`${directory}/root/usr`), sizeBytes };
-        writeFileSync(`${directory}/layer.json`, JSON.stringify(facts));
-        await host.inStore(keeper, `mv ${draft} l/${id}`, 'create_failed', 10_000);
-        return { id, sizeBytes };
+        return keepLayer(store, { id, full, sizeBytes: Number(bytes) });
       } catch (error) {
-        await host.inStore(keeper, host.store.remove(draft), 'create_failed', 300_000);
+        await store.remove(draft);
         throw error;
       }
     },
     async list(): Promise<LayerInfo[]> {
-      const keeper = await host.up();
-      return host.store.list(keeper, 'l').flatMap((id) => {
-        const facts = id.startsWith('.') ? undefined : host.layerFacts(keeper, id);
+      await host.up();
+      return store.list('l').flatMap((id) => {
+        const facts = id.startsWith('.') ? undefined : readLayerFacts(store, id);
         return facts === undefined ? [] : [{ id, sizeBytes: facts.sizeBytes }];
       });
     },
     async delete(id: string): Promise<void> {
       requireLayerId(id);
-      const keeper = await host.up();
-      if (host.layerFacts(keeper, id) === undefined)
+      await host.up();
+      if (readLayerFacts(store, id) === undefined)
         throw new DriverError('not_found', 'There is no such layer.');
       if (await inUse(id)) throw new DriverError('busy', 'The layer is in use.');
-      await host.inStore(
-        keeper,
-        `mv l/${id} l/.${id}\n${host.store.remove(`l/.${id}`)}`,
-        'create_failed',
-        300_000,
-      );
+      renameSync(store.view(`l/${id}`), store.view(`l/.${id}`));
+      await store.remove(`l/.${id}`);
     },
   };
 }
@@ -95,7 +89,7 @@ async function extract(
   const code = await closed;
   signal?.throwIfAborted();
   if (code === 0 && failure === undefined) return;
-  if (saysDiskFull(stderr)) throw new DriverError('storage_full', 'The storage of the sandboxes is full.');
+  if (saysDiskFull(stderr)) throw storeIsFull();
   const why = ArchiveError.is(failure) ? failure.message : 'it cannot be read as tar';
   throw new DriverError('invalid_archive', `The archive is refused: ${why}.`, {
     detail: stderr.trim(),

@@ -1,30 +1,19 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { quote } from '#support/quote';
 import { DriverError } from '../../contract/errors.js';
 import type { InstanceNetwork } from '../../contract/instance.js';
 import { readText } from '../../shared/read-text.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
-import { PING_GROUPS } from '../oci/oci-config.js';
 import type { NetworkOptions } from '../state/options.js';
 import type { Paths } from '../state/paths.js';
 import { type ConnectionLimits, GATEWAY_END, gatewayRules, hostRules } from './nft-rules.js';
 
 const BLOCK_BITS = 20;
-const SLOTS = 2 ** (32 - BLOCK_BITS - 2);
+/** Pairs of addresses in a block: a lease is the number of one. The first is the gateway's. */
+const LEASES = 2 ** (32 - BLOCK_BITS - 2);
+const TIMEOUT_MS = 30_000;
 
 /**
- * Every cable joins two ends and nothing else, so its ends can have the same hardware addresses as any other's. Both
- * know each other from the start: an address request that gets lost on a fresh cable is only repeated after a second.
- */
-const MAC = {
-  gateway: '02:00:00:00:00:01',
-  inside: '02:00:00:00:00:02',
-  host: '02:00:00:00:00:03',
-  uplink: '02:00:00:00:00:04',
-};
-
-/**
- * One gateway namespace per driver, a cable (veth, /30) from it to each sandbox and one to the host. The host gets one
+ * One gateway namespace per driver, a veth pair (/30) from it to each sandbox and one to the host. The host gets one
  * interface, one route and one nft table; everything about sandboxes stands in the gateway.
  */
 export class Network {
@@ -61,12 +50,7 @@ export class Network {
         ? 'The host has no default route: sandboxes reach no internet.'
         : undefined;
     if (!fresh && this.#base !== 0) return;
-    await keeper.script(
-      `ip link del ${this.#link} 2>/dev/null; nft delete table inet ${this.#table} 2>/dev/null; true`,
-      {
-        timeoutMs: 20_000,
-      },
-    );
+    await this.#takeDown(keeper, undefined);
     const candidates = this.#base === 0 ? [] : [this.#base];
     candidates.push(...blocks(this.#options.pool ?? '10.200.0.0/13', this.#paths.tag));
     for (const base of candidates) {
@@ -97,42 +81,30 @@ export class Network {
         return false;
     }
     const link = this.#link;
-    const [host, gateway] = [address(base + 1), address(base + 2)];
     const block = `${address(base)}/${BLOCK_BITS}`;
     const outward = defaultInterface(routes());
     if (outward !== undefined && readFileSync(forwardingFile(outward), 'utf8').trim() === '0')
       this.#turnedOn = outward;
-    const result = await keeper.script(
-      `set -e
-sysctl() { [ -w "/proc/sys/net/$1" ] && echo "$2" > "/proc/sys/net/$1"; }
-nsenter --net=/run/netns/gw sh -ec '
-  echo 1 > /proc/sys/net/ipv4/ip_forward
-  for f in all default; do echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6 2>/dev/null || true; done
-  nft -f -
-' <<'RULES'
-${gatewayRules(this.#connectionLimits())}
-RULES
-ip link add ${link} address ${MAC.host} type veth peer name uplink address ${MAC.uplink} netns gw
-trap 'test $? = 0 || ip link del ${link}' EXIT
-ip addr add ${host}/30 dev ${link}; ip link set ${link} up
-printf '%s\\n' 'link set lo up' 'addr add ${gateway}/30 dev uplink' 'link set uplink up' 'route add default via ${host}' 'neigh replace ${host} lladdr ${MAC.host} dev uplink nud permanent' | ip -n gw -batch -
-ip neigh replace ${gateway} lladdr ${MAC.uplink} dev ${link} nud permanent
-ip route add ${block} via ${gateway}
-nft -f - <<'RULES'
-${hostRules(this.#table, link, block, this.#turnedOn)}
-RULES
-sysctl ipv4/conf/${link}/forwarding 1
-${outward === undefined ? '' : `sysctl ipv4/conf/${quote(outward)}/forwarding 1`}
-`,
-      { timeoutMs: 30_000 },
+    const { code, answers, stderr } = await keeper.script(
+      {
+        name: 'network_make',
+        variables: {
+          LINK: link,
+          BLOCK: block,
+          HOST_ADDRESS: address(base + 1),
+          GATEWAY_ADDRESS: address(base + 2),
+          GATEWAY_RULES: gatewayRules(this.#connectionLimits()),
+          HOST_RULES: hostRules(this.#table, link, block, this.#turnedOn),
+          OUTWARD: outward,
+        },
+      },
+      { timeoutMs: TIMEOUT_MS },
     );
-    if (result.code !== 0) {
-      if (/File exists/.test(result.stderr)) return false;
-      throw new DriverError('unsupported', 'The network of the sandboxes cannot be made on this host.', {
-        detail: result.stderr.trim(),
-      });
-    }
-    return true;
+    if (code === 0) return true;
+    if (answers.taken !== undefined) return false;
+    throw new DriverError('unsupported', 'The network of the sandboxes cannot be made on this host.', {
+      detail: stderr.trim(),
+    });
   }
 
   #connectionLimits(): ConnectionLimits {
@@ -142,72 +114,59 @@ ${outward === undefined ? '' : `sysctl ipv4/conf/${quote(outward)}/forwarding 1`
     return { perSandbox: Math.min(this.#options.maxConnections ?? 4_096, total), total };
   }
 
-  reserve(slot: number): void {
-    this.#used.add(slot);
+  reserve(lease: number): void {
+    this.#used.add(lease);
   }
 
-  /** Takes a free slot. @throws {DriverError} `no_capacity` */
+  /** Takes a free lease. @throws {DriverError} `no_capacity` */
   take(): number {
-    for (let tried = 0; tried < SLOTS; tried += 1) {
-      const slot = this.#next;
-      this.#next = slot + 1 >= SLOTS ? 1 : slot + 1;
-      if (!this.#used.has(slot)) {
-        this.#used.add(slot);
-        return slot;
+    for (let tried = 0; tried < LEASES; tried += 1) {
+      const lease = this.#next;
+      this.#next = lease + 1 >= LEASES ? 1 : lease + 1;
+      if (!this.#used.has(lease)) {
+        this.#used.add(lease);
+        return lease;
       }
     }
     throw new DriverError('no_capacity', 'All addresses for sandboxes are taken.');
   }
 
-  release(slot: number): void {
-    this.#used.delete(slot);
+  release(lease: number): void {
+    this.#used.delete(lease);
   }
 
-  /** Address of the sandbox with this slot. */
-  addressOf(slot: number): string {
-    return address(this.#base + 4 * slot + 2);
+  /** Address of the sandbox with this lease. */
+  addressOf(lease: number): string {
+    return address(this.#base + 4 * lease + 2);
   }
 
-  /** Shell lines that lay the cable to the namespace of process `$PID`, and name the machine in there when asked. */
-  plumb(slot: number, network: InstanceNetwork, hostname?: string): string {
-    const near = `${GATEWAY_END[network.egress]}${slot}`;
-    const [gateway, inside] = [address(this.#base + 4 * slot + 1), address(this.#base + 4 * slot + 2)];
-    const enter =
-      hostname === undefined
-        ? 'nsenter --net=/proc/$PID/ns/net ip -batch -'
-        : `nsenter --net=/proc/$PID/ns/net --uts=/proc/$PID/ns/uts sh -c 'echo ${hostname} > /proc/sys/kernel/hostname; echo ${PING_GROUPS} > /proc/sys/net/ipv4/ping_group_range; exec ip -batch -'`;
-    return `ip -n gw -batch - <<BATCH
-link add name ${near} address ${MAC.gateway} type veth peer name eth0 address ${MAC.inside} netns $PID
-addr add ${gateway}/30 dev ${near}
-neigh replace ${inside} lladdr ${MAC.inside} dev ${near} nud permanent
-link set ${near} up
-BATCH
-${enter} <<BATCH
-link set lo up
-addr add ${inside}/30 dev eth0
-neigh replace ${gateway} lladdr ${MAC.gateway} dev eth0 nud permanent
-link set eth0 up
-route add default via ${gateway}
-BATCH
-`;
+  /** What `network_attach` in the scripts needs for the veth pair between the gateway and a sandbox. */
+  pairOf(lease: number, network: InstanceNetwork): Record<'NEAR' | 'GATEWAY' | 'ADDRESS', string> {
+    return {
+      NEAR: `${GATEWAY_END[network.egress]}${lease}`,
+      GATEWAY: address(this.#base + 4 * lease + 1),
+      ADDRESS: this.addressOf(lease),
+    };
   }
 
-  /** Shell line that takes the cable away. Slow (RCU): run it where nobody waits. */
-  unplumb(slot: number): string {
-    return `ip -n gw link del i${slot} 2>/dev/null || ip -n gw link del n${slot} 2>/dev/null || true`;
-  }
-
-  /** Removes what stands on the host. Forwarding goes off again with the last driver that needs it. */
-  async remove(keeper: NamespaceKeeper): Promise<void> {
-    const off =
-      this.#turnedOn === undefined
-        ? ''
-        : `nft list tables | grep -q ' svc_' || echo 0 > ${quote(forwardingFile(this.#turnedOn))}`;
+  /** Joins the network namespace of a process to the gateway. */
+  async attach(keeper: NamespaceKeeper, pid: number, lease: number, network: InstanceNetwork): Promise<void> {
+    const variables = this.pairOf(lease, network);
     await keeper.script(
-      `ip link del ${this.#link} 2>/dev/null; nft delete table inet ${this.#table} 2>/dev/null\n${off}\ntrue`,
-      { timeoutMs: 20_000 },
+      { name: 'network_attach', variables, arguments: [String(pid)] },
+      { timeoutMs: TIMEOUT_MS },
     );
+  }
+
+  /** Removes what is on the host. Forwarding goes off again with the last driver that needs it. */
+  async remove(keeper: NamespaceKeeper): Promise<void> {
+    await this.#takeDown(keeper, this.#turnedOn);
     this.#turnedOn = undefined;
+  }
+
+  async #takeDown(keeper: NamespaceKeeper, forwarded: string | undefined): Promise<void> {
+    const variables = { LINK: this.#link, TABLE: this.#table, FORWARDED: forwarded };
+    await keeper.script({ name: 'network_remove', variables }, { timeoutMs: TIMEOUT_MS });
   }
 
   nameServers(): string[] {

@@ -28,7 +28,7 @@ export interface ConnectionLimits {
   total: number;
 }
 
-/** Rules of the gateway namespace, where all sandboxes' cables end. Finer egress policy has its place in chain `egress`. */
+/** Rules of the gateway namespace, where the veth pairs of all sandboxes end. Finer egress policy has its place in chain `egress`. */
 export function gatewayRules(limits: ConnectionLimits): string {
   return `
 table inet sandboxes {

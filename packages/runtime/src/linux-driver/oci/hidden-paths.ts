@@ -17,8 +17,8 @@ const SHOWN_OF_SYS = ['/sys/devices/system/cpu', '/sys/devices/system/node'];
 /** A directory that holds nothing but the mount points of `SHOWN_OF_SYS`, in the keeper's namespace. */
 const SYS = '/run/sys';
 
-/** Shell script that makes it; does nothing when it is there. */
-export const MAKE_SYS = `mkdir -p ${SHOWN_OF_SYS.map((path) => path.replace('/sys', SYS)).join(' ')}`;
+/** What has to be made for it. */
+export const SYS_DIRECTORIES = SHOWN_OF_SYS.map((path) => path.replace('/sys', SYS));
 
 /**
  * The sandbox's `/sys`. It is not the kernel's: that one shows block devices, file systems, modules and the machine's serial numbers, and more with every release.

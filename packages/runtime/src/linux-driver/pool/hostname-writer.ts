@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { DriverError } from '../../contract/errors.js';
+import { assetPath } from '../../shared/assets.js';
 import { TOOL_PATH } from '../../shared/run.js';
 
 const PATIENCE_MS = 10_000;
@@ -12,23 +13,18 @@ const PATIENCE_MS = 10_000;
 export class HostnameWriter {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
-  #complaint = '';
+  #stderr = '';
 
   /** @param pid a process of the instance. */
   constructor(pid: number) {
-    this.#child = spawn(
-      'nsenter',
-      [
-        `--uts=/proc/${pid}/ns/uts`,
-        'sh',
-        '-c',
-        'read -r name || exit 0; echo "$name" > /proc/sys/kernel/hostname',
-      ],
-      { detached: true, stdio: ['pipe', 'ignore', 'pipe'], env: { PATH: TOOL_PATH, LANG: 'C' } },
-    );
+    this.#child = spawn('nsenter', [`--uts=/proc/${pid}/ns/uts`, 'sh', assetPath('name-machine.sh')], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'pipe'],
+      env: { PATH: TOOL_PATH, LANG: 'C' },
+    });
     this.#child.stdin!.on('error', () => undefined);
     this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      this.#complaint += text;
+      this.#stderr += text;
     });
     this.#ended = new Promise((resolve) => {
       this.#child.once('error', () => resolve(null));
@@ -46,7 +42,7 @@ export class HostnameWriter {
     const code = await this.#ended;
     clearTimeout(timer);
     if (code !== 0)
-      throw new DriverError('create_failed', 'The sandbox could not be named.', { detail: this.#complaint });
+      throw new DriverError('create_failed', 'The sandbox could not be named.', { detail: this.#stderr });
   }
 
   /** Lets go of it without a name; settles when it is gone. */

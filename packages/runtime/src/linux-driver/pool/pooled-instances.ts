@@ -19,7 +19,7 @@ export class SpareInstances {
 
   /** Lets a booted instance load what its first caller will need, then freezes it. */
   async rest(entry: InstanceEntry): Promise<void> {
-    const address = this.#host.network.addressOf(entry.slot);
+    const address = this.#host.network.addressOf(entry.lease);
     await warmDaemon((signal) => dialTcp(address, DAEMON_PORT, signal));
     this.#writers.set(entry.name, new HostnameWriter(entry.pid!));
     await this.#host.cgroups.freeze(entry.name);

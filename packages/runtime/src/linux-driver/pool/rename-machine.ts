@@ -8,10 +8,9 @@ const MAX_BYTES = 64 * 1024;
 
 /** Corrects the files that name an instance. A full disk must not keep it from running with its old name in them. */
 export function renameInstance(host: LinuxHost, entry: InstanceEntry, from: string): void {
-  const keeper = host.current;
-  if (keeper === undefined) return;
+  if (!host.store.mounted) return;
   try {
-    renameMachine(host.view(keeper, `i/${entry.name}/m/etc`), from, entry.id ?? entry.name);
+    renameMachine(host.store.view(`i/${entry.name}/m/etc`), from, entry.id ?? entry.name);
   } catch (error) {
     host.log('warn', 'the files that name an instance could not be changed', {
       instance: entry.name,

@@ -16,7 +16,10 @@ export interface RootPlan {
 }
 
 /** Which directories an instance's file system consists of. @throws {DriverError} `invalid_spec` for an unknown layer. */
-export function planRoot(layers: readonly string[], facts: (id: string) => LayerFacts | undefined): RootPlan {
+export function planLayers(
+  layers: readonly string[],
+  facts: (id: string) => LayerFacts | undefined,
+): RootPlan {
   const stack = layers.map((id) => {
     const known = facts(id);
     if (known === undefined) throw new DriverError('invalid_spec', `There is no layer "${id}".`);

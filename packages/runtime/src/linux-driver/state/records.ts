@@ -11,8 +11,8 @@ export interface InstanceEntry {
   /** `making`: half-made when no process works on it. */
   state: 'making' | 'pooled' | 'live';
   spec: InstanceSpec;
-  /** Which pair of addresses it has. */
-  slot: number;
+  /** Which pair of addresses it has in the block of the network. */
+  lease: number;
   /** Its init as the host sees it, with the start time that tells it from a later process. */
   pid?: number;
   start?: string;

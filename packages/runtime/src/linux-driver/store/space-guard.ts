@@ -1,11 +1,9 @@
 import { statfsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StorageUse } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
 import type { Background } from '../../shared/background.js';
 import { reserveBytes } from '../../shared/disk-reserve.js';
-import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { Paths } from '../state/paths.js';
 import { desiredBallast, isSmallChange } from './ballast.js';
 import type { Store } from './store.js';
@@ -20,25 +18,19 @@ const FILE = 'ballast';
 const RECLAIM_MS = 15_000;
 const RECLAIM_PAUSE_MS = 5_000;
 
-/** What the guard needs of the host. */
-export interface GuardedHost {
-  readonly options: { reserveMiB?: number };
-  readonly paths: Paths;
-  readonly store: Store;
-  readonly current: NamespaceKeeper | undefined;
-  readonly background: Pick<Background, 'idle'>;
-  inStore(
-    keeper: NamespaceKeeper,
-    script: string,
-    code: 'create_failed',
-    timeoutMs: number,
-  ): Promise<unknown>;
+export interface SpaceGuardOptions {
+  store: Store;
+  paths: Paths;
+  /** Default 5 % of the file system of the data directory, at most 2048. */
+  reserveMiB?: number | undefined;
+  /** Removal of what ended. */
+  background: Pick<Background, 'idle'>;
   log(level: 'info' | 'warn', message: string, fields: Record<string, unknown>): void;
 }
 
 /** Keeps sandboxes from filling the file system that the service itself stands on. */
 export class SpaceGuard {
-  readonly #host: GuardedHost;
+  readonly #options: SpaceGuardOptions;
   readonly #reserve: number;
   #timer: NodeJS.Timeout | undefined;
   #adjusting: Promise<void> | undefined;
@@ -46,9 +38,9 @@ export class SpaceGuard {
   #reclaiming: Promise<void> | undefined;
   #reclaimAfter = 0;
 
-  constructor(host: GuardedHost) {
-    this.#host = host;
-    this.#reserve = reserveBytes(host.paths.dataDir, host.options.reserveMiB);
+  constructor(options: SpaceGuardOptions) {
+    this.#options = options;
+    this.#reserve = reserveBytes(options.paths.dataDir, options.reserveMiB);
   }
 
   start(): void {
@@ -65,7 +57,7 @@ export class SpaceGuard {
   adjust(): Promise<void> {
     this.#adjusting ??= this.#adjust()
       .catch((error: unknown) =>
-        this.#host.log('warn', 'the room of the store could not be adjusted', { error: String(error) }),
+        this.#options.log('warn', 'the room of the store could not be adjusted', { error: String(error) }),
       )
       .finally(() => {
         this.#adjusting = undefined;
@@ -89,7 +81,7 @@ export class SpaceGuard {
   #shortage(neededBytes: number): string | undefined {
     const { storeFreeBytes, hostFreeBytes, reserveBytes: reserve } = this.use();
     // An image has no room where the host has none: the ballast sees to it.
-    if (!this.#host.store.image && hostFreeBytes <= reserve)
+    if (!this.#options.store.image && hostFreeBytes <= reserve)
       return 'The disk of the service is full but for its reserve.';
     return storeFreeBytes < neededBytes ? 'The storage of the sandboxes is full.' : undefined;
   }
@@ -111,7 +103,7 @@ export class SpaceGuard {
   #reclaim(): Promise<void> {
     this.#reclaiming ??= this.#reclaimOnce()
       .catch((error: unknown) =>
-        this.#host.log('warn', 'the room of deleted sandboxes could not be reclaimed', {
+        this.#options.log('warn', 'the room of deleted sandboxes could not be reclaimed', {
           error: String(error),
         }),
       )
@@ -123,24 +115,19 @@ export class SpaceGuard {
   }
 
   async #reclaimOnce(): Promise<void> {
-    const { current, store } = this.#host;
-    if (current === undefined || store.kind !== 'btrfs' || Date.now() < this.#reclaimAfter) return;
-    await Promise.race([this.#host.background.idle(), sleep(RECLAIM_MS, undefined, { ref: false })]);
-    // A deleted subvolume is freed after the next commit, which btrfs makes every half minute by itself.
-    const freed = 'btrfs filesystem sync . >/dev/null && btrfs subvolume sync . >/dev/null';
-    await this.#host.inStore(current, freed, 'create_failed', RECLAIM_MS);
+    const { store, background } = this.#options;
+    if (!store.mounted || store.kind !== 'btrfs' || Date.now() < this.#reclaimAfter) return;
+    await Promise.race([background.idle(), sleep(RECLAIM_MS, undefined, { ref: false })]);
+    await store.run({ name: 'store_free_deleted' }, { timeoutMs: RECLAIM_MS });
     this.#trimAfter = 0;
     await this.#adjusting;
     await this.adjust();
   }
 
   use(): StorageUse {
-    const host = free(this.#host.paths.dataDir);
-    const { current } = this.#host;
-    const store =
-      current === undefined || this.#host.store.kind === 'plain'
-        ? host
-        : free(current.view(this.#host.paths.store));
+    const { store: guarded, paths } = this.#options;
+    const host = free(paths.dataDir);
+    const store = guarded.mounted && guarded.kind !== 'plain' ? free(guarded.view('.')) : host;
     const ballast = this.#ballast();
     return {
       storeFreeBytes: store.free,
@@ -152,21 +139,23 @@ export class SpaceGuard {
   }
 
   #ballast(): number {
-    const { current } = this.#host;
-    if (current === undefined) return 0;
-    return statSync(current.view(join(this.#host.paths.store, FILE)), { throwIfNoEntry: false })?.size ?? 0;
+    const { store } = this.#options;
+    return store.mounted ? (statSync(store.view(FILE), { throwIfNoEntry: false })?.size ?? 0) : 0;
   }
 
   async #adjust(): Promise<void> {
-    const { current, store } = this.#host;
+    const { store, log } = this.#options;
     // On a file system of its own the data directory is full when the store is; nothing grows there.
-    if (current === undefined || !store.image) return;
+    if (!store.mounted || !store.image) return;
     let desired = this.#desiredBallast();
-    if (desired > 0 && (await this.#trim(current))) desired = this.#desiredBallast();
+    if (desired > 0 && (await this.#trim())) desired = this.#desiredBallast();
     const ballast = this.#ballast();
     if (isSmallChange(ballast, desired)) return;
-    await this.#host.inStore(current, resizeCommand(ballast, desired), 'create_failed', 60_000);
-    this.#host.log('info', 'the store was given other room', {
+    await store.run(
+      { name: 'store_ballast', arguments: [FILE, String(ballast), String(desired)] },
+      { timeoutMs: 60_000 },
+    );
+    log('info', 'the store was given other room', {
       ballastMiB: desired / MIB,
       hostFreeMiB: Math.round(this.use().hostFreeBytes / MIB),
     });
@@ -178,22 +167,14 @@ export class SpaceGuard {
   }
 
   // The kernel gives blocks of deleted files back to the host in its own time, which is too long when room is short.
-  async #trim(keeper: NamespaceKeeper): Promise<boolean> {
+  async #trim(): Promise<boolean> {
     const { storeUsedBytes } = this.use();
-    const allocated = statSync(this.#host.paths.storeImage).blocks * 512;
+    const allocated = statSync(this.#options.paths.storeImage).blocks * 512;
     if (allocated - storeUsedBytes < TRIM_BYTES || Date.now() < this.#trimAfter) return false;
     this.#trimAfter = Date.now() + TRIM_PAUSE_MS;
-    await this.#host.inStore(keeper, 'fstrim .', 'create_failed', 60_000);
+    await this.#options.store.run({ name: 'store_trim' }, { timeoutMs: 60_000 });
     return true;
   }
-}
-
-function resizeCommand(ballast: number, desired: number): string {
-  // Free room counts again only after a commit; until then the next look would take more away.
-  if (desired < ballast) return `truncate -s ${desired} ${FILE} && btrfs filesystem sync . >/dev/null`;
-  // Programs write meanwhile: half of what was free a moment ago is still to be had.
-  const half = ballast + Math.floor((desired - ballast) / 2);
-  return `fallocate -l ${desired} ${FILE} || fallocate -l ${half} ${FILE}`;
 }
 
 function free(path: string): { free: number; total: number } {

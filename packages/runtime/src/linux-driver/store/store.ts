@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { quote } from '#support/quote';
+import { saysDiskFull } from '#support/disk-full';
 import { DriverError } from '../../contract/errors.js';
 import { jailCommand } from '../../jail/jail-task.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
+import type { ScriptCall } from '../namespace/script-call.js';
 import type { Paths } from '../state/paths.js';
+import { storeIsFull } from './storage-full.js';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -20,6 +22,12 @@ export function defaultStoreSizeMiB(dataDir: string): number {
   return Math.max(MIN_SIZE_MIB, Math.floor(Math.min(free * 0.6, 40 * GIB) / MIB));
 }
 
+export interface StoreCallOptions {
+  code?: 'create_failed' | 'restore_failed';
+  message?: string;
+  timeoutMs: number;
+}
+
 /** Where writable file systems, layers and checkpoints live: btrfs in a loop image, the data directory's own btrfs, or plain directories. */
 export class Store {
   kind: 'btrfs' | 'plain' = 'plain';
@@ -32,6 +40,7 @@ export class Store {
   readonly #paths: Paths;
   readonly #sizeMiB: number | undefined;
   #fsid = '';
+  #keeper: NamespaceKeeper | undefined;
 
   constructor(paths: Paths, sizeMiB?: number) {
     this.#paths = paths;
@@ -41,84 +50,85 @@ export class Store {
   /** Mounts the store inside the keeper's namespace, making it first where there is none. */
   async mount(keeper: NamespaceKeeper): Promise<void> {
     const { store, storeImage, dataDir } = this.#paths;
-    const size = this.#sizeMiB ?? defaultStoreSizeMiB(dataDir);
-    const result = await keeper.script(
-      `
-store=${quote(store)} image=${quote(storeImage)}
-mkdir -p -m 700 "$store"
-kind=
-if mountpoint -q "$store"; then kind=btrfs
-elif [ -e "$store/.plain" ]; then kind=plain
-elif [ "$(stat -f -c %T "$store")" = btrfs ]; then kind=own
-elif [ ${size} = 0 ]; then echo 'problem disk limits need the btrfs store, which is turned off'
-elif ! command -v mkfs.btrfs >/dev/null; then echo 'problem mkfs.btrfs is missing (apt-get install btrfs-progs)'
-else
-  modprobe -q btrfs 2>/dev/null; modprobe -q loop 2>/dev/null
-  if [ ! -e "$image" ]; then
-    rm -f "$image.new"
-    truncate -s ${size}M "$image.new" && mkfs.btrfs -q -f -m single -d single "$image.new" >/dev/null && mv "$image.new" "$image"
-  fi
-  if error=$(mount -t btrfs -o loop,noatime,nosuid,nodev,discard=async "$image" "$store" 2>&1); then kind=btrfs
-  elif [ -e "$store/.used" ]; then echo "failed $error"; exit 0
-  else echo "problem the store image cannot be mounted: $error"; rm -f "$image"; fi
-fi
-if [ "$kind" = btrfs ]; then
-  btrfs quota enable "$store" >/dev/null 2>&1 && echo quota
-  echo btrfs
-elif [ "$kind" = own ]; then
-  echo btrfs
-  if btrfs qgroup show "$store" >/dev/null 2>&1; then echo quota; else echo 'problem quotas are off on the file system of the data directory (btrfs quota enable)'; fi
-else
-  : > "$store/.plain"; echo plain
-fi
-mkdir -p "$store/i" "$store/c" "$store/l" "$store/agents"
-[ "$kind" = btrfs ] && echo image
-echo "fsid $(btrfs filesystem show "$store" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
-`,
+    const sizeMiB = this.#sizeMiB ?? defaultStoreSizeMiB(dataDir);
+    const variables = { STORE: store, IMAGE: storeImage, SIZE_MIB: sizeMiB };
+    const { code, answers, stderr } = await keeper.script(
+      { name: 'store_mount', variables },
       { timeoutMs: 60_000 },
     );
-    const failed = /^failed (.*)$/m.exec(result.stdout);
-    if (result.code !== 0 || failed !== null) {
+    if (code !== 0 || answers.failed !== undefined) {
       throw new DriverError('unsupported', 'The store of the sandboxes cannot be mounted.', {
-        detail: failed?.[1] ?? result.stderr.trim(),
+        detail: answers.failed ?? stderr.trim(),
       });
     }
-    this.image = /^image$/m.test(result.stdout);
-    this.kind = /^btrfs$/m.test(result.stdout) ? 'btrfs' : 'plain';
-    this.quota = /^quota$/m.test(result.stdout);
-    this.#fsid = /^fsid (.*)$/m.exec(result.stdout)?.[1] ?? '';
-    this.problem = /^problem (.*)$/m.exec(result.stdout)?.[1];
+    this.image = answers.image !== undefined;
+    this.kind = answers.kind === 'btrfs' ? 'btrfs' : 'plain';
+    this.quota = answers.quota !== undefined;
+    this.problem = answers.problem;
+    this.#fsid = answers.fsid ?? '';
+    this.#keeper = keeper;
   }
 
-  /** Shell line that makes an empty writable part at `target` (relative to the store). */
-  makeEmpty(target: string): string {
-    return this.kind === 'btrfs' ? `btrfs subvolume create ${target} >/dev/null` : `mkdir ${target}`;
+  /** Unmounting before the namespace goes frees the loop device now and not some time later. */
+  async unmount(keeper: NamespaceKeeper): Promise<void> {
+    const variables = { STORE: this.#paths.store };
+    await keeper.script({ name: 'store_unmount', variables }, { timeoutMs: 30_000 });
   }
 
-  /** Shell line that copies `source`, copy-on-write where the file system can. */
-  copy(source: string, target: string): string {
-    if (this.kind === 'plain') return `cp -a --reflink=auto ${source} ${target}`;
-    return `btrfs subvolume snapshot ${source} ${target} >/dev/null`;
+  /**
+   * Calls a function of the scripts in the store's directory.
+   * @param options.code of the error when it fails, and its message. Default `create_failed`, that no sandbox could be made.
+   * @throws {DriverError} `code`, `timeout`, `storage_full`.
+   */
+  async run(
+    call: ScriptCall,
+    { code = 'create_failed', message = 'The sandbox could not be made.', timeoutMs }: StoreCallOptions,
+  ): Promise<Record<string, string>> {
+    const result = await this.#namespace.script(this.call(call), { timeoutMs });
+    if (result.code === 0) return result.answers;
+    const detail = result.stderr.trim().slice(-4000);
+    if (result.timedOut) throw new DriverError('timeout', 'The host took too long.', { detail });
+    if (saysDiskFull(detail)) throw storeIsFull({ detail });
+    throw new DriverError(code, message, { detail });
   }
 
-  /** Shell line that limits a subvolume. */
-  limit(target: string, limitMiB: number | undefined): string {
-    if (!this.quota || limitMiB === undefined) return ':';
-    return `btrfs qgroup limit ${limitMiB}M ${target} >/dev/null`;
+  /** The same call, made in the store's directory. */
+  call({ name, variables, arguments: words = [] }: ScriptCall): ScriptCall {
+    const own = { STORE: this.#paths.store, STORE_KIND: this.kind };
+    return { name: 'in_store', variables: { ...own, ...variables }, arguments: [name, ...words] };
   }
 
-  /** Shell lines that remove a tree which may hold one subvolume, or be one. */
-  remove(target: string): string {
-    const jailed = this.removeEntries(dirname(target), [basename(target)]);
-    if (this.kind === 'plain') return jailed;
-    return `if [ -d ${target}/sv ]; then btrfs subvolume delete ${target}/sv >/dev/null 2>&1 || true; fi
-btrfs subvolume delete ${target} >/dev/null 2>&1 || [ ! -e ${target} ] || ${jailed}`;
+  /** Copies a tree, copy-on-write where the file system can. */
+  async copy(source: string, target: string): Promise<void> {
+    await this.run({ name: 'store_copy', arguments: [source, target] }, { timeoutMs: 300_000 });
   }
 
-  /** Shell line that removes what stands below a directory, in a process that sees nothing but the directory. */
-  removeEntries(directory: string, paths: readonly string[]): string {
-    const tree = join(this.#paths.store, directory);
-    return jailCommand(tree, { kind: 'remove', paths }).map(quote).join(' ');
+  /** Removes a tree which may hold one subvolume, or be one. */
+  async remove(target: string): Promise<void> {
+    await this.run(
+      { name: 'store_remove', arguments: [target, ...this.removal(target)] },
+      { timeoutMs: 300_000 },
+    );
+  }
+
+  /** Command line that removes a plain tree, for `store_remove` in the scripts. */
+  removal(target: string): string[] {
+    return this.removeEntries(dirname(target), [basename(target)]);
+  }
+
+  /** Command line that removes what is below a directory, in a process that sees nothing but the directory. */
+  removeEntries(directory: string, paths: readonly string[]): string[] {
+    return jailCommand(join(this.#paths.store, directory), { kind: 'remove', paths });
+  }
+
+  /** Number of the subvolume at a path. Undefined where there are none. */
+  async subvolumeOf(path: string): Promise<number | undefined> {
+    if (this.kind !== 'btrfs') return undefined;
+    const { subvolume } = await this.run(
+      { name: 'store_identify', arguments: [path] },
+      { timeoutMs: 30_000 },
+    );
+    return Number(subvolume) || undefined;
   }
 
   /** Bytes that a subvolume refers to, by its id. Undefined where the kernel does not count them. */
@@ -132,22 +142,37 @@ btrfs subvolume delete ${target} >/dev/null 2>&1 || [ ! -e ${target} ] || ${jail
   }
 
   /** Size of the whole store, bytes. */
-  totalBytes(keeper: NamespaceKeeper): number {
-    const stats = statfsSync(keeper.view(this.#paths.store));
+  totalBytes(): number {
+    const stats = statfsSync(this.view('.'));
     return stats.blocks * stats.bsize;
   }
 
   /** Whether so little is left that a failed write needs no other explanation. */
-  isFull(keeper: NamespaceKeeper): boolean {
-    const stats = statfsSync(keeper.view(this.#paths.store));
+  isFull(): boolean {
+    const stats = statfsSync(this.view('.'));
     return stats.bavail * stats.bsize < FULL_BYTES;
   }
 
-  list(keeper: NamespaceKeeper, folder: 'i' | 'c' | 'l' | 'v' | 'agents'): string[] {
+  list(folder: 'i' | 'c' | 'l' | 'v' | 'agents'): string[] {
     try {
-      return readdirSync(keeper.view(`${this.#paths.store}/${folder}`));
+      return readdirSync(this.view(folder));
     } catch {
       return [];
     }
+  }
+
+  /** A path in the store, as this process sees it. */
+  view(path: string): string {
+    return this.#namespace.view(join(this.#paths.store, path));
+  }
+
+  /** Whether it can be used. */
+  get mounted(): boolean {
+    return this.#keeper?.alive === true;
+  }
+
+  get #namespace(): NamespaceKeeper {
+    if (this.#keeper === undefined) throw new Error('The store is not mounted.');
+    return this.#keeper;
   }
 }

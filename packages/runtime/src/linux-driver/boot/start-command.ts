@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { quote } from '#support/quote';
 import { criuCommand } from '../criu/criu-command.js';
 import { mountsToFind } from '../criu/external-mounts.js';
 import type { LinuxHost } from '../host/linux-host.js';
@@ -9,28 +8,36 @@ import type { Origin } from './origin.js';
 
 const RESTORE_TIMEOUT_S = 50;
 
-/** Shell commands that bring an instance to life, its file systems mounted already: each is tried when the one before failed. */
-export function startCommands(
+/** What brings an instance to life, its file systems mounted already. */
+export interface StartCommand {
+  command: string[];
+  /** OCI runtime to try with the same words when the command's own fails. */
+  fallback?: string;
+  /** Directories of cgroups that the command has to run in. */
+  cgroups?: string[];
+}
+
+export function startCommand(
   host: LinuxHost,
   entry: InstanceEntry,
   origin: Origin,
   config: OciConfig,
-): string[] {
+): StartCommand {
   const { paths } = host;
   const bundle = join(paths.store, 'i', entry.name);
   const work = join(bundle, 'wk');
-  const call = (runtime: string, verb: string) =>
-    `${quote(runtime)} --root ${quote(paths.oci)} --log ${quote(join(work, 'oci.log'))} ${verb} --bundle ${quote(bundle)} --pid-file ${quote(join(bundle, 'pid'))} --detach ${entry.name}`;
+  const call = (runtime: string, verb: string, ...options: string[]) => [
+    ...[runtime, '--root', paths.oci, '--log', join(work, 'oci.log'), verb, ...options],
+    ...['--bundle', bundle, '--pid-file', join(bundle, 'pid'), '--detach', entry.name],
+  ];
   if (origin.kind === 'checkpoint' && origin.memory) {
     const images = join(paths.store, `c/${origin.checkpointId}/img`);
-    if (restoresItself(host)) return [restoreInCgroup(host, entry, { images, work, config })];
-    const verb = `restore --image-path ${quote(images)} --work-path ${quote(work)}`;
-    return [`timeout -s KILL ${RESTORE_TIMEOUT_S} ${call(host.runtime, verb)}`];
+    if (restoresItself(host)) return restoreInCgroup(host, entry, { images, work, config });
+    const restore = call(host.runtime, 'restore', '--image-path', images, '--work-path', work);
+    return { command: ['timeout', '-s', 'KILL', String(RESTORE_TIMEOUT_S), ...restore] };
   }
-  const first = call(host.starter, 'run');
-  if (host.starter === host.runtime) return [first];
-  // The quicker runtime is the pickier one about a host's cgroups.
-  return [first, `{ rm -rf ${quote(join(paths.oci, entry.name))}; ${call(host.runtime, 'run')}; }`];
+  const command = call(host.starter, 'run');
+  return host.starter === host.runtime ? { command } : { command, fallback: host.runtime };
 }
 
 /** Whether the driver calls CRIU for a restore, and so has to make the cgroup before. */
@@ -43,9 +50,8 @@ function restoreInCgroup(
   host: LinuxHost,
   entry: InstanceEntry,
   { images, work, config }: { images: string; work: string; config: OciConfig },
-): string {
-  const enter = host.cgroups.directoriesOf(entry.name).map((path) => `echo 0 > ${quote(path)}/cgroup.procs`);
-  const restore = criuCommand(host, entry, {
+): StartCommand {
+  const command = criuCommand(host, entry, {
     action: 'restore',
     images,
     work,
@@ -56,5 +62,5 @@ function restoreInCgroup(
       ...['--evasive-devices', '--weak-sysctls'],
     ],
   });
-  return `( ${enter.join(' && ')} && exec ${restore} )`;
+  return { command, cgroups: host.cgroups.directoriesOf(entry.name) };
 }

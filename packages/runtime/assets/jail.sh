@@ -1,11 +1,11 @@
-/**
- * Runs a program that sees one directory tree and, read-only, the programs and libraries of the host: no other file, no
- * network, no other process, and no capability but those that files with foreign owners need. `$1` the tree, which
- * appears as `/tree`; `$2` CPU seconds; `$3` KiB of memory; `$4` largest file in blocks of 512 bytes; then the program.
- * To be run as root in new mount, network, IPC, UTS and PID namespaces. It stays as process 1, so that the program gets
- * the signals of its limits.
- */
-export const JAIL_SCRIPT = `
+#!/bin/sh
+# shellcheck shell=dash
+# Runs a program that sees one directory tree and, read-only, the programs and libraries of the host: no other file, no
+# network, no other process, and no capability but those that files with foreign owners need. It stays as process 1, so
+# that the program gets the signals of its limits.
+#
+# usage, as root in new mount, network, IPC, UTS and PID namespaces:
+#   jail.sh TREE CPU_SECONDS MEMORY_KIB LARGEST_FILE_IN_BLOCKS_OF_512 PROGRAM ...     (TREE appears as /tree)
 set -e
 tree=$1 cpu=$2 memory=$3 file=$4; shift 4
 # Where the new root stands, nobody misses what it covers.
@@ -28,4 +28,3 @@ if pivot_root . old 2>&-; then umount -l /old; fi
 umount -l ./proc
 ulimit -c 0; ulimit -t "$cpu"; ulimit -v "$memory"; ulimit -f "$file"
 chroot . setpriv --bounding-set=-all,+chown,+dac_override,+fowner,+fsetid --inh-caps=-all --no-new-privs -- "$@"
-`;

@@ -1,0 +1,114 @@
+# shellcheck shell=dash
+# Starting and removing an instance. INSTANCE is its name, its directory i/INSTANCE in the store.
+
+# Makes the file system of an instance, starts it and joins it to the network.
+#   FROM             writable part of a checkpoint; empty: a fresh one
+#   RESTORING        set: memory is restored, so the files that name the machine stay as they are
+#   DISK_LIMIT       of the writable part; empty: none
+#   ROOT_LAYERS, USR_LAYERS   lower directories of / and /usr, uppermost first, with colons; no USR_LAYERS: /usr is in /
+#   MOUNT_BINDS      directory for the binds of mounts
+#   HOST_NAME, NAME_SERVERS   what the machine is called, and its name servers, with blanks
+#   CRIU             directory of CRIU for an OCI runtime that restores; empty: none
+#   CGROUPS, FALLBACK, OCI   see instance_start
+#   LINK, GATEWAY, ADDRESS, PING_GROUPS   see network_attach
+# Arguments: how many mounts, their sources, the command line that starts it. Answers: pid.
+# Every process that it starts costs a millisecond or two, so it starts few.
+instance_boot() {
+  set -e
+  here=i/$INSTANCE
+  if [ -z "$FROM" ]; then
+    store_make_empty "$here/sv"
+    mkdir -m 755 "$here/sv/u" "$here/sv/u/etc" "$here/sv/w" "$here/sv/uu" "$here/sv/uw"
+  else
+    store_copy "$FROM" "$here/sv"
+    rm -rf "$here/sv/w" "$here/sv/uw"
+    mkdir "$here/sv/w" "$here/sv/uw"
+  fi
+  limiting=
+  if [ -n "$DISK_LIMIT" ]; then
+    store_limit "$here/sv" "$DISK_LIMIT" &
+    limiting=$!
+  fi
+  [ -n "$RESTORING" ] || instance_name "$here/sv/u/etc"
+  mounts=$1
+  shift
+  [ "$mounts" = 0 ] || mounts_bind "$MOUNT_BINDS" "$mounts" "$@"
+  shift "$mounts"
+  instance_overlay "$ROOT_LAYERS" "$here/sv/u" "$here/sv/w" "$here/m"
+  [ -z "$USR_LAYERS" ] || instance_overlay "$USR_LAYERS" "$here/sv/uu" "$here/sv/uw" "$here/usr"
+  [ -z "$limiting" ] || wait "$limiting"
+  instance_start "$@" </dev/null >/dev/null 2>&1 || instance_explain
+  pid=
+  read -r pid <"$here/pid" || :
+  answer pid "$pid"
+  network_attach "$pid"
+}
+
+instance_overlay() { # LOWER UPPER WORK TARGET
+  mount -t overlay overlay -o "nodev,lowerdir=$1,upperdir=$2,workdir=$3,index=on,nfs_export=on" "$4"
+}
+
+# Gives the files that name the machine. They go into the writable part before anything runs, and never through a link
+# that an earlier life of this file system may have planted.
+instance_name() { # ETC
+  if [ -n "$FROM" ]; then
+    [ -e "$1" ] || [ -L "$1" ] || mkdir -m 755 "$1"
+    [ -d "$1" ] && [ ! -L "$1" ] || return 0
+    for file in hostname hosts resolv.conf; do
+      # A directory in place of a file stays; the machine has no name in it then.
+      [ -L "$1/$file" ] || [ ! -d "$1/$file" ] || continue
+      rm -f "$1/$file"
+      instance_write "$1" "$file"
+    done
+    return
+  fi
+  for file in hostname hosts resolv.conf; do instance_write "$1" "$file"; done
+}
+
+instance_write() { # ETC FILE
+  case $2 in
+  hostname) echo "$HOST_NAME" ;;
+  hosts) printf '127.0.0.1 localhost %s\n::1 localhost\n' "$HOST_NAME" ;;
+  resolv.conf) for server in $NAME_SERVERS; do echo "nameserver $server"; done ;;
+  esac >"$1/$2"
+}
+
+# Starts it by a command line. CGROUPS: directories that the command enters before, with blanks; restored processes stay
+# in the cgroup that CRIU is in. FALLBACK: OCI runtime to try with the same words when the first one fails.
+instance_start() {
+  if [ -n "$CGROUPS" ]; then
+    (
+      for cgroup in $CGROUPS; do echo 0 >"$cgroup/cgroup.procs" || exit; done
+      exec "$@"
+    )
+    return
+  fi
+  [ -z "$CRIU" ] || PATH=$CRIU:$PATH
+  ! "$@" || return 0
+  [ -n "$FALLBACK" ] || return 1
+  # The quicker runtime is the pickier one about a host's cgroups.
+  rm -rf "${OCI:?}/$INSTANCE"
+  shift
+  "$FALLBACK" "$@"
+}
+
+instance_explain() { # fails, with what the logs say
+  {
+    echo 'The OCI runtime failed.'
+    tail -n 5 "$here/wk/oci.log" || :
+    grep -h Error "$here/wk/restore.log" | tail -n 5 || :
+  } >&2 2>/dev/null
+  exit 1
+}
+
+# Removes what a dead instance left. Nothing runs in there any more, so a second try finds what the first one left.
+instance_remove() { # COMMAND ...: removes its directory, see store_remove
+  here=i/$INSTANCE
+  mounts_unbind "$MOUNT_BINDS"
+  umount "$here/usr" 2>/dev/null || umount -l "$here/usr" 2>/dev/null
+  umount "$here/m" 2>/dev/null || umount -l "$here/m" 2>/dev/null
+  rm -rf "${OCI:?}/$INSTANCE"
+  network_detach "$LEASE"
+  store_remove "$here" "$@"
+  [ ! -e "$here" ]
+}

@@ -1,0 +1,133 @@
+# shellcheck shell=dash
+# Where writable file systems, layers and checkpoints are. STORE is its directory, STORE_KIND `btrfs` or `plain`. Paths
+# are relative to it.
+
+in_store() { # FUNCTION ...: runs it in the directory of the store
+  cd "$STORE" || exit 9
+  "$@"
+}
+
+# Mounts the store, making it first where there is none. IMAGE: file; SIZE_MIB: how large, 0 for none.
+# Answers: kind, image (it is a file that grows), quota, fsid, problem (why limits lack), failed (why there is no store).
+store_mount() {
+  mkdir -p "$STORE"
+  chmod 700 "$STORE"
+  kind=
+  if mountpoint -q "$STORE"; then
+    kind=image
+  elif [ -e "$STORE/.plain" ]; then
+    kind=plain
+  elif [ "$(stat -f -c %T "$STORE")" = btrfs ]; then
+    kind=own
+  elif [ "$SIZE_MIB" = 0 ]; then
+    answer problem 'disk limits need the btrfs store, which is turned off'
+  elif ! command -v mkfs.btrfs >/dev/null; then
+    answer problem 'mkfs.btrfs is missing (apt-get install btrfs-progs)'
+  else
+    store_mount_image || return 0
+  fi
+  case $kind in
+  image)
+    ! btrfs quota enable "$STORE" >/dev/null 2>&1 || answer quota yes
+    answer kind btrfs
+    answer image yes
+    ;;
+  own)
+    answer kind btrfs
+    if btrfs qgroup show "$STORE" >/dev/null 2>&1; then
+      answer quota yes
+    else
+      answer problem 'quotas are off on the file system of the data directory (btrfs quota enable)'
+    fi
+    ;;
+  *)
+    : >"$STORE/.plain"
+    answer kind plain
+    ;;
+  esac
+  mkdir -p "$STORE/i" "$STORE/c" "$STORE/l" "$STORE/agents"
+  answer fsid "$(btrfs filesystem show "$STORE" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
+}
+
+store_mount_image() { # sets kind; fails when there was an image already, which may hold anything, and it cannot be mounted
+  modprobe -q btrfs 2>/dev/null
+  modprobe -q loop 2>/dev/null
+  made=
+  if [ ! -e "$IMAGE" ]; then
+    made=yes
+    rm -f "$IMAGE.new"
+    truncate -s "${SIZE_MIB}M" "$IMAGE.new" &&
+      mkfs.btrfs -q -f -m single -d single "$IMAGE.new" >/dev/null &&
+      mv "$IMAGE.new" "$IMAGE"
+  fi
+  if error=$(mount -t btrfs -o loop,noatime,nosuid,nodev,discard=async "$IMAGE" "$STORE" 2>&1); then
+    kind=image
+  elif [ -z "$made" ]; then
+    answer failed "$(one_line "$error")"
+    return 1
+  else
+    answer problem "the store image cannot be mounted: $(one_line "$error")"
+    rm -f "$IMAGE"
+  fi
+}
+
+store_unmount() {
+  umount "$STORE" || umount -l "$STORE"
+}
+
+store_make_empty() { # TARGET: an empty writable part
+  case $STORE_KIND in
+  btrfs) btrfs subvolume create "$1" >/dev/null ;;
+  *) mkdir "$1" ;;
+  esac
+}
+
+store_copy() { # SOURCE TARGET: copy-on-write where the file system can
+  case $STORE_KIND in
+  btrfs) btrfs subvolume snapshot "$1" "$2" >/dev/null ;;
+  *) cp -a --reflink=auto "$1" "$2" ;;
+  esac
+}
+
+store_limit() { # TARGET LIMIT: of a subvolume; an empty limit sets none
+  [ -z "$2" ] || btrfs qgroup limit "$2" "$1" >/dev/null
+}
+
+store_remove() { # TARGET COMMAND ...: a tree that may hold one subvolume or be one; the command removes any tree
+  target=$1
+  shift
+  if [ "$STORE_KIND" = btrfs ]; then
+    [ ! -d "$target/sv" ] || btrfs subvolume delete "$target/sv" >/dev/null 2>&1 || true
+    ! btrfs subvolume delete "$target" >/dev/null 2>&1 || return 0
+    [ -e "$target" ] || return 0
+  fi
+  "$@"
+}
+
+store_identify() { # PATH: answers the number of its subvolume
+  answer subvolume "$(btrfs inspect-internal rootid "$1")"
+}
+
+store_measure() { # PATH: answers what its files take
+  bytes=$(du -s -B1 "$1") || return
+  answer bytes "${bytes%%[!0-9]*}"
+}
+
+store_ballast() { # FILE NOW DESIRED: makes the file that takes room as large as desired, bytes
+  if [ "$3" -lt "$2" ]; then
+    # Free room counts again only after a commit; until then the next look would take more away.
+    truncate -s "$3" "$1" && btrfs filesystem sync . >/dev/null
+  else
+    # Programs write meanwhile: half of what was free a moment ago is still to be had.
+    fallocate -l "$3" "$1" || fallocate -l $((($2 + $3) / 2)) "$1"
+  fi
+}
+
+# A deleted subvolume is freed after the next commit, which btrfs makes every half minute by itself.
+store_free_deleted() {
+  btrfs filesystem sync . >/dev/null && btrfs subvolume sync . >/dev/null
+}
+
+store_trim() {
+  fstrim .
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import type { Store } from '../store/store.js';
+import { isDirectory } from './inside-layer.js';
+import { type LayerFacts, planLayers, type RootPlan } from './root-plan.js';
+
+/** What is stored beside a layer. Undefined when there is no such layer. */
+export function readLayerFacts(store: Store, id: string): (LayerFacts & { sizeBytes: number }) | undefined {
+  try {
+    const layer = store.view(`l/${id}`);
+    const facts = JSON.parse(readFileSync(`${layer}/layer.json`, 'utf8'));
+    // Looked at anew: what is mounted must be a directory of the layer, whoever made it.
+    return { ...facts, hasUsr: isDirectory(`${layer}/root/usr`) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which directories of the store the file system of an instance consists of. @throws {DriverError} `invalid_spec` for an unknown layer. */
+export function planRoot(store: Store, layers: readonly string[]): RootPlan {
+  return planLayers(layers, (id) => readLayerFacts(store, id));
+}
