@@ -1,7 +1,7 @@
 export { DirectoryLockedError } from '#support/directory-lock';
-export type { TeamLimits } from './auth/team.js';
 export { environmentVariables, type LoadConfigOptions, loadConfig, parseRateLimit } from './config/load.js';
 export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
+export type { TeamLimits } from './limits/team-limits.js';
 export type { ServerStatus } from './operator/status.js';
 export { hardenProcess } from './start/harden-process.js';
 export { installLastResort } from './start/last-resort.js';

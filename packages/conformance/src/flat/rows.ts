@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from '@svc/server';
 
+/** Text for a column of JSON, whose type the server keeps to itself. */
+const json = (value: object) => JSON.stringify(value) as never;
+
 /** Rows written at once: SQLite takes so many values in one statement. */
 const BATCH = 200;
 
@@ -48,7 +51,7 @@ export async function fillRows(
             disk_mb: 512,
             envd_version: config.envdVersion,
             metadata: null,
-            config: JSON.stringify({
+            config: json({
               allowInternetAccess: null,
               autoPause: false,
               autoPauseMemory: true,
@@ -59,7 +62,7 @@ export async function fillRows(
               startCommand: null,
               layers: [],
             }),
-            sealed: null,
+            encrypted_secrets: null,
           })),
         )
         .execute();
@@ -75,7 +78,7 @@ export async function fillRows(
             build_id: template.id,
             type: 'sandbox.lifecycle.updated',
             at: now - index,
-            data: '{}',
+            data: json({}),
             dispatched: 1,
           })),
         )
@@ -90,7 +93,7 @@ export async function fillRows(
             at: now - index,
             level: 1,
             message: `line ${index}`,
-            fields: '{}',
+            fields: json({}),
           })),
         )
         .execute();

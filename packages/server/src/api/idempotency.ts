@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
+import { decryptJson, encryptJson } from '../keys/encrypted-json.js';
 import type { HandlerRequest } from './handler.js';
 import type { OperationId } from './operations.js';
 
@@ -52,7 +53,7 @@ export async function idempotent<Op extends OperationId, A extends Answer>(
   const write = async (status: number, answer: unknown) =>
     context.db
       .updateTable('idempotency')
-      .set({ response_status: status, response: context.keys.seal('idempotency', JSON.stringify(answer)) })
+      .set({ response_status: status, response: encryptJson(context.keys, 'idempotency', answer) })
       .where('team_id', '=', team.id)
       .where('key', '=', key)
       .execute();
@@ -98,7 +99,7 @@ async function replay<Op extends OperationId, A extends Answer>(
   if (row.request_hash !== hash) throw errors.idempotencyMismatch();
   if (row.response === null)
     throw row.owner === context.processId ? errors.idempotencyInProgress() : errors.idempotencyUnknown();
-  const answer = JSON.parse(context.keys.open('idempotency', row.response)) as A | StoredFailure;
+  const answer = decryptJson(context.keys, 'idempotency', row.response) as A | StoredFailure;
   if ('failed' in answer) throw new ApiError(answer.failed);
   return answer;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ApiKeyMask } from '../storage/json-shapes.js';
 
 export const API_KEY_PREFIX = 'svc_';
 
@@ -9,13 +10,6 @@ export function hashApiKey(key: string): string | undefined {
   if (body.length === 0 || body.length % 2 !== 0 || body.length > 256 || !/^[0-9a-f]+$/i.test(body))
     return undefined;
   return createHash('sha256').update(Buffer.from(body, 'hex')).digest('hex');
-}
-
-export interface ApiKeyMask {
-  prefix: string;
-  valueLength: number;
-  maskedValuePrefix: string;
-  maskedValueSuffix: string;
 }
 
 /** Enough of a key to recognise it. */

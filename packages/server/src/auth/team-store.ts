@@ -1,5 +1,8 @@
-import type { Database } from '../storage/schema.js';
-import { defaultTeamLimits, type Team, type TeamFlags, type TeamLimits } from './team.js';
+import type { Selectable } from 'kysely';
+import { defaultTeamLimits, type TeamLimits } from '../limits/team-limits.js';
+import { fromJson } from '../storage/json.js';
+import type { Database, TeamsTable } from '../storage/schema.js';
+import type { Team } from './team.js';
 
 export interface Identity {
   team: Team;
@@ -87,17 +90,7 @@ export class TeamStore {
   }
 
   /** A row as a team, with the limits that hold for it. */
-  toTeam(row: {
-    id: string;
-    slug: string;
-    name: string;
-    limits: string;
-    flags: string;
-    banned: number;
-    blocked: number;
-    blocked_reason: string | null;
-    created_at: number;
-  }): Team {
+  toTeam(row: Selectable<TeamsTable>): Team {
     return {
       id: row.id,
       slug: row.slug,
@@ -105,9 +98,9 @@ export class TeamStore {
       limits: {
         ...defaultTeamLimits,
         ...this.#options.defaults,
-        ...(JSON.parse(row.limits) as Partial<TeamLimits>),
+        ...fromJson(row.limits),
       },
-      flags: { egressProxy: false, ...(JSON.parse(row.flags) as Partial<TeamFlags>) },
+      flags: { egressProxy: false, ...fromJson(row.flags) },
       banned: row.banned === 1,
       blocked: row.blocked === 1,
       blockedReason: row.blocked_reason,

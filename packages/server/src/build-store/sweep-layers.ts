@@ -1,6 +1,6 @@
 import { DriverError } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
-import type { SandboxConfig } from '../sandbox-state/config.js';
+import { fromJson } from '../storage/json.js';
 
 /**
  * Removes layers of this node that no build and no sandbox stands on. Does nothing while builds run: theirs are not
@@ -23,14 +23,13 @@ async function sweep(context: Uses<'config' | 'db' | 'driver'>): Promise<void> {
   if (present.length === 0) return;
   const wanted = new Set<string>();
   for (const { layers } of await context.db.selectFrom('template_builds').select('layers').execute())
-    for (const id of JSON.parse(layers) as string[]) wanted.add(id);
+    for (const id of fromJson(layers)) wanted.add(id);
   const sandboxes = await context.db
     .selectFrom('sandboxes')
     .select('config')
     .where('node_id', '=', context.config.nodeId)
     .execute();
-  for (const { config } of sandboxes)
-    for (const id of (JSON.parse(config) as SandboxConfig).layers) wanted.add(id);
+  for (const { config } of sandboxes) for (const id of fromJson(config).layers) wanted.add(id);
   for (const { id } of present) {
     if (wanted.has(id)) continue;
     await context.db

@@ -1,3 +1,4 @@
+import { fromJson } from '../storage/json.js';
 import { baseFromImage } from './images/base-from-image.js';
 import { BuildError } from './shared/build-error.js';
 import type { BuildJob } from './shared/build-job.js';
@@ -17,7 +18,7 @@ export async function prepareBase(tools: BuildTools): Promise<BuildState> {
     key,
     reuse,
     env,
-    sealedEnv: null,
+    encryptedEnv: null,
     args: {},
     user: DEFAULT_USER,
     workdir: null,
@@ -38,14 +39,14 @@ async function baseFromTemplate(
   const key = `template:${parent.id}`;
   // A snapshot is a stored state; what it adds to its layers has to become one first.
   const snapshot = parent.definition === null && parent.checkpoint_id !== null;
-  const layers = JSON.parse(parent.layers) as string[];
+  const layers = fromJson(parent.layers);
   if (snapshot) layers.push(await layerOfSnapshot(tools, parent, key));
   return {
     layers,
     key,
     reuse,
-    env: JSON.parse(parent.env_vars) as Record<string, string>,
-    sealedEnv: parent.sealed_env_vars,
+    env: fromJson(parent.env_vars),
+    encryptedEnv: parent.encrypted_env_vars,
     args: {},
     user: parent.default_user ?? DEFAULT_USER,
     workdir: parent.default_workdir,

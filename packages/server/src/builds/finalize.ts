@@ -4,7 +4,8 @@ import { IN_LOGIN_SHELL } from '../daemon/login-shell.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
 import { recordCheckpoint, recordCheckpointSize } from '../sandboxes/checkpoints.js';
 import { quiesceDaemon } from '../sandboxes/quiesce.js';
-import { makeLayer, openSealedEnv } from './run-steps.js';
+import { fromJson } from '../storage/json.js';
+import { decryptEnv, makeLayer } from './run-steps.js';
 import { BuildError } from './shared/build-error.js';
 import type { BuildState } from './shared/build-state.js';
 import type { BuildTools } from './shared/build-tools.js';
@@ -23,8 +24,7 @@ export async function finalize(tools: BuildTools, given: BuildState): Promise<Fi
   const { context, job, signal } = tools;
   let state = given;
   const path = state.env.PATH;
-  const knownPath =
-    job.parent === undefined ? undefined : (JSON.parse(job.parent.env_vars) as { PATH?: string }).PATH;
+  const knownPath = job.parent === undefined ? undefined : fromJson(job.parent.env_vars).PATH;
   if (path !== undefined && path !== knownPath && context.driver.capabilities.layers === 'rootfs')
     state = await withPathProfile(tools, state, path);
   const { startCommand, readyCommand } = state;
@@ -33,7 +33,7 @@ export async function finalize(tools: BuildTools, given: BuildState): Promise<Fi
   await using machine = await BuildMachine.boot(
     context,
     buildSpec(job.build, state.layers),
-    { env: { ...openSealedEnv(tools, state), ...state.env }, user: state.user, workdir: state.workdir },
+    { env: { ...decryptEnv(tools, state), ...state.env }, user: state.user, workdir: state.workdir },
     signal,
   );
   const leave = new AbortController();

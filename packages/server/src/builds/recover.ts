@@ -4,6 +4,7 @@ import { draftsDirectory, trashDirectory } from '../build-store/paths.js';
 import { sweepLayers } from '../build-store/sweep-layers.js';
 import type { ServerConfig } from '../config/config.js';
 import type { Uses } from '../context/context.js';
+import { toJson } from '../storage/json.js';
 import { removeAll } from '../work/remove-all.js';
 
 /**
@@ -18,7 +19,7 @@ export async function recoverBuilds(
     .updateTable('template_builds')
     .set({
       status: 'error',
-      reason: JSON.stringify({ message: 'interrupted: start the build again' }),
+      reason: toJson({ message: 'interrupted: start the build again' }),
       updated_at: now,
       finished_at: now,
     })

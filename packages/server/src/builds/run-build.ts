@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import { toJson } from '../storage/json.js';
+import type { BuildReason } from '../storage/json-shapes.js';
 import { isDatabaseAway } from '../storage/unreachable.js';
 import { prepareBase } from './base.js';
 import { type FinishedBuild, finalize } from './finalize.js';
@@ -12,7 +14,6 @@ import { BuildLog } from './shared/build-log.js';
 import type { BuildState } from './shared/build-state.js';
 import type { BuildPorts } from './shared/build-tools.js';
 import { LayerCache } from './shared/layer-cache.js';
-import type { BuildReason } from './status.js';
 
 const RETRY_MS = 1_000;
 
@@ -112,12 +113,12 @@ async function markReady(
       status: 'ready',
       version: build('version', '+', 1),
       envd_version: context.config.envdVersion,
-      layers: JSON.stringify(state.layers),
+      layers: toJson(state.layers),
       checkpoint_id: checkpoint?.id ?? null,
       checkpoint_memory: checkpoint === undefined ? 0 : 1,
       source_sandbox_id: checkpoint?.instanceId ?? null,
-      env_vars: JSON.stringify(state.env),
-      sealed_env_vars: state.sealedEnv,
+      env_vars: toJson(state.env),
+      encrypted_env_vars: state.encryptedEnv,
       default_user: state.user,
       default_workdir: state.workdir,
       start_command: state.startCommand,
@@ -153,8 +154,8 @@ async function markFailed(
     .set((build) => ({
       status: 'error',
       version: build('version', '+', 1),
-      reason: JSON.stringify(reason),
-      layers: JSON.stringify(layers),
+      reason: toJson(reason),
+      layers: toJson(layers),
       updated_at: now,
       finished_at: now,
     }))

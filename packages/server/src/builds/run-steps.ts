@@ -1,3 +1,4 @@
+import { decryptJson } from '../keys/encrypted-json.js';
 import { BuildError } from './shared/build-error.js';
 import type { BuildState } from './shared/build-state.js';
 import type { BuildTools } from './shared/build-tools.js';
@@ -66,18 +67,18 @@ export async function makeLayer(
   await using machine = await BuildMachine.boot(
     context,
     buildSpec(job.build, state.layers),
-    { env: { ...openSealedEnv(tools, state), ...state.env } },
+    { env: { ...decryptEnv(tools, state), ...state.env } },
     signal,
   );
   const result = await work(machine);
   return result === 'unchanged' ? null : await machine.instance.commitLayer();
 }
 
-/** Variables that came sealed from a snapshot. */
-export function openSealedEnv(tools: Pick<BuildTools, 'context'>, state: BuildState): Record<string, string> {
-  if (state.sealedEnv === null) return {};
+/** Variables that came encrypted from a snapshot. */
+export function decryptEnv(tools: Pick<BuildTools, 'context'>, state: BuildState): Record<string, string> {
+  if (state.encryptedEnv === null) return {};
   try {
-    return JSON.parse(tools.context.keys.open('build', state.sealedEnv)) as Record<string, string>;
+    return decryptJson(tools.context.keys, 'build', state.encryptedEnv);
   } catch {
     throw new BuildError('the variables of the snapshot cannot be read with the key of this server');
   }

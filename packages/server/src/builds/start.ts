@@ -5,6 +5,7 @@ import { errors } from '../errors/catalog.js';
 import { assertDiskRoom } from '../quota/disk-room.js';
 import { assertTeamStorage } from '../quota/storage-use.js';
 import { resolveTemplate } from '../sandboxes/resolve-template.js';
+import { toJson } from '../storage/json.js';
 import { buildsWithTags, cancelBuilds, markSuperseded } from '../templates/supersede.js';
 import { findBuild } from './find.js';
 import { runBuild } from './run-build.js';
@@ -46,7 +47,7 @@ export async function startBuild(
         status: 'building',
         version: row('version', '+', 1),
         node_id: context.config.nodeId,
-        definition: JSON.stringify(request),
+        definition: toJson<unknown>(request),
         updated_at: now,
       }))
       .where('id', '=', build.id)

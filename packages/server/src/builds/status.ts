@@ -1,16 +1,11 @@
 import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { fromJson } from '../storage/json.js';
 import { findBuild } from './find.js';
 import { complaintsOf, entriesByTime, entriesFrom } from './log-entries.js';
 
 type Level = components['schemas']['LogLevel'];
-
-/** What is stored in `template_builds.reason`. */
-export interface BuildReason {
-  message: string;
-  step?: string;
-}
 
 /** The status of a build with log entries from an offset on. @throws {ApiError} 400, 403, 404 */
 export async function buildStatus(
@@ -21,7 +16,7 @@ export async function buildStatus(
   query: { logsOffset?: number | undefined; limit?: number | undefined; level?: Level | undefined },
 ): Promise<components['schemas']['TemplateBuildInfo']> {
   const build = await findBuild(context, team, templateText, buildId);
-  const stored = build.reason === null ? undefined : (JSON.parse(build.reason) as BuildReason);
+  const stored = build.reason === null ? undefined : fromJson(build.reason);
   return {
     logs: [],
     logEntries:

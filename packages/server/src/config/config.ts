@@ -1,6 +1,6 @@
 import type { ArchiveLimits } from '@svc/runtime';
-import type { TeamLimits } from '../auth/team.js';
 import type { RateLimit } from '../limits/rate-limit.js';
+import type { TeamLimits } from '../limits/team-limits.js';
 import type { StorageOptions } from '../storage/open.js';
 
 /** Settings that use cases read. All of them have values: defaults are applied once, where the server starts. */

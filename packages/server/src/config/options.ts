@@ -1,7 +1,7 @@
 import type { Driver } from '@svc/runtime';
-import type { TeamLimits } from '../auth/team.js';
 import type { Ids } from '../ids/ids.js';
 import type { RateLimit } from '../limits/rate-limit.js';
+import type { TeamLimits } from '../limits/team-limits.js';
 import type { StorageOptions } from '../storage/open.js';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
@@ -46,7 +46,7 @@ export interface ServerOptions {
   storage?: StorageOptions;
   /** Name of this server among those that share a database. Default: made once and kept in the data directory. */
   nodeId?: string;
-  /** 64 hex digits that protect what is stored sealed. Default: made once and kept in the data directory. */
+  /** 64 hex digits that protect what is stored encrypted. Default: made once and kept in the data directory. */
   serverKey?: string;
   /** What teams may use, where their record says nothing. Sandboxes at once: 500. */
   teamLimits?: Partial<TeamLimits>;

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { defaultTeamLimits } from '../auth/team.js';
+import { defaultTeamLimits } from '../limits/team-limits.js';
 import type { ServerConfig } from './config.js';
 import type { ServerOptions } from './options.js';
 

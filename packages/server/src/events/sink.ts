@@ -1,4 +1,5 @@
 import type { Ids } from '../ids/ids.js';
+import { toJson } from '../storage/json.js';
 import type { Tx } from '../storage/schema.js';
 
 export type LifecycleEventType =
@@ -44,7 +45,7 @@ export function createEventSink(ids: Ids, now: () => number): EventSink {
           build_id: event.buildId,
           type: event.type,
           at: now(),
-          data: JSON.stringify(event.data),
+          data: toJson(event.data),
           dispatched: 0,
         })
         .execute();

@@ -1,5 +1,6 @@
 import type { components } from '@svc/platform';
 import type { Selectable } from 'kysely';
+import { fromJson } from '../storage/json.js';
 import type { EventsTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 
@@ -26,7 +27,7 @@ export function eventToWire(row: Selectable<EventsTable>): Event {
     timestamp: isoTime(row.at),
     eventCategory: 'lifecycle',
     ...(label === undefined ? {} : { eventLabel: label }),
-    eventData: JSON.parse(row.data) as Event['eventData'],
+    eventData: fromJson(row.data),
     sandboxId: row.sandbox_id,
     sandboxExecutionId: row.execution_id,
     sandboxTemplateId: row.template_id,
@@ -42,7 +43,7 @@ export function eventToPayload(row: Selectable<EventsTable>): Payload {
     version: VERSION,
     type: row.type as Payload['type'],
     timestamp: isoTime(row.at),
-    event_data: JSON.parse(row.data) as Payload['event_data'],
+    event_data: fromJson(row.data),
     sandbox_id: row.sandbox_id,
     sandbox_execution_id: row.execution_id,
     sandbox_template_id: row.template_id,

@@ -2,10 +2,10 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 
 /** What the server's one root key is used for. Each purpose has its own derived key. */
 export interface KeyRing {
-  /** Encrypts text (AES-256-GCM). `purpose` names key and use: what was sealed for one opens for no other. */
-  seal(purpose: string, text: string): string;
-  /** @throws {Error} when the text was not sealed by this key for this purpose. */
-  open(purpose: string, sealed: string): string;
+  /** Encrypts text (AES-256-GCM). `purpose` names key and use: what was encrypted for one is decrypted for no other. */
+  encrypt(purpose: string, text: string): string;
+  /** @throws {Error} when the text was not encrypted by this key for this purpose. */
+  decrypt(purpose: string, ciphertext: string): string;
   /** Lower-case hex HMAC-SHA-256. */
   sign(purpose: string, text: string): string;
   /** A 32-byte key of its own. */
@@ -26,15 +26,16 @@ export function createKeyRing(root: Buffer): KeyRing {
   };
   return {
     derive,
-    seal(purpose, text) {
+    // The keys of what is stored are derived from `seal:`.
+    encrypt(purpose, text) {
       const nonce = randomBytes(12);
       const cipher = createCipheriv('aes-256-gcm', derive(`seal:${purpose}`), nonce);
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
     },
-    open(purpose, sealed) {
-      const bytes = Buffer.from(sealed, 'base64url');
-      if (bytes.length < 28) throw new Error('not a sealed text');
+    decrypt(purpose, ciphertext) {
+      const bytes = Buffer.from(ciphertext, 'base64url');
+      if (bytes.length < 28) throw new Error('not an encrypted text');
       const decipher = createDecipheriv('aes-256-gcm', derive(`seal:${purpose}`), bytes.subarray(0, 12));
       decipher.setAuthTag(bytes.subarray(12, 28));
       return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');

@@ -1,6 +1,7 @@
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { fromJson, toJson } from '../storage/json.js';
 
 const MIB = 2 ** 20;
 
@@ -35,12 +36,12 @@ export async function storageUse(
       .selectFrom('template_builds')
       .select('layers')
       .where('team_id', '=', teamId)
-      .where('layers', '!=', '[]')
+      .where('layers', '!=', toJson([]))
       .execute(),
     db.selectFrom('volumes').select('id').where('team_id', '=', teamId).execute(),
     context.driver.layers.list(),
   ]);
-  const own = new Set(builds.flatMap((build) => JSON.parse(build.layers) as string[]));
+  const own = new Set(builds.flatMap((build) => fromJson(build.layers)));
   const perVolume = await Promise.all(volumes.map(({ id }) => context.volumes.usedBytes(id)));
   return {
     volumes: perVolume.reduce((total, bytes) => total + bytes, 0),

@@ -18,7 +18,7 @@ export function asSeenByOthers({ template, build, alias }: ResolvedTemplate): Re
     template,
     build: {
       ...build,
-      sealed_env_vars: null,
+      encrypted_env_vars: null,
       checkpoint_memory: memoryIsPrivate ? 0 : build.checkpoint_memory,
     },
     alias,

@@ -95,6 +95,11 @@ export function mayFollow(from: SandboxRowState, to: SandboxRowState | 'gone'): 
   return NEXT[from].includes(to);
 }
 
+/** @throws {Error} when one state must not follow another: a fault of the server, which must not be written down. */
+export function assertMayFollow(from: SandboxRowState, to: SandboxRowState | 'gone'): void {
+  if (from !== to && !mayFollow(from, to)) throw new Error(`a sandbox cannot go from ${from} to ${to}`);
+}
+
 /** What the API shows of a state. */
 export function viewOf(state: SandboxRowState): 'running' | 'paused' | 'hidden' {
   switch (state) {

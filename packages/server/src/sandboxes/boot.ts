@@ -2,9 +2,11 @@ import type { Instance } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
 import { startCommandOf } from '../daemon/start-command.js';
+import { decryptJson, encryptJson } from '../keys/encrypted-json.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
-import { configOf, type SandboxSecrets } from '../sandbox-state/config.js';
+import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import type { SandboxSecrets } from '../storage/json-shapes.js';
 import { instanceSpec } from './instance-spec.js';
 import { placementError } from './placement-error.js';
 
@@ -83,17 +85,20 @@ async function introduce(
 /** Variables of every process of the sandbox: the template's, the caller's, the platform's. */
 export function environmentOf(context: Uses<'keys'>, row: SandboxRow): Record<string, string> {
   return {
-    ...openSecrets(context, row).envVars,
+    ...decryptSecrets(context, row).envVars,
     SVC_SANDBOX: 'true',
     SVC_SANDBOX_ID: row.id,
     SVC_TEMPLATE_ID: row.template_id,
   };
 }
 
-export function openSecrets(context: Uses<'keys'>, row: SandboxRow): SandboxSecrets {
-  return row.sealed === null ? {} : (JSON.parse(context.keys.open('sandbox', row.sealed)) as SandboxSecrets);
+export function decryptSecrets(context: Uses<'keys'>, row: SandboxRow): SandboxSecrets {
+  return row.encrypted_secrets === null ? {} : decryptJson(context.keys, 'sandbox', row.encrypted_secrets);
 }
 
-export function sealSecrets(context: Uses<'keys'>, secrets: SandboxSecrets): string | null {
-  return Object.keys(secrets).length === 0 ? null : context.keys.seal('sandbox', JSON.stringify(secrets));
+export function encryptSecrets(
+  context: Uses<'keys'>,
+  secrets: SandboxSecrets,
+): SandboxRow['encrypted_secrets'] {
+  return Object.keys(secrets).length === 0 ? null : encryptJson(context.keys, 'sandbox', secrets);
 }

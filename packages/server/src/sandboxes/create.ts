@@ -2,13 +2,15 @@ import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { decryptJson } from '../keys/encrypted-json.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
-import type { NetworkConfig, SandboxConfig, SandboxSecrets } from '../sandbox-state/config.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
+import { fromJson, toJson } from '../storage/json.js';
+import type { NetworkConfig, SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
 import type { Tx } from '../storage/schema.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
-import { type BootSource, bootInstance, sealSecrets } from './boot.js';
+import { type BootSource, bootInstance, encryptSecrets } from './boot.js';
 import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
 import { lifecycleEvent } from './lifecycle-events.js';
@@ -62,7 +64,7 @@ export async function createSandbox(
     defaultUser: build.default_user ?? 'user',
     defaultWorkdir: build.default_workdir,
     startCommand: build.start_command,
-    layers: JSON.parse(build.layers) as string[],
+    layers: fromJson(build.layers),
   };
   const envVars = { ...templateEnvVars(context, build), ...request.envVars };
   const secrets: SandboxSecrets = {
@@ -71,7 +73,7 @@ export async function createSandbox(
   };
   const row = newRow(context, team, resolved, {
     config,
-    sealed: sealSecrets(context, secrets),
+    encryptedSecrets: encryptSecrets(context, secrets),
     metadata: request.metadata,
     timeoutSeconds,
   });
@@ -165,7 +167,7 @@ export async function countSpawn(tx: Tx, templateId: string, atMs: number): Prom
 
 export async function insertMetadata(tx: Tx, row: SandboxRow): Promise<void> {
   if (row.metadata === null) return;
-  const entries = Object.entries(JSON.parse(row.metadata) as Record<string, string>);
+  const entries = Object.entries(fromJson(row.metadata));
   if (entries.length === 0) return;
   await tx
     .insertInto('sandbox_metadata')
@@ -182,11 +184,11 @@ function checkAutoPause(request: CreateRequest): void {
 }
 
 function templateEnvVars(context: Uses<'keys'>, build: ResolvedTemplate['build']): Record<string, string> {
-  const plain = JSON.parse(build.env_vars) as Record<string, string>;
-  if (build.sealed_env_vars === null) return plain;
+  const plain = fromJson(build.env_vars);
+  if (build.encrypted_env_vars === null) return plain;
   return {
     ...plain,
-    ...(JSON.parse(context.keys.open('build', build.sealed_env_vars)) as Record<string, string>),
+    ...decryptJson(context.keys, 'build', build.encrypted_env_vars),
   };
 }
 
@@ -214,7 +216,7 @@ function newRow(
   { template, build, alias }: ResolvedTemplate,
   given: {
     config: SandboxConfig;
-    sealed: string | null;
+    encryptedSecrets: SandboxRow['encrypted_secrets'];
     metadata: Record<string, string> | undefined;
     timeoutSeconds: number;
   },
@@ -244,8 +246,8 @@ function newRow(
     memory_mb: build.memory_mb,
     disk_mb: build.disk_mb,
     envd_version: build.envd_version ?? context.config.envdVersion,
-    metadata: given.metadata === undefined ? null : JSON.stringify(given.metadata),
-    config: JSON.stringify(given.config),
-    sealed: given.sealed,
+    metadata: given.metadata === undefined ? null : toJson(given.metadata),
+    config: toJson(given.config),
+    encrypted_secrets: given.encryptedSecrets,
   };
 }

@@ -2,8 +2,8 @@ import type { InstanceMount } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
-import type { MountConfig } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import type { MountConfig } from '../storage/json-shapes.js';
 
 type Owner = Pick<SandboxRow, 'id' | 'team_id'>;
 

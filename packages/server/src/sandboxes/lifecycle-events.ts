@@ -1,5 +1,6 @@
 import type { LifecycleEvent, LifecycleEventType } from '../events/sink.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import { fromJson } from '../storage/json.js';
 import { isoTime } from '../wire/time.js';
 
 export type KillReason =
@@ -26,7 +27,7 @@ export function lifecycleEvent(
     templateId: row.template_id,
     buildId: row.build_id,
     data: {
-      ...(row.metadata === null ? {} : { sandbox_metadata: JSON.parse(row.metadata) as unknown }),
+      ...(row.metadata === null ? {} : { sandbox_metadata: fromJson(row.metadata) }),
       ...data,
     },
   };

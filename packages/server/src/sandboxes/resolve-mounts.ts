@@ -2,7 +2,7 @@ import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import type { MountConfig } from '../sandbox-state/config.js';
+import type { MountConfig } from '../storage/json-shapes.js';
 
 const KERNEL = ['proc', 'sys', 'dev'];
 /** What Linux takes, bytes. */

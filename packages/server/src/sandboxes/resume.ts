@@ -5,6 +5,7 @@ import { errors } from '../errors/catalog.js';
 import { daemonToken, imageToken, nextDaemonToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
+import { toJson } from '../storage/json.js';
 import { resetLogCursor } from '../telemetry/collect-logs.js';
 import { bootInstance } from './boot.js';
 import { assertTeamConcurrency, takePlace } from './capacity.js';
@@ -86,7 +87,7 @@ export function resumeHeld(
           end_at: now + options.timeoutSeconds * 1000,
           ...(options.autoPause === undefined
             ? {}
-            : { config: JSON.stringify({ ...configOf(before), autoPause: options.autoPause }) }),
+            : { config: toJson({ ...configOf(before), autoPause: options.autoPause }) }),
         };
       },
       async (tx, row) => {

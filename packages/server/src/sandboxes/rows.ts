@@ -3,7 +3,7 @@ import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
-import { viewOf } from '../sandbox-state/state.js';
+import { assertMayFollow, viewOf } from '../sandbox-state/state.js';
 import type { SandboxesTable, Tx } from '../storage/schema.js';
 import { DatabaseUnreachableError } from '../storage/unreachable.js';
 import type { RowPorts } from './ports.js';
@@ -75,6 +75,7 @@ export function changeRow(
     const changes = patch(live.row);
     if (changes === undefined) return;
     const row = { ...live.row, ...changes, version: live.row.version + 1 } as SandboxRow;
+    assertMayFollow(live.row.state, row.state);
     row.view = viewOf(row.state);
     try {
       await context.db.transaction().execute(async (tx) => {
@@ -127,6 +128,7 @@ export async function removeRow(
   more?: (tx: Tx) => Promise<void>,
 ): Promise<void> {
   await live.writes;
+  assertMayFollow(live.row.state, 'gone');
   await context.db.transaction().execute(async (tx) => {
     await tx.deleteFrom('sandboxes').where('id', '=', live.row.id).execute();
     if (live.row.metadata !== null)

@@ -2,15 +2,17 @@ import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { encryptJson } from '../keys/encrypted-json.js';
 import { findTemplate, type TemplateRow } from '../names/find-template.js';
 import { DEFAULT_TAG, parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
 import { assertTeamStorage } from '../quota/storage-use.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
+import { toJson } from '../storage/json.js';
 import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
-import { openSecrets } from './boot.js';
+import { decryptSecrets } from './boot.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
 import { lifecycleEvent } from './lifecycle-events.js';
@@ -180,15 +182,15 @@ async function putBuild(
         memory_mb: row.memory_mb,
         disk_mb: row.disk_mb,
         envd_version: row.envd_version,
-        layers: JSON.stringify(config.layers),
+        layers: toJson(config.layers),
         checkpoint_id: given.checkpointId,
         checkpoint_memory: given.memory ? 1 : 0,
         source_sandbox_id: row.id,
         node_id: context.config.nodeId,
-        sealed_env_vars:
-          row.sealed === null
+        encrypted_env_vars:
+          row.encrypted_secrets === null
             ? null
-            : context.keys.seal('build', JSON.stringify(openSecrets(context, row).envVars ?? {})),
+            : encryptJson(context.keys, 'build', decryptSecrets(context, row).envVars ?? {}),
         default_user: config.defaultUser,
         default_workdir: config.defaultWorkdir,
         start_command: given.memory ? null : config.startCommand,

@@ -1,5 +1,5 @@
-import type { TeamLimits } from '../auth/team.js';
 import { errors } from '../errors/catalog.js';
+import type { TeamLimits } from '../limits/team-limits.js';
 
 /**
  * Checks a requested time to live, in seconds. The one rule of every operation that takes one: more than the team may use

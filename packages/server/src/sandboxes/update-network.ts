@@ -2,8 +2,10 @@ import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { configOf, type NetworkConfig, type SandboxConfig } from '../sandbox-state/config.js';
-import { openSecrets, sealSecrets } from './boot.js';
+import { configOf } from '../sandbox-state/config.js';
+import { toJson } from '../storage/json.js';
+import type { NetworkConfig, SandboxConfig } from '../storage/json-shapes.js';
+import { decryptSecrets, encryptSecrets } from './boot.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { RowPorts } from './ports.js';
 import { changeRow } from './rows.js';
@@ -33,9 +35,9 @@ export async function updateSandboxNetwork(
     live,
     (row) => {
       const before = configOf(row);
-      const { egressProxyPassword: _, ...secrets } = openSecrets(context, row);
+      const { egressProxyPassword: _, ...secrets } = decryptSecrets(context, row);
       const next: SandboxConfig = { ...before, network: merge(before.network, checked), allowInternetAccess };
-      return { config: JSON.stringify(next), sealed: sealSecrets(context, secrets) };
+      return { config: toJson(next), encrypted_secrets: encryptSecrets(context, secrets) };
     },
     (tx, row) =>
       context.events.emit(

@@ -1,8 +1,8 @@
 import { isIP, isIPv4 } from 'node:net';
 import type { Capabilities } from '@svc/runtime';
-import type { TeamFlags } from '../auth/team.js';
 import { errors } from '../errors/catalog.js';
-import type { NetworkConfig } from '../sandbox-state/config.js';
+import type { TeamFlags } from '../limits/team-limits.js';
+import type { NetworkConfig } from '../storage/json-shapes.js';
 import { checkRules } from './validate-rules.js';
 
 const DOMAIN = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i;

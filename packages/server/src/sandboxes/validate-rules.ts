@@ -1,5 +1,5 @@
 import { errors } from '../errors/catalog.js';
-import type { NetworkConfig } from '../sandbox-state/config.js';
+import type { NetworkConfig } from '../storage/json-shapes.js';
 
 type Rules = NonNullable<NetworkConfig['rules']>;
 

@@ -4,6 +4,7 @@ import type { KeyRing } from '../keys/key-ring.js';
 import { accessToken, trafficToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import { fromJson } from '../storage/json.js';
 import { isoTime } from '../wire/time.js';
 
 type Schemas = components['schemas'];
@@ -47,7 +48,7 @@ export function listedToWire(row: SandboxRow): Schemas['ListedSandbox'] {
     state: row.view === 'paused' ? 'paused' : 'running',
     envdVersion: row.envd_version,
     ...(row.alias === null ? {} : { alias: row.alias }),
-    ...(row.metadata === null ? {} : { metadata: JSON.parse(row.metadata) as Record<string, string> }),
+    ...(row.metadata === null ? {} : { metadata: fromJson(row.metadata) }),
     volumeMounts: configOf(row).mounts.map(({ name, path }) => ({ name, path })),
   };
 }

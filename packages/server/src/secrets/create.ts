@@ -2,9 +2,10 @@ import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { toJson } from '../storage/json.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
+import { encryptSecret } from './encrypt-secret.js';
 import { canonicalSecretName, checkSecretMetadata, checkSecretValue, secretIdFromHex } from './rules.js';
-import { sealSecret } from './seal.js';
 import { secretToWire } from './wire.js';
 
 type Context = Uses<'db' | 'ids' | 'keys' | 'now'>;
@@ -28,7 +29,7 @@ export async function createSecret(
     team_id: team.id,
     name,
     current_version: 1,
-    metadata: JSON.stringify(metadata),
+    metadata: toJson(metadata),
     created_at: now,
     updated_at: now,
   };
@@ -41,7 +42,7 @@ export async function createSecret(
         .values({
           secret_id: row.id,
           version: 1,
-          sealed: sealSecret(context.keys, row.id, 1, request.value),
+          encrypted_value: encryptSecret(context.keys, row.id, 1, request.value),
           created_at: now,
         })
         .execute();

@@ -1,8 +1,9 @@
 import type { components } from '@svc/platform';
 import type { Uses } from '../context/context.js';
+import { toJson } from '../storage/json.js';
+import { encryptSecret } from './encrypt-secret.js';
 import { findSecret } from './find.js';
 import { checkSecretMetadata, checkSecretValue } from './rules.js';
-import { sealSecret } from './seal.js';
 import { secretToWire } from './wire.js';
 
 /**
@@ -26,16 +27,16 @@ export async function updateSecret(
       .set((update) => ({
         current_version: update('current_version', '+', 1),
         updated_at: now,
-        ...(request.metadata === undefined ? {} : { metadata: JSON.stringify(request.metadata) }),
+        ...(request.metadata === undefined ? {} : { metadata: toJson(request.metadata) }),
       }))
       .where('id', '=', id)
       .where('team_id', '=', teamId)
       .execute();
     const row = await findSecret(tx, teamId, id);
-    const sealed = sealSecret(context.keys, id, row.current_version, request.value);
+    const ciphertext = encryptSecret(context.keys, id, row.current_version, request.value);
     await tx
       .insertInto('secret_versions')
-      .values({ secret_id: id, version: row.current_version, sealed, created_at: now })
+      .values({ secret_id: id, version: row.current_version, encrypted_value: ciphertext, created_at: now })
       .execute();
     return secretToWire(row);
   });

@@ -1,4 +1,5 @@
 import type { components } from '@svc/platform';
+import { fromJson } from '../storage/json.js';
 import type { SecretsTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 
@@ -8,7 +9,7 @@ export function secretToWire(row: SecretsTable): components['schemas']['Secret']
     secretID: row.id,
     name: row.name,
     currentVersion: row.current_version,
-    metadata: JSON.parse(row.metadata) as Record<string, string>,
+    metadata: fromJson(row.metadata),
     createdAt: isoTime(row.created_at),
     updatedAt: isoTime(row.updated_at),
   };

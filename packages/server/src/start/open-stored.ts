@@ -61,7 +61,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   const operatorToken = await loadOperatorToken(options.dataDir, options.operatorToken);
   const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));
   const config = resolveConfig(options, { nodeId, envdVersion, apiUrl: '', sandboxUrl: '' });
-  const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, now);
+  const { db, dialect, writes } = await openStorage(config.storage, config.dataDir);
   unwind.add('storage', () => db.destroy());
   await checkServerKey(db, keys);
 

@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Uses } from '../context/context.js';
 import { DEFAULT_TAG } from '../names/template-reference.js';
+import { toJson } from '../storage/json.js';
 import { lockStart } from '../storage/migrate.js';
 import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
@@ -76,8 +77,8 @@ async function ensureTeam(context: Uses<'ids' | 'now'>, tx: Tx): Promise<Default
     .values({
       ...team,
       name: 'Default',
-      limits: '{}',
-      flags: '{}',
+      limits: toJson({}),
+      flags: toJson({}),
       banned: 0,
       blocked: 0,
       blocked_reason: null,

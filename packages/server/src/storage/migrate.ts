@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator, NO_MIGRATIONS, sql } from 'kysely';
 import { migrations } from './migrations/index.js';
-import type { DialectName, Migration } from './migrations/migration.js';
+import type { DialectName, NumberedMigration } from './migrations/migration.js';
 import type { Database, Tx } from './schema.js';
 
 /** One number for the advisory lock that keeps starting processes from doing the same side by side. */
@@ -17,31 +17,88 @@ export class NewerSchemaError extends Error {
   }
 }
 
-/** Brings the schema up to date. Each step and the row that records it are one transaction; the row comes first. @throws {NewerSchemaError} */
+/** Where earlier versions recorded which steps were applied. */
+const OLD_RECORD = 'migrations';
+
+/**
+ * Brings the schema up to date: all missing steps in one transaction.
+ * @param steps the step to stop at is the last. For tests.
+ * @throws {NewerSchemaError}
+ */
 export async function migrate(
   db: Database,
   dialect: DialectName,
-  now: () => number,
-  steps: readonly Migration[] = migrations,
+  steps: readonly NumberedMigration[] = migrations,
 ): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: {
+      getMigrations: async () => Object.fromEntries(steps.map((step) => [step.id, asKysely(step, dialect)])),
+    },
+    ...(dialect === 'postgres' ? { migrationTableSchema: await currentSchema(db) } : {}),
+  });
+  await takeOverRecord(db, dialect, steps, migrator);
+  // The Migrator reads the whole catalogue of the database: only where there is something to do.
+  const applied = (await exists(db, dialect, DEFAULT_MIGRATION_TABLE))
+    ? await sql<{ id: string }>`select name as id from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
+    : { rows: [] };
+  assertKnown(applied.rows, steps);
+  if (applied.rows.length === steps.length) return;
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}
+
+function asKysely(step: NumberedMigration, dialect: DialectName): Migration {
+  return {
+    async up(db) {
+      for (const statement of step.statements(dialect)) await sql.raw(statement).execute(db);
+    },
+  };
+}
+
+function assertKnown(applied: readonly { id: string }[], steps: readonly NumberedMigration[]): void {
+  const unknown = applied.map(({ id }) => id).filter((id) => !steps.some((step) => step.id === id));
+  if (unknown.length > 0) throw new NewerSchemaError(unknown.sort(), steps.at(-1)?.id ?? 'none');
+}
+
+/** Databases of earlier versions have a record of their own: it is copied into the Migrator's and removed. */
+async function takeOverRecord(
+  db: Database,
+  dialect: DialectName,
+  steps: readonly NumberedMigration[],
+  migrator: Migrator,
+): Promise<void> {
+  if (!(await exists(db, dialect, OLD_RECORD))) return;
+  // Makes the tables of the Migrator and applies nothing.
+  const { error } = await migrator.migrateTo(NO_MIGRATIONS);
+  if (error !== undefined) throw error;
   await db.transaction().execute(async (tx) => {
     await lockStart(tx, dialect);
-    await sql`create table if not exists migrations (id text primary key, applied_at bigint not null)`.execute(
-      tx,
-    );
-    const applied = await sql<{ id: string }>`select id from migrations order by id`.execute(tx);
-    const unknown = applied.rows.map((row) => row.id).filter((id) => !steps.some((step) => step.id === id));
-    if (unknown.length > 0) throw new NewerSchemaError(unknown, steps.at(-1)?.id ?? 'none');
+    if (!(await exists(tx, dialect, OLD_RECORD))) return;
+    const old = await sql<{
+      id: string;
+      applied_at: number;
+    }>`select id, applied_at from ${sql.table(OLD_RECORD)}`.execute(tx);
+    assertKnown(old.rows, steps);
+    for (const { id, applied_at } of old.rows)
+      await sql`insert into ${sql.table(DEFAULT_MIGRATION_TABLE)} (name, timestamp) values (${id}, ${new Date(Number(applied_at)).toISOString()})`.execute(
+        tx,
+      );
+    await sql`drop table ${sql.table(OLD_RECORD)}`.execute(tx);
   });
-  for (const step of steps) {
-    await db.transaction().execute(async (tx) => {
-      await lockStart(tx, dialect);
-      const done = await sql<{ id: string }>`select id from migrations where id = ${step.id}`.execute(tx);
-      if (done.rows.length > 0) return;
-      await sql`insert into migrations (id, applied_at) values (${step.id}, ${now()})`.execute(tx);
-      for (const statement of step.statements(dialect)) await sql.raw(statement).execute(tx);
-    });
-  }
+}
+
+async function exists(db: Database | Tx, dialect: DialectName, table: string): Promise<boolean> {
+  const query =
+    dialect === 'postgres'
+      ? sql`select 1 where to_regclass(${table}) is not null`
+      : sql`select 1 from sqlite_master where type = 'table' and name = ${table}`;
+  return (await query.execute(db)).rows.length > 0;
+}
+
+async function currentSchema(db: Database): Promise<string> {
+  const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(db);
+  return rows[0]?.schema ?? 'public';
 }
 
 /** Keeps other starting servers waiting until the end of the transaction. */

@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely';
+import { toJson } from './json.js';
 import type { TemplateBuildsTable, TemplatesTable } from './schema.js';
 
 type BuildRow = Insertable<TemplateBuildsTable>;
@@ -31,13 +32,13 @@ export function newBuildRow(
   return {
     version: 1,
     envd_version: null,
-    layers: '[]',
+    layers: toJson([]),
     checkpoint_id: null,
     checkpoint_memory: 0,
     source_sandbox_id: null,
     node_id: null,
-    env_vars: '{}',
-    sealed_env_vars: null,
+    env_vars: toJson({}),
+    encrypted_env_vars: null,
     default_user: null,
     default_workdir: null,
     start_command: null,

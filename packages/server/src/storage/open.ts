@@ -46,11 +46,7 @@ export class StorageError extends Error {
 }
 
 /** Opens the store and brings its schema up to date. The caller ends it by `db.destroy()`. @throws {StorageError} */
-export async function openStorage(
-  options: StorageOptions,
-  dataDir: string,
-  now: () => number,
-): Promise<Storage> {
+export async function openStorage(options: StorageOptions, dataDir: string): Promise<Storage> {
   const dialect: DialectName = options.kind;
   const writes = new WriteWatch();
   const opened = await open(options, dataDir).catch((error: unknown) => {
@@ -58,7 +54,7 @@ export async function openStorage(
   });
   const db = opened.withPlugin(writes);
   try {
-    await migrate(db, dialect, now);
+    await migrate(db, dialect);
   } catch (error) {
     await db.destroy().catch(() => {});
     throw new StorageError(dialect, error);

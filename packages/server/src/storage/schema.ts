@@ -1,4 +1,8 @@
+import type { components } from '@svc/platform';
 import type { Generated, Kysely, Transaction } from 'kysely';
+import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
+import type { EncryptedJson, Json } from './json.js';
+import type { ApiKeyMask, AttemptDetail, SandboxConfig, SandboxSecrets } from './json-shapes.js';
 import type {
   BuildFilesTable,
   BuildLogsTable,
@@ -18,7 +22,7 @@ export type {
 
 /**
  * The tables, as Kysely sees them. One shape for both dialects: times are integer ms since the epoch, flags are 0 or 1,
- * structured values are JSON text, ciphertext is base64url text.
+ * structured values are JSON text ({@link Json}), ciphertext is base64url text.
  */
 export interface Schema {
   teams: TeamsTable;
@@ -55,10 +59,9 @@ export interface TeamsTable {
   id: string;
   slug: string;
   name: string;
-  /** JSON of `TeamLimits`, only what differs from the server's defaults. */
-  limits: string;
-  /** JSON of `TeamFlags`. */
-  flags: string;
+  /** Only what differs from the server's defaults. */
+  limits: Json<Partial<TeamLimits>>;
+  flags: Json<Partial<TeamFlags>>;
   banned: number;
   blocked: number;
   blocked_reason: string | null;
@@ -72,7 +75,7 @@ export interface ApiKeysTable {
   /** Lower-case hex SHA-256 over the 20 decoded bytes. */
   hash: string;
   /** What may be shown of the key: prefix, length, first and last characters. */
-  mask: string;
+  mask: Json<ApiKeyMask>;
   created_at: number;
   /** Exact to the minute; null when it was never used. */
   last_used_at: number | null;
@@ -132,12 +135,11 @@ export interface SandboxesTable {
   memory_mb: number;
   disk_mb: number;
   envd_version: string;
-  /** JSON map, null when unset. */
-  metadata: string | null;
-  /** JSON of `SandboxConfig`, without secrets. */
-  config: string;
-  /** Sealed JSON of `SandboxSecrets`; null when there is nothing to hide. */
-  sealed: string | null;
+  /** Null when unset. */
+  metadata: Json<Record<string, string>> | null;
+  config: Json<SandboxConfig>;
+  /** Null when there is nothing to hide. */
+  encrypted_secrets: EncryptedJson<SandboxSecrets> | null;
 }
 
 export interface SandboxMetadataTable {
@@ -163,7 +165,7 @@ export interface SecretsTable {
   team_id: string;
   name: string;
   current_version: number;
-  metadata: string;
+  metadata: Json<Record<string, string>>;
   created_at: number;
   updated_at: number;
 }
@@ -171,7 +173,7 @@ export interface SecretsTable {
 export interface SecretVersionsTable {
   secret_id: string;
   version: number;
-  sealed: string;
+  encrypted_value: string;
   created_at: number;
 }
 
@@ -188,9 +190,9 @@ export interface WebhooksTable {
   name: string;
   url: string;
   enabled: number;
-  /** JSON list of event names. */
-  events: string;
-  sealed_secret: string;
+  /** Names of events. */
+  events: Json<components['schemas']['WebhookEvents']>;
+  encrypted_secret: string;
   created_at: number;
   updated_at: number;
 }
@@ -218,8 +220,8 @@ export interface WebhookAttemptsTable {
   duration_ms: number;
   response_status: number | null;
   error_class: string | null;
-  /** JSON: headers and bodies, cut and redacted. */
-  detail: string;
+  /** Headers and bodies, cut and redacted. */
+  detail: Json<AttemptDetail>;
 }
 
 export interface EventsTable {
@@ -232,8 +234,8 @@ export interface EventsTable {
   build_id: string;
   type: string;
   at: number;
-  /** JSON of the payload's `event_data`. */
-  data: string;
+  /** `event_data` of the payload. */
+  data: Json<Record<string, unknown>>;
   /** 1 once deliveries were written for every subscribed webhook. */
   dispatched: number;
 }
@@ -246,7 +248,7 @@ export interface SandboxLogsTable {
   /** 0 debug, 1 info, 2 warn, 3 error. */
   level: number;
   message: string;
-  fields: string;
+  fields: Json<Record<string, string>>;
 }
 
 export interface LogCursorsTable {
@@ -282,8 +284,8 @@ export interface IdempotencyTable {
   request_hash: string;
   /** Null while the first request is running. */
   response_status: number | null;
-  /** Sealed response body; null while running. */
-  response: string | null;
+  /** The answer, or the failure; null while running. */
+  response: EncryptedJson<unknown> | null;
   owner: string;
   created_at: number;
 }

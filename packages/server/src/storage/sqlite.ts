@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
+import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { preparedOnce } from './prepared.js';
 import type { Schema } from './schema.js';
 
@@ -39,5 +39,16 @@ export function openSqlite(path: string): Kysely<Schema> {
       }
     },
   };
-  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: closing }) });
+  return new Kysely<Schema>({ dialect: new TransactionalDialect({ database: closing }) });
+}
+
+/** Kysely does not count on it, but SQLite undoes changes of the schema too: a migration is applied whole or not at all. */
+class TransactionalDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new (class extends SqliteAdapter {
+      override get supportsTransactionalDdl(): boolean {
+        return true;
+      }
+    })();
+  }
 }

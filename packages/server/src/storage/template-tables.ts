@@ -1,3 +1,6 @@
+import type { EncryptedJson, Json } from './json.js';
+import type { BuildReason } from './json-shapes.js';
+
 export interface TemplatesTable {
   id: string;
   team_id: string;
@@ -45,26 +48,26 @@ export interface TemplateBuildsTable {
   memory_mb: number;
   disk_mb: number;
   envd_version: string | null;
-  /** JSON list of layer ids from the lowest up; empty: the driver's base. */
-  layers: string;
+  /** Layer ids from the lowest up; empty: the driver's base. */
+  layers: Json<string[]>;
   /** Set when the build is a snapshot: sandboxes are restored from it. */
   checkpoint_id: string | null;
   checkpoint_memory: number;
   /** Of a snapshot: the sandbox it was taken of, whose token the daemon in the stored memory knows. */
   source_sandbox_id: string | null;
   node_id: string | null;
-  /** JSON map of environment variables that sandboxes start with. */
-  env_vars: string;
-  /** Sealed JSON map of the variables of the sandbox that a snapshot was taken of. */
-  sealed_env_vars: string | null;
+  /** Environment variables that sandboxes start with. */
+  env_vars: Json<Record<string, string>>;
+  /** Variables of the sandbox that a snapshot was taken of. */
+  encrypted_env_vars: EncryptedJson<Record<string, string>> | null;
   default_user: string | null;
   default_workdir: string | null;
   start_command: string | null;
   ready_command: string | null;
-  /** JSON of the start request, secrets removed; null before the start. */
-  definition: string | null;
-  /** JSON `{message, step?}`; null unless failed. */
-  reason: string | null;
+  /** The start request, secrets removed; null before the start. */
+  definition: Json<unknown> | null;
+  /** Null unless failed. */
+  reason: Json<BuildReason> | null;
   created_at: number;
   updated_at: number;
   finished_at: number | null;

@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import { API_KEY_PREFIX, hashApiKey, maskApiKey } from '../auth/api-key.js';
 import type { Ids } from '../ids/ids.js';
+import { toJson } from '../storage/json.js';
 import type { Database } from '../storage/schema.js';
 import { apiKeyToWire } from './wire.js';
 
@@ -16,7 +17,7 @@ export async function createApiKey(
     team_id: teamId,
     name,
     hash: hashApiKey(key)!,
-    mask: JSON.stringify(maskApiKey(key)),
+    mask: toJson(maskApiKey(key)),
     created_at: context.now(),
     last_used_at: null,
   };

@@ -1,7 +1,8 @@
-import type { TeamFlags } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
+import type { TeamFlags } from '../limits/team-limits.js';
+import { toJson } from '../storage/json.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
 import type { TeamRow } from './find-team.js';
 import { changeFlags, changeLimits, type LimitsChange } from './settings.js';
@@ -21,8 +22,8 @@ export async function createTeam(context: Uses<'db' | 'ids' | 'now'>, team: NewT
     id: context.ids.uuid(),
     slug: team.slug,
     name: team.name ?? team.slug,
-    limits: JSON.stringify(changeLimits({}, team.limits ?? {})),
-    flags: JSON.stringify(changeFlags({}, team.flags ?? {})),
+    limits: toJson(changeLimits({}, team.limits ?? {})),
+    flags: toJson(changeFlags({}, team.flags ?? {})),
     banned: 0,
     blocked: 0,
     blocked_reason: null,

@@ -1,5 +1,6 @@
-import type { TeamFlags, TeamLimits } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import type { TeamFlags } from '../limits/team-limits.js';
+import { fromJson, toJson } from '../storage/json.js';
 import { findTeam, type TeamRow } from './find-team.js';
 import { changeFlags, changeLimits, type LimitsChange } from './settings.js';
 
@@ -34,8 +35,8 @@ function apply(row: TeamRow, change: TeamChange): Omit<TeamRow, 'id' | 'slug' | 
   const { blocked = row.blocked === 1, blockedReason = row.blocked_reason } = change;
   return {
     name,
-    limits: JSON.stringify(changeLimits(JSON.parse(row.limits) as Partial<TeamLimits>, limits)),
-    flags: JSON.stringify(changeFlags(JSON.parse(row.flags) as Partial<TeamFlags>, flags)),
+    limits: toJson(changeLimits(fromJson(row.limits), limits)),
+    flags: toJson(changeFlags(fromJson(row.flags), flags)),
     banned: Number(banned),
     blocked: Number(blocked),
     blocked_reason: blocked ? blockedReason : null,

@@ -1,8 +1,9 @@
 import type { components } from '@svc/platform';
 import type { operatorComponents } from '@svc/platform/operator';
 import type { Selectable } from 'kysely';
-import type { ApiKeyMask } from '../auth/api-key.js';
-import type { Team, TeamFlags, TeamLimits } from '../auth/team.js';
+import type { Team } from '../auth/team.js';
+import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
+import { fromJson } from '../storage/json.js';
 import type { ApiKeysTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 import type { TeamRow } from './find-team.js';
@@ -32,7 +33,7 @@ export function teamToWire(team: Team): components['schemas']['Team'] {
 
 /** What the operator sees of a team: also its standing, and which limits are its own. */
 export function operatorTeamToWire(row: TeamRow, team: Team): operatorComponents['schemas']['Team'] {
-  const own = Object.keys(JSON.parse(row.limits) as Partial<TeamLimits>) as (keyof TeamLimits)[];
+  const own = Object.keys(fromJson(row.limits)) as (keyof TeamLimits)[];
   return {
     ...teamToWire(team),
     ownLimits: own.map((name) => name.replace(/MiB$/, 'MB')),
@@ -46,7 +47,7 @@ export function apiKeyToWire(row: Selectable<ApiKeysTable>): components['schemas
   return {
     id: row.id,
     name: row.name,
-    mask: JSON.parse(row.mask) as ApiKeyMask,
+    mask: fromJson(row.mask),
     createdAt: isoTime(row.created_at),
     lastUsed: row.last_used_at === null ? null : isoTime(row.last_used_at),
   };

@@ -1,4 +1,5 @@
 import type { LogEntry } from '../daemon/log-page.js';
+import { fromJson, type Json } from '../storage/json.js';
 
 /** An entry that the service writes into a sandbox's log by itself, in the place of lines that are not there. */
 type Marker = Pick<LogEntry, 'level' | 'message' | 'fields'>;
@@ -24,8 +25,8 @@ export function droppedBySize(count: number, maxBytes: number): Marker {
 }
 
 /** How many entries a size marker stands for, by its stored fields; undefined for any other entry. */
-export function countOfSizeMarker(fields: string): number | undefined {
+export function countOfSizeMarker(fields: Json<Record<string, string>>): number | undefined {
   if (!fields.includes('"reason":"size"')) return undefined;
-  const { dropped, pid } = JSON.parse(fields) as Record<string, string>;
+  const { dropped, pid } = fromJson(fields);
   return pid === undefined && dropped !== undefined ? Number(dropped) : undefined;
 }

@@ -2,6 +2,7 @@ import type { components } from '@svc/platform';
 import type { Selectable } from 'kysely';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { fromJson } from '../storage/json.js';
 import type { SandboxLogsTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 import { collectLogs } from './collect-logs.js';
@@ -93,6 +94,6 @@ export function logToWire(row: Selectable<SandboxLogsTable>): components['schema
     timestamp: isoTime(row.at),
     level: levelName(row.level),
     message: row.message,
-    fields: JSON.parse(row.fields) as Record<string, string>,
+    fields: fromJson(row.fields),
   };
 }

@@ -2,6 +2,7 @@ import type { Insertable } from 'kysely';
 import type { Uses } from '../context/context.js';
 import type { LogEntry, LogPage } from '../daemon/log-page.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import { toJson } from '../storage/json.js';
 import type { SandboxLogsTable, Tx } from '../storage/schema.js';
 import { levelRank } from './levels.js';
 import { countOfSizeMarker, droppedByDaemon, droppedBySize } from './log-markers.js';
@@ -85,7 +86,7 @@ function toRows(
       level: levelRank(entry.level),
       // PostgreSQL has no NUL in text; in JSON it is an escape.
       message: entry.message.replaceAll('\0', '\uFFFD'),
-      fields: JSON.stringify(entry.fields),
+      fields: toJson(entry.fields),
     };
   });
 }
@@ -118,7 +119,7 @@ async function cut(tx: Tx, { id }: SandboxRow, sizeBytes: number, maxBytes: numb
   await tx.deleteFrom('sandbox_logs').where('sandbox_id', '=', id).where('seq', '<', last.seq).execute();
   await tx
     .updateTable('sandbox_logs')
-    .set({ level: levelRank(level), message, fields: JSON.stringify(fields) })
+    .set({ level: levelRank(level), message, fields: toJson(fields) })
     .where('sandbox_id', '=', id)
     .where('seq', '=', last.seq)
     .execute();

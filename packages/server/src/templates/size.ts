@@ -1,5 +1,5 @@
-import type { TeamLimits } from '../auth/team.js';
 import { errors } from '../errors/catalog.js';
+import type { TeamLimits } from '../limits/team-limits.js';
 
 export interface BuildSize {
   cpuCount: number;

@@ -1,4 +1,5 @@
 import type { Uses } from '../context/context.js';
+import { toJson } from '../storage/json.js';
 import type { BuildRowStatus, Database, Tx } from '../storage/schema.js';
 
 const SUPERSEDED = 'superseded by a newer build of the same tag';
@@ -35,7 +36,7 @@ export async function markSuperseded(
     .updateTable('template_builds')
     .set((build) => ({
       status: 'error',
-      reason: JSON.stringify({ message: SUPERSEDED }),
+      reason: toJson({ message: SUPERSEDED }),
       version: build('version', '+', 1),
       updated_at: now,
       finished_at: now,

@@ -1,5 +1,5 @@
-import type { TeamLimits } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import type { TeamLimits } from '../limits/team-limits.js';
 import { storageUse, totalOf } from '../quota/storage-use.js';
 
 const MIB = 2 ** 20;

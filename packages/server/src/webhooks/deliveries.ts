@@ -1,9 +1,9 @@
 import type { components } from '@svc/platform';
 import { errors } from '../errors/catalog.js';
+import { fromJson } from '../storage/json.js';
 import type { Database, WebhookAttemptsTable } from '../storage/schema.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { isoTime } from '../wire/time.js';
-import type { AttemptDetail } from './delivery/attempt.js';
 import { findWebhook } from './records.js';
 
 type Page = components['schemas']['WebhookDeliveriesPage'];
@@ -83,7 +83,7 @@ async function attemptsOf(db: Database, deliveryIds: string[]): Promise<Map<stri
 }
 
 function attemptToWire(row: WebhookAttemptsTable): Attempt {
-  const detail = JSON.parse(row.detail) as AttemptDetail;
+  const detail = fromJson(row.detail);
   return {
     id: row.id,
     attempt: row.attempt,

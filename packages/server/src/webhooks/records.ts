@@ -3,8 +3,9 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
+import { toJson } from '../storage/json.js';
 import type { Database, WebhooksTable } from '../storage/schema.js';
-import { sealSignatureSecret } from './delivery/signature-secret.js';
+import { encryptSignatureSecret } from './delivery/signature-secret.js';
 import { checkWebhookUrl, distinctEvents } from './rules.js';
 import { webhookToWire } from './wire.js';
 
@@ -25,8 +26,8 @@ export async function createWebhook(
     name: request.name,
     url: checkWebhookUrl(request.url),
     enabled: request.enabled === false ? 0 : 1,
-    events: JSON.stringify(distinctEvents(request.events)),
-    sealed_secret: sealSignatureSecret(context.keys, id, request.signatureSecret),
+    events: toJson(distinctEvents(request.events)),
+    encrypted_secret: encryptSignatureSecret(context.keys, id, request.signatureSecret),
     created_at: now,
     updated_at: now,
   };
@@ -81,10 +82,10 @@ export async function updateWebhook(
     ...(name === undefined ? {} : { name }),
     ...(url === undefined ? {} : { url: checkWebhookUrl(url) }),
     ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
-    ...(events === undefined ? {} : { events: JSON.stringify(distinctEvents(events)) }),
+    ...(events === undefined ? {} : { events: toJson(distinctEvents(events)) }),
     ...(signatureSecret === undefined
       ? {}
-      : { sealed_secret: sealSignatureSecret(context.keys, row.id, signatureSecret) }),
+      : { encrypted_secret: encryptSignatureSecret(context.keys, row.id, signatureSecret) }),
   };
   await context.db.updateTable('webhooks').set(change).where('id', '=', row.id).execute();
   return webhookToWire({ ...row, ...change });

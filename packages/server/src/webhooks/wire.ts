@@ -1,4 +1,5 @@
 import type { components } from '@svc/platform';
+import { fromJson } from '../storage/json.js';
 import type { WebhooksTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 
@@ -11,6 +12,6 @@ export function webhookToWire(row: WebhooksTable): components['schemas']['Webhoo
     createdAt: isoTime(row.created_at),
     url: row.url,
     enabled: row.enabled !== 0,
-    events: JSON.parse(row.events) as components['schemas']['WebhookEvents'],
+    events: fromJson(row.events),
   };
 }

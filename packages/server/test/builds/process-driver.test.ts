@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toJson } from '../../src/storage/json.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 import { build, createTemplate, ended, runIn, start, status, upload } from '../support/templates.js';
 
@@ -146,7 +147,7 @@ describe('builds on the process driver', () => {
     );
   });
 
-  it('builds on a snapshot: its files, and its variables, which stay sealed', async () => {
+  it('builds on a snapshot: its files, and its variables, which stay encrypted', async () => {
     const envVars = { TOKEN: 'sandbox-secret-value' };
     const sandbox = await test.api('POST', '/v2/sandboxes', { templateID: 'parent:stable', envVars });
     expect(sandbox.status).toBe(201);
@@ -223,7 +224,7 @@ describe('builds on the process driver', () => {
     // What the row of a build under way looks like.
     await db
       .updateTable('template_builds')
-      .set({ status: 'building', node_id: config.nodeId, definition: '{}' })
+      .set({ status: 'building', node_id: config.nodeId, definition: toJson<unknown>({}) })
       .where('id', '=', created.buildID)
       .execute();
     await test.restart();

@@ -24,7 +24,7 @@ async function fill(from: number, to: number): Promise<void> {
       ? sql`generate_series(${sql.lit(from)}::bigint, ${sql.lit(to - 1)}::bigint) as numbers(n)`
       : sql`(with recursive counted(n) as (select ${sql.lit(from)} union all select n + 1 from counted where n < ${sql.lit(to - 1)}) select n from counted) as numbers`;
   const at = sql`${sql.lit(start)} + numbers.n`;
-  await sql`insert into sandboxes (id, team_id, template_id, build_id, execution_id, alias, state, view, version, node_id, instance_id, checkpoint_id, paused_memory, created_at, started_at, end_at, paused_at, timeout_seconds, cpu_count, memory_mb, disk_mb, envd_version, metadata, config, sealed)
+  await sql`insert into sandboxes (id, team_id, template_id, build_id, execution_id, alias, state, view, version, node_id, instance_id, checkpoint_id, paused_memory, created_at, started_at, end_at, paused_at, timeout_seconds, cpu_count, memory_mb, disk_mb, envd_version, metadata, config, encrypted_secrets)
     select 'iflat' || numbers.n, ${sql.lit(team)}, 'template', 'build', 'execution', null, 'paused', 'paused', 1, ${sql.lit(test.server.context.config.nodeId)}, null, 'c', 1, ${at}, ${at}, ${at}, ${at}, 300, 2, 1024, 1024, '0.6.13', null, ${sql.lit('{"allowInternetAccess":null,"autoPause":false,"autoPauseMemory":true,"autoResume":false,"mounts":[],"defaultUser":null,"defaultWorkdir":null,"startCommand":null,"layers":[]}')}, null from ${numbers}`.execute(
     db,
   );

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
+import { toJson } from '../../src/storage/json.js';
 import { openStorage } from '../../src/storage/open.js';
 import { compactMetrics } from '../../src/telemetry/compact-metrics.js';
 import { forgetOld } from '../../src/telemetry/retention.js';
@@ -16,7 +17,7 @@ const WEEK = 7 * DAY;
 async function open() {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-retention-'));
   const { storage, schema } = await testStorage();
-  const opened = await openStorage(storage, dataDir, Date.now);
+  const opened = await openStorage(storage, dataDir);
   onTestFinished(async () => {
     await opened.db.destroy();
     await dropSchema(schema);
@@ -127,7 +128,7 @@ it('forgetting a lot lets other work through all the time', async () => {
           at: index === 99 ? now : at,
           level: 1,
           message: 'line',
-          fields: '{}',
+          fields: toJson({}),
         })),
       )
       .execute();

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { toJson } from '../../src/storage/json.js';
 import { createApiKey } from '../../src/teams/create-api-key.js';
 import type { TestServer } from './server.js';
 
@@ -16,8 +17,8 @@ export async function secondTeam(
       id,
       slug,
       name: slug,
-      limits: JSON.stringify(limits),
-      flags: '{}',
+      limits: toJson(limits),
+      flags: toJson({}),
       banned: 0,
       blocked: 0,
       blocked_reason: null,

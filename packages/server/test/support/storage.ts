@@ -31,7 +31,7 @@ export async function createTestStorage(dialect: Dialect): Promise<TestStorage> 
   return {
     options,
     dataDir,
-    open: (now = Date.now) => openStorage(options, dataDir, now),
+    open: () => openStorage(options, dataDir),
     async remove() {
       await rm(dataDir, { recursive: true, force: true });
       if (dialect === 'sqlite') return;

@@ -157,15 +157,15 @@ describe('the metadata filter', () => {
   });
 });
 
-describe('sealed texts', () => {
+describe('encrypted texts', () => {
   it('open for their purpose only, and tell when they were changed', () => {
     const ring = createKeyRing(Buffer.alloc(32, 1));
-    const sealed = ring.seal('a', 'hello');
-    expect(ring.open('a', sealed)).toBe('hello');
+    const sealed = ring.encrypt('a', 'hello');
+    expect(ring.decrypt('a', sealed)).toBe('hello');
     expect(sealed).not.toContain('hello');
-    expect(() => ring.open('b', sealed)).toThrow();
-    expect(() => ring.open('a', `${sealed.slice(0, -2)}xx`)).toThrow();
-    expect(() => createKeyRing(Buffer.alloc(32, 2)).open('a', sealed)).toThrow();
+    expect(() => ring.decrypt('b', sealed)).toThrow();
+    expect(() => ring.decrypt('a', `${sealed.slice(0, -2)}xx`)).toThrow();
+    expect(() => createKeyRing(Buffer.alloc(32, 2)).decrypt('a', sealed)).toThrow();
   });
 });
 

@@ -19,7 +19,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe('storage', () => {
   it('is no file that others can read, nor is its write-ahead log', async () => {
-    const { db } = await openStorage({ kind: 'sqlite' }, directory, Date.now);
+    const { db } = await openStorage({ kind: 'sqlite' }, directory);
     for (const name of ['server.db', 'server.db-wal'])
       expect((await stat(path.join(directory, name))).mode & 0o777, name).toBe(0o600);
     await db.destroy();
@@ -42,7 +42,7 @@ describe('storage', () => {
 
   it('is whole without a write-ahead log once it is closed', async () => {
     const file = path.join(directory, 'closed.db');
-    const { db } = await openStorage({ kind: 'sqlite', file }, directory, Date.now);
+    const { db } = await openStorage({ kind: 'sqlite', file }, directory);
     await sql`create table notes (text text)`.execute(db);
     await sql`insert into notes (text) values ('kept')`.execute(db);
     await db.destroy();
@@ -59,7 +59,9 @@ describe('storage', () => {
     const stored = await createTestStorage(dialect);
     try {
       const { db } = await stored.open();
-      await sql`insert into migrations (id, applied_at) values ('999-later', 1)`.execute(db);
+      await sql`insert into kysely_migration (name, timestamp) values ('999-later', '2026-01-01')`.execute(
+        db,
+      );
       await db.destroy();
       await expect(stored.open()).rejects.toThrow(/cannot be used: its schema is newer .*999-later, /);
     } finally {
@@ -70,16 +72,14 @@ describe('storage', () => {
   it('says that its file is none of its own', async () => {
     const file = path.join(directory, 'other.db');
     await writeFile(file, 'something else altogether, and long enough to be looked at'.repeat(100));
-    await expect(openStorage({ kind: 'sqlite', file }, directory, Date.now)).rejects.toThrow(
+    await expect(openStorage({ kind: 'sqlite', file }, directory)).rejects.toThrow(
       /^the database in the data directory cannot be used: .*not a database/,
     );
   });
 
   it('says which database cannot be reached, and not by which password', async () => {
     const url = 'postgres://user:geheim@127.0.0.1:1/none';
-    const failure = await openStorage({ kind: 'postgres', url }, directory, Date.now).catch(
-      (error: Error) => error,
-    );
+    const failure = await openStorage({ kind: 'postgres', url }, directory).catch((error: Error) => error);
     expect(failure).toBeInstanceOf(StorageError);
     expect(failure).toMatchObject({
       code: 'ECONNREFUSED',
@@ -99,7 +99,7 @@ describe('storage', () => {
 
   it('belongs to the server key that it was begun with', async () => {
     const file = path.join(directory, 'keys.db');
-    const { db } = await openStorage({ kind: 'sqlite', file }, directory, Date.now);
+    const { db } = await openStorage({ kind: 'sqlite', file }, directory);
     const key = (byte: number) => createKeyRing(Buffer.alloc(32, byte));
     await checkServerKey(db, key(1));
     await checkServerKey(db, key(1));

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import type { ServerOptions } from '../../src/index.js';
+import { fromJson, toJson } from '../../src/storage/json.js';
 import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.js';
 import { createSandbox } from '../support/sandboxes.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
@@ -83,7 +84,7 @@ describe('forkSandbox', () => {
     const { id } = await createSandbox(test);
     const live = test.server.context.sandboxes.get(id)!;
     const mounts = [{ name: 'doomed', path: '/data', volumeId: volume.body.volumeID }];
-    live.row = { ...live.row, config: JSON.stringify({ ...JSON.parse(live.row.config), mounts }) };
+    live.row = { ...live.row, config: toJson({ ...fromJson(live.row.config), mounts }) };
     expect((await test.api('DELETE', `/volumes/${volume.body.volumeID}`)).status).toBe(204);
     const answer = await fork(id, { count: 2 });
     expect(answer.status).toBe(400);

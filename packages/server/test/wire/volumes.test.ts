@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resumeForRequest } from '../../src/sandboxes/routing.js';
+import { fromJson, toJson } from '../../src/storage/json.js';
 import { createSandbox } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
@@ -84,7 +85,7 @@ describe('a sandbox whose volume was deleted while it was paused', () => {
     const mounts = [{ name: 'doomed', path: '/data', volumeId: volume.volumeID }];
     await test.server.context.db
       .updateTable('sandboxes')
-      .set({ config: JSON.stringify({ ...JSON.parse(row.config), mounts }) })
+      .set({ config: toJson({ ...fromJson(row.config), mounts }) })
       .where('id', '=', id)
       .execute();
     await test.restart();

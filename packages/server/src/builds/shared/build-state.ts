@@ -1,3 +1,5 @@
+import type { EncryptedJson } from '../../storage/json.js';
+
 /** What a build has come to: handed from step to step. */
 export interface BuildState {
   /** Layers from the lowest up. */
@@ -8,8 +10,8 @@ export interface BuildState {
   reuse: boolean;
   /** Variables of sandboxes. */
   env: Record<string, string>;
-  /** Sealed variables that were taken over from a snapshot. */
-  sealedEnv: string | null;
+  /** Encrypted variables that were taken over from a snapshot. */
+  encryptedEnv: EncryptedJson<Record<string, string>> | null;
   /** Variables of the build alone. */
   args: Record<string, string>;
   user: string;

@@ -1,7 +1,7 @@
-import type { Migration } from './migration.js';
+import type { NumberedMigration } from './migration.js';
 
 /** Every table of the first release. Types are those that both dialects read alike; only the counter differs. */
-export const initial: Migration = {
+export const initial: NumberedMigration = {
   id: '001-initial',
   statements: (dialect) => [
     `create table teams (

@@ -1,10 +1,10 @@
-import type { Migration } from './migration.js';
+import type { NumberedMigration } from './migration.js';
 
 /**
  * Samples are put together as they age: each says how long a time it stands for, 0 for one reading. And indexes by which
  * old rows are found, so that looking for them does not read whole tables.
  */
-export const ages: Migration = {
+export const ages: NumberedMigration = {
   id: '002-ages',
   statements: () => [
     `alter table sandbox_metrics add column span_ms bigint not null default 0`,

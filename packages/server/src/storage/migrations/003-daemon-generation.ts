@@ -1,7 +1,7 @@
-import type { Migration } from './migration.js';
+import type { NumberedMigration } from './migration.js';
 
 /** Daemons get a new token after each memory image, and memory of sandboxes is published only by name. */
-export const daemonGeneration: Migration = {
+export const daemonGeneration: NumberedMigration = {
   id: '003-daemon-generation',
   statements: () => [
     'alter table sandboxes add column daemon_generation bigint not null default 0',

@@ -1,9 +1,11 @@
 import type { Uses } from '../../context/context.js';
 import { eventToPayload } from '../../events/wire.js';
+import { toJson } from '../../storage/json.js';
+import type { AttemptDetail } from '../../storage/json-shapes.js';
 import type { WebhookDeliveriesTable } from '../../storage/schema.js';
 import type { Poster, PostResult } from './post.js';
 import { deliveryHeaders, redactHeaders, signPayload } from './sign.js';
-import { openSignatureSecret } from './signature-secret.js';
+import { decryptSignatureSecret } from './signature-secret.js';
 
 const MAX_BODY_CHARACTERS = 65_536;
 
@@ -37,7 +39,12 @@ export async function attemptDelivery(
   const attemptId = context.ids.uuid();
   const startedAt = context.now();
   const timestampSeconds = Math.floor(startedAt / 1000);
-  const signature = signPayload(openSignatureSecret(context.keys, webhook), event.id, timestampSeconds, body);
+  const signature = signPayload(
+    decryptSignatureSecret(context.keys, webhook),
+    event.id,
+    timestampSeconds,
+    body,
+  );
   const headers = deliveryHeaders({
     eventId: event.id,
     webhookId: webhook.id,
@@ -70,7 +77,7 @@ export async function attemptDelivery(
         duration_ms: Math.max(0, now - startedAt),
         response_status: result.status ?? null,
         error_class: result.errorClass ?? null,
-        detail: JSON.stringify(detailOf(webhook.url, headers, body, result)),
+        detail: toJson(detailOf(webhook.url, headers, body, result)),
       })
       .execute();
     await tx
@@ -84,16 +91,6 @@ export async function attemptDelivery(
       .where('id', '=', delivery.id)
       .execute();
   });
-}
-
-/** What the deliveries API shows of an attempt. */
-export interface AttemptDetail {
-  requestUrl: string;
-  requestHeaders: Record<string, string>;
-  requestBody: string;
-  responseHeaders?: Record<string, string>;
-  responseBody?: string;
-  errorMessage?: string;
 }
 
 function detailOf(

@@ -1,4 +1,5 @@
 import type { Uses } from '../../context/context.js';
+import { fromJson } from '../../storage/json.js';
 
 const BATCH = 500;
 
@@ -29,7 +30,7 @@ export async function dispatchEvents(context: Uses<'db' | 'dialect' | 'ids' | 'n
       .execute();
     const subscribed = webhooks.map((webhook) => ({
       ...webhook,
-      types: new Set(JSON.parse(webhook.events) as string[]),
+      types: new Set<string>(fromJson(webhook.events)),
     }));
 
     const now = context.now();

@@ -1,0 +1,57 @@
+import type { components } from '@svc/platform';
+
+export type NetworkConfig = components['schemas']['SandboxNetworkConfig'];
+
+export interface MountConfig {
+  name: string;
+  path: string;
+  volumeId: string;
+}
+
+/** What a sandbox was asked to be; stored as JSON, without anything secret. */
+export interface SandboxConfig {
+  /** As given, lower-cased where hosts are keys; without the proxy's password. */
+  network?: NetworkConfig;
+  allowInternetAccess: boolean | null;
+  autoPause: boolean;
+  autoPauseMemory: boolean;
+  autoResume: boolean;
+  mounts: MountConfig[];
+  iam?: components['schemas']['SandboxIam'];
+  mcp?: Record<string, unknown>;
+  /** From the template, for boots without memory. */
+  defaultUser: string | null;
+  defaultWorkdir: string | null;
+  startCommand: string | null;
+  layers: string[];
+}
+
+/** What of a sandbox is stored encrypted. */
+export interface SandboxSecrets {
+  envVars?: Record<string, string>;
+  egressProxyPassword?: string;
+}
+
+/** What may be shown of a key. */
+export interface ApiKeyMask {
+  prefix: string;
+  valueLength: number;
+  maskedValuePrefix: string;
+  maskedValueSuffix: string;
+}
+
+/** What is stored in `template_builds.reason`. */
+export interface BuildReason {
+  message: string;
+  step?: string;
+}
+
+/** What the deliveries API shows of an attempt. */
+export interface AttemptDetail {
+  requestUrl: string;
+  requestHeaders: Record<string, string>;
+  requestBody: string;
+  responseHeaders?: Record<string, string>;
+  responseBody?: string;
+  errorMessage?: string;
+}
