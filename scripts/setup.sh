@@ -41,11 +41,11 @@ fi
 if [ "$host" = yes ]; then
   say "Preparing the host"
   case "$purpose" in
-    tests) wishes=(--all) ;;
-    *) wishes=(--linux --criu --examples) ;;
+    tests) needs=(--all) ;;
+    *) needs=(--linux --criu --examples) ;;
   esac
   # Without it, what can run runs: the server (and each test) says what is missing and what that costs.
-  scripts/prepare-host.sh "${wishes[@]}" ||
+  scripts/prepare-host.sh "${needs[@]}" ||
     echo "The host could not be prepared fully: see above. What needs it is skipped, with the reason."
 fi
 

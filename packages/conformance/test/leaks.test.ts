@@ -4,11 +4,11 @@ import path from 'node:path';
 import { startServer } from '@svc/server';
 import { eventually } from '@svc/support/eventually';
 import { expect, test } from 'vitest';
-import { run } from '../src/cases/daemon/run.js';
 import { difference, takeSnapshot } from '../src/leaks/snapshot.js';
 import { linuxLacks } from '../src/linux-host.js';
 import { embeddedOptions } from '../src/targets/embedded.js';
 import { assertStatus, call } from '../src/wire/call.js';
+import { run } from '../src/wire/run.js';
 import { closeConnections } from '../src/wire/send.js';
 
 const cycles = Number(process.env.SVC_LEAK_CYCLES ?? 12);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '@svc/support/eventually';
-import { run, startProcess } from '../cases/daemon/run.js';
 import { call } from '../wire/call.js';
 import type { Daemon } from '../wire/rpc.js';
+import { run, startProcess } from '../wire/run.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
 interface Known {

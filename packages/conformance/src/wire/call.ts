@@ -111,25 +111,25 @@ export interface FailureRecord {
   error_code?: string;
 }
 
-export interface FailureWish {
+export interface ExpectedFailure {
   status: number;
   message?: string | RegExp;
-  /** `error_code`; a failure without this wish must have none. */
+  /** `error_code`; absent: there must be none. */
   errorCode?: string;
 }
 
-/** The answer must be the failure that is wished for. */
-export function assertFailure(answer: Answer, wish: FailureWish): FailureRecord {
+/** Checks that the answer is the expected failure. */
+export function assertFailure(answer: Answer, expected: ExpectedFailure): FailureRecord {
   assert.equal(
     answer.status,
-    wish.status,
-    `expected ${wish.status}, got ${answer.status}: ${answer.text.slice(0, 300)}`,
+    expected.status,
+    `expected ${expected.status}, got ${answer.status}: ${answer.text.slice(0, 300)}`,
   );
   const record = answer.json() as FailureRecord;
-  assert.equal(record.error_code, wish.errorCode, `error_code of: ${answer.text}`);
-  if (typeof wish.message === 'string')
-    assert.ok(record.message.startsWith(wish.message), `message: ${record.message}`);
-  else if (wish.message !== undefined) assert.match(record.message, wish.message);
+  assert.equal(record.error_code, expected.errorCode, `error_code of: ${answer.text}`);
+  if (typeof expected.message === 'string')
+    assert.ok(record.message.startsWith(expected.message), `message: ${record.message}`);
+  else if (expected.message !== undefined) assert.match(record.message, expected.message);
   return record;
 }
 

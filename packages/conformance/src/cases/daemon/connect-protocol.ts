@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { casesOf } from '../../case.js';
 import { frame } from '../../wire/frames.js';
 import { daemonSend, sendStream, streamFails, unary, unaryFails, unaryOk } from '../../wire/rpc.js';
+import { startMessage } from '../../wire/run.js';
 import { send } from '../../wire/send.js';
-import { startMessage } from './run.js';
 
 const LIST = 'process.Process/List';
 const START = 'process.Process/Start';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
-import { run } from '../daemon/run.js';
-import { assertRecord, knock, to, UNKNOWN } from './knock.js';
+import { assertRecord, knock, to, UNKNOWN } from '../../wire/knock.js';
+import { run } from '../../wire/run.js';
 
 const closed = ['/init', '/freeze', '/unfreeze', '/fsfreeze', '/fsthaw', '/collapse', '/upgrade'];
 const spellings = ['//init', '/./init', '/x/../init', '/init/', '/%69nit', '/init?x=1'];

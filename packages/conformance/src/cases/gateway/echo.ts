@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestSandbox } from '../../targets/target.js';
-import { run, startProcess } from '../daemon/run.js';
+import { run, startProcess } from '../../wire/run.js';
 
 /** A program that answers HTTP with what it was asked. Node runs in every sandbox: the daemon does. */
 const ECHO = `

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
 import { assertStatus, call } from '../../wire/call.js';
+import { assertRecord, knock, to } from '../../wire/knock.js';
 import { serveEcho } from './echo.js';
-import { assertRecord, knock, to } from './knock.js';
 
 /** What the network settings of a sandbox change on the way in. */
 export const networkSettingCases: Draft[] = [

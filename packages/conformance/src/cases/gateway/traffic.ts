@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../case.js';
 import { assertStatus } from '../../wire/call.js';
+import { assertText, knock, to, UNKNOWN } from '../../wire/knock.js';
 import { open } from '../../wire/send.js';
 import { serveEcho } from './echo.js';
-import { assertText, knock, to, UNKNOWN } from './knock.js';
 
 /** What goes through as it is: requests, answers, streams, upgrades. */
 export const trafficCases: Draft[] = [

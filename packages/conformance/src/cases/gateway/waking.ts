@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
 import { assertStatus, call } from '../../wire/call.js';
+import { assertRecord, knock, to } from '../../wire/knock.js';
 import { stream } from '../../wire/rpc.js';
-import { startMessage } from '../daemon/run.js';
-import { assertRecord, knock, to } from './knock.js';
+import { startMessage } from '../../wire/run.js';
 
 /** Requests to sandboxes that are paused, or about to be. */
 export const wakingCases: Draft[] = [

@@ -2,15 +2,24 @@ import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
 import { casesOf, type Draft } from '../../case.js';
 import type { Fault, SpecialServer, Target } from '../../targets/target.js';
-import { assertFailure, assertStatus, call, type FailureWish } from '../../wire/call.js';
+import { assertFailure, assertStatus, call, type ExpectedFailure } from '../../wire/call.js';
 
 const PREFIX = 'Failed to place sandbox: ';
 
-const FAILURES: { fault: Fault; wish: FailureWish }[] = [
-  { fault: 'create_failed', wish: { status: 500, errorCode: 'sandbox_create_failed', message: PREFIX } },
-  { fault: 'no_capacity', wish: { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX } },
-  { fault: 'unsupported', wish: { status: 503, errorCode: 'sandbox_no_compatible_node', message: PREFIX } },
-  { fault: 'unknown', wish: { status: 500, errorCode: 'internal_server_error', message: PREFIX.trimEnd() } },
+const FAILURES: { fault: Fault; expected: ExpectedFailure }[] = [
+  { fault: 'create_failed', expected: { status: 500, errorCode: 'sandbox_create_failed', message: PREFIX } },
+  {
+    fault: 'no_capacity',
+    expected: { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX },
+  },
+  {
+    fault: 'unsupported',
+    expected: { status: 503, errorCode: 'sandbox_no_compatible_node', message: PREFIX },
+  },
+  {
+    fault: 'unknown',
+    expected: { status: 500, errorCode: 'internal_server_error', message: PREFIX.trimEnd() },
+  },
 ];
 
 const body = { templateID: 'base', timeout: 60 };
@@ -38,20 +47,20 @@ const faulty = (target: Target) => target.server('faulty');
 
 /** Why a sandbox cannot be placed: each with its status and code. These take turns: they share one driver. */
 export const placementCases = casesOf('placement', [
-  ...FAILURES.flatMap(({ fault, wish }): Draft[] =>
+  ...FAILURES.flatMap(({ fault, expected }): Draft[] =>
     (
       ['createSandboxV2', 'createSandbox', 'resumeSandbox', 'connectSandboxV2', 'connectSandbox'] as const
     ).map((operation) => ({
-      name: `${operation} on a node that fails by ${fault} gives ${wish.status} ${wish.errorCode}`,
+      name: `${operation} on a node that fails by ${fault} gives ${expected.status} ${expected.errorCode}`,
       operation,
-      expects: `${wish.status} ${wish.errorCode}`,
+      expects: `${expected.status} ${expected.errorCode}`,
       needs: ['servers'],
       alone: true,
       run: async (target) => {
         const server = await faulty(target);
         if (operation.startsWith('create')) {
           const answer = await withFault(server, fault, () => call(server, operation, { body }));
-          const { message } = assertFailure(answer, wish);
+          const { message } = assertFailure(answer, expected);
           assert.ok(!message.includes('secret detail'));
           assert.deepEqual(assertStatus(await call(server, 'listSandboxesV2'), 200), [], 'nothing is left');
           return;
@@ -60,7 +69,7 @@ export const placementCases = casesOf('placement', [
         const answer = await withFault(server, fault, () =>
           call(server, operation, { path: { sandboxID }, body: { timeout: 60 } }),
         );
-        const { message } = assertFailure(answer, wish);
+        const { message } = assertFailure(answer, expected);
         assert.ok(!message.includes('secret detail'));
         const read = assertStatus<{ state: string }>(
           await call(server, 'getSandbox', { path: { sandboxID } }),

@@ -3,8 +3,8 @@ import { encodeMetadataFilter } from '@svc/platform';
 import { casesOf } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import { type Api, assertFailure, assertStatus, call } from '../../wire/call.js';
+import { run } from '../../wire/run.js';
 import { send } from '../../wire/send.js';
-import { run } from '../daemon/run.js';
 
 interface Listed {
   sandboxID: string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { casesOf } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import { assertFailure, assertStatus, call } from '../../wire/call.js';
-import { run, startProcess } from '../daemon/run.js';
+import { run, startProcess } from '../../wire/run.js';
 
 interface ForkEntry {
   sandbox?: { sandboxID: string; envdAccessToken: string; templateID: string };

@@ -3,7 +3,7 @@ import { eventually } from '@svc/support/eventually';
 import { casesOf } from '../../case.js';
 import { unique, unknownIds } from '../../requests/samples.js';
 import { assertFailure, assertStatus, call } from '../../wire/call.js';
-import { run } from '../daemon/run.js';
+import { run } from '../../wire/run.js';
 
 interface Entry {
   timestamp: string;

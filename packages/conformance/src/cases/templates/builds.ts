@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import { assertFailure, assertStatus, call } from '../../wire/call.js';
-import { run } from '../daemon/run.js';
+import { run } from '../../wire/run.js';
 import { archiveOf, create, finish, HASH, idsOf, needs, own, type Status, upload } from './calls.js';
 
 /** Templates made and built, and what is refused on the way. */

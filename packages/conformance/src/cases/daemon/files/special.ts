@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { signFilePath } from '@svc/daemon';
 import type { Draft } from '../../../case.js';
 import { unaryOk } from '../../../wire/rpc.js';
-import { run } from '../run.js';
+import { run } from '../../../wire/run.js';
 import { get, put, scratch } from '../scratch.js';
 import { http, octet, type Written } from './calls.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Draft } from '../../../case.js';
 import type { DaemonCallOptions } from '../../../wire/rpc.js';
-import { run } from '../run.js';
+import { run } from '../../../wire/run.js';
 import { get, put, scratch } from '../scratch.js';
 import { http, multipart, octet, type Written } from './calls.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
 import { unaryFails, unaryOk } from '../../../wire/rpc.js';
-import { run } from '../run.js';
+import { run } from '../../../wire/run.js';
 import { get, put, scratch } from '../scratch.js';
 import { type Entry, F } from './shapes.js';
 

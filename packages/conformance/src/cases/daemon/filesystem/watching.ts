@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../../case.js';
 import { stream, streamFails, unaryFails, unaryOk } from '../../../wire/rpc.js';
-import { run } from '../run.js';
+import { run } from '../../../wire/run.js';
 import { put, scratch } from '../scratch.js';
 import { F, type WatchEvent } from './shapes.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
 import { unaryFails, unaryOk } from '../../../wire/rpc.js';
-import { startProcess } from '../run.js';
+import { startProcess } from '../../../wire/run.js';
 import { base64, CLOSE, SEND, SIGNAL, selectorOf, UPDATE } from './rpcs.js';
 
 /** Signals, terminals, the end of input. */

@@ -3,7 +3,7 @@ import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../../case.js';
 import { unique } from '../../../requests/samples.js';
 import { call } from '../../../wire/call.js';
-import { run, startProcess } from '../run.js';
+import { run, startProcess } from '../../../wire/run.js';
 import { START } from './rpcs.js';
 
 /** Output under load, and where else it is found. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
 import { unique } from '../../../requests/samples.js';
 import { streamFails, unaryOk } from '../../../wire/rpc.js';
-import { attach, startProcess } from '../run.js';
+import { attach, startProcess } from '../../../wire/run.js';
 import { base64, CLOSE, CONNECT, LIST, type Listed, NOBODY, SEND, selectorOf } from './rpcs.js';
 
 /** Connecting to a program, and listing them. */

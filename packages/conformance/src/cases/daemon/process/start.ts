@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
 import { unique } from '../../../requests/samples.js';
 import { streamFails, unaryOk } from '../../../wire/rpc.js';
-import { attach, run, startMessage, startProcess } from '../run.js';
+import { attach, run, startMessage, startProcess } from '../../../wire/run.js';
 import { LIST, type Listed, SIGNAL, START, selectorOf } from './rpcs.js';
 
 /** Starting a program, and what is told of its end. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
 import { assertFailure, assertStatus, call } from '../../../wire/call.js';
-import { run } from '../../daemon/run.js';
+import { run } from '../../../wire/run.js';
 import { content, make } from './calls.js';
 
 /** Volumes mounted into sandboxes. */

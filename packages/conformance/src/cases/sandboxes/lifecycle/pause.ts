@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
 import { assertFailure, assertStatus } from '../../../wire/call.js';
 import { daemonSend } from '../../../wire/rpc.js';
-import { run, startProcess } from '../../daemon/run.js';
+import { run, startProcess } from '../../../wire/run.js';
 import { act, gone, left, read } from './calls.js';
 
 /** Operations on a sandbox with a body that would succeed, and what they say about a paused one. */

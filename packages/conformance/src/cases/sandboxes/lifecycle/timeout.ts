@@ -3,7 +3,7 @@ import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../../case.js';
 import { assertStatus } from '../../../wire/call.js';
 import { daemonSend } from '../../../wire/rpc.js';
-import { run } from '../../daemon/run.js';
+import { run } from '../../../wire/run.js';
 import { act, left, read } from './calls.js';
 
 /** How long a sandbox lives, and what happens then. */

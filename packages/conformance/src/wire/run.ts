@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Daemon, type DaemonCallOptions, type RpcStream, stream } from '../../wire/rpc.js';
+import { type Daemon, type DaemonCallOptions, type RpcStream, stream } from './rpc.js';
 
 export interface ProcessRequest {
   cmd: string;

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startServer } from '@svc/server';
 import { expect, test } from 'vitest';
-import { fillRows } from '../src/flat/rows.js';
+import { fillRows } from '../src/scale/rows.js';
 import { embeddedOptions } from '../src/targets/embedded.js';
 import { createTeam } from '../src/targets/teams.js';
 import { type Api, assertStatus, type CallOptions, call } from '../src/wire/call.js';
 import { closeConnections } from '../src/wire/send.js';
 
 const SMALL = 100;
-const LARGE = Number(process.env.SVC_FLAT_ROWS ?? 100_000);
+const LARGE = Number(process.env.SVC_SCALE_ROWS ?? 100_000);
 const SANDBOX = 'i00000000000000000001';
 /** A scan of a thousand times as many rows would cost hundreds of times as much; noise on a busy machine does not. */
 const LOOSEST = 25;
@@ -35,7 +35,7 @@ async function fastest(api: Api, operation: string, options: CallOptions): Promi
 }
 
 test(`lists, logs and events read ${LARGE} rows like ${SMALL}`, async () => {
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-flat-'));
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-scale-'));
   const server = await startServer(embeddedOptions(dataDir, 'process'));
   try {
     const team = await createTeam(server);
@@ -54,7 +54,7 @@ test(`lists, logs and events read ${LARGE} rows like ${SMALL}`, async () => {
     for (const [what, before] of small) {
       const ratio = large.get(what)! / before;
       console.log(
-        `flat: ${what}: ${before.toFixed(2)} ms of ${SMALL}, ${large.get(what)!.toFixed(2)} ms of ${LARGE}, ratio ${ratio.toFixed(2)}`,
+        `scale: ${what}: ${before.toFixed(2)} ms of ${SMALL}, ${large.get(what)!.toFixed(2)} ms of ${LARGE}, ratio ${ratio.toFixed(2)}`,
       );
       expect(ratio, what).toBeLessThan(LOOSEST);
     }
