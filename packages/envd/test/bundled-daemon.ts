@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { Process } from '@svc/daemon/gen';
+import { splitFrames } from '@svc/support/connect-frames';
 import { daemonProgram } from '../location.js';
 
 export interface BundledDaemon {
@@ -70,7 +71,10 @@ export async function startBundled(
         body: Buffer.from(body),
         headers: { 'Content-Type': 'application/connect+json', 'Connect-Protocol-Version': '1', ...headers },
       });
-      return parseFrames(Buffer.from(await response.arrayBuffer()));
+      return splitFrames(Buffer.from(await response.arrayBuffer())).map(({ flags, json }) => ({
+        flags,
+        json: json(),
+      }));
     },
     async stop() {
       if (child.exitCode === null && child.signalCode === null) {
@@ -81,24 +85,6 @@ export async function startBundled(
       await rm(home, { recursive: true, force: true });
     },
   };
-}
-
-/** One enveloped JSON message. */
-export function frame(value: unknown): Buffer {
-  const payload = Buffer.from(JSON.stringify(value));
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(payload.length, 1);
-  return Buffer.concat([head, payload]);
-}
-
-function parseFrames(bytes: Buffer): Frame[] {
-  const frames: Frame[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const size = bytes.readUInt32BE(at + 1);
-    frames.push({ flags: bytes[at]!, json: JSON.parse(bytes.toString('utf8', at + 5, at + 5 + size)) });
-    at += 5 + size;
-  }
-  return frames;
 }
 
 /** Private and anonymous memory of a process, bytes. */

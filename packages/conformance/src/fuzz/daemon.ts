@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { Filesystem, Process } from '@svc/daemon';
+import { FLAG_END, frame, splitFrames } from '@svc/support/connect-frames';
 import { daemon as document, type Operation } from '../wire/documents.js';
-import { FLAG_END, frame, splitFrames } from '../wire/frames.js';
 import { type Daemon, daemonSend, HTTP_OF_CODE } from '../wire/rpc.js';
 import type { Answer } from '../wire/send.js';
 import type { FuzzReport } from './report.js';
@@ -77,7 +77,7 @@ export async function fuzzRpc(
     () => messageOf(method.input, random),
   );
   const sound = streaming
-    ? Buffer.concat(messages.map((one) => frame(one)))
+    ? Buffer.concat(messages.map((one) => frame(JSON.stringify(one))))
     : Buffer.from(JSON.stringify(messages[0]));
   const body = random() < 0.2 ? broken(sound, random) : sound;
   const what = `${name} ${body.toString('latin1').slice(0, 400)}`;

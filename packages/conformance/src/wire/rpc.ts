@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { FLAG_END, type Frame, frame, readFrames, splitFrames } from './frames.js';
+import { FLAG_END, type Frame, frame, readFrames, splitFrames } from '@svc/support/connect-frames';
 import { observe } from './recorder.js';
 import { type Answer, type OpenAnswer, open, type SendOptions, send } from './send.js';
 

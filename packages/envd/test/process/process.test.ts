@@ -3,9 +3,10 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Signal, type StreamInputRequestSchema } from '@svc/daemon/gen';
+import { frame } from '@svc/support/connect-frames';
 import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BundledDaemon, frame, residentBytes, startBundled } from '../bundled-daemon.js';
+import { type BundledDaemon, residentBytes, startBundled } from '../bundled-daemon.js';
 import { type Collected, collect, shell } from './collect.js';
 
 let daemon: BundledDaemon;

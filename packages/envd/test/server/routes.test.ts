@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { frame, frameHead } from '@svc/support/connect-frames';
 import { eventually } from '@svc/support/eventually';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BundledDaemon, frame, startBundled } from '../bundled-daemon.js';
+import { type BundledDaemon, startBundled } from '../bundled-daemon.js';
 import { collect, shell } from '../process/collect.js';
 
 let daemon: BundledDaemon;
@@ -85,8 +86,7 @@ it('speaks the Connect protocol strictly', async () => {
 });
 
 it('refuses messages above 64 MiB', async () => {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(64 * 1024 * 1024 + 1, 1);
+  const head = frameHead(64 * 1024 * 1024 + 1);
   const frames = await daemon.frames('Start', Buffer.concat([head, Buffer.alloc(1024)]));
   expect(frames.at(-1)?.json).toMatchObject({ error: { code: 'resource_exhausted' } });
   const truncated = await daemon.frames('Start', frame({ process: { cmd: 'true' } }).subarray(0, 12));

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
+import { frame } from '@svc/support/connect-frames';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type BundledDaemon, frame, startBundled } from '../bundled-daemon.js';
+import { type BundledDaemon, startBundled } from '../bundled-daemon.js';
 import { shell } from '../process/collect.js';
 
 let daemon: BundledDaemon;

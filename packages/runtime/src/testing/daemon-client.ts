@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
+import { frame, readFrames } from '#support/connect-frames';
 import type { Instance } from '../contract/instance.js';
-import { encodeFrame, readFrames } from './frames.js';
 
 const DAEMON_PORT = 49983;
 
@@ -51,7 +51,7 @@ export class DaemonClient {
   /** Starts a shell script and gives it when it runs. */
   async start(script: string, user = 'user'): Promise<RunningCommand> {
     const leaving = new AbortController();
-    const body = encodeFrame({ process: { cmd: '/bin/sh', args: ['-c', script] }, stdin: false });
+    const body = frame({ process: { cmd: '/bin/sh', args: ['-c', script] }, stdin: false });
     const response = await this.#send({
       method: 'POST',
       path: '/process.Process/Start',
@@ -109,7 +109,7 @@ function follow(response: IncomingMessage, leaving: AbortController): Promise<Ru
   return new Promise((resolve, reject) => {
     const read = async (): Promise<CommandResult> => {
       for await (const message of readFrames(response)) {
-        const { event, error } = message as StartMessage;
+        const { event, error } = message.json() as StartMessage;
         if (error !== undefined) throw new Error(`Process.Start failed: ${error.code} ${error.message}`);
         if (event?.start !== undefined)
           resolve({ pid: event.start.pid, result, stdout: text(stdout), leave });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { frameHead } from '#support/connect-frames';
 
 /** What somebody who took the daemon's port answers to a request. */
 export type HostileAnswer = (socket: Socket) => void;
@@ -26,12 +27,8 @@ function slowly(socket: Socket, text: string): void {
 const OK = 'HTTP/1.1 200 OK\r\n';
 const json = (body: string) =>
   `${OK}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-const frame = (flags: number, length: number, body = '') => {
-  const head = Buffer.alloc(5);
-  head[0] = flags;
-  head.writeUInt32BE(length, 1);
-  return Buffer.concat([head, Buffer.from(body)]);
-};
+const frame = (flags: number, length: number, body = '') =>
+  Buffer.concat([frameHead(length, flags), Buffer.from(body)]);
 const stream = `${OK}Content-Type: application/connect+proto\r\nTransfer-Encoding: chunked\r\n\r\n`;
 const chunk = (body: Buffer) =>
   Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]);

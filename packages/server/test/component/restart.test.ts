@@ -3,17 +3,14 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { frame } from '#support/connect-frames';
 import { eventually } from '#support/eventually';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { childStorage, dropSchema } from '../support/server-storage.js';
 
 /** Opens a stream of a program's output and waits until it has begun. */
 async function openStream(server: ChildServer, sandbox: { sandboxID: string; envdAccessToken: string }) {
-  const message = Buffer.from(
-    JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', 'echo begun; exec sleep 600'] }, stdin: false }),
-  );
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
+  const script = 'echo begun; exec sleep 600';
   const state = { bytes: 0, ended: false };
   const sent = request(`${server.sandboxUrl}/process.Process/Start`, {
     method: 'POST',
@@ -37,7 +34,7 @@ async function openStream(server: ChildServer, sandbox: { sandboxID: string; env
       state.ended = true;
     });
   });
-  sent.end(Buffer.concat([head, message]));
+  sent.end(frame({ process: { cmd: '/bin/sh', args: ['-c', script] }, stdin: false }));
   await eventually('the stream to begin', () => state.bytes > 0);
   return state;
 }

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { frame } from '#support/connect-frames';
 import { eventually } from '#support/eventually';
-import { ask, frame, rawClient, Stage, to } from './fixture.js';
+import { ask, rawClient, Stage, to } from './fixture.js';
 
 const connect = { 'Content-Type': 'application/connect+json' };
 

@@ -6,26 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { daemonProgram } from '@svc/envd';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { frame, splitFrames } from '#support/connect-frames';
 import { eventually } from '#support/eventually';
-import { ask, frame, Stage, to } from './fixture.js';
+import { ask, Stage, to } from './fixture.js';
 
 const built = existsSync(daemonProgram.entry);
 if (!built) console.warn('skipped: the daemon is not built (npm run build -w packages/envd)');
-
-/** The payloads and flags of a Connect stream. */
-function frames(bytes: Buffer): { flags: number; payload: Record<string, never> }[] {
-  const found = [];
-  for (let at = 0; at + 5 <= bytes.length; ) {
-    const length = bytes.readUInt32BE(at + 1);
-    if (at + 5 + length > bytes.length) break;
-    found.push({
-      flags: bytes[at] ?? 0,
-      payload: JSON.parse(bytes.subarray(at + 5, at + 5 + length).toString()),
-    });
-    at += 5 + length;
-  }
-  return found;
-}
 
 describe.skipIf(!built)('the real daemon behind the gateway', () => {
   let home = '';
@@ -83,7 +69,7 @@ describe.skipIf(!built)('the real daemon behind the gateway', () => {
     const state = {
       ended: false,
       complete: false,
-      frames: () => frames(Buffer.concat(chunks)),
+      frames: () => splitFrames(Buffer.concat(chunks)).map(({ flags, json }) => ({ flags, payload: json() })),
       leave: () => outgoing.destroy(),
     };
     outgoing.once('response', (res: IncomingMessage) => {

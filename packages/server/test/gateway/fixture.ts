@@ -188,16 +188,6 @@ export async function rawClient(
   };
 }
 
-/** One frame of a Connect stream. */
-export function frame(payload: string, flags = 0): Buffer {
-  const body = Buffer.from(payload);
-  const out = Buffer.alloc(5 + body.length);
-  out[0] = flags;
-  out.writeUInt32BE(body.length, 1);
-  body.copy(out, 5);
-  return out;
-}
-
 export function reply(
   res: ServerResponse,
   status: number,

@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { frame } from '#support/connect-frames';
 import { eventually } from '#support/eventually';
-import { ask, frame, reply, Stage, to } from './fixture.js';
+import { ask, reply, Stage, to } from './fixture.js';
 
 const DAEMON_PORT = 49_983;
 const config = { silenceMs: 20, healthMs: 50 };

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import { frame, splitFrames } from '#support/connect-frames';
 import type { TestServer } from './server.js';
 
 /** Creates a sandbox that ends with the test. */
@@ -22,10 +23,6 @@ export async function run(
   command: string,
   user?: string,
 ): Promise<string> {
-  const message = Buffer.from(JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', command] } }));
-  const frame = Buffer.alloc(5 + message.length);
-  frame.writeUInt32BE(message.length, 1);
-  message.copy(frame, 5);
   const response = await fetch(`${test.server.sandboxUrl}/process.Process/Start`, {
     method: 'POST',
     headers: {
@@ -36,19 +33,16 @@ export async function run(
       'X-Access-Token': sandbox.token,
       ...(user === undefined ? {} : { Authorization: `Basic ${Buffer.from(`${user}:`).toString('base64')}` }),
     },
-    body: frame,
+    body: frame({ process: { cmd: '/bin/sh', args: ['-c', command] } }),
   });
   const bytes = Buffer.from(await response.arrayBuffer());
   if (response.status !== 200)
     throw new Error(`Start answered ${response.status}: ${bytes.toString('utf8')}`);
   let output = '';
-  for (let at = 0; at < bytes.length; ) {
-    const length = bytes.readUInt32BE(at + 1);
-    const text = bytes.subarray(at + 5, at + 5 + length).toString('utf8');
-    const event = JSON.parse(text) as { event?: { data?: { stdout?: string } }; error?: unknown };
-    if (event.error !== undefined) throw new Error(`Start ended with ${text}`);
+  for (const each of splitFrames(bytes)) {
+    const event = each.json() as { event?: { data?: { stdout?: string } }; error?: unknown };
+    if (event.error !== undefined) throw new Error(`Start ended with ${each.bytes.toString('utf8')}`);
     output += Buffer.from(event.event?.data?.stdout ?? '', 'base64').toString('utf8');
-    at += 5 + length;
   }
   return output;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
+import { frame, frameHead } from '@svc/support/connect-frames';
 import { casesOf } from '../../case.js';
-import { frame } from '../../wire/frames.js';
 import { daemonSend, sendStream, streamFails, unary, unaryFails, unaryOk } from '../../wire/rpc.js';
 import { startMessage } from '../../wire/run.js';
 import { send } from '../../wire/send.js';
@@ -185,8 +185,7 @@ export const connectCases = casesOf('connect protocol', [
     operation: STREAM,
     expects: 'resource_exhausted',
     run: async (target) => {
-      const head = Buffer.alloc(5);
-      head.writeUInt32BE(64 * 1_048_576 + 1, 1);
+      const head = frameHead(64 * 1_048_576 + 1);
       const { answer, end } = await sendStream(
         await target.sandbox(),
         STREAM,

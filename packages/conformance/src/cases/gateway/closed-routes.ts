@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
-import { assertRecord, knock, to, UNKNOWN } from '../../wire/knock.js';
+import { assertRecord, knock, to, UNKNOWN } from '../../requests/knock.js';
 import { run } from '../../wire/run.js';
 
 const closed = ['/init', '/freeze', '/unfreeze', '/fsfreeze', '/fsthaw', '/collapse', '/upgrade'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
+import { assertRecord, knock, to } from '../../requests/knock.js';
 import { assertStatus, call } from '../../wire/call.js';
-import { assertRecord, knock, to } from '../../wire/knock.js';
 import { serveEcho } from './echo.js';
 
 /** What the network settings of a sandbox change on the way in. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
-import { assertRecord, assertText, knock, to, UNKNOWN } from '../../wire/knock.js';
+import { assertRecord, assertText, knock, to, UNKNOWN } from '../../requests/knock.js';
 
 /** What leads nowhere: bad addresses, unknown sandboxes, closed ports. */
 export const refusalCases: Draft[] = [

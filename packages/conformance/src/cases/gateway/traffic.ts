@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../case.js';
+import { assertText, knock, to, UNKNOWN } from '../../requests/knock.js';
 import { assertStatus } from '../../wire/call.js';
-import { assertText, knock, to, UNKNOWN } from '../../wire/knock.js';
 import { open } from '../../wire/send.js';
 import { serveEcho } from './echo.js';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../../case.js';
+import { UNKNOWN } from '../../../requests/knock.js';
 import { daemon as document } from '../../../wire/documents.js';
-import { UNKNOWN } from '../../../wire/knock.js';
 import { http } from './calls.js';
 
 const nowhere = (sandboxUrl: string) => ({ sandboxUrl, sandboxId: UNKNOWN, accessToken: 'none' });

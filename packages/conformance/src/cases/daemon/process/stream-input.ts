@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { frame } from '@svc/support/connect-frames';
 import type { Draft } from '../../../case.js';
-import { frame } from '../../../wire/frames.js';
 import { sendStream, streamFails, unaryOk } from '../../../wire/rpc.js';
 import { startProcess } from '../../../wire/run.js';
 import { base64, CLOSE, NOBODY, STREAM, selectorOf } from './rpcs.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Target } from '../targets/target.js';
-import { observe } from './recorder.js';
-import { type Answer, type SendOptions, send } from './send.js';
+import { observe } from '../wire/recorder.js';
+import { type Answer, type SendOptions, send } from '../wire/send.js';
 
 /** A sandbox that is not there. */
 export const UNKNOWN = 'i00000000000000000000';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-export const FLAG_COMPRESSED = 1;
+/** The frame that ends a stream, with its error. */
 export const FLAG_END = 2;
 
 export interface Frame {
@@ -10,13 +10,24 @@ export interface Frame {
   json(): Record<string, unknown>;
 }
 
-/** One frame: flags, four bytes of big-endian length, payload. */
-export function frame(payload: unknown, flags = 0): Buffer {
-  const bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(JSON.stringify(payload));
+/**
+ * One frame of a Connect stream: flags, four bytes of big-endian length, payload. Bytes and text are sent as they are,
+ * other things as JSON.
+ */
+export function frame(payload: unknown, flags = 0): Buffer<ArrayBuffer> {
+  const bytes =
+    payload instanceof Uint8Array
+      ? payload
+      : Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
+  return Buffer.concat([frameHead(bytes.length, flags), bytes]);
+}
+
+/** What stands before a payload of `length` bytes. */
+export function frameHead(length: number, flags = 0): Buffer {
   const head = Buffer.alloc(5);
   head[0] = flags;
-  head.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([head, bytes]);
+  head.writeUInt32BE(length, 1);
+  return head;
 }
 
 /** Cuts a body into frames. @throws {Error} when it ends inside of one. */
