@@ -8,11 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
+import { publishablePackages } from '../../../../scripts/publishable.mjs';
 import { cleanEnvironment } from '../support/run-cli.js';
 
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
-const published = ['cli', 'daemon', 'envd', 'platform', 'runtime', 'sdk', 'server'];
+const published = publishablePackages().sort();
 const isBuilt = published.every((name) => existsSync(join(repository, 'packages', name, 'dist')));
 if (!isBuilt) console.warn('installed packages: skipped: run npm run build first');
 
