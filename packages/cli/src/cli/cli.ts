@@ -105,9 +105,9 @@ function noKey(forbiddenIn: string | undefined): CliError {
   return new CliError('There is no API key.', {
     code: 'no_key',
     hint: [
-      'One of these gives one:',
-      '  svc server up            starts a server here; its key is found by itself',
-      '  svc auth login           keeps the key of a hosted service',
+      'Get one in one of these ways:',
+      '  svc server up            starts a server on this machine; its key is used',
+      '  svc auth login           saves the key of a hosted service',
       '  export SVC_API_KEY=...   for this terminal',
     ].join('\n'),
   });

@@ -29,8 +29,8 @@ export async function readConfig(file: string): Promise<StoredConfig> {
   } catch {
     // Said below.
   }
-  throw new CliError(`The settings in ${file} are no JSON object.`, {
-    hint: '`svc auth login` writes them anew; `svc auth logout` removes them.',
+  throw new CliError(`The settings in ${file} are not a JSON object.`, {
+    hint: '`svc auth login` writes them again; `svc auth logout` removes them.',
   });
 }
 

@@ -20,7 +20,7 @@ export class CliError extends Error {
   }
 }
 
-/** The command line itself makes no sense. */
+/** The command line is wrong. */
 export class UsageError extends CliError {
   override readonly name = 'UsageError';
   constructor(message: string, hint?: string) {

@@ -25,7 +25,7 @@ const hints: Record<string, string> = {
   sandbox_not_found: '`svc sandbox list` shows the sandboxes that there are.',
   template_not_found: '`svc template list` shows the templates that there are.',
   secret_not_found: '`svc secret list` shows the secrets that there are.',
-  volume_not_found: '`svc volume list` shows the volumes that there are.',
+  volume_not_found: '`svc volume list` shows the volumes.',
   webhook_not_found: '`svc webhook list` shows the webhooks that there are.',
   connection:
     'Is the server up? `svc server status` tells of a local one, `svc server up` starts it. `svc auth status` shows the address in use.',

@@ -8,7 +8,7 @@ export function parseDuration(text: string): number {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
     throw new UsageError(
-      `"${text}" is no span of time.`,
+      `"${text}" is not a duration.`,
       'Examples: 90s, 5m, 1h30m, 2d; a bare number counts seconds.',
     );
   }

@@ -15,5 +15,5 @@ export const portNumber = wholeNumber('The port', 1, 65_535);
 /** Reads a file mode as `chmod` takes it: `640`, `0755`. Pure. */
 export function fileMode(text: string): number {
   if (/^[0-7]{3,4}$/.test(text)) return Number.parseInt(text, 8);
-  throw new UsageError(`"${text}" is no file mode.`, 'Write it in octal: 640, 0755.');
+  throw new UsageError(`"${text}" is not a file mode.`, 'Write it in octal: 640, 0755.');
 }

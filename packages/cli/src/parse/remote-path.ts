@@ -10,7 +10,7 @@ export type Place = { kind: 'local'; path: string } | { kind: 'remote'; sandboxI
 export function parsePlace(text: string): Place {
   const match = /^([a-z0-9-]+):(.*)$/i.exec(text);
   if (match === null) {
-    if (text === '') throw new UsageError('An empty path names nothing.');
+    if (text === '') throw new UsageError('The path is empty.');
     return { kind: 'local', path: text };
   }
   return { kind: 'remote', sandboxId: match[1]!, path: match[2] === '' ? '.' : match[2]! };

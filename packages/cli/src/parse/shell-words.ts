@@ -25,8 +25,8 @@ export function afterDashes(words: readonly string[]): string[] {
   if (first === '--') return words.slice(1);
   if (first?.startsWith('-'))
     throw new UsageError(
-      `${first} stands where the program should be.`,
-      'Options come before the id; a -- before the program.',
+      `Expected a program, got the option ${first}.`,
+      'Put options before the id, and -- before the program.',
     );
   return [...words];
 }

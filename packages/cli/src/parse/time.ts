@@ -7,7 +7,7 @@ export function parseTime(text: string, now: number = Date.now()): Date {
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) {
     throw new UsageError(
-      `"${text}" is no time.`,
+      `"${text}" is not a time.`,
       'Examples: 2026-01-31T12:00:00Z, or 10m for ten minutes ago.',
     );
   }

@@ -24,42 +24,42 @@ export const groups: readonly GroupEntry[] = [
   },
   {
     name: 'snapshot',
-    summary: 'keep what a sandbox is at one moment, memory included',
+    summary: 'save the state of a sandbox, memory included',
     load: async () => (await import('../commands/snapshot/index.js')).addSnapshotCommands,
   },
   {
     name: 'template',
-    summary: 'build what sandboxes start from',
+    summary: 'build the templates that sandboxes start from',
     load: async () => (await import('../commands/template/index.js')).addTemplateCommands,
   },
   {
     name: 'secret',
-    summary: 'keep values that sandboxes use without seeing them',
+    summary: 'store secrets that sandboxes use without seeing them',
     load: async () => (await import('../commands/secret/index.js')).addSecretCommands,
   },
   {
     name: 'volume',
-    summary: 'keep files beyond the life of a sandbox',
+    summary: 'store files that outlive a sandbox',
     load: async () => (await import('../commands/volume/index.js')).addVolumeCommands,
   },
   {
     name: 'webhook',
-    summary: 'be told what happens to sandboxes',
+    summary: 'send events about sandboxes to your addresses',
     load: async () => (await import('../commands/webhook/index.js')).addWebhookCommands,
   },
   {
     name: 'event',
-    summary: 'read what happened to sandboxes',
+    summary: 'list events about sandboxes',
     load: async () => (await import('../commands/event/index.js')).addEventCommands,
   },
   {
     name: 'key',
-    summary: 'keep the API keys of a team',
+    summary: 'manage the API keys of a team',
     load: async () => (await import('../commands/key/index.js')).addKeyCommands,
   },
   {
     name: 'team',
-    summary: 'for operators: teams, and what they may use',
+    summary: 'for operators: manage teams and their limits',
     load: async () => (await import('../commands/team/index.js')).addTeamCommands,
   },
   {
@@ -69,12 +69,12 @@ export const groups: readonly GroupEntry[] = [
   },
   {
     name: 'types',
-    summary: 'how to import the raw types of the API',
+    summary: 'show how to import the types of the API',
     load: async () => (await import('../commands/types/index.js')).addTypesCommand,
   },
   {
     name: 'completion',
-    summary: 'completion for bash, zsh and fish',
+    summary: 'print shell completion for bash, zsh or fish',
     load: async () => (await import('../commands/completion/index.js')).addCompletionCommand,
   },
 ];

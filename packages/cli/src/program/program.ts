@@ -4,7 +4,7 @@ import { cliVersion } from '../cli/version.js';
 import { chooseGroup, groups } from './groups.js';
 
 const exitCodeHelp = `
-Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 130 Ctrl+C.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 Ctrl+C.
 \`sandbox exec\` and \`sandbox shell\` end with the exit code of their program.`;
 
 /**

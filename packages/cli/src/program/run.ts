@@ -47,7 +47,7 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
   const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!)]$/.test(first) ? '' : '.'}`;
   return new UsageError(
     message,
-    [...more, `\`svc ${[...path, '--help'].join(' ')}\` tells more.`].join('\n'),
+    [...more, `See \`svc ${[...path, '--help'].join(' ')}\`.`].join('\n'),
   );
 }
 

@@ -65,7 +65,7 @@ describe('failures of svc', () => {
       "missing required argument 'id'".replace('m', 'M'),
     );
     expect((await runCli(['sandbox', 'create', '-t', 'soon'])).stderr).toContain(
-      '"soon" is no span of time.',
+      '"soon" is not a duration.',
     );
   });
 

@@ -74,7 +74,7 @@ it('brings a private port of a sandbox to this machine: requests and upgraded co
     },
   });
   expect(run.code).toBe(0);
-  expect(run.stderr).toContain(`Goes to port ${port} of ${id}`);
+  expect(run.stderr).toContain(`Forwards to port ${port} of ${id}`);
   await expect(fetch(url)).rejects.toThrow();
   expect((await svc(['sandbox', 'kill', id])).code).toBe(0);
 });

@@ -78,7 +78,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
   it('makes, changes and deletes a webhook, and shows its key once', async () => {
     const made = await svc(['webhook', 'create', 'http://127.0.0.1:9/x', '--events', 'killed,created']);
     expect(made.code).toBe(0);
-    expect(made.stderr).toMatch(/shown this once: whsec_/);
+    expect(made.stderr).toMatch(/shown only once: whsec_/);
     const id = made.stdout.trim();
     expect((await svc(['webhook', 'update', id, '--disable'])).code).toBe(0);
     const list = await svc(['webhook', 'list']);
@@ -113,7 +113,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     const dir = join(local.home, 'My App');
     await mkdir(dir, { recursive: true });
     expect((await svc(['template', 'init', dir])).code).toBe(0);
-    expect((await svc(['template', 'init', dir])).stderr).toContain('exists already');
+    expect((await svc(['template', 'init', dir])).stderr).toContain('already exists');
     const build = await svc(['template', 'build', dir]);
     expect(build.stderr).toContain('Built in');
     expect(build).toMatchObject({ code: 0 });

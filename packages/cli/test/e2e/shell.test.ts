@@ -149,6 +149,6 @@ describe('svc sandbox shell', () => {
     const fed = await runCli(['sandbox', 'exec', id, 'bash'], { env: local.env, stdin: 'true\n' });
     expect(fed).toEqual({ code: 0, stdout: '', stderr: '' });
     const both = await runCli(['sandbox', 'exec', '-t', '--timeout', '5s', id, 'bash'], { env: local.env });
-    expect(both.stderr).toContain('--timeout does not go with --tty');
+    expect(both.stderr).toContain('--timeout cannot be used with --tty');
   });
 });

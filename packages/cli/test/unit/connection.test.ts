@@ -81,7 +81,7 @@ describe('files of the command line', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await readConfig(file)).toEqual({ apiKey: 'k' });
     await writeFile(file, '{broken');
-    await expect(readConfig(file)).rejects.toThrow('no JSON object');
+    await expect(readConfig(file)).rejects.toThrow('not a JSON object');
   });
 
   it('tell a running server from a later process with its pid', async () => {

@@ -141,7 +141,7 @@ describe('options of commands', () => {
       },
       egressProxy: { address: 'proxy.example:1080', username: 'me', password: 'p@ss' },
     });
-    expect(() => collectRule('nonsense')).toThrow('no rule');
+    expect(() => collectRule('nonsense')).toThrow('not a rule');
     expect(() => toEgress({ egressProxy: 'http://proxy:1' })).toThrow('socks5://');
   });
 
@@ -179,7 +179,7 @@ describe('options of commands', () => {
       lifecycle: { onTimeout: 'pause', autoResume: true },
       network: { allowPublicTraffic: false },
     });
-    expect(() => toCreateOptions(undefined, { internet: true, volume: ['data'] })).toThrow('no mount');
+    expect(() => toCreateOptions(undefined, { internet: true, volume: ['data'] })).toThrow('not a mount');
     expect(() => toCreateOptions(undefined, { internet: true, onTimeout: 'explode' })).toThrow(
       'kill or pause',
     );

@@ -15,24 +15,24 @@ import { Volumes } from '../volumes/volumes.js';
 import { Webhooks } from '../webhooks/webhooks.js';
 
 /**
- * The entrance to the service. Settings come from the options, then from the environment (`SVC_API_KEY`,
+ * A client of the service. Settings come from the options, then from the environment (`SVC_API_KEY`,
  * `SVC_API_URL`, `SVC_SANDBOX_URL`, `SVC_DOMAIN`, `SVC_DEBUG`, `SVC_LOG`), then from the defaults. Nothing is sent
  * before the first call, and nothing keeps the process alive after the last.
  */
 export class Client {
-  /** Create, find and end sandboxes. */
+  /** Create, find and kill sandboxes. */
   readonly sandboxes: Sandboxes;
   /** Stored states of sandboxes. */
   readonly snapshots: Snapshots;
-  /** What sandboxes are created from. */
+  /** Templates that sandboxes are created from. */
   readonly templates: Templates;
-  /** Values that reach outbound requests and never a sandbox. */
+  /** Values that are put into outbound requests and never enter a sandbox. */
   readonly secrets: Secrets;
   /** Directories that outlive sandboxes. */
   readonly volumes: Volumes;
   /** Addresses that lifecycle events are sent to. */
   readonly webhooks: Webhooks;
-  /** What happened to sandboxes. */
+  /** Events about sandboxes. */
   readonly events: Events;
   /** Keys of the team. */
   readonly apiKeys: ApiKeys;
@@ -74,7 +74,7 @@ export class Client {
   }
 
   /**
-   * Ends every open stream of this client: commands, terminals, watches. What runs in sandboxes goes on.
+   * Ends every open stream of this client: commands, terminals, watches. What runs in sandboxes keeps running.
    * @example
    * client.close();
    */

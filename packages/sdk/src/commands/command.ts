@@ -13,7 +13,7 @@ export interface CommandParts {
   handle: ProcessHandle;
   /** The command line, for messages. */
   line: string;
-  /** Whether its byte streams go on where output is missing. */
+  /** Whether its byte streams continue where output is missing. */
   allowLostOutput: boolean;
   /** False when the program certainly has no stdin. */
   hasStdin: boolean;
@@ -107,7 +107,7 @@ export class Command implements AsyncIterable<CommandEvent> {
   /**
    * Waits for the end of the program.
    * @param options `check: false` returns an exit status other than 0 instead of throwing; `allowLostOutput: false` throws
-   * when output is missing, which the result tells otherwise; `signal` ends the waiting only.
+   * when output is missing, otherwise the result has `lostBytes`; `signal` ends the waiting only.
    * @throws CommandExitError, CommandTimeoutError, OutputLostError, SandboxGoneError
    * @example
    * const { stdout } = await command.wait();
@@ -164,9 +164,9 @@ export class Command implements AsyncIterable<CommandEvent> {
   }
 
   /**
-   * Stops following the command: no more callbacks, readers and `wait` fail. The program goes on.
+   * Stops following the command: callbacks stop, readers and `wait` fail. The program keeps running.
    * @example
-   * command.disconnect(); // the program goes on
+   * command.disconnect(); // the program keeps running
    */
   disconnect(): void {
     this.#parts.handle.disconnect('command');

@@ -118,7 +118,7 @@ export class Commands {
   }
 
   /**
-   * Kills a process by pid or tag (SIGKILL), or sends it another signal. False when there is none.
+   * Kills a process by pid or tag (SIGKILL), or sends it another signal. False when there was none.
    * @example
    * await sandbox.commands.kill({ tag: 'worker' }, { killSignal: 'SIGTERM' });
    * @wire process.Process/SendSignal

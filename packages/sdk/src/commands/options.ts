@@ -1,6 +1,6 @@
 import type { RequestOptions } from '../core/call-context.js';
 
-/** What a program is fed: text, bytes, or a source of either, which is closed at its end. */
+/** Standard input of a program: text, bytes, or a stream of either. It is closed at the end of the source. */
 export type StdinSource =
   | string
   | Uint8Array
@@ -10,7 +10,7 @@ export type StdinSource =
 
 /** Options that all ways of following a command share. */
 export interface FollowCommandOptions extends RequestOptions {
-  /** Whether a signal that fires kills the process. False: it goes on. Default true. */
+  /** Whether aborting `signal` kills the process. False: it keeps running. Default true. */
   killOnAbort?: boolean | undefined;
   /** Called with each piece of standard output, as text; waited for, so that a slow one slows the program. */
   onStdout?: ((text: string) => Promise<void> | void) | undefined;
@@ -18,13 +18,13 @@ export interface FollowCommandOptions extends RequestOptions {
   onStderr?: ((text: string) => Promise<void> | void) | undefined;
   /**
    * Bytes of output, both streams together, that are kept for the result and for readers that come late. Older output
-   * is let go, and the result says `truncated`. Default: all of it for `run`, 1 MiB for `start` and `connect`.
+   * is dropped, and the result has `truncated`. Default: all of it for `run`, 1 MiB for `start` and `connect`.
    */
   keepOutputBytes?: number | undefined;
   /**
    * What to do when the connection breaks and, once it is made again, output of the time between is not kept any more.
    * False: `run` throws OutputLostError, and the streams `stdout` and `stderr` end with it. True: what follows is given,
-   * and `lostBytes` tells how much is missing. Default false.
+   * and `lostBytes` is the number of missing bytes. Default false.
    */
   allowLostOutput?: boolean | undefined;
 }
@@ -41,7 +41,7 @@ export interface StartCommandOptions extends FollowCommandOptions {
   tag?: string | undefined;
   /** Whether the program gets a standard input: `command.stdin`. Default false: it reads end of file at once. */
   stdin?: boolean | undefined;
-  /** Longest life of the process, ms; then it is killed. 0: unlimited. Default 0. */
+  /** Time limit of the process, ms; then it is killed. 0: unlimited. Default 0. */
   timeoutMs?: number | undefined;
 }
 
@@ -51,17 +51,17 @@ export interface RunCommandOptions extends Omit<StartCommandOptions, 'stdin'> {
   check?: boolean | undefined;
   /** What the program reads from its standard input. Default: nothing. */
   stdin?: StdinSource | undefined;
-  /** Longest life of the process, ms; then it is killed. 0: unlimited. Default 60 000. */
+  /** Time limit of the process, ms; then it is killed. 0: unlimited. Default 60 000. */
   timeoutMs?: number | undefined;
 }
 
 /** Options of following a command that runs already. */
 export interface ConnectCommandOptions extends FollowCommandOptions {
-  /** Longest time to follow it, ms; the process goes on after it. 0: unlimited. Default 0. */
+  /** Longest time to follow it, ms; the process keeps running after that. 0: unlimited. Default 0. */
   timeoutMs?: number | undefined;
   /**
    * Which output to give: `all` that the sandbox keeps (the latest 1 MiB), then what follows; or only what is `new`.
-   * `lostBytes` tells what is missing from `all`. Default `all`.
+   * `lostBytes` is what is missing from `all`. Default `all`.
    */
   output?: 'all' | 'new' | undefined;
 }
@@ -80,7 +80,7 @@ export interface CommandResult {
   reattached?: number;
   /** Present when output is missing that was lost meanwhile, or before `connect`. Infinity: not known how much. */
   lostBytes?: number;
-  /** Present when older output was let go (`keepOutputBytes`). */
+  /** Present when older output was dropped (`keepOutputBytes`). */
   truncated?: true;
 }
 

@@ -2,7 +2,7 @@ import { OutputLostError } from '../errors/command-errors.js';
 import type { OutputHub } from '../process/output-hub.js';
 import { textOf } from './command-output.js';
 
-/** What a command's readers are told where output is missing, with what was kept of it. */
+/** The error of a command's readers where output is missing, with what was kept of it. */
 export function outputLost(
   line: string,
   output: OutputHub,

@@ -2,7 +2,7 @@ import { CommandTimeoutError } from '../errors/connection-errors.js';
 import type { OutputHub } from '../process/output-hub.js';
 import { textOf } from './command-output.js';
 
-/** What a command's readers and `wait()` are told when its time limit fires. */
+/** The error of a command's readers and `wait()` when its time limit fires. */
 export function timeUpOf(facts: {
   /** The command line, for the message. */
   line: string;

@@ -19,20 +19,20 @@ export interface ClientOptions {
   debug?: boolean | undefined;
   /** Sends HTTP requests, RPCs to sandboxes included. Default: the platform's own clients. */
   fetch?: Fetch | undefined;
-  /** Carries RPCs to a sandbox, in place of the default; for tests and for unusual networks. */
+  /** Sends RPCs to a sandbox instead of the default transport; for tests and unusual networks. */
   transport?: ((sandbox: { sandboxId: string; baseUrl: string }) => Transport) | undefined;
   /** Sent with every request to the platform, never into a sandbox. */
   headers?: Record<string, string> | undefined;
-  /** Where log lines go. Default: `console`. Secrets are never in them. */
+  /** Receives log lines, which never hold secrets. Default: `console`. */
   logger?: Logger | undefined;
-  /** Least weight of lines; `SVC_LOG`. `info` tells of retries and failures, `debug` of each request. Default `warn`. */
+  /** Lowest level to write; `SVC_LOG`. `info` logs retries and failures, `debug` each request. Default `warn`. */
   logLevel?: LogLevel | undefined;
   /** Most further attempts after a failed one, where repeating is safe. Default 2. */
   maxRetries?: number | undefined;
   /** Longest time of one call, retries included, ms; 0 removes the limit. Streams: until their first event. Default 60 000. */
   requestTimeoutMs?: number | undefined;
-  /** Sees every HTTP request, once per attempt; the first is the outermost. */
+  /** Called for every HTTP request, once per attempt; the first is the outermost. */
   middleware?: readonly Middleware[] | undefined;
-  /** Put in front of the User-Agent, for products built on this SDK: `my-agent/1.2`. */
+  /** Prefix of the User-Agent, for products built on this SDK: `my-agent/1.2`. */
   userAgent?: string | undefined;
 }

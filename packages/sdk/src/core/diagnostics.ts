@@ -7,7 +7,7 @@ export interface CallEvent {
   callId: number;
   /** Name of the SDK call, such as `sandboxes.create`. */
   operation: string;
-  /** Who is asked. */
+  /** The service that is called. */
   service: Service;
   method?: string;
   /** Without secrets. */
@@ -65,7 +65,7 @@ interface Events {
   error: EndEvent;
 }
 
-/** Publishes an event to whoever listens; the event is only made when someone does. */
+/** Publishes an event; it is only made when there is a subscriber. */
 export function publish<Name extends keyof Events>(name: Name, event: () => Events[Name]): void {
   const channel = runtime.channel(diagnosticsChannels[name]);
   if (channel.hasSubscribers) channel.publish(event());

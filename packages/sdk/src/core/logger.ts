@@ -6,7 +6,7 @@ export interface Logger {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** Least weight of the lines that are written. */
+/** Lowest level of the lines that are written. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off';
 
 const weights: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, off: 4 };

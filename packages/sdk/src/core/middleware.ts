@@ -6,7 +6,7 @@ export type Fetch = (request: Request, init?: RequestInit) => Promise<Response>;
 /** Sends a request on: to the next middleware, at last to `fetch`. */
 export type Next = (request: Request) => Promise<Response>;
 
-/** What a middleware is told about the call that a request belongs to. */
+/** The call that a request belongs to. */
 export type MiddlewareCall = Pick<CallContext, 'operation' | 'service'> & {
   /** From 1. */
   readonly attempt: number;
@@ -15,7 +15,7 @@ export type MiddlewareCall = Pick<CallContext, 'operation' | 'service'> & {
 };
 
 /**
- * Sees every HTTP request of the client, once per attempt, and may change it, answer it, or look at its answer. With it,
+ * Called for every HTTP request of the client, once per attempt. It may change the request, answer it, or read its answer. With it,
  * RPCs to a sandbox (commands, terminals, most of files) travel over `fetch` in Node too, and pass here under the name of
  * their method, such as `process.Process/Start`; only those over a `transport` of the caller's do not.
  */

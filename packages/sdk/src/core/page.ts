@@ -4,7 +4,7 @@ export interface Page<Item> {
   readonly items: Item[];
   /** Where the next page starts; undefined on the last page. */
   readonly nextToken: string | undefined;
-  /** Number of all running matches, where the service tells it (lists of sandboxes that include running ones). */
+  /** Number of all running matches, if the service gives it (lists of sandboxes that include running ones). */
   readonly total: number | undefined;
 }
 

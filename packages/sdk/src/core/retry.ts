@@ -21,7 +21,7 @@ export interface RetryQuestion {
 
 export type RetryDecision = { retry: true; delayMs: number } | { retry: false };
 
-/** Longest wait that is slept through, ms. A longer `Retry-After` is handed to the caller as an error. */
+/** Longest wait before another attempt, ms. A longer `Retry-After` becomes an error. */
 export const longestRetryWaitMs = 30_000;
 
 const firstDelayMs = 200;
@@ -72,7 +72,7 @@ function decideRateLimited(retryAfterMs: number, question: RetryQuestion): Retry
   return remainingMs !== undefined && delayMs >= remainingMs ? { retry: false } : { retry: true, delayMs };
 }
 
-/** A little later than asked, so that many clients that were told the same do not come back together. */
+/** A little later than asked, so that many clients do not come back at the same moment. */
 function afterServiceWait(retryAfterMs: number, random: number): RetryDecision {
   return retryAfterMs > longestRetryWaitMs
     ? { retry: false }

@@ -45,7 +45,7 @@ export class DaemonConnection {
     return routedUrl(this.core.config, this.target, daemonPort);
   }
 
-  /** Address of the daemon that needs no routing headers, for URLs that are given away. */
+  /** Address of the daemon that needs no routing headers, for URLs that others use. */
   get directUrl(): string {
     return directUrl(this.core.config, this.target, daemonPort);
   }

@@ -56,15 +56,15 @@ export class CommandTimeoutError extends TimeoutError {
 }
 
 /**
- * Why a sandbox does not run any more. `expired`: it was killed at the end of its time to live; `ended`: its machine ended
- * by itself; `gone`: nobody can tell which of these.
+ * Why a sandbox does not run any more. `expired`: it was killed at the end of its time to live; `ended`: its machine stopped
+ * by itself; `gone`: the reason is not known.
  */
 export type SandboxGoneReason = 'paused' | 'killed' | 'expired' | 'ended' | 'gone';
 
 /** The sandbox does not run any more: it was killed, is paused, or reached the end of its time to live. */
 export class SandboxGoneError extends TimeoutError {
   static override readonly kind: string = 'SandboxGoneError';
-  /** What became of it. A `paused` one can be resumed; the others are gone for good. */
+  /** Why it does not run. A `paused` one can be resumed; the others are gone for good. */
   readonly reason: SandboxGoneReason;
   constructor(message: string, details: TimeoutDetails & { reason?: SandboxGoneReason | undefined } = {}) {
     super(message, details, 'sandbox_gone');

@@ -10,7 +10,7 @@ import {
 } from './not-found-errors.js';
 import type { SvcErrorDetails } from './svc-error.js';
 
-/** Who is asked. */
+/** The service that is called. */
 export type Service = 'platform' | 'sandbox' | 'volumes' | 'operator';
 
 /** What a call is about. Decides which "not found" a 404 becomes. */

@@ -4,7 +4,7 @@ import type { RateLimit } from './rate-limit.js';
 export interface SvcErrorDetails {
   /** HTTP status of the answer. Default: none, because no answer came. */
   status?: number | undefined;
-  /** `X-Request-Id` of the answer, to quote to whoever runs the service. */
+  /** `X-Request-Id` of the answer, for the operator of the service. */
   requestId?: string | undefined;
   /** Whether the same call may succeed when it is made again. Default: that of the class. */
   retryable?: boolean | undefined;
@@ -12,11 +12,11 @@ export interface SvcErrorDetails {
   errorCode?: string | undefined;
   /** How long the service asked to wait, ms. */
   retryAfterMs?: number | undefined;
-  /** State of the rate limit, where the answer told it. */
+  /** State of the rate limit, if the answer had it. */
   rateLimit?: RateLimit | undefined;
   /** Name of the SDK call that failed, such as `sandboxes.create`. */
   operation?: string | undefined;
-  /** What was thrown beneath. */
+  /** The error that caused it. */
   cause?: unknown;
 }
 
@@ -45,7 +45,7 @@ export class SvcError extends Error {
   readonly errorCode: string | undefined;
   /** How long the service asked to wait, ms. */
   readonly retryAfterMs: number | undefined;
-  /** State of the rate limit, where the answer told it. */
+  /** State of the rate limit, if the answer had it. */
   readonly rateLimit: RateLimit | undefined;
   /** Name of the SDK call that failed, such as `sandboxes.create`. */
   readonly operation: string | undefined;

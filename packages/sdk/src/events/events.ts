@@ -16,7 +16,7 @@ export interface ListEventsOptions extends RequestOptions {
   order?: 'asc' | 'desc' | undefined;
   /** Items on a page, 1 to 100. Default 100. */
   limit?: number | undefined;
-  /** `nextToken` of an earlier page, to go on from there. */
+  /** `nextToken` of an earlier page: continues after it. */
   nextToken?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ const defaultLimit = 100;
 /** Types are repeated here (`types=a&types=b`), unlike lists elsewhere. */
 const querySerializer = { array: { style: 'form', explode: true } } as const;
 
-/** What happened to the team's sandboxes. Kept for some days. */
+/** Events about the team's sandboxes. Kept for some days. */
 export class Events {
   readonly #core: ClientCore;
 

@@ -15,7 +15,7 @@ export type SteadyContent = string | Uint8Array<ArrayBuffer> | ArrayBuffer | Blo
 /** Content that can be sent once. */
 export type FlowingContent = ReadableStream<Uint8Array>;
 
-/** Tells content that is at hand from content that flows, and brings the latter into one form. */
+/** Separates content in memory from streamed content, which becomes one kind of stream. */
 export function normalizeContent(
   content: FileContent,
 ): { steady: SteadyContent } | { flowing: FlowingContent } {

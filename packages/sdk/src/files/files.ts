@@ -1,6 +1,6 @@
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { ConflictError, InvalidRequestError } from '../errors/answer-errors.js';
-import { NotFoundError } from '../errors/not-found-errors.js';
+import { unlessMissing } from '../errors/unless-missing.js';
 import { composeFiles } from './compose.js';
 import type { FileContent } from './content.js';
 import { downloadDirectory } from './directory/download-dir.js';
@@ -125,13 +125,7 @@ export class Files {
    * @wire filesystem.Filesystem/Stat
    */
   async exists(path: string, options: FileOptions = {}): Promise<boolean> {
-    try {
-      await this.stat(path, options);
-      return true;
-    } catch (error) {
-      if (NotFoundError.is(error)) return false;
-      throw error;
-    }
+    return (await unlessMissing(this.stat(path, options))) !== undefined;
   }
 
   /**
@@ -193,7 +187,7 @@ export class Files {
   }
 
   /**
-   * A URL that reads a file without any header: to be given away. Nothing is sent. It leads to the sandbox's own host
+   * A URL that reads a file without any header, to hand to others. Nothing is sent. It leads to the sandbox's own host
    * name, which must be resolvable where it is used.
    * @example
    * const url = await sandbox.files.downloadUrl('report.pdf');

@@ -1,7 +1,7 @@
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
 
-/** Options of a URL that is given away. */
+/** Options of a URL for others. */
 export interface SignedUrlOptions {
   /** How long it works, ms from now, rounded up to whole seconds. Default: as long as the sandbox's token. */
   expiresInMs?: number | undefined;

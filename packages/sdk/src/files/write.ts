@@ -11,7 +11,7 @@ export interface WriteOptions extends RequestOptions {
   /** User to whom the file will belong, and in whose home relative paths start. Default: the sandbox's default user. */
   user?: string | undefined;
   /**
-   * Pairs stored with the file; they replace what is there, so nothing given clears it. Keys of up to 246 header
+   * Metadata stored with the file. It replaces what was stored; without it the stored metadata is removed. Keys of up to 246 header
    * characters, stored in lower case; values of printable ASCII; 4096 bytes together.
    */
   metadata?: Record<string, string> | undefined;

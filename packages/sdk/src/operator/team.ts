@@ -8,7 +8,7 @@ export interface OperatedTeam extends Team {
   readonly banned: boolean;
   /** A blocked team may read and delete; the rest is refused. */
   readonly blocked: boolean;
-  /** What a blocked team is told, if anything. */
+  /** Reason that a blocked team is shown, if any. */
   readonly blockedReason: string | undefined;
 }
 

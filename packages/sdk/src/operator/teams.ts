@@ -69,7 +69,7 @@ export class Teams {
   }
 
   /**
-   * Changes what is given and keeps the rest. In force at once; lower limits end nothing that is there.
+   * Changes what is given and keeps the rest. It applies at once; lower limits end nothing that runs.
    * @throws NotFoundError, InvalidRequestError
    * @example
    * await operator.teams.update('research', { limits: { maxTimeoutMs: 3_600_000, maxSecrets: null } });
@@ -80,7 +80,7 @@ export class Teams {
   }
 
   /**
-   * Refuses every request of a team. Its sandboxes go on to their ends.
+   * Refuses every request of a team. Its sandboxes keep running.
    * @throws NotFoundError
    * @example
    * await operator.teams.ban('research');
@@ -102,8 +102,8 @@ export class Teams {
   }
 
   /**
-   * Lets a team only read and delete. Its sandboxes go on to their ends.
-   * @param options `reason`: what the team is told, 1 to 500 characters; without one an earlier reason goes
+   * Lets a team only read and delete. Its sandboxes keep running.
+   * @param options `reason`: shown to the team, 1 to 500 characters; without one an earlier reason is removed
    * @throws NotFoundError
    * @example
    * await operator.teams.block('research', { reason: 'the invoice is open' });

@@ -122,7 +122,7 @@ export class OutputHub {
     return this.#kept;
   }
 
-  /** Whether older output was let go. */
+  /** Whether older output was dropped. */
   get truncated(): boolean {
     return this.#truncated;
   }

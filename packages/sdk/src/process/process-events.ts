@@ -27,7 +27,7 @@ export interface FollowOptions {
   context: DaemonCallContext;
   /** Start a program, or attach to one: to all of its output that is kept, or to what it writes from now on. */
   open: { start: StartRequestInit } | { attach: ProcessChoice; output: 'all' | 'new' };
-  /** Longest life of the process (start) or of following it (attach), ms; 0: none. */
+  /** Time limit of the process (start) or of following it (attach), ms; 0: none. */
   timeoutMs: number;
   /** Ends the following. */
   signal: AbortSignal;
@@ -52,7 +52,7 @@ const timeUpGraceMs = 2_000;
 
 /**
  * Follows a process from its start to its end. When the connection breaks, it attaches again where it left off: the
- * daemon keeps the latest output, and tells when what is asked for is gone.
+ * daemon keeps the latest output, and says how much of it is gone.
  */
 export async function* followProcess(options: FollowOptions): AsyncGenerator<ProcessUpdate, void, undefined> {
   const { connection, context, timeoutMs, signal } = options;
@@ -121,7 +121,7 @@ class OutputPlace {
   #expected: bigint | undefined;
   #started: StartEvent['startedAt'];
 
-  /** Where to go on. A daemon that does not count goes on with what comes next, whatever it is asked for. */
+  /** Where to continue. A daemon that does not count continues with new output only. */
   get next(): bigint {
     return this.#expected ?? nowOffset;
   }

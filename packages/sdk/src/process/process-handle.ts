@@ -28,9 +28,9 @@ export interface LaunchOptions {
   killOnAbort: boolean;
   /** Sees each event before the readers do; waited for. What it throws ends the following. */
   onOutput?: ((event: OutputEvent) => Promise<void> | void) | undefined;
-  /** What whoever reads or waits is told when the time limit fires. `output` is what was kept until then. */
+  /** The error of readers and `end()` when the time limit fires. `output` is what was kept until then. */
   timeUp(cause: unknown, output: OutputHub): Error;
-  /** What they are told when the connection broke and the process could not be found again. */
+  /** Their error when the connection broke and the process could not be found again. */
   lost(cause: ProcessLost, output: OutputHub): Error;
 }
 
@@ -120,7 +120,7 @@ export class ProcessHandle {
     return holdOpen(signal ? raceAbort(this.ended, signal) : this.ended);
   }
 
-  /** Stops following; the process goes on. */
+  /** Stops following; the process keeps running. */
   disconnect(operation: string): void {
     this.#abort(disconnected(operation));
   }

@@ -1,6 +1,6 @@
 import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
-import { NotFoundError } from '../errors/not-found-errors.js';
+import { unlessMissing } from '../errors/unless-missing.js';
 import { type ProcessChoice, selectorOf } from './process-events.js';
 
 /** Signals that can be sent. */
@@ -18,13 +18,8 @@ export async function sendSignal(
 ): Promise<boolean> {
   const context = { operation: 'commands.kill', resource: 'process', idempotent: true, options } as const;
   const process = { selector: selectorOf(choice) };
-  try {
-    await connection.call(context, (client, call) =>
-      client.process.sendSignal({ process, signal: numbers[signal] }, call),
-    );
-    return true;
-  } catch (error) {
-    if (NotFoundError.is(error)) return false;
-    throw error;
-  }
+  const sent = connection.call(context, (client, call) =>
+    client.process.sendSignal({ process, signal: numbers[signal] }, call),
+  );
+  return (await unlessMissing(sent)) !== undefined;
 }

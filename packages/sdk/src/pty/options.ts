@@ -12,7 +12,7 @@ export interface ConnectPtyOptions extends RequestOptions {
   onData?: ((data: Uint8Array) => Promise<void> | void) | undefined;
   /** Longest time to follow it, ms; 0: unlimited. Default 0. */
   timeoutMs?: number | undefined;
-  /** Whether a signal that fires kills what runs in the terminal. Default true for `create`, false for `connect`. */
+  /** Whether aborting `signal` kills what runs in the terminal. Default true for `create`, false for `connect`. */
   killOnAbort?: boolean | undefined;
 }
 

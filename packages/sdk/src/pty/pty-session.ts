@@ -93,9 +93,9 @@ export class PtySession {
   }
 
   /**
-   * Stops following the terminal: `output` and `wait` fail. What runs in it goes on.
+   * Stops following the terminal: `output` and `wait` fail. What runs in it keeps running.
    * @example
-   * terminal.disconnect(); // the shell goes on
+   * terminal.disconnect(); // the shell keeps running
    */
   disconnect(): void {
     this.#handle.disconnect('pty');

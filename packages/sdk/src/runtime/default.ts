@@ -1,7 +1,7 @@
 import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { Runtime } from './contract/adapter.js';
 
-const silent = { hasSubscribers: false, publish: () => {} };
+const inactive = { hasSubscribers: false, publish: () => {} };
 
 /** Browsers, workers and edge runtimes. */
 export const runtime: Runtime = {
@@ -11,7 +11,7 @@ export const runtime: Runtime = {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     return process?.env ?? {};
   },
-  channel: () => silent,
+  channel: () => inactive,
   localFiles: async () => refuse(),
   readLocalText: refuse,
 };

@@ -18,10 +18,10 @@ export interface ForkOptions extends RequestOptions {
   timeoutMs?: number | undefined;
 }
 
-/** What became of one fork: the new sandbox, or why there is none. */
+/** Result of one fork: the new sandbox, or the error. */
 export type ForkResult<Handle> = { ok: true; sandbox: Handle } | { ok: false; error: SvcError };
 
-/** What became of one run of the function on a fork. */
+/** Result of the function on one fork. */
 export type ForkRun<Value> = { ok: true; value: Value } | { ok: false; error: unknown };
 
 export async function forkSandbox(

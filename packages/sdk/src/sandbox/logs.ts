@@ -2,7 +2,7 @@ import type { ClientCore } from '../calls/client-core.js';
 import type { RequestOptions } from '../core/call-context.js';
 import { sleep } from '../core/deadline.js';
 import { defined } from '../core/wire-values.js';
-import { NotFoundError } from '../errors/not-found-errors.js';
+import { unlessMissing } from '../errors/unless-missing.js';
 import type { LogEntry } from './info.js';
 import { getSandbox } from './sandbox-api.js';
 import { fromLogEntry } from './wire.js';
@@ -15,7 +15,7 @@ export interface LogQuery extends RequestOptions {
   from?: Date | undefined;
   /** 0 to 1000. Default: the service's, 1000. */
   limit?: number | undefined;
-  /** Least weight. Default: all. */
+  /** Lowest level. Default: all. */
   level?: LogEntry['level'] | undefined;
   /** Only entries that contain this text, at most 256 characters. */
   search?: string | undefined;
@@ -26,14 +26,14 @@ export interface FollowLogsOptions
   extends Pick<LogQuery, 'level' | 'search' | 'from' | 'signal' | 'requestTimeoutMs'> {
   /** Begin with the last entries that are there, at most this many, 0 to 1000. `from` drops older ones. Default: with all. */
   tail?: number | undefined;
-  /** Pause between two looks when nothing is new, ms. Default 1000. */
+  /** Pause between two requests when nothing is new, ms. Default 1000. */
   pollIntervalMs?: number | undefined;
 }
 
-/** The log of one sandbox: call it to read, `follow` it to go on reading. */
+/** The log of one sandbox: call it to read what is there, `follow` it to get new entries as well. */
 export interface SandboxLogs {
   /**
-   * Reads entries. Also works for a sandbox that was killed; an unknown one gives an empty list.
+   * Reads entries. Works for a killed sandbox too; an unknown one gives an empty list.
    * @wire getSandboxLogsV2
    */
   (query?: LogQuery): Promise<LogEntry[]>;
@@ -48,7 +48,7 @@ export interface SandboxLogs {
 
 /** Most entries in one answer. */
 const pageSize = 1000;
-/** Looks without anything new after which the sandbox is asked for. */
+/** Requests without anything new after which the sandbox is looked up. */
 const quietLooks = 3;
 
 export function sandboxLogs(core: ClientCore, sandboxId: string): SandboxLogs {
@@ -167,11 +167,5 @@ async function readTail(
 }
 
 async function isGone(core: ClientCore, sandboxId: string, options: RequestOptions): Promise<boolean> {
-  try {
-    await getSandbox(core, sandboxId, options, 'sandbox.logs');
-    return false;
-  } catch (error) {
-    if (NotFoundError.is(error)) return true;
-    throw error;
-  }
+  return (await unlessMissing(getSandbox(core, sandboxId, options, 'sandbox.logs'))) === undefined;
 }

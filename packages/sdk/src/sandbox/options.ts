@@ -88,7 +88,7 @@ export interface ConnectSandboxOptions extends RequestOptions {
    * refused. Never shortens that of a running one. Default: the service's, 5 minutes, with `autoPause` 15 s.
    */
   timeoutMs?: number | undefined;
-  /** Whether a paused sandbox gets its memory back; false boots it anew from its files. Default: the service's, true. */
+  /** Whether a paused sandbox gets its memory back; false boots it again from its files. Default: the service's, true. */
   memory?: boolean | undefined;
   /**
    * Whether the resumed sandbox is paused (true) or killed (false) at the end of its time to live. Default: as before.
@@ -111,7 +111,7 @@ export interface ListSandboxesOptions extends RequestOptions {
   order?: 'asc' | 'desc' | undefined;
   /** Items on a page, 1 to 100. Default: the service's, 100. */
   limit?: number | undefined;
-  /** `nextToken` of an earlier page, to go on from there. */
+  /** `nextToken` of an earlier page: continues after it. */
   nextToken?: string | undefined;
 }
 

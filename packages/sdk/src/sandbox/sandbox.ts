@@ -214,7 +214,7 @@ export class Sandbox {
 
   /**
    * Sets the time to live, counted from now; may shorten it. A run never gets longer than the team's
-   * `limits.maxTimeoutMs`, counted from its start; `info().endAt` tells when it ends.
+   * `limits.maxTimeoutMs`, counted from its start; `info().endAt` is its end.
    * @param timeoutMs rounded up to whole seconds, at most `limits.maxTimeoutMs`; 0 ends it now.
    * @throws SandboxNotFoundError also when it is paused; InvalidRequestError for more time than the team may use
    * @example
@@ -271,7 +271,7 @@ export class Sandbox {
   }
 
   /**
-   * Stores the state of the running sandbox, which goes on. New sandboxes are created from it like from a template.
+   * Stores the state of the running sandbox, which keeps running. New sandboxes are created from it as from a template.
    * @example
    * const { snapshotId } = await sandbox.createSnapshot({ name: 'prepared' });
    * @wire createSnapshot
@@ -284,7 +284,7 @@ export class Sandbox {
 
   /**
    * Makes running copies of the sandbox, memory included. One that fails is an entry with its error; nothing is thrown
-   * for it. The source is paused for a moment and goes on.
+   * for it. The source is paused for a moment.
    * @throws SandboxNotFoundError, ConflictError when the source cannot be forked at all
    * @example
    * for (const fork of await sandbox.fork({ count: 3, timeoutMs: 60_000 })) {
@@ -300,7 +300,7 @@ export class Sandbox {
   }
 
   /**
-   * Forks the sandbox, runs a function on each fork, and kills every fork when its run is over, whatever its outcome.
+   * Forks the sandbox, runs a function on each fork, and kills each fork when its function has ended or thrown.
    * @param options `concurrency`: runs at once, default all; `timeoutMs`: time to live of the forks, which must
    *   cover every run. Default: the service's, 15 s.
    * @returns one entry a fork: the function's value, or what it threw, or why there was no fork.
@@ -357,7 +357,7 @@ export class Sandbox {
   }
 
   /**
-   * Waits until something inside listens on a port. Wakes a paused sandbox that wakes by itself.
+   * Waits until something inside listens on a port. Resumes a paused sandbox that has `autoResume`.
    * @param options `timeoutMs`: longest wait, default 60 s, 0 for none.
    * @throws TimeoutError after `timeoutMs`; SandboxGoneError; PermissionError when the port is private and not the caller's
    * @example
@@ -371,7 +371,7 @@ export class Sandbox {
 
   /**
    * Address under which a port of the sandbox is reached without any header. Nothing is sent. For browsers and for hosted
-   * services. Under the default domain of a server of one's own, `*.svc.localhost`, browsers and curl find it, but Node.js
+   * services. Under the default domain of a local server, `*.svc.localhost`, browsers and curl find it, but Node.js
    * and most other programs cannot resolve such names: use `fetch`, `routeTo`, or `svc sandbox port --local` there.
    * @example
    * console.log(`open ${sandbox.url(3000)} in a browser`);

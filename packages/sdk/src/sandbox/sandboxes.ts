@@ -28,7 +28,7 @@ export class Sandboxes {
   }
 
   /**
-   * Creates a sandbox and waits until it is ready. Nothing is sent but what the options say.
+   * Creates a sandbox and waits until it is ready. Only options that are given are sent.
    * @throws TemplateNotFoundError, RateLimitError, CapacityError, AuthenticationError
    * @example
    * const sandbox = await client.sandboxes.create('base', { metadata: { job: '42' } });

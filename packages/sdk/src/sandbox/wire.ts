@@ -25,7 +25,7 @@ import type {
   NetworkRule,
 } from './options.js';
 
-/** The body of a create request. Nothing is in it that the caller did not say, the template excepted. */
+/** The body of a create request. It holds only what the caller gave, and the template. */
 export function toCreateBody(options: CreateSandboxOptions): NewSandboxV2 {
   const {
     template = 'base',

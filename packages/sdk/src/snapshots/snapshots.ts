@@ -13,7 +13,7 @@ export interface ListSnapshotsOptions extends RequestOptions {
   name?: string | undefined;
   /** Items on a page, 1 to 100. Default: the service's, 100. */
   limit?: number | undefined;
-  /** `nextToken` of an earlier page, to go on from there. */
+  /** `nextToken` of an earlier page: continues after it. */
   nextToken?: string | undefined;
 }
 

@@ -1,15 +1,15 @@
 import type { ClientCore } from '../calls/client-core.js';
 import type { RequestOptions } from '../core/call-context.js';
-import { NotFoundError } from '../errors/not-found-errors.js';
+import { unlessMissing } from '../errors/unless-missing.js';
 
-/** What a name stands for. */
+/** The template of a name. */
 export interface TemplateAlias {
   readonly templateId: string;
   /** Whether every team may use it. */
   readonly public: boolean;
 }
 
-/** What is behind the names of templates. */
+/** Looks up the names of templates. */
 export class TemplateAliases {
   readonly #core: ClientCore;
 
@@ -41,12 +41,7 @@ export class TemplateAliases {
    * const alias = await client.templates.aliases.find('my-app');
    * @wire getTemplateAlias
    */
-  async find(alias: string, options: RequestOptions = {}): Promise<TemplateAlias | undefined> {
-    try {
-      return await this.get(alias, options);
-    } catch (error) {
-      if (NotFoundError.is(error)) return undefined;
-      throw error;
-    }
+  find(alias: string, options: RequestOptions = {}): Promise<TemplateAlias | undefined> {
+    return unlessMissing(this.get(alias, options));
   }
 }

@@ -15,13 +15,13 @@ export interface BuildLogQuery extends RequestOptions {
   from?: Date | undefined;
   /** 0 to 100. Default: the service's, 100. */
   limit?: number | undefined;
-  /** Least weight. Default: all. */
+  /** Lowest level. Default: all. */
   level?: BuildLogEntry['level'] | undefined;
 }
 
 /** How to follow a build. */
 export interface FollowBuildOptions extends RequestOptions {
-  /** Pause between two looks when nothing is new, ms. Default 200. */
+  /** Pause between two requests when nothing is new, ms. Default 200. */
   pollIntervalMs?: number | undefined;
 }
 
@@ -67,7 +67,7 @@ export class TemplateBuild {
 
   /**
    * The build's log from its beginning, as it comes. Ends once the build is final and everything was given, whether it
-   * came well or not: `wait` tells that.
+   * succeeded or not: `wait` gives the result.
    * @throws TemplateNotFoundError
    * @example
    * for await (const { message } of build.logs()) console.log(message);

@@ -15,7 +15,7 @@ export class TemplateTags {
   }
 
   /**
-   * Points tags to the build that a name stands for; tags that exist move.
+   * Sets tags on the build of a name; existing tags move to it.
    * @param target `[namespace/]name[:tag]`
    * @throws TemplateNotFoundError
    * @example

@@ -164,7 +164,7 @@ export class Template {
   /**
    * Sets the program that runs in the background of every sandbox, and how to tell that it is ready. Sandboxes start with
    * it running already.
-   * @param ready a command that exits 0 once all is well, tried every 2 s for up to 10 minutes. Default: 20 s pass.
+   * @param ready a command that exits with 0 when the template is ready, tried every 2 s for up to 10 minutes. Default: 20 s pass.
    * @example
    * const template = Template.from('base').start('node server.js', 'curl -sf localhost:3000/health');
    */

@@ -4,7 +4,6 @@ import type { RequestOptions } from '../core/call-context.js';
 import type { PageList } from '../core/page.js';
 import { defined } from '../core/wire-values.js';
 import { PermissionError } from '../errors/answer-errors.js';
-import { NotFoundError } from '../errors/not-found-errors.js';
 import { type BuildOptions, buildTemplate } from './build.js';
 import type { Template } from './template.js';
 import { TemplateAliases } from './template-aliases.js';
@@ -15,19 +14,19 @@ import { fromTemplate, fromTemplateWithBuilds } from './wire.js';
 
 const resource = 'template' as const;
 
-/** One page of something. */
+/** Options of one page of a list. */
 export interface PageOptions extends RequestOptions {
   /** Items on a page, 1 to 100. Default: the service's, 100. */
   limit?: number | undefined;
-  /** `nextToken` of an earlier page, to go on from there. */
+  /** `nextToken` of an earlier page: continues after it. */
   nextToken?: string | undefined;
 }
 
 /** The templates of the team: what sandboxes are created from. */
 export class Templates {
-  /** Names that point to builds. */
+  /** Tags of builds. */
   readonly tags: TemplateTags;
-  /** What is behind a name. */
+  /** Looks up names. */
   readonly aliases: TemplateAliases;
   readonly #core: ClientCore;
 
@@ -40,8 +39,8 @@ export class Templates {
 
   /**
    * Builds a template: uploads files that the service lacks and starts the build. Resolves once it is under way;
-   * `wait()` of the handle tells how it went, `logs()` what it says.
-   * @param onLog told each log entry
+   * `wait()` of the handle gives the result, `logs()` the log.
+   * @param onLog called with each log entry
    * @throws InvalidRequestError when files are missing or limits are exceeded, RateLimitError for too many builds at once
    * @example
    * const template = Template.from('base').run('npm install -g typescript');
@@ -156,10 +155,8 @@ export class Templates {
    */
   async exists(name: string, options: RequestOptions = {}): Promise<boolean> {
     try {
-      await this.aliases.get(name, options);
-      return true;
+      return (await this.aliases.find(name, options)) !== undefined;
     } catch (error) {
-      if (NotFoundError.is(error)) return false;
       if (PermissionError.is(error)) return true;
       throw error;
     }

@@ -1,7 +1,7 @@
 import type { RequestOptions } from '../core/call-context.js';
 import { defined } from '../core/wire-values.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
-import { NotFoundError } from '../errors/not-found-errors.js';
+import { unlessMissing } from '../errors/unless-missing.js';
 import { type FileContent, normalizeContent, type SteadyContent } from '../files/content.js';
 import type { ReadFormat, ReadResults } from '../files/read.js';
 import { watchedStream } from '../files/watched-stream.js';
@@ -11,7 +11,7 @@ import { fromVolumeEntry, toOwnership } from './wire.js';
 
 /** How to make an entry of a volume. */
 export interface CreateEntryOptions extends VolumeOwnership, RequestOptions {
-  /** Make missing directories above it, and accept or replace what is there. Default: the service's, false. */
+  /** Create missing parent directories, and accept or replace an existing entry. Default: the service's, false. */
   force?: boolean | undefined;
 }
 
@@ -153,13 +153,7 @@ export class Volume implements VolumeInfo {
    * @wire getVolumePath
    */
   async exists(path: string, options: RequestOptions = {}): Promise<boolean> {
-    try {
-      await this.stat(path, options);
-      return true;
-    } catch (error) {
-      if (NotFoundError.is(error)) return false;
-      throw error;
-    }
+    return (await unlessMissing(this.stat(path, options))) !== undefined;
   }
 
   /**

@@ -72,7 +72,7 @@ export interface DeliveryQuery {
   order?: 'asc' | 'desc' | undefined;
   /** Items on a page, 1 to 100. Default: the service's, 25. */
   limit?: number | undefined;
-  /** `nextToken` of an earlier page, to go on from there. */
+  /** `nextToken` of an earlier page: continues after it. */
   nextToken?: string | undefined;
 }
 

@@ -12,9 +12,9 @@ interface LoginFlags {
 }
 
 export function addLogin(auth: Command): void {
-  leaf(auth, 'login', 'keep an API key, piped in or asked for, and the address of its service')
+  leaf(auth, 'login', 'save an API key (piped in or typed) and the address of its service')
     .option('--domain <domain>', 'domain of the service: its API is at api.<domain>')
-    .option('--no-check', 'do not ask the service whether it knows the key')
+    .option('--no-check', 'do not check the key with the service')
     .action(
       act(async (cli, flags: LoginFlags) => {
         const { domain, apiUrl, sandboxUrl } = flags;
@@ -41,7 +41,7 @@ export function addLogin(auth: Command): void {
           { file, ...addresses, team: team?.name },
           () => `${team === undefined ? 'Kept the key' : `Logged in to the team ${team.name}`} (${file}).\n`,
         );
-        if (cli.env.SVC_API_KEY) cli.out.warn('SVC_API_KEY is set and wins over what was kept.');
+        if (cli.env.SVC_API_KEY) cli.out.warn('SVC_API_KEY is set and is used instead of the saved key.');
       }),
     );
 }

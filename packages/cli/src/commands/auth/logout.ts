@@ -3,7 +3,7 @@ import { act, leaf } from '../../cli/leaf.js';
 import { configFile, removeConfig } from '../../connection/config-file.js';
 
 export function addLogout(auth: Command): void {
-  leaf(auth, 'logout', 'forget the kept key').action(
+  leaf(auth, 'logout', 'remove the saved key').action(
     act(async (cli) => {
       const file = configFile(cli.env);
       const removed = await removeConfig(file);

@@ -9,7 +9,7 @@ export function addStatus(auth: Command): void {
   leaf(
     auth,
     'status',
-    'tell which service and key are used, where they come from, and whether they work',
+    'show which service and key are used, where they come from, and whether they work',
   ).action(
     act(async (cli) => {
       const { apiUrl, sandboxUrl } = cli.options;

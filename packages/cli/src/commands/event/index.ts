@@ -13,11 +13,11 @@ interface EventFlags {
 }
 
 export function addEventCommands(event: Command): void {
-  leaf(event, 'list', 'list what happened to sandboxes, the newest first')
+  leaf(event, 'list', 'list events about sandboxes, newest first')
     .alias('ls')
-    .option('--sandbox <id>', 'only of this sandbox, living or gone')
+    .option('--sandbox <id>', 'only of this sandbox, even if it is gone')
     .option('--type <names>', 'created, killed, paused, ...; repeatable', collectEvents)
-    .addOption(new Option('--order <order>', 'by time').choices(['asc', 'desc']))
+    .addOption(new Option('--order <order>', 'order by time').choices(['asc', 'desc']))
     .option('-n, --limit <count>', 'at most this many', wholeNumber('--limit', 1, 100_000), 25)
     .action(
       act(async (cli, { sandbox: sandboxId, type: types, order, limit }: EventFlags) => {
@@ -25,7 +25,7 @@ export function addEventCommands(event: Command): void {
         const query = { sandboxId, types, order, limit: Math.min(limit, 100), signal: cli.signal };
         const items = await client.events.list(query).toArray({ limit });
         cli.out.result(items, () => items.map((item) => `${formatEvent(item, cli.out.style)}\n`).join(''));
-        if (items.length === 0) cli.out.note('Nothing happened yet.');
+        if (items.length === 0) cli.out.note('No events.');
       }),
     );
 }

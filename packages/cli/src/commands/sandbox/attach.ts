@@ -9,9 +9,9 @@ export function addAttach(sandbox: Command): void {
   leaf(
     sandbox,
     'attach <id> <pid>',
-    'show what a program of a sandbox has printed, and follow it to its end; ends with its exit code',
+    'show the output of a running program, earlier output included; exits with its exit code',
   )
-    .option('--new-only', 'leave out what it printed before')
+    .option('--new-only', 'skip earlier output')
     .action(
       act(async (cli, id: string, pid: string, flags: { newOnly?: boolean }) => {
         const client = await cli.client();

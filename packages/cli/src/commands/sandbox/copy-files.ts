@@ -88,7 +88,7 @@ export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: 
   const entry = await sandbox.files.stat(remote, { user, signal });
   if (copy.local === '-') {
     if (entry.type === 'directory')
-      throw new CliError(`${remote} is a directory; standard output takes a file.`);
+      throw new CliError(`${remote} is a directory; only a file can be written to standard output.`);
     const source = await sandbox.files.read(remote, { format: 'stream', user, signal });
     await pipeline(Readable.fromWeb(source as NodeReadableStream), process.stdout, { end: false });
     return;

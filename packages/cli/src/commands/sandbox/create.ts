@@ -34,7 +34,7 @@ export function addCreate(sandbox: Command): void {
   const command = leaf(sandbox, 'create [template]', 'create a sandbox; prints its id')
     .option('-t, --timeout <span>', 'time to live: 90s, 10m, 2h (default: 5m)', parseDuration)
     .option('-e, --env <NAME=value>', 'environment variable; repeatable', collectPairs)
-    .option('-m, --metadata <key=value>', 'pair to find it by; repeatable', collectPairs)
+    .option('-m, --metadata <key=value>', 'metadata to find it by; repeatable', collectPairs)
     .option('-v, --volume <name:path>', 'volume to mount; repeatable', collectList)
     .option('--no-internet', 'no connections to the internet');
   addEgressOptions(command)
@@ -46,13 +46,13 @@ export function addCreate(sandbox: Command): void {
       'identity token for programs to send, as ${svc.identity.tokens.<name>}; repeatable',
       collectPairs,
     )
-    .option('--on-timeout <what>', 'kill or pause when the time is over (default kill)')
-    .option('--pause-files-only', 'with --on-timeout pause: keep no memory')
-    .option('--auto-resume', 'with --on-timeout pause: requests wake it up')
-    .option('--mcp <json>', 'settings of an MCP gateway, kept with the sandbox', parseObject)
-    .option('--idempotency-key <key>', 'a second create with this key gives the same sandbox')
-    .option('-s, --shell', 'open a shell in it, and kill it at the end of the shell')
-    .option('-q, --quiet', 'print nothing but the id')
+    .option('--on-timeout <what>', 'kill or pause at the end of its time to live (default: kill)')
+    .option('--pause-files-only', 'with --on-timeout pause: save its files only')
+    .option('--auto-resume', 'with --on-timeout pause: requests resume it')
+    .option('--mcp <json>', 'settings of an MCP gateway, stored with the sandbox', parseObject)
+    .option('--idempotency-key <key>', 'creating again with the same key gives the same sandbox')
+    .option('-s, --shell', 'open a shell in it; the sandbox is killed when the shell ends')
+    .option('-q, --quiet', 'print only the id')
     .action(
       act(async (cli, template: string | undefined, flags: CreateFlags) => {
         const options = toCreateOptions(template, flags);
@@ -62,7 +62,7 @@ export function addCreate(sandbox: Command): void {
           client.sandboxes.create({ ...options, signal }),
         );
         if (flags.shell) {
-          cli.out.note(`Sandbox ${made.id}; it is killed at the end of this shell.`);
+          cli.out.note(`Sandbox ${made.id}; it is killed when this shell ends.`);
           await runShell(cli, made, {}).finally(() => made.kill());
           return;
         }
@@ -79,7 +79,7 @@ export function toCreateOptions(template: string | undefined, flags: CreateFlags
   const { timeout, env, metadata, volume, internet, privatePorts, httpsPort, maskHost } = flags;
   const { onTimeout, pauseFilesOnly, autoResume, iamToken, mcp, idempotencyKey } = flags;
   if (onTimeout !== undefined && onTimeout !== 'kill' && onTimeout !== 'pause')
-    throw new UsageError(`--on-timeout is kill or pause, got "${onTimeout}".`);
+    throw new UsageError(`--on-timeout must be kill or pause, got "${onTimeout}".`);
   const lifecycle = {
     ...(onTimeout === undefined ? {} : { onTimeout: onTimeout as 'kill' | 'pause' }),
     ...(pauseFilesOnly ? { keepMemory: false } : {}),
@@ -122,7 +122,7 @@ function toMounts(volumes: string[]): Record<string, string> {
       const at = text.indexOf(':');
       if (at <= 0 || text[at + 1] !== '/')
         throw new UsageError(
-          `"${text}" is no mount.`,
+          `"${text}" is not a mount.`,
           'Write NAME:/absolute/path, for example data:/mnt/data.',
         );
       return [text.slice(at + 1), text.slice(0, at)];
@@ -138,5 +138,5 @@ function parseObject(text: string): Record<string, unknown> {
   } catch {
     // Said below.
   }
-  throw new UsageError('--mcp is a JSON object.');
+  throw new UsageError('--mcp must be a JSON object.');
 }

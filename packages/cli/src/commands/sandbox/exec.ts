@@ -18,16 +18,16 @@ interface ExecFlags {
 }
 
 export function addExec(sandbox: CommanderCommand): void {
-  leaf(sandbox, 'exec <id> <command...>', 'run a program in a sandbox; ends with its exit code')
+  leaf(sandbox, 'exec <id> <command...>', 'run a program in a sandbox; exits with its exit code')
     .passThroughOptions()
     .option('-w, --cwd <dir>', 'working directory')
     .option('-e, --env <NAME=value>', 'environment variable; repeatable', collectPairs)
     .option('-u, --user <name>', 'user in the sandbox')
-    .option('-i, --stdin', 'give it the standard input even when that is a terminal')
-    .option('-t, --tty', 'run it in a terminal of the sandbox, joined to this one: -it for a shell')
+    .option('-i, --stdin', 'pass standard input to it, even a terminal')
+    .option('-t, --tty', 'run it in a terminal: -it for a shell')
     .option('--timeout <span>', 'kill it after this time: 90s, 10m (default: never)', parseDuration)
-    .option('-n, --no-stdin', 'give it no standard input even when something is piped in')
-    .option('-d, --detach', 'do not wait: print its pid')
+    .option('-n, --no-stdin', 'pass no standard input to it, even from a pipe')
+    .option('-d, --detach', 'do not wait for its end; print its pid')
     .option('-k, --keep-alive', 'extend the time to live of the sandbox while it runs')
     .addHelpText(
       'after',
@@ -72,7 +72,7 @@ Several words are taken exactly; one alone is a line for the shell. A -- before 
 
 function refuseWithTerminal(json: boolean | undefined, flags: Record<string, unknown>): void {
   const given = Object.entries({ ...flags, '--json': json }).find(([, value]) => value !== undefined);
-  if (given !== undefined) throw new UsageError(`${given[0]} does not go with --tty.`);
+  if (given !== undefined) throw new UsageError(`${given[0]} cannot be used with --tty.`);
 }
 
 const interpreters =

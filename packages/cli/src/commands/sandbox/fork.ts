@@ -8,7 +8,7 @@ import { parseDuration } from '../../parse/duration.js';
 import { wholeNumber } from '../../parse/number.js';
 
 export function addFork(sandbox: Command): void {
-  leaf(sandbox, 'fork <id>', 'make running copies of a sandbox, memory included; prints their ids')
+  leaf(sandbox, 'fork <id>', 'copy a running sandbox, memory included; prints the ids of the copies')
     .option('-n, --count <count>', 'number of copies, 1 to 100', wholeNumber('--count', 1, 100), 1)
     .option('-t, --timeout <span>', "time to live of each copy (default: the service's, 15s)", parseDuration)
     .action(
@@ -32,7 +32,7 @@ export function addFork(sandbox: Command): void {
         const made = forks.find(({ ok }) => ok);
         if (timeout === undefined && made?.ok) {
           const { endAt } = await made.sandbox.info({ signal });
-          cli.out.note(`Ends ${formatUntil(endAt, Date.now())}; later with: svc sandbox timeout ID 10m`);
+          cli.out.note(`Ends ${formatUntil(endAt, Date.now())}; extend it with: svc sandbox timeout ID 10m`);
         }
         if (forks.some(({ ok }) => !ok)) throw new ExitWith(exitCodes.failure);
       }),

@@ -91,9 +91,9 @@ export async function forwardPort(route: Route, local: number): Promise<Forwarde
   }).catch((error: NodeJS.ErrnoException) => {
     const why =
       error.code === 'EADDRINUSE' ? 'it is taken' : error.code === 'EACCES' ? 'you may not' : error.message;
-    throw new CliError(`Port ${local} of this machine cannot be listened on: ${why}.`, {
+    throw new CliError(`Port ${local} of this machine cannot be opened: ${why}.`, {
       code: 'port_taken',
-      hint: 'Choose another with --local; 0 takes any free one.',
+      hint: 'Choose another with --local; 0 picks any free port.',
     });
   });
   return {

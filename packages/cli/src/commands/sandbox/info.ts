@@ -4,7 +4,7 @@ import { formatAge, formatPairs, formatUntil } from '../../output/format.js';
 import { detailRecord } from './sandbox-record.js';
 
 export function addInfo(sandbox: Command): void {
-  leaf(sandbox, 'info <id>', 'tell everything about a sandbox').action(
+  leaf(sandbox, 'info <id>', 'show everything about a sandbox').action(
     act(async (cli, id: string) => {
       const client = await cli.client();
       const handle = await client.sandboxes.get(id, { signal: cli.signal });

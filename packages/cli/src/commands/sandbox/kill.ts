@@ -12,7 +12,7 @@ export function addKill(sandbox: Command): void {
       act(async (cli, given: string[], flags: { all?: boolean }) => {
         if ((given.length === 0) !== (flags.all === true))
           throw new UsageError(
-            'Name the sandboxes to kill, or --all.',
+            'Give the ids of the sandboxes to kill, or --all.',
             '`svc sandbox list` shows their ids.',
           );
         const client = await cli.client({ destroys: true });

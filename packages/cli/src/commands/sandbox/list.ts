@@ -17,13 +17,13 @@ interface ListFlags {
 }
 
 export function addList(sandbox: Command): void {
-  leaf(sandbox, 'list', 'list sandboxes, the newest first')
+  leaf(sandbox, 'list', 'list sandboxes, newest first')
     .alias('ls')
-    .addOption(new Option('--state <state>', 'only these').choices(['running', 'paused']))
-    .option('-m, --metadata <key=value>', 'only with this pair; repeatable', collectPairs)
+    .addOption(new Option('--state <state>', 'only in this state').choices(['running', 'paused']))
+    .option('-m, --metadata <key=value>', 'only with this metadata; repeatable', collectPairs)
     .option('--template <template>', 'only of this template')
     .option('-n, --limit <count>', 'at most this many', wholeNumber('--limit', 1, 100_000), 100)
-    .option('-q, --quiet', 'print nothing but ids')
+    .option('-q, --quiet', 'print only the ids')
     .action(
       act(async (cli, flags: ListFlags) => {
         const { limit, quiet, state, metadata, template } = flags;

@@ -19,14 +19,16 @@ export function addLogs(sandbox: Command): void {
   leaf(
     sandbox,
     'logs <id>',
-    'show what the programs of a sandbox printed, oldest first; also of a killed one',
+    'show the output of the programs of a sandbox, oldest first; also after it was killed',
   )
-    .option('-f, --follow', 'go on as more comes, until the sandbox is gone')
-    .option('-n, --tail <count>', 'the last entries only, up to 1000', wholeNumber('--tail', 0, 1000), 100)
+    .option('-f, --follow', 'show new output as it comes, until the sandbox is gone')
+    .option('-n, --tail <count>', 'only the last entries, up to 1000', wholeNumber('--tail', 0, 1000), 100)
     .option('--since <time>', 'from this time on: 10m, 2026-01-31T12:00:00Z', (text) => parseTime(text))
-    .addOption(new Option('--level <level>', 'least weight').choices(['debug', 'info', 'warn', 'error']))
+    .addOption(
+      new Option('--level <level>', 'lowest level to show').choices(['debug', 'info', 'warn', 'error']),
+    )
     .option('--search <text>', 'only entries with this text')
-    .option('--raw', 'messages alone')
+    .option('--raw', 'print messages only')
     .action(
       act(async (cli, id: string, flags: LogFlags) => {
         const { follow, tail, since, level, search, raw } = flags;
@@ -52,7 +54,7 @@ export function addLogs(sandbox: Command): void {
           .reverse();
         if (latest.length === 0) await client.sandboxes.get(id, { signal });
         latest.forEach(show);
-        if (latest.length === 0) cli.out.note('Nothing was logged.');
+        if (latest.length === 0) cli.out.note('The log is empty.');
       }),
     );
 }

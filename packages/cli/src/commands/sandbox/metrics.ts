@@ -5,7 +5,7 @@ import { formatBytes } from '../../output/format.js';
 import { parseTime } from '../../parse/time.js';
 
 export function addMetrics(sandbox: Command): void {
-  leaf(sandbox, 'metrics <id>', 'show what a sandbox uses: the latest samples, oldest first')
+  leaf(sandbox, 'metrics <id>', 'show the processor, memory and disk use of a sandbox, oldest first')
     .option('--since <time>', 'from this time on: 10m, 2026-01-31T12:00:00Z', (text) => parseTime(text))
     .option('--until <time>', 'up to this time', (text) => parseTime(text))
     .action(

@@ -17,7 +17,7 @@ export function addEgressOptions(command: Command): Command {
     .option('--allow-out <destinations>', 'allow these hosts and CIDR ranges; repeatable', collectList)
     .option(
       '--deny-out <cidrs>',
-      'deny these; 0.0.0.0/0 denies all that is not allowed; repeatable',
+      'deny these CIDR ranges; 0.0.0.0/0 denies all that is not allowed; repeatable',
       collectList,
     )
     .option(
@@ -25,7 +25,10 @@ export function addEgressOptions(command: Command): Command {
       'add a header to requests to a host, which may begin with *.; repeatable',
       collectRule,
     )
-    .option('--egress-proxy <url>', 'SOCKS5 proxy for all that leaves: socks5://[user:password@]host:port');
+    .option(
+      '--egress-proxy <url>',
+      'SOCKS5 proxy for outbound connections: socks5://[user:password@]host:port',
+    );
 }
 
 /** The SDK's options. What was not said stays away. Pure. */
@@ -46,7 +49,7 @@ export function collectRule(
   const match = /^([^:=\s]+):([^=\s]+)=(.*)$/s.exec(text);
   if (match === null)
     throw new UsageError(
-      `"${text}" is no rule.`,
+      `"${text}" is not a rule.`,
       "Write HOST:HEADER=VALUE, for example api.example.com:Authorization='Bearer ${svc.secrets.key}'.",
     );
   const [, host, header, value] = match as unknown as [string, string, string, string];
@@ -58,7 +61,7 @@ export function collectRule(
 export function parseProxy(text: string): EgressProxy {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== 'socks5:' || url.port === '')
-    throw new UsageError('--egress-proxy is socks5://[user:password@]host:port.');
+    throw new UsageError('--egress-proxy must be socks5://[user:password@]host:port.');
   return {
     address: `${url.hostname}:${url.port}`,
     ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),

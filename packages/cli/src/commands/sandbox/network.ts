@@ -6,7 +6,7 @@ export function addNetwork(sandbox: Command): void {
   const command = leaf(
     sandbox,
     'network <id>',
-    'show what may leave a sandbox; with options, replace all of it while it runs',
+    'show the outbound network rules of a sandbox; with options, replace all of them',
   )
     .option('--internet', 'allow the internet')
     .option('--no-internet', 'no connections to the internet');

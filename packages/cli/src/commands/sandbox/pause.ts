@@ -3,8 +3,8 @@ import { act, leaf } from '../../cli/leaf.js';
 import { withProgress } from '../../output/progress.js';
 
 export function addPause(sandbox: Command): void {
-  leaf(sandbox, 'pause <id>', 'store a sandbox and stop it')
-    .option('--no-memory', 'keep its files only: programs start anew at the resume')
+  leaf(sandbox, 'pause <id>', 'pause a sandbox: save its state and stop it')
+    .option('--no-memory', 'save its files only; no program runs after the resume')
     .action(
       act(async (cli, id: string, flags: { memory: boolean }) => {
         const client = await cli.client();

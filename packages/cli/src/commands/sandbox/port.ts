@@ -11,16 +11,20 @@ interface PortFlags {
 }
 
 export function addPort(sandbox: Command): void {
-  leaf(sandbox, 'port <id> <port>', 'print the address of a port of a sandbox, or bring it to this machine')
-    .option('--check', 'ask it: print the status that it answers')
+  leaf(
+    sandbox,
+    'port <id> <port>',
+    'print the address of a port of a sandbox, or forward the port to this machine',
+  )
+    .option('--check', 'send a request and print the status of the answer')
     .option(
       '--local <port>',
-      'listen on this port of this machine and hand on what comes (HTTP and WebSockets); 0: any free port',
+      'forward this port of this machine to it (HTTP and WebSockets); 0: any free port',
       wholeNumber('--local', 0, 65_535),
     )
     .action(
       act(async (cli, id: string, text: string, { check, local }: PortFlags) => {
-        if (check && local !== undefined) throw new UsageError('--check and --local do not go together.');
+        if (check && local !== undefined) throw new UsageError('Use --check or --local, not both.');
         const port = portNumber(text);
         const client = await cli.client();
         const { signal } = cli;
@@ -43,7 +47,9 @@ export function addPort(sandbox: Command): void {
           const forwarded = await forwardPort(handle.routeTo(port), localPort);
           try {
             cli.out.record({ sandboxId: id, port, url: forwarded.url }, () => forwarded.url);
-            cli.out.note(`Goes to port ${port} of ${id}, for programs of this machine only. Ctrl+C ends it.`);
+            cli.out.note(
+              `Forwards to port ${port} of ${id}, for programs on this machine only. Ctrl+C stops it.`,
+            );
             if (!signal.aborted) await once(signal, 'abort');
           } finally {
             await forwarded.close();

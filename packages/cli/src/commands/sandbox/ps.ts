@@ -10,16 +10,12 @@ import { wholeNumber } from '../../parse/number.js';
 const pidNumber = wholeNumber('A pid', 1, 4_194_304);
 
 export function addPs(sandbox: Command): void {
-  leaf(
-    sandbox,
-    'ps <id>',
-    'list the programs that were started in a sandbox and still run, also those whose client is gone',
-  )
-    .option('-q, --quiet', 'print nothing but pids')
-    .option('--kill <pids...>', 'kill these instead')
+  leaf(sandbox, 'ps <id>', 'list the running programs that clients started in a sandbox')
+    .option('-q, --quiet', 'print only the pids')
+    .option('--kill <pids...>', 'kill these instead of listing')
     .action(
       act(async (cli, id: string, { quiet, kill }: { quiet?: boolean; kill?: string[] }) => {
-        if (quiet && kill) throw new UsageError('--quiet does not go with --kill.');
+        if (quiet && kill) throw new UsageError('Use --quiet or --kill, not both.');
         const pids = kill?.map((text) => pidNumber(text));
         const client = await cli.client({ destroys: pids !== undefined });
         const { signal } = cli;

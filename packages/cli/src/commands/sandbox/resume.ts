@@ -6,9 +6,9 @@ import { parseDuration } from '../../parse/duration.js';
 import { detailRecord } from './sandbox-record.js';
 
 export function addResume(sandbox: Command): void {
-  leaf(sandbox, 'resume <id>', 'go on with a paused sandbox')
+  leaf(sandbox, 'resume <id>', 'resume a paused sandbox')
     .option('-t, --timeout <span>', 'time to live from now (default 5m)', parseDuration)
-    .option('--no-memory', 'boot it anew from its files')
+    .option('--no-memory', 'boot it again from its files, without its memory')
     .action(
       act(async (cli, id: string, flags: { timeout?: number; memory: boolean }) => {
         const client = await cli.client();

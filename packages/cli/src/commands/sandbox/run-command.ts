@@ -103,8 +103,7 @@ async function follow(
   let printed = false;
   for await (const event of command) {
     if (event.type === 'reattached') {
-      if (event.lostBytes > 0)
-        cli.out.warn('The connection broke and was made again; output is missing here.');
+      if (event.lostBytes > 0) cli.out.warn('The connection was lost and restored; output is missing here.');
       continue;
     }
     printed = true;

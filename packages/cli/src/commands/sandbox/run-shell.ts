@@ -20,7 +20,7 @@ const passedOn = ['TERM', 'COLORTERM'];
 export function requireTerminal(id: string): void {
   if (process.stdin.isTTY && process.stdout.isTTY) return;
   throw new UsageError(
-    'A shell needs a terminal, and this is none.',
+    'A shell needs a terminal, and standard input is not one.',
     `To run something without one: svc sandbox exec ${id} -- COMMAND`,
   );
 }
@@ -48,8 +48,7 @@ export async function runShell(cli: Cli, sandbox: Sandbox, options: ShellOptions
     await session.resize(terminal.size).catch(() => undefined);
     const end = await session.wait({ signal: leaving.signal });
     terminal.restore();
-    if (session.lostBytes > 0)
-      cli.out.warn('The connection broke and was made again; some of the output is missing.');
+    if (session.lostBytes > 0) cli.out.warn('The connection was lost and restored; some output is missing.');
     const exitCode = exitCodeOf(end);
     if (exitCode !== exitCodes.ok) throw new ExitWith(exitCode);
   } catch (error) {

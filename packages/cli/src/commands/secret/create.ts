@@ -9,9 +9,9 @@ interface CreateFlags {
 }
 
 export function addCreate(secret: Command): void {
-  leaf(secret, 'create <new-name>', 'keep a value; it is piped in or asked for, and never shown again')
-    .option('--value <text>', 'the value itself: INSECURE, others may read command lines')
-    .option('-m, --metadata <key=value>', 'pair to keep with it; repeatable', collectPairs)
+  leaf(secret, 'create <new-name>', 'store a secret; its value is piped in or typed, and never shown again')
+    .option('--value <text>', 'the value itself: INSECURE, other users can read command lines')
+    .option('-m, --metadata <key=value>', 'metadata to store with it; repeatable', collectPairs)
     .action(
       act(async (cli, name: string, flags: CreateFlags) => {
         const client = await cli.client();

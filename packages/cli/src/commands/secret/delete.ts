@@ -3,7 +3,7 @@ import { deleteNamed } from '../../cli/delete-named.js';
 import { act, leaf } from '../../cli/leaf.js';
 
 export function addDelete(secret: Command): void {
-  leaf(secret, 'delete <names...>', 'delete secrets: no sandbox gets them any more')
+  leaf(secret, 'delete <names...>', 'delete secrets; sandboxes can no longer use them')
     .alias('rm')
     .action(
       act(async (cli, names: string[]) => {

@@ -3,7 +3,7 @@ import { act, leaf } from '../../cli/leaf.js';
 import { formatAge, formatPairs } from '../../output/format.js';
 
 export function addGet(secret: Command): void {
-  leaf(secret, 'get <name>', 'tell about a secret, by name or id; its value is never shown').action(
+  leaf(secret, 'get <name>', 'show a secret, by name or id, without its value').action(
     act(async (cli, name: string) => {
       const client = await cli.client();
       const found = await client.secrets.get(name, { signal: cli.signal });

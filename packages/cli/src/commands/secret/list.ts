@@ -5,7 +5,7 @@ import { formatAge, formatPairs } from '../../output/format.js';
 export function addList(secret: Command): void {
   leaf(secret, 'list', 'list secrets, without their values')
     .alias('ls')
-    .option('-q, --quiet', 'print nothing but names')
+    .option('-q, --quiet', 'print only the names')
     .action(
       act(async (cli, { quiet }: { quiet?: boolean }) => {
         const client = await cli.client();

@@ -9,9 +9,9 @@ interface UpdateFlags {
 }
 
 export function addUpdate(secret: Command): void {
-  leaf(secret, 'update <name>', 'store a new value, which is served from then on')
-    .option('--value <text>', 'the value itself: INSECURE, others may read command lines')
-    .option('-m, --metadata <key=value>', 'pairs instead of those there are; repeatable', collectPairs)
+  leaf(secret, 'update <name>', 'store a new value, which is used from then on')
+    .option('--value <text>', 'the value itself: INSECURE, other users can read command lines')
+    .option('-m, --metadata <key=value>', 'replace the metadata; repeatable', collectPairs)
     .action(
       act(async (cli, name: string, flags: UpdateFlags) => {
         const client = await cli.client();

@@ -3,9 +3,9 @@ import { act, leaf } from '../../cli/leaf.js';
 import { withProgress } from '../../output/progress.js';
 
 export function addCreate(snapshot: Command): void {
-  leaf(snapshot, 'create <id>', 'keep what a running sandbox is now; new ones start from it. Prints its id')
-    .option('--name <name>', 'name, with a tag if wanted: name:tag; an existing one gets a new version')
-    .option('--no-memory', 'keep its files only: programs start anew')
+  leaf(snapshot, 'create <id>', 'save the state of a running sandbox as a snapshot; prints its id')
+    .option('--name <name>', 'name or name:tag; an existing name gets a new version')
+    .option('--no-memory', 'save its files only')
     .action(
       act(async (cli, id: string, { name, memory }: { name?: string; memory: boolean }) => {
         const client = await cli.client();

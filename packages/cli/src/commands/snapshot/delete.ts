@@ -3,7 +3,7 @@ import { deleteNamed } from '../../cli/delete-named.js';
 import { act, leaf } from '../../cli/leaf.js';
 
 export function addDelete(snapshot: Command): void {
-  leaf(snapshot, 'delete <snapshots...>', 'delete snapshots that no sandbox was made from, or none any more')
+  leaf(snapshot, 'delete <snapshots...>', 'delete snapshots that no sandbox uses')
     .alias('rm')
     .action(
       act(async (cli, ids: string[]) => {

@@ -10,12 +10,12 @@ interface ListFlags {
 }
 
 export function addList(snapshot: Command): void {
-  leaf(snapshot, 'list', 'list snapshots, the newest first')
+  leaf(snapshot, 'list', 'list snapshots, newest first')
     .alias('ls')
     .option('--sandbox <id>', 'only of this sandbox')
     .option('--name <name>', 'only of this name')
     .option('-n, --limit <count>', 'at most this many', wholeNumber('--limit', 1, 100_000), 100)
-    .option('-q, --quiet', 'print nothing but ids')
+    .option('-q, --quiet', 'print only the ids')
     .action(
       act(async (cli, { sandbox: sandboxId, name, limit, quiet }: ListFlags) => {
         const client = await cli.client();

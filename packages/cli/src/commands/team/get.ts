@@ -3,7 +3,7 @@ import { act, leaf } from '../../cli/leaf.js';
 import { showTeam } from './show-team.js';
 
 export function addGet(team: Command): void {
-  leaf(team, 'get <team>', 'show a team, with the limits that hold for it')
+  leaf(team, 'get <team>', 'show a team and its limits')
     .alias('info')
     .action(
       act(async (cli, name: string) => {

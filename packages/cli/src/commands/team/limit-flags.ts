@@ -31,13 +31,13 @@ const count = (name: string, least = 0) => orDefault(wholeNumber(name, least, la
 
 function onOrOff(text: string): boolean {
   if (text === 'on' || text === 'off') return text === 'on';
-  throw new UsageError(`--egress-proxy is on or off, got "${text}".`);
+  throw new UsageError(`--egress-proxy must be on or off, got "${text}".`);
 }
 
 /** Adds the options to a command. Every limit takes `default`. */
 export function addTeamFlags(command: Command): Command {
   return command
-    .option('--name <text>', 'name for people')
+    .option('--name <text>', 'display name')
     .option('--max-timeout <span>', 'longest run of one sandbox: 90s, 10m, 24h', orDefault(parseDuration))
     .option('--max-sandboxes <count>', 'running sandboxes at once', count('--max-sandboxes'))
     .option('--max-builds <count>', 'builds at once', count('--max-builds'))

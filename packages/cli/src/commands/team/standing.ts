@@ -6,7 +6,7 @@ import { standingOf } from './show-team.js';
 
 /** `ban`, `unban`, `block`, `unblock`. */
 export function addStandingCommands(team: Command): void {
-  leaf(team, 'ban <team>', 'refuse every request of a team; its sandboxes go on to their ends').action(
+  leaf(team, 'ban <team>', 'refuse every request of a team; its sandboxes keep running').action(
     act((cli, name: string) =>
       change(cli, { destroys: true }, ({ teams }, options) => teams.ban(name, options)),
     ),
@@ -14,8 +14,8 @@ export function addStandingCommands(team: Command): void {
   leaf(team, 'unban <team>', 'end a ban').action(
     act((cli, name: string) => change(cli, {}, ({ teams }, options) => teams.unban(name, options))),
   );
-  leaf(team, 'block <team>', 'let a team only read and delete; its sandboxes go on to their ends')
-    .option('--reason <text>', 'what the team is told')
+  leaf(team, 'block <team>', 'let a team only read and delete; its sandboxes keep running')
+    .option('--reason <text>', 'reason that the team is shown')
     .action(
       act((cli, name: string, { reason }: { reason?: string }) =>
         change(cli, { destroys: true }, ({ teams }, options) => teams.block(name, { ...options, reason })),

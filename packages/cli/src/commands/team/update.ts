@@ -14,7 +14,7 @@ export function addUpdate(team: Command): void {
     act(async (cli, name: string, flags: TeamFlags) => {
       const change = toTeamSettings(flags);
       if (Object.keys(change).length === 0)
-        throw new UsageError('Nothing to change was said.', '`svc team update --help` shows what there is.');
+        throw new UsageError('No change is given.', '`svc team update --help` lists the options.');
       const { teams } = await cli.operator();
       showTeam(cli, await teams.update(name, change, { signal: cli.signal }));
     }),

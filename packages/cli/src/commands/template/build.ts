@@ -21,11 +21,8 @@ interface BuildFlags {
 
 export function addBuild(template: Command): void {
   leaf(template, 'build [path]', 'build a template from svc.template.mjs or a Dockerfile, and show its log')
-    .option(
-      '--name <name>',
-      'name, with a tag if wanted: name:tag (default: as the file says, else the directory)',
-    )
-    .option('--tag <tags>', 'further tags; repeatable', collectList)
+    .option('--name <name>', 'name or name:tag (default: from the file, else the directory)')
+    .option('--tag <tags>', 'more tags; repeatable', collectList)
     .option('--cpu <count>', 'cores of its sandboxes: 1 or an even number', wholeNumber('--cpu', 1, 32))
     .option('--memory <MiB>', 'memory of its sandboxes', wholeNumber('--memory', 128, 1_048_576))
     .option('--disk <MiB>', 'free disk of its sandboxes', wholeNumber('--disk', 1, 1_048_576))
@@ -58,7 +55,7 @@ export function addBuild(template: Command): void {
             `Built in ${formatDuration(Date.now() - startedAt)}. Next: svc sandbox create ${name}`,
           );
         } catch (error) {
-          if (signal.aborted) cli.out.note('The build goes on at the service.');
+          if (signal.aborted) cli.out.note('The build continues on the service.');
           throw error;
         } finally {
           progress.done();

@@ -5,7 +5,7 @@ import { formatAge } from '../../output/format.js';
 import { wholeNumber } from '../../parse/number.js';
 
 export function addInfo(template: Command): void {
-  leaf(template, 'info <name>', 'tell about a template, by name or id').action(
+  leaf(template, 'info <name>', 'show a template, by name or id').action(
     act(async (cli, name: string) => {
       const client = await cli.client();
       const { signal } = cli;
@@ -35,9 +35,9 @@ export function addInfo(template: Command): void {
 }
 
 export function addBuilds(template: Command): void {
-  leaf(template, 'builds <name>', 'list the builds of a template, the newest first')
+  leaf(template, 'builds <name>', 'list the builds of a template, newest first')
     .option('-n, --limit <count>', 'at most this many', wholeNumber('--limit', 1, 100_000), 25)
-    .option('-q, --quiet', 'print nothing but ids')
+    .option('-q, --quiet', 'print only the ids')
     .action(
       act(async (cli, name: string, { limit, quiet }: { limit: number; quiet?: boolean }) => {
         const client = await cli.client();

@@ -6,9 +6,9 @@ import { CliError } from '../../errors/cli-error.js';
 import { nameFor, starterText, templateFileName } from './starter.js';
 
 export function addInit(template: Command): void {
-  leaf(template, 'init [dir]', `write a first ${templateFileName}, to be changed`)
+  leaf(template, 'init [dir]', `write a ${templateFileName} to start from`)
     .option('--name <name>', 'name of the template (default: that of the directory)')
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .action(
       act(async (cli, dir: string | undefined, flags: { name?: string; force?: boolean }) => {
         const directory = resolve(dir ?? '.');
@@ -18,7 +18,7 @@ export function addInit(template: Command): void {
         await writeFile(file, starterText(name), { flag: flags.force ? 'w' : 'wx' }).catch(
           (error: NodeJS.ErrnoException) => {
             if (error.code !== 'EEXIST') throw error;
-            throw new CliError(`${file} exists already.`, { hint: 'Replace it with --force.' });
+            throw new CliError(`${file} already exists.`, { hint: 'Replace it with --force.' });
           },
         );
         cli.out.result({ file, name }, () => `Wrote ${file}\n`);

@@ -3,9 +3,9 @@ import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
 
 export function addList(template: Command): void {
-  leaf(template, 'list', 'list the templates of the team, the newest first')
+  leaf(template, 'list', 'list the templates of the team, newest first')
     .alias('ls')
-    .option('-q, --quiet', 'print nothing but names')
+    .option('-q, --quiet', 'print only the names')
     .action(
       act(async (cli, { quiet }: { quiet?: boolean }) => {
         const client = await cli.client();

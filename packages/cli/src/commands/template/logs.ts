@@ -8,9 +8,11 @@ export function addLogs(template: Command): void {
   leaf(
     template,
     'logs <name> [build]',
-    'show the log of a build (default: the latest), and follow one under way',
+    'show the log of a build (default: the latest); follows it while it runs',
   )
-    .addOption(new Option('--level <level>', 'least weight').choices(['debug', 'info', 'warn', 'error']))
+    .addOption(
+      new Option('--level <level>', 'lowest level to show').choices(['debug', 'info', 'warn', 'error']),
+    )
     .action(
       act(
         async (cli, name: string, wanted: string | undefined, flags: { level?: BuildLogEntry['level'] }) => {

@@ -6,7 +6,7 @@ export function addPublish(template: Command): void {
   leaf(template, 'publish <name>', 'let every team of the service start sandboxes from a template')
     .option(
       '--with-memory',
-      'also one that holds the memory of programs: every team can then read what they had in it, keys too',
+      'also publish the memory of programs: every team can then read it, keys included',
     )
     .action(
       act((cli, name: string, flags: { withMemory?: boolean }) =>
@@ -16,7 +16,7 @@ export function addPublish(template: Command): void {
 }
 
 export function addUnpublish(template: Command): void {
-  leaf(template, 'unpublish <name>', 'keep a template for this team alone again').action(
+  leaf(template, 'unpublish <name>', 'make a template private to this team again').action(
     act((cli, name: string) => setPublic(cli, name, { public: false })),
   );
 }

@@ -27,7 +27,7 @@ export async function readDefinition(path: string): Promise<ReadTemplate> {
   const module = await loadModule(file);
   const made = typeof module.default === 'function' ? await module.default(sdk) : module.default;
   if (typeof made !== 'object' || made === null || !('definition' in made))
-    throw new CliError(`${file} gives no template.`, {
+    throw new CliError(`${file} does not export a template.`, {
       hint: "Its default export must be a Template, or a function that makes one: export default ({ Template }) => Template.from('base')",
     });
   return {
@@ -74,6 +74,6 @@ async function findFile(path: string): Promise<string> {
     if (await stat(file).catch(() => undefined)) return file;
   }
   throw new CliError(`${path} has neither ${templateFileName} nor a Dockerfile.`, {
-    hint: '`svc template init` writes a first one.',
+    hint: '`svc template init` writes one.',
   });
 }

@@ -7,13 +7,13 @@ export function addTag(template: Command): void {
   leaf(
     template,
     'tag <name> [tags...]',
-    'list the tags of a template, or point tags to what name[:tag] stands for',
+    'list the tags of a template, or set tags on the build of name[:tag]',
   )
     .option('--delete', 'remove the tags; builds stay')
     .action(
       act(async (cli, name: string, tags: string[], flags: { delete?: boolean }) => {
         const { signal } = cli;
-        if (flags.delete && tags.length === 0) throw new UsageError('Name the tags to remove.');
+        if (flags.delete && tags.length === 0) throw new UsageError('Give the tags to remove.');
         const client = await cli.client();
         if (flags.delete) {
           await client.templates.tags.delete(name, tags, { signal });

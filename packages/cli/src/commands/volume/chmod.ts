@@ -21,7 +21,7 @@ export function addChmod(volume: Command): void {
         ) => {
           const mode = octal === undefined ? undefined : fileMode(octal);
           if (mode === undefined && uid === undefined && gid === undefined)
-            throw new UsageError('Nothing is to be changed.', 'Say a mode such as 640, --uid or --gid.');
+            throw new UsageError('No change is given.', 'Give a mode such as 640, --uid or --gid.');
           const client = await cli.client();
           const { signal } = cli;
           const found = await findVolume(client, nameOrId, signal);

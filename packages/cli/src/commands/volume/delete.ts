@@ -3,7 +3,7 @@ import { deleteNamed } from '../../cli/delete-named.js';
 import { act, leaf } from '../../cli/leaf.js';
 
 export function addDelete(volume: Command): void {
-  leaf(volume, 'delete <volumes...>', 'delete volumes, by name or id, with all that is in them').action(
+  leaf(volume, 'delete <volumes...>', 'delete volumes, by name or id, with their content').action(
     act(async (cli, names: string[]) => {
       const client = await cli.client({ destroys: true });
       const { signal } = cli;

@@ -9,6 +9,6 @@ export async function findVolume(client: Client, nameOrId: string, signal: Abort
   if (found !== undefined) return found;
   throw new CliError(`There is no volume ${nameOrId}.`, {
     code: 'volume_not_found',
-    hint: '`svc volume list` shows the volumes that there are.',
+    hint: '`svc volume list` shows the volumes.',
   });
 }

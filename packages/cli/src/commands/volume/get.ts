@@ -14,7 +14,7 @@ export function addGet(volume: Command): void {
   leaf(
     volume,
     'get <volume> <path> [file]',
-    'read a file of a volume to this machine, or to - for standard output',
+    'copy a file of a volume to this machine, or to - for standard output',
   ).action(
     act(async (cli, nameOrId: string, path: string, file: string | undefined) => {
       const client = await cli.client();

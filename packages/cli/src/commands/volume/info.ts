@@ -4,7 +4,7 @@ import { formatAge } from '../../output/format.js';
 import { findVolume } from './find-volume.js';
 
 export function addInfo(volume: Command): void {
-  leaf(volume, 'info <volume>', 'tell about a volume, by name or id').action(
+  leaf(volume, 'info <volume>', 'show a volume, by name or id').action(
     act(async (cli, nameOrId: string) => {
       const client = await cli.client();
       const { signal } = cli;

@@ -4,7 +4,7 @@ import { act, leaf } from '../../cli/leaf.js';
 
 export function addList(volume: Command): void {
   leaf(volume, 'list', 'list volumes')
-    .option('-q, --quiet', 'print nothing but names')
+    .option('-q, --quiet', 'print only the names')
     .action(act((cli, { quiet }: { quiet?: boolean }) => listVolumes(cli, quiet)));
 }
 

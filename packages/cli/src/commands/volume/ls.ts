@@ -7,7 +7,7 @@ import { findVolume } from './find-volume.js';
 import { listVolumes } from './list.js';
 
 export function addLs(volume: Command): void {
-  leaf(volume, 'ls [volume] [path]', 'list what is in a volume; without one, list the volumes')
+  leaf(volume, 'ls [volume] [path]', 'list the files of a volume; without one, list the volumes')
     .option('--depth <levels>', 'levels below the directory', wholeNumber('--depth', 1, 10), 1)
     .action(
       act(async (cli, nameOrId: string | undefined, path: string | undefined, flags: { depth: number }) => {

@@ -4,9 +4,9 @@ import { fileMode } from '../../parse/number.js';
 import { findVolume } from './find-volume.js';
 
 export function addMkdir(volume: Command): void {
-  leaf(volume, 'mkdir <volume> <path>', 'make a directory in a volume')
-    .option('-p, --parents', 'make missing ones above it, and accept one that is there')
-    .option('--mode <octal>', 'its mode, such as 750', fileMode)
+  leaf(volume, 'mkdir <volume> <path>', 'create a directory in a volume')
+    .option('-p, --parents', 'also create missing parents; no error when it exists')
+    .option('--mode <octal>', 'mode of the directory, such as 750', fileMode)
     .action(
       act(async (cli, nameOrId: string, path: string, flags: { parents?: boolean; mode?: number }) => {
         const client = await cli.client();

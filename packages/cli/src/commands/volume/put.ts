@@ -14,7 +14,7 @@ export function addPut(volume: Command): void {
   leaf(
     volume,
     'put <volume> <file> [path]',
-    'write a file of this machine, or - for standard input, into a volume',
+    'copy a file of this machine, or - for standard input, into a volume',
   ).action(
     act(async (cli, nameOrId: string, file: string, path: string | undefined) => {
       const total = file === '-' ? undefined : await sizeOf(file);
@@ -49,7 +49,7 @@ export function addPut(volume: Command): void {
 export function targetPath(path: string | undefined, file: string): string {
   if (path !== undefined && !path.endsWith('/')) return posix.join('/', path);
   if (file === '-')
-    throw new CliError('Standard input has no name: say the path in the volume.', {
+    throw new CliError('Standard input has no name: give the path in the volume.', {
       exitCode: 2,
       code: 'usage',
     });
@@ -63,7 +63,7 @@ async function sizeOf(file: string): Promise<number> {
     );
   });
   if (facts.isDirectory())
-    throw new CliError(`${file} is a directory; put takes files.`, {
+    throw new CliError(`${file} is a directory; put copies one file.`, {
       hint: 'Mount the volume and copy into it: svc sandbox cp DIR ID:/mnt/...',
     });
   return facts.size;

@@ -7,7 +7,7 @@ export function addRm(volume: Command): void {
   leaf(
     volume,
     'rm <volume> <paths...>',
-    'remove files of a volume, and directories with all below them',
+    'remove files of a volume, and directories with their content',
   ).action(
     act(async (cli, nameOrId: string, paths: string[]) => {
       const client = await cli.client({ destroys: true });

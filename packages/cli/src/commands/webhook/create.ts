@@ -14,10 +14,10 @@ interface CreateFlags {
 
 export function addCreate(webhook: Command): void {
   leaf(webhook, 'create <url>', 'send events to an address, signed with a key that is printed once')
-    .option('--name <name>', 'what to call it (default: the host)')
+    .option('--name <name>', 'name of the webhook (default: the host)')
     .option('--events <names>', 'created, killed, paused, ... (default: all)', collectEvents)
     .option('--secret', 'ask for the signing key, or read it from a pipe, instead of making one')
-    .option('--disabled', 'deliver nothing yet')
+    .option('--disabled', 'create it with deliveries turned off')
     .action(
       act(async (cli, url: string, flags: CreateFlags) => {
         const { events = allEvents, secret, disabled } = flags;
@@ -30,7 +30,7 @@ export function addCreate(webhook: Command): void {
         );
         const shown = secret ? {} : { signatureSecret };
         cli.out.result({ ...made, ...shown }, () => `${made.id}\n`);
-        if (!secret) cli.out.note(`Signing key, shown this once: ${signatureSecret}`);
+        if (!secret) cli.out.note(`Signing key, shown only once: ${signatureSecret}`);
       }),
     );
 }

@@ -10,8 +10,8 @@ interface DeliveryFlags {
 }
 
 export function addDeliveries(webhook: Command): void {
-  leaf(webhook, 'deliveries <id>', 'show what was sent to a webhook, the newest first')
-    .addOption(new Option('--status <status>', 'only these').choices(['success', 'failed']))
+  leaf(webhook, 'deliveries <id>', 'list the deliveries of a webhook, newest first')
+    .addOption(new Option('--status <status>', 'only with this status').choices(['success', 'failed']))
     .option('-n, --limit <count>', 'at most this many', wholeNumber('--limit', 1, 10_000), 25)
     .action(
       act(async (cli, id: string, { status, limit }: DeliveryFlags) => {

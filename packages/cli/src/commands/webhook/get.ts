@@ -3,7 +3,7 @@ import { act, leaf } from '../../cli/leaf.js';
 import { formatAge } from '../../output/format.js';
 
 export function addGet(webhook: Command): void {
-  leaf(webhook, 'get <id>', 'tell about a webhook').action(
+  leaf(webhook, 'get <id>', 'show a webhook').action(
     act(async (cli, id: string) => {
       const client = await cli.client();
       const found = await client.webhooks.get(id, { signal: cli.signal });

@@ -6,7 +6,7 @@ import { allEvents } from './event-types.js';
 export function addList(webhook: Command): void {
   leaf(webhook, 'list', 'list webhooks')
     .alias('ls')
-    .option('-q, --quiet', 'print nothing but ids')
+    .option('-q, --quiet', 'print only the ids')
     .action(
       act(async (cli, { quiet }: { quiet?: boolean }) => {
         const client = await cli.client();

@@ -13,7 +13,7 @@ interface ListenFlags {
 
 export function addListen(webhook: Command): void {
   leaf(webhook, 'listen', 'receive events here and print the verified ones, until Ctrl+C')
-    .option('-p, --port <port>', 'port to listen on; 0 takes any', wholeNumber('The port', 0, 65_535), 0)
+    .option('-p, --port <port>', 'port to listen on; 0: any free port', wholeNumber('The port', 0, 65_535), 0)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--url <url>', 'address under which the service reaches this machine, for example a tunnel')
     .option('--events <names>', 'created, killed, paused, ... (default: all)', collectEvents)

@@ -42,9 +42,9 @@ export async function receiveEvents(cli: Cli, options: ReceiveOptions): Promise<
   await once(receiver, 'listening').catch((error: NodeJS.ErrnoException) => {
     const taken = error.code === 'EADDRINUSE';
     throw new CliError(
-      taken ? `Port ${options.port} is taken.` : `${options.host} cannot be listened on: ${error.message}.`,
+      taken ? `Port ${options.port} is taken.` : `${options.host} cannot be opened: ${error.message}.`,
       {
-        hint: 'Choose another with --port; 0 takes any.',
+        hint: 'Choose another with --port; 0 picks any free port.',
       },
     );
   });

@@ -6,7 +6,7 @@ import { parseTime } from '../../parse/time.js';
 type Row = DeliveryCounts & { readonly start: Date; readonly end: Date };
 
 export function addStats(webhook: Command): void {
-  leaf(webhook, 'stats <id>', 'count what was delivered to a webhook, over time')
+  leaf(webhook, 'stats <id>', 'count the deliveries of a webhook over time')
     .option('--since <time>', 'from this time on: 24h, 2026-01-31T12:00:00Z', (text) => parseTime(text))
     .option('--until <time>', 'up to this time', (text) => parseTime(text))
     .action(
@@ -31,7 +31,7 @@ export function addStats(webhook: Command): void {
           ],
           '',
         );
-        cli.out.note('The last line is the whole span.');
+        cli.out.note('The last line is the total.');
       }),
     );
 }

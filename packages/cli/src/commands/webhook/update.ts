@@ -15,20 +15,20 @@ interface UpdateFlags {
 }
 
 export function addUpdate(webhook: Command): void {
-  leaf(webhook, 'update <id>', 'change what is given of a webhook')
-    .option('--name <name>', 'what to call it')
+  leaf(webhook, 'update <id>', 'change the settings of a webhook')
+    .option('--name <name>', 'name of the webhook')
     .option('--url <url>', 'where to send events')
     .option('--events <names>', 'the events to send instead', collectEvents)
     .option('--secret', 'ask for a new signing key, or read it from a pipe')
     .option('--enable', 'deliver')
-    .option('--disable', 'deliver nothing')
+    .option('--disable', 'stop deliveries')
     .action(
       act(async (cli, id: string, flags: UpdateFlags) => {
         const { name, url, events, secret, enable, disable } = flags;
         if (enable && disable) throw new UsageError('--enable and --disable contradict each other.');
         const enabled = enable ? true : disable ? false : undefined;
         if (![name, url, events, secret, enabled].some((value) => value !== undefined))
-          throw new UsageError('Nothing is to be changed.', '`svc webhook update --help` shows what can be.');
+          throw new UsageError('No change is given.', '`svc webhook update --help` lists the options.');
         const client = await cli.client();
         const signatureSecret = secret ? await readSecret(cli, 'New signing key', undefined) : undefined;
         const change = { name, url, events, signatureSecret, enabled };

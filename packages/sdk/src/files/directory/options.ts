@@ -32,7 +32,7 @@ export interface TransferResult {
   readonly bytes: number;
 }
 
-/** Counts a transfer and tells about it. */
+/** Counts a transfer and reports its progress. */
 export class TransferCount {
   #entries = 0;
   #bytes = 0;

@@ -1,0 +1,11 @@
+import { NotFoundError } from './not-found-errors.js';
+
+/** What a call gives, or undefined when it finds nothing. */
+export async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (NotFoundError.is(error)) return undefined;
+    throw error;
+  }
+}
