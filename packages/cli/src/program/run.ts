@@ -45,10 +45,7 @@ function usageError(error: CommanderError, argv: readonly string[]): UsageError 
   const path = knownCommands(argv).slice(0, error.code === 'commander.unknownCommand' ? 1 : 2);
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
   const message = `${first.charAt(0).toUpperCase()}${first.slice(1)}${/[.?!)]$/.test(first) ? '' : '.'}`;
-  return new UsageError(
-    message,
-    [...more, `See \`svc ${[...path, '--help'].join(' ')}\`.`].join('\n'),
-  );
+  return new UsageError(message, [...more, `See \`svc ${[...path, '--help'].join(' ')}\`.`].join('\n'));
 }
 
 /** The words before the first unknown one: help of a command that does not exist would fail too. */

@@ -64,9 +64,7 @@ describe('failures of svc', () => {
     expect((await runCli(['sandbox', 'info'])).stderr).toContain(
       "missing required argument 'id'".replace('m', 'M'),
     );
-    expect((await runCli(['sandbox', 'create', '-t', 'soon'])).stderr).toContain(
-      '"soon" is not a duration.',
-    );
+    expect((await runCli(['sandbox', 'create', '-t', 'soon'])).stderr).toContain('"soon" is not a duration.');
   });
 
   it('advise only commands that work', async () => {

@@ -137,7 +137,7 @@ describe('svc sandbox exec', () => {
   it('tells that options come before the id', async () => {
     const run = await svc(['sandbox', 'exec', id, '-w', '/tmp', 'ls']);
     expect(run.code).toBe(2);
-    expect(run.stderr).toContain('Options come before the id');
+    expect(run.stderr).toContain('Put options before the id');
   });
 
   it('leaves a detached program that ps lists with its age, attach follows, and ps --kill ends', async () => {

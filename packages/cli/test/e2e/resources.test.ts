@@ -66,7 +66,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     expect((await svc(['volume', 'chmod', 'data', 'in/a.txt', '640', '--uid', '1000'])).stdout).toMatch(
       /^0640 1000:\d+ \/in\/a\.txt\n$/,
     );
-    expect((await svc(['volume', 'chmod', 'data', 'in/a.txt', 'rw'])).stderr).toContain('no file mode');
+    expect((await svc(['volume', 'chmod', 'data', 'in/a.txt', 'rw'])).stderr).toContain('not a file mode');
     expect((await svc(['volume', 'rm', 'data', 'in'])).stdout).toBe('Deleted in\n');
     expect((await svc(['volume', 'rm', 'data', 'in'])).code).toBe(1);
     expect((await svc(['volume', 'delete', 'data'])).code).toBe(0);

@@ -15,6 +15,7 @@ export interface CommandOutcome {
 /** A command ended with a status other than 0. Carries everything it wrote; the message ends with the last of it. */
 export class CommandExitError extends SvcError {
   static override readonly kind: string = 'CommandExitError';
+  static override readonly code: string = 'command_exit';
   /** The command line. */
   readonly command: string;
   /** Exit status; -1 when a signal ended the program. */
@@ -29,7 +30,7 @@ export class CommandExitError extends SvcError {
   readonly result: CommandOutcome;
 
   constructor(command: string, result: CommandOutcome, details: SvcErrorDetails = {}) {
-    super(describe(command, result), 'command_exit', details);
+    super(describe(command, result), details);
     this.command = command;
     this.result = result;
     this.exitCode = result.exitCode;
@@ -48,6 +49,7 @@ export class CommandExitError extends SvcError {
  */
 export class OutputLostError extends SvcError {
   static override readonly kind: string = 'OutputLostError';
+  static override readonly code: string = 'output_lost';
   /** The command line. */
   readonly command: string;
   /** Bytes that are missing. Infinity when it is not known how many. */
@@ -65,7 +67,7 @@ export class OutputLostError extends SvcError {
     details: SvcErrorDetails = {},
   ) {
     const { lostBytes, stdout, stderr, exitCode } = received;
-    super(lostText(command, lostBytes, exitCode), 'output_lost', details);
+    super(lostText(command, lostBytes, exitCode), details);
     this.command = command;
     this.lostBytes = lostBytes;
     this.exitCode = exitCode;

@@ -2,6 +2,8 @@ import type { RateLimit } from './rate-limit.js';
 
 /** Facts of a failure beyond its message. */
 export interface SvcErrorDetails {
+  /** Stable word for programs. Default: that of the class. */
+  code?: string | undefined;
   /** HTTP status of the answer. Default: none, because no answer came. */
   status?: number | undefined;
   /** `X-Request-Id` of the answer, for the operator of the service. */
@@ -32,6 +34,10 @@ const brandOf = (name: string) => Symbol.for(`svc.error.${name}`);
 export class SvcError extends Error {
   /** Name by which copies of the package recognise the class. */
   static readonly kind: string = 'SvcError';
+  /** `code` of its errors. */
+  static readonly code: string = 'error';
+  /** `retryable` of its errors, unless one says otherwise. */
+  static readonly retryable: boolean = false;
 
   /** Stable word for programs, such as `sandbox_not_found`. */
   readonly code: string;
@@ -50,12 +56,12 @@ export class SvcError extends Error {
   /** Name of the SDK call that failed, such as `sandboxes.create`. */
   readonly operation: string | undefined;
 
-  constructor(message: string, code = 'error', details: SvcErrorDetails = {}) {
+  constructor(message: string, details: SvcErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
+    this.code = details.code ?? new.target.code;
     this.status = details.status;
     this.requestId = details.requestId;
-    this.retryable = details.retryable ?? false;
+    this.retryable = details.retryable ?? new.target.retryable;
     this.errorCode = details.errorCode;
     this.retryAfterMs = details.retryAfterMs;
     this.rateLimit = details.rateLimit;

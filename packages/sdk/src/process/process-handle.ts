@@ -142,7 +142,7 @@ async function pump(
     await onOutput?.(event);
     await handle.output.publish(event);
   }
-  throw new SvcError('The process was followed to no end.', 'internal');
+  throw new SvcError('The process was followed to no end.', { code: 'internal' });
 }
 
 type FirstUpdate = Promise<IteratorResult<ProcessUpdate, void>>;
@@ -164,7 +164,7 @@ async function firstEvent(
   try {
     const { value } = await Promise.race([first, aborted]);
     if (value?.type === 'start') return value;
-    throw new SvcError('The daemon sent no start event.', 'internal');
+    throw new SvcError('The daemon sent no start event.', { code: 'internal' });
   } finally {
     stopListening();
   }
@@ -185,9 +185,6 @@ async function killWhenStarted(first: FirstUpdate, options: LaunchOptions, stop:
 function disconnected(operation: string): SvcError {
   return new SvcError(
     `${operation}: disconnected. The process goes on; connect by its pid to follow it again.`,
-    'disconnected',
-    {
-      operation,
-    },
+    { code: 'disconnected', operation },
   );
 }

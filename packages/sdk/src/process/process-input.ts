@@ -147,10 +147,9 @@ export class ProcessInput {
 }
 
 function closedError(kind: InputKind): SvcError {
-  return new SvcError(
-    `The ${kind === 'pty' ? 'terminal' : 'stdin'} of the process is closed.`,
-    'input_closed',
-  );
+  return new SvcError(`The ${kind === 'pty' ? 'terminal' : 'stdin'} of the process is closed.`, {
+    code: 'input_closed',
+  });
 }
 
 /** Hands values from one side to the other in order: `put` waits until its value is taken. */
