@@ -43,7 +43,12 @@ fi
 # One package after the other: on two cores, real servers and real sandboxes side by side would test the machine.
 find packages examples -maxdepth 2 -name 'test-results*.json' -delete
 printf '\n== Tests\n'
+SVC_CONFORMANCE_RECORD=$(mktemp -d "${TMPDIR:-/tmp}/svc-test-coverage.XXXXXX")
+export SVC_CONFORMANCE_RECORD
 turbo test --concurrency=1 --continue --output-logs=full --log-order=stream || tests_failed=1
+check "Table of coverage" npm run coverage -w packages/conformance -- --check
+rm -rf "$SVC_CONFORMANCE_RECORD"
+unset SVC_CONFORMANCE_RECORD
 
 # What differs between the versions of Node that are supported, on those that this run is not on.
 for version in ${SVC_OTHER_NODES-22 24}; do

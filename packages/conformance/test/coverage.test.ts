@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readReasons } from '../src/coverage/reasons.js';
+import { changedCells } from '../src/coverage/table.js';
 import { daemon, platform, volumes } from '../src/wire/documents.js';
 
 const root = new URL('../../../', import.meta.url);
@@ -20,5 +21,19 @@ describe('every answer that the table of coverage says is produced elsewhere', (
       operations.some(({ statuses }) => statuses.includes(status)),
       'the document lists it',
     ).toBe(true);
+  });
+});
+
+describe('a table that is compared with a fresh one', () => {
+  const before = '| getTeam | success 200 | pass (4) |\n| getTeam | 401 | pass (3): missing, unknown |\n';
+
+  it('may differ in how many cases got an answer, and why', () => {
+    const after = '| getTeam | success 200 | pass (5) |\n| getTeam | 401 | pass (2): unknown |\n';
+    expect(changedCells(before, after)).toEqual([]);
+  });
+
+  it('may not lack an answer, or hold one that nobody gives', () => {
+    const after = '| getTeam | success 200 | pass (4) |\n| getTeam | 403 | pass (1) |\n';
+    expect(changedCells(before, after)).toEqual(['- | getTeam | 401 | pass |', '+ | getTeam | 403 | pass |']);
   });
 });

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CaseResult } from '../wire/recorder.js';
-import { renderCoverage } from './table.js';
+import { changedCells, renderCoverage } from './table.js';
 
 /**
  * Runs the suite on both drivers and writes `docs/coverage.md` from what it recorded. With `SVC_CONFORMANCE_RECORD`
- * naming a directory that a run has filled already, only the table is written.
+ * naming a directory that a run has filled already, only the table is written; with `--check` it is compared with the
+ * one that is there.
  */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const given = process.env.SVC_CONFORMANCE_RECORD;
@@ -30,7 +31,17 @@ const runs = readdirSync(directory)
   }));
 if (given === undefined) rmSync(directory, { recursive: true });
 const { text, open } = renderCoverage(runs);
-writeFileSync(path.join(root, '../../docs/coverage.md'), text);
+const page = path.join(root, '../../docs/coverage.md');
+if (!process.argv.includes('--check')) writeFileSync(page, text);
+else if (runs.length < 2) console.log('docs/coverage.md is not compared: not every driver ran here.');
+else {
+  const changed = changedCells(readFileSync(page, 'utf8'), text);
+  for (const line of changed) console.error(`docs/coverage.md differs: ${line}`);
+  if (changed.length > 0) {
+    console.error('Write it anew: npm run coverage -w packages/conformance');
+    process.exitCode = 1;
+  }
+}
 console.log(
   `docs/coverage.md: ${runs.map(({ target, results }) => `${results.length} cases on ${target}`).join(', ')}`,
 );

@@ -36,6 +36,17 @@ export function renderCoverage(runs: readonly Run[]): { text: string; open: stri
   return { text: `${lines.join('\n').trimEnd()}\n`, open };
 }
 
+/** The lines of one table that the other lacks. How many cases got an answer, and for which reasons, is no difference. */
+export function changedCells(before: string, after: string): string[] {
+  const cells = (text: string) =>
+    new Set([...text.matchAll(/^\|.*\|$/gm)].map(([line]) => line.replace(/pass \(\d+\).* \|$/, 'pass |')));
+  const [old, now] = [cells(before), cells(after)];
+  return [
+    ...[...old].filter((line) => !now.has(line)).map((line) => `- ${line}`),
+    ...[...now].filter((line) => !old.has(line)).map((line) => `+ ${line}`),
+  ];
+}
+
 function summary(results: readonly CaseResult[]): string {
   const count = (kind: CaseResult['result']) => results.filter((one) => one.result === kind).length;
   const skipped = [...new Set(results.filter((one) => one.result === 'skip').map((one) => one.reason))];
