@@ -1,3 +1,4 @@
 export function anchorsOf(markdown: string): Set<string>;
 export function linksOf(markdown: string): string[];
 export function strangersOf(text: string): string[];
+export function pathsOf(markdown: string): string[];

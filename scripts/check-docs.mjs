@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Checks what the repository says: relative links and anchors of every Markdown file, and that no text shows a command
-// that would run a stranger's package.
+// Checks what the repository says: relative links and anchors of every Markdown file, that the files it names exist, and
+// that no text shows a command that would run a stranger's package.
 //
 //   node scripts/check-docs.mjs [DIRECTORY]     a directory of generated Markdown instead of the repository
 import { execFileSync } from 'node:child_process';
@@ -38,6 +38,19 @@ export function linksOf(markdown) {
   );
   for (const [, target] of text.matchAll(/^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*$/gm)) targets.push(target);
   return targets;
+}
+
+/** Paths of this repository that a Markdown text names in code, and in diagrams, where they begin in `packages/`. The API reference
+ * is not kept. */
+export function pathsOf(markdown) {
+  const named = [
+    ...withoutCode(markdown).matchAll(
+      /`(?!docs\/api)((?:packages|scripts|spec|proto|docs|examples)\/[\w./-]+)`/g,
+    ),
+  ];
+  const diagrams = [...markdown.matchAll(/^```mermaid\n([\s\S]*?)^```/gm)].map(([, text]) => text);
+  const drawn = [...diagrams.join('\n').matchAll(/[a-z-]+\/src\/[\w./-]+\.ts/g)];
+  return [...named.map(([, path]) => path), ...drawn.map(([path]) => `packages/${path}`)];
 }
 
 /** Programs that `npx` would take from a stranger: the name of our command is not the name of our package. */
@@ -82,6 +95,8 @@ function check(directory) {
       problems.push(`${name}: \`${command}\` runs a stranger's package`);
     if (!file.endsWith('.md')) continue;
     pages += 1;
+    for (const path of directory === repository ? pathsOf(text) : [])
+      if (!existsSync(join(repository, path))) problems.push(`${name}: there is no ${path}`);
     for (const link of linksOf(text)) {
       if (/^[a-z][a-z+.-]*:/i.test(link)) continue;
       links += 1;

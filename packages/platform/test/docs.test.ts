@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { anchorsOf, linksOf, strangersOf } from '../../../scripts/check-docs.mjs';
+import { anchorsOf, linksOf, pathsOf, strangersOf } from '../../../scripts/check-docs.mjs';
 
 const script = fileURLToPath(new URL('../../../scripts/check-docs.mjs', import.meta.url));
 // Put together here, so that this file does not show the command that it forbids.
@@ -28,6 +28,11 @@ describe('the documentation', () => {
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
+  });
+
+  it('names files by paths that are looked for, in text and in diagrams', () => {
+    const page = 'In `scripts/a.mjs` and `not/a.path`.\n```mermaid\na["server/src/b.ts"]\n```\n';
+    expect(pathsOf(page)).toEqual(['scripts/a.mjs', 'packages/server/src/b.ts']);
   });
 
   it.each([
