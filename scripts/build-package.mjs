@@ -11,8 +11,6 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
-import { fastBase64 } from './fast-base64.mjs';
-import { fastJson } from './fast-json.mjs';
 import { thirdPartyNotices } from './third-party.mjs';
 
 const root = process.cwd();
@@ -108,7 +106,7 @@ const { metafile } = await build({
   entryPoints: esm,
   outdir: 'dist/esm',
   format: 'esm',
-  plugins: [fastBase64, fastJson, externals('esm')],
+  plugins: [externals('esm')],
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
 });
@@ -119,7 +117,7 @@ if (cjs.length > 0) {
     outdir: 'dist/cjs',
     format: 'cjs',
     platform: 'node',
-    plugins: [fastBase64, fastJson, externals('cjs')],
+    plugins: [externals('cjs')],
   });
   writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }

@@ -6,8 +6,6 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { fastBase64 } from '../../scripts/fast-base64.mjs';
-import { fastJson } from '../../scripts/fast-json.mjs';
 import { thirdPartyNotices } from '../../scripts/third-party.mjs';
 import { copyAddons } from './addons.mjs';
 
@@ -79,7 +77,7 @@ const part = {
   banner: { js: '(function(exports,require,module,__filename,__dirname){' },
   footer: { js: '})' },
   metafile: true,
-  plugins: [fastBase64, fastJson, xattrBesideBundle, builtinsOnFirstUse],
+  plugins: [xattrBesideBundle, builtinsOnFirstUse],
 };
 const parts = { core: join(dist, 'core.cjs'), services: join(dist, 'services.cjs') };
 const built = [

@@ -1,8 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import { StartResponseSchema } from '../src/gen.js';
 import { Code, createDaemonClient, createFetchTransport } from '../src/index.js';
-import { answerFrames, frame, startRawServer } from './raw-server.js';
+import { answerFrames, frame, messageFrame, startRawServer } from './raw-server.js';
 
 describe('a daemon client', () => {
   it('sends every request, RPCs included, through the fetch it was given', async () => {
@@ -13,7 +14,9 @@ describe('a daemon client', () => {
       port: 8080,
       fetch: async (request) => {
         urls.push(`${request.method} ${request.url} ${request.headers.get('Svc-Sandbox-Port')}`);
-        return request.url.endsWith('/health') ? new Response(null, { status: 204 }) : Response.json({});
+        return request.url.endsWith('/health')
+          ? new Response(null, { status: 204 })
+          : new Response('', { headers: { 'Content-Type': 'application/proto' } });
       },
     });
     await client.filesystem.makeDir({ path: 'x' });
@@ -52,8 +55,8 @@ describe.each([
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     await using server = await startRawServer((_request, response) => {
-      response.writeHead(200, { 'Content-Type': 'application/connect+json' });
-      response.write(frame(0, { event: { start: { pid: 7 } } }));
+      response.writeHead(200, { 'Content-Type': 'application/connect+proto' });
+      response.write(messageFrame(StartResponseSchema, { event: { start: { pid: 7 } } }));
     });
     const { baseUrl } = server;
     const client = createDaemonClient({ baseUrl, sandboxId: 'ibox', transport: create?.({ baseUrl }) });

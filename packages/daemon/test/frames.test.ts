@@ -1,6 +1,14 @@
+import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import {
+  RemoveRequestSchema,
+  StartRequestSchema,
+  StartResponseSchema,
+  StreamInputRequestSchema,
+  StreamInputResponseSchema,
+} from '../src/gen.js';
 import { Code, createDaemonClient, createFetchTransport, type Transport } from '../src/index.js';
-import { answerFrames, frame, startRawServer } from './raw-server.js';
+import { answerFrames, frame, messageFrame, startRawServer } from './raw-server.js';
 
 const transports: [string, (baseUrl: string) => Transport | undefined][] = [
   ["Node's transport", () => undefined],
@@ -38,33 +46,30 @@ describe.each(transports)('StreamInput over %s', (_, transportFor) => {
       transport: transportFor(baseUrl),
     });
 
-  it('sends frames of a zero byte, a big-endian length and JSON, and nothing after the last', async () => {
+  it('sends frames of a zero byte, a big-endian length and a message, and nothing after the last', async () => {
     await using server = await startRawServer((_request, response) =>
-      answerFrames(response, frame(0, {}), frame(2, {})),
+      answerFrames(response, messageFrame(StreamInputResponseSchema, {}), frame(2, {})),
     );
     await clientOf(server.baseUrl).process.streamInput(messages());
     const { body, method, url } = server.requests[0]!;
     expect([method, url]).toEqual(['POST', '/process.Process/StreamInput']);
 
-    const first = Buffer.from('{"start":{"process":{"pid":1234}}}');
-    expect([...body.subarray(0, 5)]).toEqual([0, 0, 0, 0, first.length]);
-    expect(body.subarray(5, 5 + first.length).toString()).toBe(first.toString());
-
     const long = Buffer.from('é'.repeat(200)).toString('base64');
     const expected = [
-      frame(0, { start: { process: { pid: 1234 } } }),
-      frame(0, { data: { input: { stdin: 'aGkK' } } }),
-      frame(0, { data: { input: { stdin: '' } } }),
-      frame(0, { data: { input: { stdin: long } } }),
-    ];
+      { start: { process: { pid: 1234 } } },
+      { data: { input: { stdin: 'aGkK' } } },
+      { data: { input: { stdin: '' } } },
+      { data: { input: { stdin: long } } },
+    ].map((message) => messageFrame(StreamInputRequestSchema, message));
+    expect([...body.subarray(0, 5)]).toEqual([0, 0, 0, 0, expected[0]!.length - 5]);
     expect(body.toString('hex')).toBe(Buffer.concat(expected).toString('hex'));
-    // The last payload has 567 bytes, more than one byte can count, so that the order of the length bytes shows.
-    expect([...expected[3]!.subarray(0, 5)]).toEqual([0, 0, 0, 2, 0x37]);
+    // The last payload has 409 bytes, more than one byte can count, so that the order of the length bytes shows.
+    expect([...expected[3]!.subarray(0, 5)]).toEqual([0, 0, 0, 1, 0x99]);
   });
 
   it('sends the headers that the specification names', async () => {
     await using server = await startRawServer((_request, response) =>
-      answerFrames(response, frame(0, {}), frame(2, {})),
+      answerFrames(response, messageFrame(StreamInputResponseSchema, {}), frame(2, {})),
     );
     await clientOf(server.baseUrl).process.streamInput(messages(), { timeoutMs: 30_000 });
     expect(server.requests[0]!.headers).toMatchObject({
@@ -73,7 +78,7 @@ describe.each(transports)('StreamInput over %s', (_, transportFor) => {
       'x-access-token': 'secret',
       'connect-protocol-version': '1',
       'connect-timeout-ms': expect.stringMatching(/^\d{1,5}$/),
-      'content-type': 'application/connect+json',
+      'content-type': 'application/connect+proto',
     });
   });
 
@@ -87,7 +92,9 @@ describe.each(transports)('StreamInput over %s', (_, transportFor) => {
   });
 
   it('refuses an answer that ends without the final frame', async () => {
-    await using server = await startRawServer((_request, response) => answerFrames(response, frame(0, {})));
+    await using server = await startRawServer((_request, response) =>
+      answerFrames(response, messageFrame(StreamInputResponseSchema, {})),
+    );
     await expect(clientOf(server.baseUrl).process.streamInput(messages())).rejects.toMatchObject({
       name: 'ConnectError',
     });
@@ -109,10 +116,12 @@ describe.each(transports)('Start over %s', (_, transportFor) => {
     await using server = await startRawServer((_request, response) =>
       answerFrames(
         response,
-        frame(0, { event: { start: { pid: 7 } } }),
-        frame(0, { event: { data: { stdout: Buffer.from('out').toString('base64') } } }),
-        frame(0, { event: { keepalive: {} } }),
-        frame(0, { event: { end: { exited: true, status: 'exit status 0', unheardOf: 1 } } }),
+        messageFrame(StartResponseSchema, { event: { start: { pid: 7 } } }),
+        messageFrame(StartResponseSchema, {
+          event: { data: { stdout: Buffer.from('out').toString('base64') } },
+        }),
+        messageFrame(StartResponseSchema, { event: { keepalive: {} } }),
+        messageFrame(StartResponseSchema, { event: { end: { exited: true, status: 'exit status 0' } } }),
         frame(2, {}),
       ),
     );
@@ -133,23 +142,27 @@ describe.each(transports)('Start over %s', (_, transportFor) => {
     expect(seen).toEqual(['start', 'data', 'keepalive', 'end']);
     const { body, headers } = server.requests[0]!;
     expect(body.toString('hex')).toBe(
-      frame(0, { process: { cmd: 'ls', args: ['-l'] }, stdin: false }).toString('hex'),
+      messageFrame(StartRequestSchema, { process: { cmd: 'ls', args: ['-l'] }, stdin: false }).toString(
+        'hex',
+      ),
     );
     expect(headers.authorization).toBe(`Basic ${Buffer.from('ann:').toString('base64')}`);
   });
 });
 
 describe.each(transports)('unary calls over %s', (_, transportFor) => {
-  it('carry bare JSON and read the record of a failure', async () => {
+  it('carry a bare message and read the record of a failure', async () => {
     await using server = await startRawServer((request, response) => {
-      const ok = request.body.toString() === '{"path":"/tmp/x"}';
-      response.writeHead(ok ? 200 : 404, { 'Content-Type': 'application/json' });
-      response.end(ok ? '{}' : '{"code":"not_found","message":"no such file"}');
+      const ok = request.body.equals(
+        toBinary(RemoveRequestSchema, create(RemoveRequestSchema, { path: '/tmp/x' })),
+      );
+      response.writeHead(ok ? 200 : 404, { 'Content-Type': ok ? 'application/proto' : 'application/json' });
+      response.end(ok ? '' : '{"code":"not_found","message":"no such file"}');
     });
     const { baseUrl } = server;
     const client = createDaemonClient({ baseUrl, sandboxId: 'ibox', transport: transportFor(baseUrl) });
     await client.filesystem.remove({ path: '/tmp/x' });
-    expect(server.requests[0]!.headers['content-type']).toBe('application/json');
+    expect(server.requests[0]!.headers['content-type']).toBe('application/proto');
     await expect(client.filesystem.stat({ path: '/nowhere' })).rejects.toMatchObject({
       code: Code.NotFound,
       rawMessage: 'no such file',

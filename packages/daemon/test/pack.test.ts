@@ -2,7 +2,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Consumer, createConsumer } from '../../../scripts/pack-consumer.mjs';
-import { answerFrames, frame, startRawServer } from './raw-server.js';
+import { StartResponseSchema } from '../src/gen.js';
+import { answerFrames, frame, messageFrame, startRawServer } from './raw-server.js';
 
 let consumer: Consumer;
 beforeAll(() => {
@@ -43,8 +44,8 @@ async function run(file: string): Promise<string> {
     if (request.url.endsWith('/Start')) {
       return answerFrames(
         response,
-        frame(0, { event: { start: { pid: 7 } } }),
-        frame(0, { event: { end: {} } }),
+        messageFrame(StartResponseSchema, { event: { start: { pid: 7 } } }),
+        messageFrame(StartResponseSchema, { event: { end: {} } }),
         frame(2, {}),
       );
     }

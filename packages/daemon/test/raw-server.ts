@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type DescMessage, fromJson, type JsonValue, toBinary } from '@bufbuild/protobuf';
 
 export interface RawRequest {
   method: string;
@@ -34,17 +35,22 @@ export async function startRawServer(respond: (request: RawRequest, response: Se
   };
 }
 
-/** One frame as the specification draws it: flags, length in four bytes with the highest first, JSON. */
-export function frame(flags: number, payload: unknown): Buffer {
-  const json = Buffer.from(JSON.stringify(payload), 'utf8');
+/** One frame as the specification draws it: flags, length in four bytes with the highest first, payload. */
+export function frame(flags: number, payload: Uint8Array | object | string): Buffer {
+  const bytes = payload instanceof Uint8Array ? payload : Buffer.from(JSON.stringify(payload), 'utf8');
   const head = Buffer.from(
-    [flags, json.length >>> 24, json.length >>> 16, json.length >>> 8, json.length].map((n) => n & 255),
+    [flags, bytes.length >>> 24, bytes.length >>> 16, bytes.length >>> 8, bytes.length].map((n) => n & 255),
   );
-  return Buffer.concat([head, json]);
+  return Buffer.concat([head, bytes]);
+}
+
+/** A frame with one message in the binary codec, given as JSON. */
+export function messageFrame<Desc extends DescMessage>(schema: Desc, json: JsonValue): Buffer {
+  return frame(0, toBinary(schema, fromJson(schema, json)));
 }
 
 /** Answers a streaming call with ready frames, always as HTTP 200. */
 export function answerFrames(response: ServerResponse, ...frames: Buffer[]) {
-  response.writeHead(200, { 'Content-Type': 'application/connect+json' });
+  response.writeHead(200, { 'Content-Type': 'application/connect+proto' });
   response.end(Buffer.concat(frames));
 }

@@ -32,17 +32,27 @@ export async function startStubServer(): Promise<StubServer> {
   };
 }
 
+/** A start event of process 1 and the end of a program with exit status 0, in either codec. */
+const ANSWERS = {
+  json: Buffer.concat([
+    frame(0, { event: { start: { pid: 1 } } }),
+    frame(0, { event: { end: { exited: true, status: 'exit status 0' } } }),
+    frame(2, {}),
+  ]),
+  proto: Buffer.concat([
+    frame(0, Buffer.from('0a040a020801', 'hex')),
+    frame(0, Buffer.from('0a131a1110011a0d65786974207374617475732030', 'hex')),
+    frame(2, {}),
+  ]),
+};
+
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const url = request.url ?? '';
   if (url.endsWith('/process.Process/Start')) {
-    response.writeHead(200, { 'content-type': 'application/connect+json' });
-    response.end(
-      Buffer.concat([
-        frame(0, { event: { start: { pid: 1 } } }),
-        frame(0, { event: { end: { exited: true, status: 'exit status 0' } } }),
-        frame(2, {}),
-      ]),
-    );
+    // In the codec of the request: the SDK speaks the binary one, the programs that it is compared with speak JSON.
+    const type = request.headers['content-type'] ?? '';
+    response.writeHead(200, { 'content-type': type });
+    response.end(type.endsWith('proto') ? ANSWERS.proto : ANSWERS.json);
     return;
   }
   if (request.method === 'POST' && url.endsWith('/sandboxes')) json(response, 201, SANDBOX);
@@ -54,9 +64,9 @@ function json(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** One frame of the Connect protocol: flags, big-endian length, JSON. */
-export function frame(flags: number, message: unknown): Buffer {
-  const payload = Buffer.from(JSON.stringify(message));
+/** One frame of the Connect protocol: flags, big-endian length, and the message, in JSON unless it is bytes. */
+export function frame(flags: number, message: Uint8Array | object): Buffer {
+  const payload = message instanceof Uint8Array ? message : Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(5);
   head.writeUInt8(flags, 0);
   head.writeUInt32BE(payload.length, 1);

@@ -3,14 +3,14 @@ import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { createFetchHttpClient } from './fetch-http-client.js';
 import type { FetchFunction, FetchTransportOptions } from './options.js';
 
-/** A Connect transport over `fetch` with the JSON codec. */
+/** A Connect transport over `fetch` with the binary codec. */
 export function createFetchConnect(options: FetchTransportOptions): Transport {
   const send: FetchFunction = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const over = (streamBody: boolean) =>
     createTransport({
       baseUrl: options.baseUrl,
       httpClient: createFetchHttpClient(send, streamBody),
-      useBinaryFormat: false,
+      useBinaryFormat: true,
       interceptors: [],
       acceptCompression: [],
       sendCompression: null,

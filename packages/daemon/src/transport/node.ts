@@ -11,9 +11,9 @@ import type { DefaultTransportOptions } from './options.js';
 /** As those of Node's own agent. */
 const agentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 } as const;
 
-/** Node's transport: HTTP/1.1, JSON, nothing compressed (output of programs costs more to pack than to send). */
+/** Node's transport: HTTP/1.1, the binary codec, nothing compressed (output of programs costs more to pack than to send). */
 export function createPlatformTransport({ baseUrl, unrefStreams }: DefaultTransportOptions): Transport {
-  const common = { baseUrl, useBinaryFormat: false, acceptCompression: [] };
+  const common = { baseUrl, useBinaryFormat: true, acceptCompression: [] };
   const streamed = createConnectTransport({
     ...common,
     httpVersion: '1.1',
