@@ -84,14 +84,14 @@ const built = [
   await build({ ...part, entryPoints: [join(here, 'src/main.ts')], outfile: parts.core }),
   await build({
     ...part,
-    entryPoints: [join(here, 'src/server/services.ts')],
+    entryPoints: [join(here, 'src/services.ts')],
     outfile: parts.services,
-    inject: [join(here, 'src/server/headers.ts')],
+    inject: [join(here, 'src/http/headers.ts')],
   }),
 ];
 await build({
   ...shared,
-  entryPoints: [join(here, 'src/loader/loader.ts')],
+  entryPoints: [join(here, 'src/startup/loader.ts')],
   outfile: join(dist, 'envd.cjs'),
   define: { DIGESTS: JSON.stringify({ core: digest(parts.core), services: digest(parts.services) }) },
 });

@@ -1,4 +1,4 @@
-import type { Gate } from './server/gate.js';
+import type { Gate } from './gate.js';
 import type { TokenStore } from './token/token-store.js';
 import type { Users } from './users/index.js';
 

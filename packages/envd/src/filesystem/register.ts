@@ -3,14 +3,14 @@ import { posix } from 'node:path';
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
 import { Filesystem } from '@svc/daemon/gen';
 import type { EnvdContext, OsUser } from '../context.js';
+import { requestUser } from '../http/request-user.js';
 import { resolvePath } from '../paths/index.js';
-import { requestUser } from '../server/request-user.js';
-import { createWatchService } from '../watch/index.js';
 import { type EntryReader, readEntryInfo } from './entry-info.js';
 import { listDirectory } from './list-directory.js';
 import { makeDirectories, type Owner } from './make-directories.js';
 import { openMetadata } from './metadata.js';
 import { errnoName, type Operation, rpcError } from './rpc-errors.js';
+import { createWatchService } from './watch/index.js';
 
 /** Serves filesystem.Filesystem. Everything runs with the daemon's rights; the user decides home and owner. */
 export function registerFilesystem(router: ConnectRouter, context: EnvdContext): void {

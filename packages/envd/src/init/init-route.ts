@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EnvdContext } from '../context.js';
-import { readText } from '../server/read-text.js';
-import { sendError } from '../server/rest.js';
+import { readText } from '../http/read-text.js';
+import { sendError } from '../http/rest.js';
 import { applyInit, type InitState, type InitSystem } from './init-state.js';
 import { type InitRequest, parseInit } from './wire.js';
 

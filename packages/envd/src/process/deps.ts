@@ -5,7 +5,16 @@ import type { OpenTerminals } from './open-terminals.js';
 import type { OutputBudget } from './output-budget.js';
 import type { PipeSource } from './pipes.js';
 import type { ProcessTable } from './process-table.js';
-import type { SpareShells } from './spare-shells.js';
+import type { ProgramSpec } from './program.js';
+import type { StartedProgram } from './spawn-pipes.js';
+
+/** Shells that were started ahead of the programs that they become. */
+export interface StartedAhead {
+  /** Makes one the program, which has no input then. Undefined when there is none that can become it. */
+  take(spec: ProgramSpec): StartedProgram | undefined;
+  /** A program of that account has been started: another may follow. */
+  note(identity: ProgramSpec['identity'], whenEnded: (listener: () => void) => void): void;
+}
 
 /** What the Process service works with. */
 export interface ProcessDeps {
@@ -14,7 +23,7 @@ export interface ProcessDeps {
   budget: OutputBudget;
   logs: LogRing;
   pipes: PipeSource;
-  spares: SpareShells;
+  spares: StartedAhead;
   terminals: OpenTerminals;
   /** Told of every byte of output and input. */
   room: HeapRoom;

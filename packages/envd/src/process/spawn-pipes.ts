@@ -5,8 +5,13 @@ import type { OpenTerminals } from './open-terminals.js';
 import { OutputReader } from './output-reader.js';
 import type { Pipes } from './pipes.js';
 import type { Program, ProgramEvents, ProgramSpec } from './program.js';
-import type { StartedProgram } from './spare-shells.js';
 import { writeBytes } from './write-bytes.js';
+
+/** A started program with its pipes. */
+export interface StartedProgram {
+  child: ChildProcess;
+  pipes: Pipes;
+}
 
 export interface PipeOptions {
   /** Make the program the leader of its own session. */

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { ProcessConfigSchema, type StartRequest, type StartResponseSchema } from '@svc/daemon/gen';
 import type { OsUser } from '../context.js';
-import { requestUser } from '../server/request-user.js';
+import { requestUser } from '../http/request-user.js';
 import type { ProcessDeps } from './deps.js';
 import { resolveDirectory } from './directory.js';
 import { processEnvironment } from './environment.js';

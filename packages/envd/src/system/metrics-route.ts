@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { EnvdContext } from '../context.js';
-import { sendJson } from '../server/rest.js';
+import { sendJson } from '../http/rest.js';
 import { readMetrics } from './metrics.js';
 
 /** @wire GET /metrics */

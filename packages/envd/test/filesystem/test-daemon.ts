@@ -10,7 +10,7 @@ import { expect } from 'vitest';
 import type { EnvdContext } from '../../src/context.js';
 import { createFileRoutes } from '../../src/files/index.js';
 import { registerFilesystem } from '../../src/filesystem/index.js';
-import { createGate } from '../../src/server/gate.js';
+import { createGate } from '../../src/gate.js';
 import { createTokenStore } from '../../src/token/token-store.js';
 import { createUsers } from '../../src/users/index.js';
 

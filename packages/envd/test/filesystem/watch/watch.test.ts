@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { Code } from '@connectrpc/connect';
 import { EventType, type FilesystemEvent } from '@svc/daemon/gen';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { expectCode, startTestDaemon, type TestDaemon } from '../filesystem/test-daemon.js';
+import { expectCode, startTestDaemon, type TestDaemon } from '../test-daemon.js';
 
 let daemon: TestDaemon;
 beforeEach(async () => {

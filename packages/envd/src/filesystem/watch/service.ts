@@ -9,8 +9,8 @@ import {
   type WatchDirRequest,
   type WatchDirResponseSchema,
 } from '@svc/daemon/gen';
-import { type EntryReader, readEntryInfo } from '../filesystem/entry-info.js';
-import { errnoText, rpcError } from '../filesystem/rpc-errors.js';
+import { type EntryReader, readEntryInfo } from '../entry-info.js';
+import { errnoText, rpcError } from '../rpc-errors.js';
 import { EventBuffer } from './event-buffer.js';
 import { keepaliveIntervalMs } from './keepalive.js';
 import { isOnNetworkMount } from './network-mounts.js';

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { EnvdContext } from '../context.js';
-import { createInitRoute } from '../init/init-route.js';
-import type { LogRing } from '../log-ring/log-ring.js';
-import { sendMetrics } from '../system/metrics-route.js';
-import { mayPass } from './access.js';
-import { handleCors } from './cors.js';
-import { sendError, sendJson } from './rest.js';
+import type { EnvdContext } from './context.js';
+import { mayPass } from './http/access.js';
+import { handleCors } from './http/cors.js';
+import { sendError, sendJson } from './http/rest.js';
+import { createInitRoute } from './init/init-route.js';
+import type { LogRing } from './log-ring/log-ring.js';
 import type { Services } from './services.js';
+import { sendMetrics } from './system/metrics-route.js';
 
 export interface RequestDeps {
   context: EnvdContext;

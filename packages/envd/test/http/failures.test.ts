@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnvdContext } from '../../src/context.js';
 import { createFileRoutes } from '../../src/files/index.js';
+import { createGate } from '../../src/gate.js';
 import type { LogRing } from '../../src/log-ring/log-ring.js';
-import { createGate } from '../../src/server/gate.js';
-import { createRequestHandler } from '../../src/server/request-handler.js';
+import { createRequestHandler } from '../../src/request-handler.js';
 import { createTokenStore } from '../../src/token/token-store.js';
 
 let server: Server;

@@ -1,5 +1,5 @@
 import { quote } from '@svc/support/quote';
-import type { ProgramSpec } from './program.js';
+import type { ProgramSpec } from '../process/program.js';
 
 /** What a pipe takes at once, whoever else writes and however full it is, bytes. */
 const LARGEST = 4096;

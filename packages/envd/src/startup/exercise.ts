@@ -1,26 +1,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OpenTerminals } from '../process/open-terminals.js';
-import { createPipeSource } from '../process/pipes.js';
-import { createApp, type ServicesPart } from '../server/app.js';
 import { callInProcess, type InProcessCall, streamingCall, TOKEN, unaryCall } from './call-in-process.js';
 import { createWarmUp } from './warm-up.js';
+
+export interface Rehearsed {
+  /** As of `createWarmUp`. */
+  needed: readonly (() => void | Promise<void>)[];
+  makeHandler(): RequestListener;
+}
 
 /**
  * Does what the daemon is there for in a directory of its own, so that V8 has compiled it.
  *
  * @throws Error when a call fails: a cache without what that call needs would be slow in silence.
  */
-export async function exercise(loadServices: () => ServicesPart): Promise<void> {
+export async function exercise(open: (home: string) => Rehearsed): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'envd-exercise-'));
   try {
-    const pipes = createPipeSource(home);
-    const resources = { pipes, terminals: new OpenTerminals(), loadServices };
-    const makeApp = () => createApp({ singleUser: { home } }, resources);
-    await createWarmUp({ needed: [pipes.prepare], makeApp, wanted: () => false }).begin();
-    const server = createServer(makeApp().handle);
+    const { needed, makeHandler } = open(home);
+    await createWarmUp({ needed, makeHandler, wanted: () => false }).begin();
+    const server = createServer(makeHandler());
     const send = async (call: InProcessCall): Promise<Buffer> => {
       const answer = await callInProcess(server, call);
       const [head = ''] = answer.toString('latin1').split('\r\n', 1);

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Process } from '@svc/daemon/gen';
-import type { EnvdContext } from '../context.js';
-import { createFileRoutes } from '../files/index.js';
-import { registerFilesystem } from '../filesystem/index.js';
-import type { LogRing } from '../log-ring/log-ring.js';
-import type { OpenTerminals } from '../process/open-terminals.js';
-import { OutputBudget } from '../process/output-budget.js';
-import type { PipeSource } from '../process/pipes.js';
-import { ProcessTable } from '../process/process-table.js';
-import { createProcessService } from '../process/service.js';
-import { SpareShells } from '../process/spare-shells.js';
-import { spawnShell } from '../process/spawn-pipes.js';
-import { createGarbageDuty } from '../system/garbage.js';
-import { createHeapRoom } from '../system/heap-room.js';
-import { createConnectRoutes } from './connect-routes.js';
+import type { EnvdContext } from './context.js';
+import { createFileRoutes } from './files/index.js';
+import { registerFilesystem } from './filesystem/index.js';
+import { createConnectRoutes } from './http/connect-routes.js';
+import type { LogRing } from './log-ring/log-ring.js';
+import type { OpenTerminals } from './process/open-terminals.js';
+import { OutputBudget } from './process/output-budget.js';
+import type { PipeSource } from './process/pipes.js';
+import { ProcessTable } from './process/process-table.js';
+import { createProcessService } from './process/service.js';
+import { spawnShell } from './process/spawn-pipes.js';
+import { SpareShells } from './startup/spare-shells.js';
+import { createGarbageDuty } from './system/garbage.js';
+import { createHeapRoom } from './system/heap-room.js';
 
 export interface ServicesDeps {
   context: EnvdContext;

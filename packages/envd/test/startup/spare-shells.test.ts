@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { execScript } from '../../src/process/exec-script.js';
 import { OpenTerminals } from '../../src/process/open-terminals.js';
 import { createPipeSource } from '../../src/process/pipes.js';
 import type { ProgramSpec } from '../../src/process/program.js';
-import { SpareShells } from '../../src/process/spare-shells.js';
 import { followWithPipes, spawnShell, spawnWithPipes } from '../../src/process/spawn-pipes.js';
+import { execScript } from '../../src/startup/exec-script.js';
+import { SpareShells } from '../../src/startup/spare-shells.js';
 
 const spec = (
   command: string,

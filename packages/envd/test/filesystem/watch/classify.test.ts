@@ -1,10 +1,10 @@
 import { EventType } from '@svc/daemon/gen';
 import { expect, test } from 'vitest';
-import { classifyBatch, type Observation } from '../../src/watch/classify.js';
-import { EventBuffer } from '../../src/watch/event-buffer.js';
-import { keepaliveIntervalMs } from '../../src/watch/keepalive.js';
-import { isNetworkType, mountTypeOf } from '../../src/watch/network-mounts.js';
-import type { Snapshot } from '../../src/watch/snapshot.js';
+import { classifyBatch, type Observation } from '../../../src/filesystem/watch/classify.js';
+import { EventBuffer } from '../../../src/filesystem/watch/event-buffer.js';
+import { keepaliveIntervalMs } from '../../../src/filesystem/watch/keepalive.js';
+import { isNetworkType, mountTypeOf } from '../../../src/filesystem/watch/network-mounts.js';
+import type { Snapshot } from '../../../src/filesystem/watch/snapshot.js';
 
 const { CREATE, WRITE, REMOVE, RENAME, CHMOD } = EventType;
 const snapshot = (id: string, more: Partial<Snapshot> = {}): Snapshot => ({

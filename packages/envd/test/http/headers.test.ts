@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Headers as LightHeaders } from '../../src/server/headers.js';
+import { Headers as LightHeaders } from '../../src/http/headers.js';
 
 const SOURCES: (Record<string, string> | [string, string][] | undefined)[] = [
   undefined,

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { EnvdContext } from '../context.js';
-import { createLogRing } from '../log-ring/log-ring.js';
-import type { OpenTerminals } from '../process/open-terminals.js';
-import type { PipeSource } from '../process/pipes.js';
-import { createTokenStore } from '../token/token-store.js';
-import { createUsers } from '../users/index.js';
+import type { EnvdContext } from './context.js';
 import { createGate } from './gate.js';
+import { createLogRing } from './log-ring/log-ring.js';
 import type { DaemonOptions } from './options.js';
+import type { OpenTerminals } from './process/open-terminals.js';
+import type { PipeSource } from './process/pipes.js';
 import { createRequestHandler } from './request-handler.js';
 import type { Services, ServicesDeps } from './services.js';
+import { createTokenStore } from './token/token-store.js';
+import { createUsers } from './users/index.js';
 
 /** The part of the program that is loaded with the first call. */
 export interface ServicesPart {

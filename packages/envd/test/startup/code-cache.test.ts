@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { daemonProgram } from '../../location.js';
-import { parseCodeCache, serializeCodeCache } from '../../src/loader/code-cache.js';
+import { parseCodeCache, serializeCodeCache } from '../../src/startup/code-cache.js';
 import { startBundled } from '../bundled-daemon.js';
 import { collect, shell } from '../process/collect.js';
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import type { ServicesPart } from '../server/app.js';
 import { loadScript } from './load-script.js';
 
 /** Digests of the parts' texts, set by the build: a cache of another build has another name. */
@@ -34,9 +33,9 @@ function optimizeLate(v8: number): string[] {
 /** What the core lets its loader call. */
 interface Core {
   /** Runs as the command line says. */
-  main(loadServices: () => ServicesPart): void;
+  main(loadServices: () => unknown): void;
   /** Does once what the daemon is there for, so that all of it is compiled. */
-  exercise(loadServices: () => ServicesPart): Promise<void>;
+  exercise(loadServices: () => unknown): Promise<void>;
 }
 
 for (const flag of FLAGS) setFlagsFromString(flag);
@@ -51,9 +50,9 @@ const load = (part: keyof typeof DIGESTS) =>
 const core = load('core');
 let services: ReturnType<typeof load> | undefined;
 const { main, exercise } = core.exports as Core;
-const loadServices = (): ServicesPart => {
+const loadServices = (): unknown => {
   services ??= load('services');
-  return services.exports as ServicesPart;
+  return services.exports;
 };
 
 if (process.argv[2] === '--write-code-cache') void writeCaches();

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { OpenTerminals } from '../process/open-terminals.js';
-import { createPipeSource } from '../process/pipes.js';
-import { handleConnectMethod } from '../tunnel/tunnel.js';
-import { createWarmUp } from '../warm-up/warm-up.js';
 import { createApp, type ServicesPart } from './app.js';
 import type { DaemonOptions } from './options.js';
+import { OpenTerminals } from './process/open-terminals.js';
+import { createPipeSource } from './process/pipes.js';
+import { createWarmUp } from './startup/warm-up.js';
+import { handleConnectMethod } from './tunnel/tunnel.js';
 
 // Kept-alive connections of the gateway may rest this long, ms.
 const IDLE_TIMEOUT_MS = 640_000;
@@ -30,7 +30,7 @@ export function startDaemon(
   let called = false;
   const warmUp = createWarmUp({
     needed: [() => app.load(), pipes.prepare],
-    makeApp: () => createApp({ singleUser }, resources),
+    makeHandler: () => createApp({ singleUser }, resources).handle,
     wanted: () => called,
   });
   const app = createApp({ singleUser, warm: warmUp.complete }, resources);
