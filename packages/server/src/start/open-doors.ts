@@ -55,7 +55,7 @@ export async function openDoors(options: ServerOptions, stored: Stored, unwind: 
     forwarder,
     routesBeside: (app) => registerVolumeContent(app, context),
     validateResponses,
-    draining: () => lifecycle.draining,
+    draining: () => context.draining(),
     onCredential: (socket) => guards.api.trust(socket),
   });
   await api.ready();
