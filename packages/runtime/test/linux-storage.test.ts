@@ -5,7 +5,7 @@ import { DriverError } from '../src/contract/errors.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
-import { run } from '../src/shared/run.js';
+import { runProgram } from '../src/shared/run-program.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';
 import { memorySkipReason } from './linux-host.js';
@@ -31,9 +31,13 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
     const paths = pathsOf(bench.dataDir);
     const keeper = NamespaceKeeper.find(paths)!;
     const script = `sync -f ${paths.store}; command -v btrfs >/dev/null && btrfs subvolume sync ${paths.store} >/dev/null 2>&1; df -B1 --output=used ${paths.store} | tail -n 1`;
-    const { stdout } = await run(['nsenter', `--target=${keeper.pid}`, '--mount', 'sh', '-c', script], {
-      timeoutMs: 60_000,
-    });
+    const { stdout } = await runProgram(
+      'nsenter',
+      [`--target=${keeper.pid}`, '--mount', 'sh', '-c', script],
+      {
+        timeoutMs: 60_000,
+      },
+    );
     return Number(stdout.trim());
   }
 

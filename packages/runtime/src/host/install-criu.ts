@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { assetPath } from '../shared/assets.js';
-import { run } from '../shared/run.js';
+import { runProgram } from '../shared/run-program.js';
 import { versionOfCriu } from './tools.js';
 
 export interface InstallCriuOptions {
@@ -26,7 +26,7 @@ export interface InstalledCriu {
  */
 export async function installPrivateCriu(options: InstallCriuOptions = {}): Promise<InstalledCriu> {
   const directory = options.directory ?? process.env.SVC_CRIU_DIR ?? '/var/lib/svc/criu';
-  const result = await run(['sh', assetPath('install-criu.sh'), directory], {
+  const result = await runProgram('sh', [assetPath('install-criu.sh'), directory], {
     timeoutMs: 300_000,
     env: Object.fromEntries(
       [
@@ -43,7 +43,7 @@ export async function installPrivateCriu(options: InstallCriuOptions = {}): Prom
     ),
   });
   const version = await versionOfCriu(directory);
-  if (result.code !== 0 || version === undefined) {
+  if (result.exitCode !== 0 || version === undefined) {
     throw new DriverError('unsupported', 'CRIU could not be installed.', { detail: result.stderr.trim() });
   }
   options.log?.(result.stdout.trim());

@@ -2,7 +2,8 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import type { LinuxDriverOptions } from '../linux-driver/state/options.js';
-import { run, TOOL_PATH } from '../shared/run.js';
+import { runProgram } from '../shared/run-program.js';
+import { TOOL_PATH } from '../shared/script-environment.js';
 
 export interface Tools {
   /** Path of the OCI runtime, which also restores memory. */
@@ -60,7 +61,7 @@ export async function probeTools(options: LinuxDriverOptions): Promise<Tools> {
     throw new DriverError('unsupported', `Isolated sandboxes are not possible here. ${missing.join(' ')}`);
   }
   const runtime = findTool(options.ociRuntime ?? 'runc')!;
-  const version = await run([runtime, '--version'], { timeoutMs: 10_000 });
+  const version = await runProgram(runtime, ['--version'], { timeoutMs: 10_000 });
   const directory = criuDirectory(options);
   const criuVersion = await versionOfCriu(directory);
   let criuProblem: string | undefined;
@@ -84,7 +85,7 @@ export async function probeTools(options: LinuxDriverOptions): Promise<Tools> {
 export async function versionOfCriu(directory: string): Promise<string | undefined> {
   const program = join(directory, 'criu');
   if (!existsSync(program)) return undefined;
-  const { stdout } = await run([program, '--version'], { timeoutMs: 10_000 });
+  const { stdout } = await runProgram(program, ['--version'], { timeoutMs: 10_000 });
   return /^Version:\s*(\S+)/m.exec(stdout)?.[1];
 }
 

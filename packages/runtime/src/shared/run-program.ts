@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { TOOL_PATH } from './script-environment.js';
 
 const OUTPUT_LIMIT_BYTES = 1024 * 1024;
 
@@ -13,8 +14,10 @@ export interface ProgramResult {
 
 export interface ProgramOptions {
   cwd?: string;
-  /** Default: PATH alone. The server's own environment may hold keys. */
+  /** Besides PATH and the C locale. The server's own environment may hold keys. */
   env?: NodeJS.ProcessEnv;
+  /** Longest that it may take, ms; then its whole process group is killed, and the call rejects. Default: no limit. */
+  timeoutMs?: number;
   /** Fed to the program; nothing when absent. */
   stdin?: Readable;
   /** Ends the program and rejects with the signal's reason. */
@@ -31,10 +34,18 @@ export function runProgram(
     if (options.signal?.aborted) return reject(options.signal.reason);
     const child = spawn(command, args, {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      env: { ...(options.env ?? { PATH: process.env.PATH }), LC_ALL: 'C' },
+      env: { PATH: `${TOOL_PATH}:${process.env.PATH ?? ''}`, ...options.env, LANG: 'C', LC_ALL: 'C' },
+      detached: options.timeoutMs !== undefined,
       stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
     const onAbort = () => child.kill('SIGKILL');
+    let late: Error | undefined;
+    const timer =
+      options.timeoutMs &&
+      setTimeout(() => {
+        late = new Error(`${command} did not end within ${options.timeoutMs} ms.`);
+        killGroup(child.pid);
+      }, options.timeoutMs);
     options.signal?.addEventListener('abort', onAbort, { once: true });
     const stdout = collect(child.stdout!);
     const stderr = collect(child.stderr!);
@@ -50,16 +61,26 @@ export function runProgram(
       stdin.pipe(child.stdin);
     }
     child.on('error', (error) => {
+      clearTimeout(timer);
       options.signal?.removeEventListener('abort', onAbort);
       reject(error);
     });
     child.on('close', (code) => {
+      clearTimeout(timer);
       options.signal?.removeEventListener('abort', onAbort);
       if (options.signal?.aborted) reject(options.signal.reason);
-      else if (inputError !== undefined) reject(inputError);
+      else if (late ?? inputError) reject(late ?? inputError);
       else resolve({ exitCode: code ?? -1, stdout: stdout(), stderr: stderr() });
     });
   });
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Already gone.
+  }
 }
 
 function collect(stream: Readable): () => string {

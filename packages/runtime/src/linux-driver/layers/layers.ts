@@ -10,7 +10,7 @@ import { DriverError } from '../../contract/errors.js';
 import type { LayerInfo } from '../../contract/instance.js';
 import { jailCommand } from '../../jail/jail-task.js';
 import { randomId, requireLayerId } from '../../shared/instance-id.js';
-import { SCRIPT_ENVIRONMENT } from '../../shared/run.js';
+import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { isThere } from '../rootfs/inside-layer.js';

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isSameProcess, processStart } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
 import { assetPath } from '../../shared/assets.js';
-import { TOOL_PATH } from '../../shared/run.js';
+import { TOOL_PATH } from '../../shared/script-environment.js';
 import type { Paths } from '../state/paths.js';
 import type { ScriptCall, ScriptOptions, ScriptResult } from './script-call.js';
 import { ScriptShell } from './script-shell.js';

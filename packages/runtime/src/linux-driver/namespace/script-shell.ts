@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { assetPath } from '../../shared/assets.js';
 import { killFamily } from '../../shared/process-family.js';
 import { readText } from '../../shared/read-text.js';
-import { OUTPUT_LIMIT, SCRIPT_ENVIRONMENT } from '../../shared/run.js';
+import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
 import {
   formatCall,
   parseAnswers,
@@ -12,6 +12,9 @@ import {
   type ScriptOptions,
   type ScriptResult,
 } from './script-call.js';
+
+/** Characters of output kept, each stream. */
+const OUTPUT_LIMIT = 256 * 1024;
 
 /** Where the functions, the calls and what they print are, in the keeper's namespace: memory that goes with it. */
 export const SCRIPTS = '/run/scripts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { DriverError } from '../../contract/errors.js';
 import { assetPath } from '../../shared/assets.js';
-import { TOOL_PATH } from '../../shared/run.js';
+import { TOOL_PATH } from '../../shared/script-environment.js';
 
 const PATIENCE_MS = 10_000;
 

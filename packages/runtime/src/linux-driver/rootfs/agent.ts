@@ -16,7 +16,7 @@ import {
 import { basename, join, relative } from 'node:path';
 import type { DaemonProgram } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
-import { run } from '../../shared/run.js';
+import { runProgram } from '../../shared/run-program.js';
 
 /** The directory that appears as `/.sbx`: Node with its libraries, an init, and the daemon. Runs in any root file system. */
 export interface Agent {
@@ -102,7 +102,7 @@ async function copyLibraries(programs: string[], target: string): Promise<void> 
   const found = new Map<string, string>();
   let loader: string | undefined;
   for (const program of programs) {
-    const { stdout } = await run(['ldd', program], { timeoutMs: 20_000 });
+    const { stdout } = await runProgram('ldd', [program], { timeoutMs: 20_000 });
     for (const line of stdout.split('\n')) {
       const library = /^\s*(\S+) => (\/\S+)/.exec(line);
       if (library !== null) found.set(library[1]!, library[2]!);
