@@ -47,5 +47,11 @@ export { createProcessDriver } from './process-driver/index.js';
 export { type ConnectDriverOptions, connectDriver, type RemoteDriver } from './remote/connect-driver.js';
 export { DriverLog } from './remote/driver-log.js';
 export { type ServeDriverOptions, type ServedDriver, serveDriver } from './remote/serve-driver.js';
-export { type SelectDriverOptions, type SelectedDriver, selectDriver } from './select-driver.js';
+export {
+  type DriverName,
+  driverNames,
+  type SelectDriverOptions,
+  type SelectedDriver,
+  selectDriver,
+} from './select-driver.js';
 export { reserveBytes } from './shared/disk-reserve.js';

@@ -4,9 +4,13 @@ import { checkHost } from './host/check-host.js';
 import { type Finding, linuxDriverCanRun } from './host/finding.js';
 import type { LinuxDriverOptions } from './linux-driver/state/options.js';
 
+/** What `driver` may be in settings and flags, the one that isolates first. */
+export const driverNames = ['linux', 'process'] as const;
+export type DriverName = (typeof driverNames)[number];
+
 export interface SelectDriverOptions extends DriverOptions {
   /** `linux` or `process`; absent: the best that the host can do. */
-  preferred?: 'linux' | 'process' | undefined;
+  preferred?: DriverName | undefined;
   /** Whether `process`, which isolates nothing, may be taken without being asked for by name. Default false. */
   allowProcess?: boolean | undefined;
   /** Further options of the `linux` driver. */

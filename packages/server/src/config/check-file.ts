@@ -1,3 +1,4 @@
+import { driverNames } from '@svc/runtime';
 import type { ServerOptions, Tuning } from './options.js';
 
 /** What a value of the file must be; a table is a map of options in its turn. */
@@ -84,7 +85,7 @@ const options: { [option: string]: Rule } = {
   nodeSandboxUrl: text,
   domain: text,
   headerPrefixes: texts,
-  driver: oneOf('linux', 'process'),
+  driver: oneOf(...driverNames),
   ociRuntime: text,
   storage: { kind: oneOf('sqlite', 'postgres'), url: text, file: text, schema: text, poolSize: whole(1) },
   nodeId: text,

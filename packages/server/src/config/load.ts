@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { driverNames } from '@svc/runtime';
 import { parse } from 'yaml';
 import type { RateLimit } from '../limits/rate-limit.js';
 import { findConfigProblem } from './check-file.js';
@@ -25,7 +26,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_PUBLIC_SANDBOX_URL', 'publicSandboxUrl', text],
   ['SVC_SERVER_DOMAIN', 'domain', text],
   ['SVC_HEADER_PREFIXES', 'headerPrefixes', (value) => value.split(',').filter((part) => part !== '')],
-  ['SVC_DRIVER', 'driver', oneOf('linux', 'process')],
+  ['SVC_DRIVER', 'driver', oneOf(...driverNames)],
   ['SVC_OCI_RUNTIME', 'ociRuntime', text],
   ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],
   ['SVC_NODE_ID', 'nodeId', text],

@@ -1,4 +1,4 @@
-import type { Driver } from '@svc/runtime';
+import type { Driver, DriverName } from '@svc/runtime';
 import type { Ids } from '../ids/ids.js';
 import type { RateLimit } from '../limits/rate-limit.js';
 import type { TeamLimits } from '../limits/team-limits.js';
@@ -39,7 +39,7 @@ export interface ServerOptions {
   /** Further brands whose routing headers the gateway understands, for example `['Acme-']`. Default none. */
   headerPrefixes?: string[];
   /** `linux`, `process` (no isolation), or a driver of your own, which you close yourself. Default: `linux`. */
-  driver?: 'linux' | 'process' | Driver;
+  driver?: DriverName | Driver;
   /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
   ociRuntime?: string;
   /** Default: SQLite in the data directory. */

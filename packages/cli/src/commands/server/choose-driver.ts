@@ -1,9 +1,9 @@
-import { checkHost, type Finding, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, type DriverName, type Finding, linuxDriverCanRun } from '@svc/runtime';
 import { CliError } from '../../errors/cli-error.js';
 
 /** The driver to start with, and why. */
 export interface ChosenDriver {
-  name: 'linux' | 'process';
+  name: DriverName;
   ociRuntime: string | undefined;
   why: string;
   /** What the host lacks; empty for a `process` driver that was asked for. */
@@ -11,7 +11,7 @@ export interface ChosenDriver {
 }
 
 interface Wish {
-  driver: 'linux' | 'process' | 'auto' | undefined;
+  driver: DriverName | 'auto' | undefined;
   ociRuntime: string | undefined;
   dataDir: string;
 }

@@ -1,3 +1,4 @@
+import type { DriverName } from '@svc/runtime';
 /** Options of `server up`. */
 export interface UpFlags {
   config?: string;
@@ -9,7 +10,7 @@ export interface UpFlags {
   domain?: string;
   publicApiUrl?: string;
   publicSandboxUrl?: string;
-  driver?: 'linux' | 'process' | 'auto';
+  driver?: DriverName | 'auto';
   ociRuntime?: string;
   poolSize?: number;
   maxSandboxes?: number;
