@@ -98,7 +98,7 @@ function verdict(check: ValidateFunction, value: unknown, place: string): string
   return check(value) ? undefined : describe(check.errors?.[0], place);
 }
 
-/** The first complaint as one line. Names places and rules, never values. */
+/** The first error as one line. Names places and rules, never values. */
 function describe(error: ErrorObject | undefined, place: string): string {
   if (error === undefined) return `the ${place} is invalid`;
   const where = `${place}${error.instancePath.replaceAll('/', '.')}`;

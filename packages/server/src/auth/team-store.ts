@@ -19,8 +19,8 @@ export interface TeamStoreOptions {
   db: Database;
   now: () => number;
   defaults: TeamLimits;
-  /** How long a team read from the database is believed, ms. Another process's ban takes that long. Default 1000. */
-  believeMs?: number;
+  /** How long a team is kept in memory, ms: a ban by another process takes effect after that time. Default 1000. */
+  ttlMs?: number;
 }
 
 /** Finds teams by key, keeping the last ones in memory so that a request costs no read. */
@@ -36,8 +36,8 @@ export class TeamStore {
   async find(hash: string): Promise<Identity | undefined> {
     const now = this.#options.now();
     const known = this.#byHash.get(hash);
-    const believeMs = this.#options.believeMs ?? 1000;
-    if (known !== undefined && Math.abs(now - known.readAtMs) < believeMs) {
+    const ttlMs = this.#options.ttlMs ?? 1000;
+    if (known !== undefined && Math.abs(now - known.readAtMs) < ttlMs) {
       this.#touch(known, now);
       return known.identity;
     }

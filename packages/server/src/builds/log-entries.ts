@@ -64,7 +64,11 @@ export async function entriesByTime(
 }
 
 /** What a step complained about: entries of level `warn` and above, the first hundred. */
-export async function complaintsOf(context: Uses<'db'>, buildId: string, step: string): Promise<WireEntry[]> {
+export async function diagnosticsOf(
+  context: Uses<'db'>,
+  buildId: string,
+  step: string,
+): Promise<WireEntry[]> {
   const rows = await context.db
     .selectFrom('build_logs')
     .selectAll()

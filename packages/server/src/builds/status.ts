@@ -3,7 +3,7 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { fromJson } from '../storage/json.js';
 import { findBuild } from './find.js';
-import { complaintsOf, entriesByTime, entriesFrom } from './log-entries.js';
+import { diagnosticsOf, entriesByTime, entriesFrom } from './log-entries.js';
 
 type Level = components['schemas']['LogLevel'];
 
@@ -37,7 +37,7 @@ export async function buildStatus(
             ...stored,
             ...(stored.step === undefined
               ? {}
-              : { logEntries: await complaintsOf(context, build.id, stored.step) }),
+              : { logEntries: await diagnosticsOf(context, build.id, stored.step) }),
           },
         }),
   };

@@ -43,7 +43,7 @@ export const errors = {
   databaseLost: (cause: unknown) =>
     error(
       503,
-      'the service lost its database during the request: look whether it was carried out before you repeat it',
+      'the service lost its database during the request: check whether it was carried out before you repeat it',
       { cause },
     ),
   shuttingDown: () => error(503, 'the service is shutting down', { retryAfterSeconds: 1 }),
@@ -61,10 +61,15 @@ export const errors = {
   tooManySandboxes: (limit: number) =>
     error(
       429,
-      `the team may run ${limit} sandboxes at once, and does: kill or pause one, or ask for a higher limit`,
+      `sandbox limit reached (${limit} of ${limit} run): kill or pause one, or ask for a higher limit`,
     ),
-  tooManyBuilds: (limit: number) => error(429, `the team may run ${limit} builds at once, and does`),
-  tooManyWebhooks: (limit: number) => error(429, `the team may have ${limit} webhooks, and does`),
+  tooManyBuilds: (limit: number) =>
+    error(
+      429,
+      `build limit reached (${limit} of ${limit} run): wait until one ends, or ask for a higher limit`,
+    ),
+  tooManyWebhooks: (limit: number) =>
+    error(429, `webhook limit reached (${limit} of ${limit}): delete one, or ask for a higher limit`),
 
   // Sandboxes
   invalidSandboxId: () => error(400, 'Invalid sandbox ID'),
@@ -87,7 +92,7 @@ export const errors = {
   volumesDeleted: (sandboxId: string, mounts: string[]) =>
     error(
       400,
-      `volumeMounts: sandbox ${sandboxId} cannot start again, for what it mounts was deleted: ${mounts.join('; ')}. Kill it, and create one with other volumes`,
+      `volumeMounts: sandbox ${sandboxId} cannot start again: what it mounts was deleted: ${mounts.join('; ')}. Kill it, and create one with other volumes`,
     ),
   nodeBusy: (sandboxId: string) =>
     error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
@@ -165,7 +170,9 @@ export const errors = {
   secretNotFound: () => error(404, 'Secret not found'),
   secretNameTaken: () => error(409, 'A secret with this name already exists'),
   secretLimitReached: (limit: number) =>
-    error(409, `The team may have ${limit} secrets, and does`, { errorCode: 'secret_limit_reached' }),
+    error(409, `secret limit reached (${limit} of ${limit}): delete one, or ask for a higher limit`, {
+      errorCode: 'secret_limit_reached',
+    }),
 
   // Storage
   teamStorageFull: (limitMiB: number) =>
@@ -176,7 +183,7 @@ export const errors = {
   serverStorageFull: () =>
     error(
       503,
-      'the disk of the server is full but for its reserve: delete what is not needed, or try again later',
+      'the disk of the server is full (only its reserve is free): delete what is not needed, or try again later',
       {
         retryAfterSeconds: 60,
       },

@@ -1,7 +1,7 @@
 import type { NodePorts } from './ports.js';
 import type { NodeRecord } from './registry.js';
 
-/** Which node has to do something. `gone`: one that gave no sign of life lately. */
+/** Which node has to do something. `gone`: one without a recent heartbeat. */
 export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { kind: 'gone' };
 
 export const HERE: Owner = { kind: 'here' };

@@ -4,8 +4,8 @@ import type { Database } from '../storage/schema.js';
 export const HEARTBEAT_MS = 2_000;
 /** A node that said nothing for so long is taken for dead, ms. */
 export const SILENCE_MS = 10_000;
-/** How long a record is believed, ms. */
-const BELIEVE_MS = 1_000;
+/** How long a record is kept in memory, ms. */
+const TTL_MS = 1_000;
 
 export interface NodeRecord {
   id: string;
@@ -55,12 +55,12 @@ export class NodeRegistry {
       .execute();
   }
 
-  /** Another node, when it gave a sign of life lately. */
+  /** Another node, when it had a heartbeat lately. */
   async findAlive(nodeId: string): Promise<NodeRecord | undefined> {
     const now = this.#options.now();
     const known = this.#known.get(nodeId);
     const record =
-      known !== undefined && Math.abs(now - known.readAtMs) < BELIEVE_MS
+      known !== undefined && Math.abs(now - known.readAtMs) < TTL_MS
         ? known.record
         : await this.#read(nodeId, now);
     return record !== undefined && now - record.heartbeatAtMs <= SILENCE_MS ? record : undefined;

@@ -3,7 +3,7 @@ import type { CheckpointsTable, Tx } from '../storage/schema.js';
 
 export type CheckpointOwner = Pick<CheckpointsTable, 'owner_kind' | 'owner_id' | 'team_id'>;
 
-/** Puts down that a checkpoint is about to exist, so that a crash leaves none that nobody knows. */
+/** Records a checkpoint before it is made, so that a crash leaves none without a record. */
 export async function recordCheckpoint(
   context: Uses<'config' | 'now'>,
   tx: Tx,
@@ -24,7 +24,7 @@ export async function recordCheckpoint(
     .execute();
 }
 
-/** Puts down how much a checkpoint takes, once it is known. */
+/** Records the size of a checkpoint, once it is known. */
 export async function recordCheckpointSize(
   db: Pick<Tx, 'updateTable'>,
   id: string,

@@ -6,7 +6,7 @@ import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference
 import { asSeenByOthers, type ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 
 /**
- * Finds the build that a sandbox is made of; what was found lately is believed.
+ * Finds the build that a sandbox is made of. Results are cached.
  * @throws {ApiError} 400 bad syntax; 404 unknown, private to another team, unknown tag, no finished build.
  */
 export function resolveTemplate(

@@ -82,7 +82,7 @@ export async function openDoors(options: ServerOptions, stored: Stored, unwind: 
       context.nodes.announce(options.nodeApiUrl ?? apiUrl, options.nodeSandboxUrl ?? sandboxUrl);
     await announce();
     const stopHeartbeat = repeat(HEARTBEAT_MS, announce, (error) =>
-      log.error({ err: error }, 'the sign of life failed, will be tried again'),
+      log.error({ err: error }, 'the heartbeat failed, will be tried again'),
     );
     unwind.add('heartbeat', async () => {
       await stopHeartbeat();

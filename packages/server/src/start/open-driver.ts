@@ -11,15 +11,15 @@ export interface OpenedDriver {
   owned: boolean;
 }
 
-/** Opens the driver that was asked for; without a wish, the one that isolates. Never falls back to less. */
+/** Opens the driver that was asked for; by default the one that isolates. Never falls back to less. */
 export async function openDriver(options: ServerOptions, log: Log, now: () => number): Promise<OpenedDriver> {
-  const wish = options.driver;
-  if (typeof wish === 'object') return { driver: wish, why: 'It was given.', owned: false };
+  const desired = options.driver;
+  if (typeof desired === 'object') return { driver: desired, why: 'It was given.', owned: false };
   const { driver, why } = await selectDriver({
     dataDir: path.join(options.dataDir, 'driver'),
     daemon: daemonProgram,
     now,
-    preferred: wish,
+    preferred: desired,
     log: (level, message, fields) => log[level]({ ...fields }, message),
     linux: {
       ...(options.ociRuntime === undefined ? {} : { ociRuntime: options.ociRuntime }),

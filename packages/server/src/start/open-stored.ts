@@ -101,7 +101,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     templates: new ReadCache({
       writes,
       tables: TEMPLATE_TABLES,
-      believeMs: dialect === 'sqlite' ? 60_000 : 1_000,
+      ttlMs: dialect === 'sqlite' ? 60_000 : 1_000,
     }),
     nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
     volumes: openVolumes({

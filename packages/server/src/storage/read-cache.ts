@@ -9,8 +9,8 @@ export interface ReadCacheOptions {
   writes: WriteWatch;
   /** Writes of this process to these tables make everything forgotten at once. */
   tables: readonly (keyof Schema)[];
-  /** How long a value is believed: another process's change takes that long. Ms. */
-  believeMs: number;
+  /** How long a value is kept, ms: a change by another process is seen after that time. */
+  ttlMs: number;
   /** Monotonic clock, ms. Default `performance.now`. */
   now?: () => number;
 }
@@ -18,12 +18,12 @@ export interface ReadCacheOptions {
 /** Remembers what reads gave. A process always sees its own writes; failures are not remembered. */
 export class ReadCache<T> {
   readonly #entries = new Map<string, { value: T; readAtMs: number }>();
-  readonly #believeMs: number;
+  readonly #ttlMs: number;
   readonly #now: () => number;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReadCacheOptions) {
-    this.#believeMs = options.believeMs;
+    this.#ttlMs = options.ttlMs;
     this.#now = options.now ?? (() => performance.now());
     for (const table of options.tables) options.writes.onWrite(table, () => this.forget());
   }
@@ -32,7 +32,7 @@ export class ReadCache<T> {
   async get(key: string, read: () => Promise<T>): Promise<T> {
     const startedAt = this.#now();
     const known = this.#entries.get(key);
-    if (known !== undefined && startedAt - known.readAtMs < this.#believeMs) return known.value;
+    if (known !== undefined && startedAt - known.readAtMs < this.#ttlMs) return known.value;
     const value = await read();
     // A write during the read, or a transaction that may not be through: the value may be of the past.
     if (startedAt - this.#writtenAtMs < UNSETTLED_MS || this.#writtenAtMs > startedAt) return value;

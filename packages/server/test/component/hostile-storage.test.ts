@@ -51,7 +51,7 @@ describe('a team that uses all of its disk', () => {
   });
 });
 
-describe('a server whose disk is full but for its reserve', () => {
+describe('a server whose disk has only its reserve free', () => {
   it('takes no builds, and says how much is free', async () => {
     const test = await startTestServer({ diskReserveMiB: 1e9 });
     onTestFinished(() => test[Symbol.asyncDispose]());
@@ -63,7 +63,7 @@ describe('a server whose disk is full but for its reserve', () => {
       steps: [],
     });
     expect(started.status).toBe(503);
-    expect(started.body.message).toMatch(/disk of the server is full but for its reserve/);
+    expect(started.body.message).toMatch(/disk of the server is full \(only its reserve is free\)/);
     const status = await (await fetch(`${test.server.operatorUrl}/status`)).json();
     expect((status as { disk: object }).disk).toMatchObject({ reserveMiB: 1e9 });
     const metrics = await (await fetch(`${test.server.operatorUrl}/metrics`)).text();

@@ -33,7 +33,7 @@ async function traces(dataDir: string): Promise<string[]> {
 }
 
 /** The driver's interface on the host. */
-const cableOf = (dataDir: string) =>
+const vethOf = (dataDir: string) =>
   `svc${createHash('sha256').update(path.join(dataDir, 'driver')).digest('hex').slice(0, 8)}`;
 
 describe.skipIf(!able)('the server on the linux driver', () => {
@@ -42,9 +42,9 @@ describe.skipIf(!able)('the server on the linux driver', () => {
     onTestFinished(() => test[Symbol.asyncDispose]());
     const closed = await createSandbox(test, { allow_internet_access: false });
     const open = await createSandbox(test);
-    // Packets on the one cable from this driver's sandboxes to the host; nobody has to answer them.
+    // Packets on the veth pair between this driver's sandboxes to the host; nobody has to answer them.
     const left = async () =>
-      Number(await readFile(`/sys/class/net/${cableOf(test.dataDir)}/statistics/rx_packets`, 'utf8'));
+      Number(await readFile(`/sys/class/net/${vethOf(test.dataDir)}/statistics/rx_packets`, 'utf8'));
     // The platform's own conversation with the daemon passes there too, so there is a lot of knocking.
     const knock = (sandbox: { id: string; token: string }) =>
       run(

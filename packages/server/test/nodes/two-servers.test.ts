@@ -111,7 +111,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
       expect((await askSecond('DELETE', `/sandboxes/${id}`)).status).toBe(204);
   });
 
-  it('believe nobody who only claims to be a node, and pass nothing on twice', async () => {
+  it('refuse a forged node token, and pass nothing on twice', async () => {
     const { id } = await create();
     const forged = { 'Svc-Node-Request': `a.b.${Date.now()}.${'0'.repeat(64)}` };
     expect((await askSecond('GET', `/sandboxes/${id}`, undefined, forged)).status).toBe(200);
@@ -129,7 +129,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
     expect((await askSecond('DELETE', `/sandboxes/${id}`)).status).toBe(204);
   });
 
-  it('say 503 about sandboxes of a node that gave no sign of life', async () => {
+  it('say 503 about sandboxes of a node without a heartbeat', async () => {
     const { id } = await create();
     await second.server.context.db
       .updateTable('nodes')

@@ -17,14 +17,14 @@ describe('what was read', () => {
     const cache = new ReadCache<number>({
       writes,
       tables: ['templates'],
-      believeMs: 1_000,
+      ttlMs: 1_000,
       now: () => clock,
     });
     const read = () => cache.get('key', async () => (reads += 1));
     return { db, cache, read, advance: (ms: number) => (clock += ms) };
   };
 
-  it('is believed for a while', async () => {
+  it('is kept for a while', async () => {
     const { read, advance } = await setUp();
     expect([await read(), await read()]).toEqual([1, 1]);
     advance(1_000);

@@ -4,7 +4,7 @@ import { newLive } from '../../src/sandbox-state/live.js';
 import { sampleAll } from '../../src/telemetry/sampler.js';
 
 it('passes over a sandbox that was killed while those before it were read', async () => {
-  const complaints: object[] = [];
+  const warnings: object[] = [];
   const stored: { sandbox_id: string }[] = [];
   const stats = {
     cpuUsageUs: 0,
@@ -38,10 +38,10 @@ it('passes over a sandbox that was killed while those before it were read', asyn
   const context = {
     sandboxes,
     now: () => 1_000,
-    log: { warn: (fields: object) => complaints.push(fields), debug: () => {} },
+    log: { warn: (fields: object) => warnings.push(fields), debug: () => {} },
     db: { insertInto: () => insert },
   } as unknown as ServerContext;
   await sampleAll(context, new Map());
-  expect(complaints).toEqual([]);
+  expect(warnings).toEqual([]);
   expect(stored.map((row) => row.sandbox_id)).toEqual(['s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7']);
 });

@@ -68,9 +68,9 @@ async function runTool(
     env: { PATH: process.env.PATH ?? '', HOME: draft, ...network.proxies },
     signal,
   });
-  let complaint = '';
+  let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-2_000);
+    stderr = (stderr + text).slice(-2_000);
   });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
@@ -88,7 +88,7 @@ async function runTool(
     );
   const refused = network.refusedHost();
   if (refused !== undefined) throw notPublic(refused);
-  const last = complaint.trim().split('\n').at(-1) ?? '';
+  const last = stderr.trim().split('\n').at(-1) ?? '';
   onLine(last);
   throw new BuildError(
     `the image '${reference}' cannot be pulled: ${last.slice(0, 400) || `skopeo ended with ${code}`}; check its name and credentials and that the server reaches ${registry}, ${HELP}`,

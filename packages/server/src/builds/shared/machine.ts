@@ -129,7 +129,7 @@ export class BuildMachine implements AsyncDisposable {
   /** Runs a script as root that must succeed. @returns what it printed, trimmed @throws {BuildError} with its last words */
   async script(what: string, script: string, args: string[] = []): Promise<string> {
     const out: string[] = [];
-    const complaints: string[] = [];
+    const stderr: string[] = [];
     let size = 0;
     const code = await this.run({
       script,
@@ -139,12 +139,12 @@ export class BuildMachine implements AsyncDisposable {
       cwd: '/',
       onLine: (stream, line) => {
         size += line.length + 1;
-        if (size <= MAX_SCRIPT_OUTPUT) (stream === 'stdout' ? out : complaints).push(line);
+        if (size <= MAX_SCRIPT_OUTPUT) (stream === 'stdout' ? out : stderr).push(line);
       },
     });
     if (size > MAX_SCRIPT_OUTPUT) throw new BuildError(`${what} failed: it printed too much`);
     if (code === 0) return out.join('\n').trim();
-    throw new BuildError(`${what} failed: ${complaints.slice(-3).join('; ') || `exit status ${code}`}`);
+    throw new BuildError(`${what} failed: ${stderr.slice(-3).join('; ') || `exit status ${code}`}`);
   }
 
   /** Writes a file; a relative path starts at the home of root. */
