@@ -21,9 +21,17 @@ export async function load(url, context, next) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return next(url, context);
   const file = fileURLToPath(url);
   const text = readFileSync(file, 'utf8');
-  const stored = join(cache, `${createHash('sha256').update(file).update(text).digest('hex')}.mjs`);
+  const stored = join(
+    cache,
+    `${createHash('sha256').update('node20.19').update(file).update(text).digest('hex')}.mjs`,
+  );
   if (!existsSync(stored)) {
-    const { code } = transformSync(text, { loader: 'ts', format: 'esm', target: 'node20', sourcefile: file });
+    const { code } = transformSync(text, {
+      loader: 'ts',
+      format: 'esm',
+      target: 'node20.19',
+      sourcefile: file,
+    });
     writeFileSync(`${stored}.${process.pid}`, code);
     renameSync(`${stored}.${process.pid}`, stored);
   }

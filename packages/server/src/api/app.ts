@@ -8,13 +8,14 @@ import {
 } from 'fastify';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { closeUnread } from '../http/close-unread.js';
+import { toApiError } from '../http/error-reply.js';
+import { handOnBodies } from '../http/hand-on-bodies.js';
 import type { NodeForwarder } from '../nodes/forwarder.js';
-import { handOnBodies, installBodyParsers } from './body.js';
-import { closeUnread } from './close-unread.js';
+import { installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
-import { toApiError } from './error-reply.js';
 import type { AnyHandler, Handlers } from './handler.js';
 import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
 import { requestId } from './request-id.js';

@@ -2,12 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { errors } from '../errors/catalog.js';
 import { readJsonText } from './read-json.js';
 
-/** Hands bodies on as streams, of whatever type they claim to be: for routes whose body is a file. */
-export function handOnBodies(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-}
-
 /** How bodies of the other routes are read: JSON whole, an empty one as none; everything else is left to the route. */
 export function installBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authenticate } from '../auth/authenticate.js';
 import type { Identity, TeamStore } from '../auth/team-store.js';
-import { closeUnread } from './close-unread.js';
+import { closeUnread } from '../http/close-unread.js';
 import type { RouteEntry } from './route-table.js';
 
 export interface CredentialOptions {

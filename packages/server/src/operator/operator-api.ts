@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readOperatorDocument } from '../api/document.js';
-import { toApiError } from '../api/error-reply.js';
 import { findProblem, nulProblem } from '../api/find-problem.js';
 import type { AnyResult, OperatorOperationId } from '../api/operations.js';
 import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
 import { createValidation } from '../api/validation.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { toApiError } from '../http/error-reply.js';
 import { type OperatorPorts, operatorHandlers } from './handlers.js';
 import { carriesToken } from './operator-token.js';
 

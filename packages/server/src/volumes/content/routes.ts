@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { UpdateVolumePath } from '@svc/platform';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { handOnBodies } from '../../api/body.js';
-import { closeUnread } from '../../api/close-unread.js';
-import { toApiError } from '../../api/error-reply.js';
 import type { Uses } from '../../context/context.js';
+import { closeUnread } from '../../http/close-unread.js';
+import { toApiError } from '../../http/error-reply.js';
+import { handOnBodies } from '../../http/hand-on-bodies.js';
 import { parseBoundedJson } from '../../wire/bounded-json.js';
 import { verifyVolumeToken } from '../token.js';
 import { fromApiError, fromErrno, volumeErrors } from './error.js';
