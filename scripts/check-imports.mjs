@@ -14,7 +14,7 @@ import { circlesOf, ownImports, readSources, toMermaid } from './import-graph.mj
 const arrows = {
   support: [],
   platform: [],
-  daemon: [],
+  daemon: ['platform/openapi-client'],
   runtime: ['daemon/dial'],
   sdk: ['platform', 'daemon'],
   envd: ['daemon/gen', 'support'],

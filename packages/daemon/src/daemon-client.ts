@@ -1,9 +1,8 @@
 import { type Client as ConnectClient, createClient, type Transport } from '@connectrpc/connect';
-import type { Client as HttpClient } from 'openapi-fetch';
+import { createOpenapiClient, type FetchLike, type Client as HttpClient } from '@svc/platform/openapi-client';
 import { type DaemonFeatures, parseDaemonFeatures } from './features.js';
 import type { paths } from './gen/daemon.js';
 import { Filesystem } from './gen/filesystem/filesystem_pb.js';
-import { createOpenapiClient, type FetchLike } from './gen/openapi-client.js';
 import { Process } from './gen/process/process_pb.js';
 import { type DaemonAddress, daemonHeaders } from './headers.js';
 import { createDefaultTransport } from './transport/default-transport.js';

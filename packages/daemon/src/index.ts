@@ -1,4 +1,5 @@
 export { Code, ConnectError, type Transport } from '@connectrpc/connect';
+export type { FetchLike } from '@svc/platform/openapi-client';
 export { createDaemonClient, type DaemonClient, type DaemonClientOptions } from './daemon-client.js';
 export { type DaemonFeatures, parseDaemonFeatures } from './features.js';
 export { type FileSignatureOptions, signFilePath } from './file-signature.js';
@@ -8,7 +9,6 @@ export { daemonOperations } from './gen/daemon-operations.js';
 export type * from './gen/daemon-schemas.js';
 export type { EntryInfo, FilesystemEvent, WatchDirResponse } from './gen/filesystem/filesystem_pb.js';
 export { EventType, Filesystem, FileType } from './gen/filesystem/filesystem_pb.js';
-export type { FetchLike } from './gen/openapi-client.js';
 export type {
   ConnectResponse,
   ProcessConfig,

@@ -7,7 +7,7 @@ import { answerFrames, frame, messageFrame, startRawServer } from './raw-server.
 
 let consumer: Consumer;
 beforeAll(() => {
-  consumer = createConsumer(['daemon']);
+  consumer = createConsumer(['platform', 'daemon']);
   for (const { name, size, unpackedSize } of consumer.packed) {
     console.log(`${name}: ${size} bytes packed, ${unpackedSize} bytes installed`);
   }

@@ -1,5 +1,3 @@
-export type { FetchLike } from './gen/openapi-client.js';
-export { PathParameterError, serializePath } from './gen/path-guard.js';
 export type { components, operations, paths, webhooks } from './gen/platform.js';
 export { platformOperations } from './gen/platform-operations.js';
 // The schemas' friendly names are a generated table of contents of their own: a new schema needs no edit here.
@@ -12,6 +10,7 @@ export type {
 export { volumesOperations } from './gen/volumes-operations.js';
 export type * from './gen/volumes-schemas.js';
 export { encodeMetadataFilter } from './metadata-filter.js';
+export type { FetchLike } from './openapi-client.js';
 export type {
   BodyOf,
   FailureOf,
@@ -21,5 +20,6 @@ export type {
   QueryOf,
   SuccessOf,
 } from './operation-types.js';
+export { PathParameterError, serializePath } from './path-guard.js';
 export { createPlatformClient, type PlatformClient, type PlatformClientOptions } from './platform-client.js';
 export { createVolumesClient, type VolumesClient, type VolumesClientOptions } from './volumes-client.js';

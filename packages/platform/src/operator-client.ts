@@ -1,6 +1,6 @@
 import type { Client } from 'openapi-fetch';
-import { createOpenapiClient, type FetchLike } from './gen/openapi-client.js';
 import type { paths } from './gen/operator.js';
+import { createOpenapiClient, type FetchLike } from './openapi-client.js';
 
 export interface OperatorClientOptions {
   /** Address of the operator port, with or without a trailing slash. */

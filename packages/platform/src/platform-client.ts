@@ -1,6 +1,6 @@
 import type { Client } from 'openapi-fetch';
-import { createOpenapiClient, type FetchLike } from './gen/openapi-client.js';
 import type { paths } from './gen/platform.js';
+import { createOpenapiClient, type FetchLike } from './openapi-client.js';
 
 export interface PlatformClientOptions {
   /** Address of the platform API, with or without a trailing slash. */

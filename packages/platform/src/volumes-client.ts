@@ -1,6 +1,6 @@
 import type { Client } from 'openapi-fetch';
-import { createOpenapiClient, type FetchLike } from './gen/openapi-client.js';
 import type { paths } from './gen/volumes.js';
+import { createOpenapiClient, type FetchLike } from './openapi-client.js';
 
 export interface VolumesClientOptions {
   /** Address of the volume content API, with or without a trailing slash. */

@@ -1,6 +1,8 @@
 import createClient, { type Client } from 'openapi-fetch';
 import { serializePath } from './path-guard.js';
 
+export type { Client } from 'openapi-fetch';
+
 /** Sends a request. Called with the `Request` and, when the caller gave one, its `signal` once more in `init`. */
 export type FetchLike = (request: Request, init?: RequestInit) => Promise<Response>;
 
