@@ -135,7 +135,7 @@ describe('the warm pool', () => {
       usable: (item) => item !== 'a1',
       onFailure: () => undefined,
     });
-    pool.setWishes([{ wish: 'a', size: 2 }]);
+    pool.setDesired([{ spec: 'a', size: 2 }]);
     await pool.ready();
     expect(pool.take('b')).toBeUndefined();
     expect(pool.take('a')).toBe('a2');
@@ -155,7 +155,7 @@ describe('the warm pool', () => {
       usable: () => true,
       onFailure: (error) => failures.push(error),
     });
-    pool.setWishes([{ wish: 'a', size: 3 }]);
+    pool.setDesired([{ spec: 'a', size: 3 }]);
     await pool.ready();
     expect(failures).toHaveLength(1);
     await pool.close();

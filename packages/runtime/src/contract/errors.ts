@@ -15,6 +15,8 @@ export const DRIVER_ERROR_CODES = [
   'timeout',
   /** The process that runs the driver does not answer, or refuses this one. */
   'unreachable',
+  /** The driver was closed. */
+  'closed',
 ] as const;
 export type DriverErrorCode = (typeof DRIVER_ERROR_CODES)[number];
 
@@ -41,4 +43,9 @@ export class DriverError extends Error {
   static is(error: unknown): error is DriverError {
     return typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true;
   }
+}
+
+/** What every call of a driver that was closed fails with. */
+export function driverClosed(): DriverError {
+  return new DriverError('closed', 'The driver is closed.');
 }

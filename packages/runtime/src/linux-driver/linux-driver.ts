@@ -12,22 +12,21 @@ import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import type { Tools } from '../host/tools.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
-import { randomId, requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
+import { randomId } from '../shared/instance-id.js';
+import { InstanceRegistry } from '../shared/instance-registry.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
-import { RetryLater } from '../shared/retry-later.js';
 import { Semaphore } from '../shared/semaphore.js';
-import { requireLabels } from '../shared/spec-rules.js';
-import { WarmPool } from '../shared/warm-pool.js';
 import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
 import type { Origin } from './boot/origin.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom } from './cgroups/admission.js';
-import { CheckpointCatalog } from './checkpoints/checkpoint-catalog.js';
+import type { CheckpointRecord } from './checkpoints/checkpoint.js';
+import { linuxCheckpoints } from './checkpoints/checkpoints.js';
 import type { LinuxHost } from './host/linux-host.js';
 import { linuxLayers } from './layers/layers.js';
 import { LinuxInstance } from './linux-instance.js';
-import { SpareInstances } from './pool/pooled-instances.js';
+import { Parking } from './pool/parking.js';
 import { renameInstance } from './pool/rename-machine.js';
 import { reapLeftovers } from './reap.js';
 import { poolKey, requireSpec } from './spec.js';
@@ -53,87 +52,57 @@ export class LinuxDriver implements Driver {
   readonly #lock: DataDirLock;
   readonly #mutex = new KeyedMutex();
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
-  /** By name; pooled ones too. */
-  readonly #instances = new Map<string, LinuxInstance>();
-  readonly #spares: SpareInstances;
-  /** Ids that are being made. */
-  readonly #claimed = new Set<string>();
-  readonly #cleanUp: RetryLater;
-  readonly #checkpoints: CheckpointCatalog;
-  readonly #pool: WarmPool<InstanceSpec, LinuxInstance>;
+  readonly #parking: Parking;
+  readonly #registry: InstanceRegistry<LinuxInstance, CheckpointRecord>;
   readonly #watch: NodeJS.Timeout;
-  #closed = false;
 
   constructor(host: LinuxHost, tools: Tools, lock: DataDirLock) {
     this.#host = host;
     this.#lock = lock;
-    this.#spares = new SpareInstances(host);
-    this.#cleanUp = new RetryLater({
-      onFailure: (name, error) =>
-        host.log('warn', 'clean-up failed and will be tried again', { what: name, ...reasonOf(error) }),
+    this.#parking = new Parking(host);
+    this.#registry = new InstanceRegistry({
+      log: (level, message, fields) => host.log(level, message, fields),
+      checkpoints: linuxCheckpoints(host, (name, task) => this.#registry.cleanUp.attempt(name, task)),
+      poolKey,
+      makePooled: (spec, signal) => this.#make(undefined, spec, { kind: 'fresh' }, signal),
     });
-    this.#checkpoints = new CheckpointCatalog(host, this.#cleanUp);
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
-    this.layers = linuxLayers(host, (id) => this.#layerInUse(id));
-    this.volumes = host.store.kind === 'btrfs' ? linuxVolumes(host, this.#cleanUp) : undefined;
-    this.#pool = new WarmPool({
-      keyOf: poolKey,
-      make: (spec, signal) => this.#make(undefined, spec, { kind: 'fresh' }, signal),
-      discard: (instance) => instance.destroy(),
-      usable: (instance) => instance.running,
-      onFailure: (error) =>
-        host.log('warn', 'an instance for the pool could not be made', { error: String(error) }),
-    });
+    this.layers = linuxLayers(host, (id) => this.#registry.isLayerInUse(id));
+    this.volumes = host.store.kind === 'btrfs' ? linuxVolumes(host, this.#registry.cleanUp) : undefined;
     this.#recover();
     this.#watch = setInterval(() => {
-      for (const instance of this.#instances.values()) instance.check();
+      for (const instance of this.#registry.items) instance.check();
     }, WATCH_INTERVAL_MS);
     this.#watch.unref();
     host.space.start();
   }
 
-  async create(options: CreateOptions): Promise<Instance> {
-    return this.#claiming(options, async () => {
-      requireSpec(options.spec);
-      await this.#requireRoom(options.spec);
-      const pooled = this.#pool.take(options.spec);
-      if (pooled !== undefined) {
-        try {
-          await this.#spares.handOut(pooled.entry, options);
-          return pooled;
-        } catch (error) {
-          this.#host.log('warn', 'a pooled instance could not be used', { error: String(error) });
-          await pooled.destroy();
-        }
-      }
-      return this.#pool.yieldTo(() =>
-        this.#make(options.id, options.spec, { kind: 'fresh' }, options.signal),
-      );
+  create(options: CreateOptions): Promise<Instance> {
+    return this.#registry.create(options, {
+      check: () => this.#check(options.spec),
+      acquire: ({ entry }) => this.#parking.acquire(entry, options),
+      make: () => this.#make(options.id, options.spec, { kind: 'fresh' }, options.signal),
     });
   }
 
-  async restore(options: RestoreOptions): Promise<Instance> {
-    const checkpointId = requireCheckpointId(options.checkpointId);
-    return this.#claiming(options, async () => {
-      requireSpec(options.spec);
-      await this.#requireRoom(options.spec);
-      const record = await this.#checkpoints.get(checkpointId);
-      if (options.memory && !record.memory) {
-        throw new DriverError('unsupported', 'The checkpoint holds no memory.');
-      }
-      if (options.memory && !this.capabilities.memorySnapshot) {
-        throw new DriverError('unsupported', 'Memory cannot be restored on this host.');
-      }
-      const spec = { ...options.spec, layers: record.layers };
-      const origin = { kind: 'checkpoint', checkpointId, memory: options.memory } as const;
-      const agent = options.memory ? record.agent : undefined;
-      const instance = await this.#checkpoints.whileRestoring(checkpointId, () =>
-        this.#pool.yieldTo(() => this.#make(options.id, spec, origin, options.signal, agent)),
-      );
-      if (options.memory && record.hostname !== undefined)
-        renameInstance(this.#host, instance.entry, record.hostname);
-      return instance;
+  restore(options: RestoreOptions): Promise<Instance> {
+    const { memory, signal } = options;
+    return this.#registry.restore(options, {
+      check: () => this.#check(options.spec),
+      make: async (checkpoint) => {
+        if (memory && !checkpoint.memory)
+          throw new DriverError('unsupported', 'The checkpoint holds no memory.');
+        if (memory && !this.capabilities.memorySnapshot)
+          throw new DriverError('unsupported', 'Memory cannot be restored on this host.');
+        const spec = { ...options.spec, layers: checkpoint.layers };
+        const origin = { kind: 'checkpoint', checkpointId: checkpoint.id, memory } as const;
+        const agent = memory ? checkpoint.agent : undefined;
+        const instance = await this.#make(options.id, spec, origin, signal, agent);
+        if (memory && checkpoint.hostname !== undefined)
+          renameInstance(this.#host, instance.entry, checkpoint.hostname);
+        return instance;
+      },
     });
   }
 
@@ -142,80 +111,54 @@ export class LinuxDriver implements Driver {
     return this.#host.space.use();
   }
 
-  async list(): Promise<InstanceRecord[]> {
-    return this.#living().map((instance) => ({
-      id: instance.id,
-      state: !instance.running ? 'dead' : instance.frozen ? 'frozen' : 'running',
-      labels: instance.labels,
-      createdAtMs: instance.entry.createdAtMs,
-    }));
+  list(): Promise<InstanceRecord[]> {
+    return this.#registry.list();
   }
 
-  async adopt(id: string): Promise<Instance | undefined> {
-    const instance = this.#living().find((each) => each.id === id);
-    return instance?.running === true ? instance : undefined;
+  adopt(id: string): Promise<Instance | undefined> {
+    return this.#registry.adopt(id);
   }
 
   async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {
-    const removed: string[] = [];
-    for (const instance of this.#living()) {
-      if (keep.instanceIds.includes(instance.id) && instance.running) continue;
-      if (await this.#cleanUp.attempt(`instance ${instance.id}`, () => instance.destroy()))
-        removed.push(`instance ${instance.id}`);
-    }
-    for (const { id } of await this.#checkpoints.all()) {
-      if (keep.checkpointIds.includes(id) || this.#checkpoints.isRestoring(id)) continue;
-      if (await this.#cleanUp.attempt(`checkpoint ${id}`, () => this.#checkpoints.delete(id)))
-        removed.push(`checkpoint ${id}`);
-    }
+    const removed = await this.#registry.reap(keep);
     await this.#host.background.idle();
-    removed.push(
-      ...(await reapLeftovers(
-        this.#host,
-        new Set(this.#instances.keys()),
-        await this.#checkpoints.all(),
-        this.#cleanUp,
-      )),
-    );
-    if (this.volumes !== undefined) await removeGoneVolumes(this.#host, this.#cleanUp);
+    const known = new Set([...this.#registry.items].map(({ entry }) => entry.name));
+    removed.push(...(await reapLeftovers(this.#host, known, this.#registry.cleanUp)));
+    if (this.volumes !== undefined) await removeGoneVolumes(this.#host, this.#registry.cleanUp);
     return removed;
   }
 
-  async listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
-    const found = await this.#checkpoints.all();
-    return found.map(({ id, memory, sizeBytes }) => ({ id, memory, sizeBytes }));
+  listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
+    return this.#registry.listCheckpoints();
   }
 
   deleteCheckpoint(checkpointId: string): Promise<void> {
-    return this.#checkpoints.delete(checkpointId);
+    return this.#registry.deleteCheckpoint(checkpointId);
   }
 
   setPool(requests: PoolRequest[]): void {
-    this.#pool.setWishes(requests.map(({ spec, size }) => ({ wish: spec, size })));
+    this.#registry.setPool(requests);
   }
 
   poolReady(): Promise<void> {
-    return this.#pool.ready();
+    return this.#registry.poolReady();
   }
 
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#pool.close();
-    if (options.destroyInstances === true)
-      await Promise.all(this.#living().map((instance) => instance.destroy()));
+    if (!(await this.#registry.close(options))) return;
     clearInterval(this.#watch);
-    this.#cleanUp.close();
     await this.#host.space.stop();
     await this.#mutex.idle();
     await this.#host.background.idle();
     if (this.#host.records.all().length === 0) await this.#host.down();
-    await this.#host.release();
+    await this.#host.close();
     await this.#lock.release();
   }
 
-  /** @throws {DriverError} `no_capacity`, `storage_full` */
-  async #requireRoom({ limits }: InstanceSpec): Promise<void> {
+  /** @throws {DriverError} `invalid_spec`, `no_capacity`, `storage_full` */
+  async #check(spec: InstanceSpec): Promise<void> {
+    requireSpec(spec);
+    const { limits } = spec;
     await this.#host.space.require(Math.min((limits.diskMiB ?? Infinity) * 2 ** 20, MIN_DISK_BYTES));
     const { memoryBytes, pids } = this.#host.cgroups.total();
     requireRoom(limits, {
@@ -226,17 +169,13 @@ export class LinuxDriver implements Driver {
     });
   }
 
-  #living(): LinuxInstance[] {
-    return [...this.#instances.values()].filter((instance) => instance.entry.state === 'live');
-  }
-
   /** Takes hold of what an earlier process left: running instances live on, half-made and pooled ones go. */
   #recover(): void {
     for (const entry of this.#host.records.all()) {
       this.#host.network.reserve(entry.lease);
-      const instance = this.#track(entry);
+      const instance = this.#add(entry);
       if (entry.held === true && instance.running)
-        void this.#cleanUp.attempt(`thaw ${entry.name}`, async () => {
+        void this.#registry.cleanUp.attempt(`thaw ${entry.name}`, async () => {
           this.#host.cgroups.thaw(entry.name);
           delete entry.held;
           this.#host.records.write(entry);
@@ -246,7 +185,7 @@ export class LinuxDriver implements Driver {
     }
   }
 
-  #track(entry: InstanceEntry): LinuxInstance {
+  #add(entry: InstanceEntry): LinuxInstance {
     const instance = new LinuxInstance(
       {
         host: this.#host,
@@ -255,24 +194,8 @@ export class LinuxDriver implements Driver {
       },
       entry,
     );
-    this.#instances.set(entry.name, instance);
+    this.#registry.add(instance);
     return instance;
-  }
-
-  async #claiming<T>(options: CreateOptions, task: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw new DriverError('unsupported', 'The driver is closed.');
-    const id = requireInstanceId(options.id);
-    requireLabels(options.spec.labels);
-    options.signal?.throwIfAborted();
-    if (this.#claimed.has(id) || this.#living().some((instance) => instance.id === id && instance.running)) {
-      throw new DriverError('invalid_spec', `There is an instance "${id}" already.`);
-    }
-    this.#claimed.add(id);
-    try {
-      return await task();
-    } finally {
-      this.#claimed.delete(id);
-    }
   }
 
   /** Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone. */
@@ -297,13 +220,13 @@ export class LinuxDriver implements Driver {
       layers: spec.layers,
     };
     host.records.write(entry);
-    const instance = this.#track(entry);
+    const instance = this.#add(entry);
     try {
       await this.#starts.run(() => {
         signal?.throwIfAborted();
         return boot(host, keeper, entry, id ?? entry.name, origin, signal);
       });
-      if (id === undefined) await this.#spares.rest(instance.entry);
+      if (id === undefined) await this.#parking.park(entry);
       entry.state = id === undefined ? 'pooled' : 'live';
       host.records.write(entry);
       return instance;
@@ -317,19 +240,9 @@ export class LinuxDriver implements Driver {
     const { entry } = instance;
     const oom = !instance.running && this.#host.cgroups.oomKills(entry.name) > 0;
     instance.finish(oom ? 'oom' : 'destroyed');
-    await this.#spares.forget(entry.name);
-    const cleanUp = await disposeInstance(this.#host, entry, this.#cleanUp);
-    this.#instances.delete(entry.name);
+    await this.#parking.forget(entry.name);
+    const cleanUp = await disposeInstance(this.#host, entry, this.#registry.cleanUp);
+    this.#registry.remove(instance);
     this.#host.background.add(cleanUp());
   }
-
-  async #layerInUse(id: string): Promise<boolean> {
-    if ([...this.#instances.values()].some((instance) => instance.entry.layers.includes(id))) return true;
-    await this.#pool.drop((spec) => spec.layers.includes(id));
-    return (await this.#checkpoints.all()).some((record) => record.layers.includes(id));
-  }
-}
-
-function reasonOf(error: unknown): Record<string, unknown> {
-  return DriverError.is(error) ? { error: error.message, detail: error.detail } : { error: String(error) };
 }

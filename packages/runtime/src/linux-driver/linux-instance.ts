@@ -4,13 +4,14 @@ import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
   CheckpointOptions,
-  Instance,
   InstanceEnd,
   InstanceReach,
+  InstanceRecord,
   InstanceStats,
   LayerInfo,
 } from '../contract/instance.js';
 import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
+import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { checkpointInstance } from './checkpoints/checkpoint.js';
 import { isRunning, type LinuxHost } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
@@ -25,11 +26,11 @@ export interface InstanceOwner {
   dispose(instance: LinuxInstance): Promise<void>;
 }
 
-export class LinuxInstance implements Instance {
+export class LinuxInstance implements RegisteredInstance {
   readonly entry: InstanceEntry;
   readonly ended: Promise<InstanceEnd>;
   readonly #owner: InstanceOwner;
-  #settle!: (end: InstanceEnd) => void;
+  #onEnd!: (end: InstanceEnd) => void;
   #destroying: Promise<void> | undefined;
   #over = false;
   #subvolume: number | undefined;
@@ -38,7 +39,7 @@ export class LinuxInstance implements Instance {
     this.#owner = owner;
     this.entry = entry;
     this.ended = new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#onEnd = resolve;
     });
   }
 
@@ -48,6 +49,23 @@ export class LinuxInstance implements Instance {
 
   get labels(): Record<string, string> {
     return this.entry.spec.labels;
+  }
+
+  get named(): boolean {
+    return this.entry.state === 'live';
+  }
+
+  get layers(): readonly string[] {
+    return this.entry.layers;
+  }
+
+  describe(): InstanceRecord {
+    return {
+      id: this.id,
+      state: !this.running ? 'dead' : this.frozen ? 'frozen' : 'running',
+      labels: this.labels,
+      createdAtMs: this.entry.createdAtMs,
+    };
   }
 
   get frozen(): boolean {
@@ -67,7 +85,7 @@ export class LinuxInstance implements Instance {
 
   finish(reason: InstanceEnd['reason']): void {
     this.#over = true;
-    this.#settle({ reason });
+    this.#onEnd({ reason });
   }
 
   get reach(): InstanceReach {

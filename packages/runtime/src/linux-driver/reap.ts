@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcStat } from '#support/process-identity';
 import type { RetryLater } from '../shared/retry-later.js';
 import { disposeInstance } from './boot/dispose.js';
-import type { CheckpointRecord } from './checkpoints/checkpoint.js';
+import { readCheckpoint } from './checkpoints/checkpoint.js';
 import type { LinuxHost } from './host/linux-host.js';
 import type { Paths } from './state/paths.js';
 
@@ -15,12 +15,14 @@ import type { Paths } from './state/paths.js';
 export async function reapLeftovers(
   host: LinuxHost,
   tracked: ReadonlySet<string>,
-  checkpoints: CheckpointRecord[],
   cleanUp: RetryLater,
 ): Promise<string[]> {
   await host.up();
   const recorded = host.records.all();
   const known = new Set([...tracked, ...recorded.map((entry) => entry.name)]);
+  const checkpoints = host.store
+    .list('c')
+    .flatMap((id) => (id.startsWith('.') ? [] : (readCheckpoint(host, id) ?? [])));
   const agentsInUse = new Set([...recorded, ...checkpoints].map((each) => each.agent));
   if (host.agent !== undefined) agentsInUse.add(host.agent.name);
   const names = new Set([...host.cgroups.names(), ...host.store.list('i'), ...readdirSync(host.paths.oci)]);

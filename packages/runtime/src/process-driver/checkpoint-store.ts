@@ -2,6 +2,11 @@ import { DriverError } from '../contract/errors.js';
 import { FileSets } from './file-sets.js';
 import type { Paths } from './paths.js';
 
+export interface ProcessCheckpoint extends CheckpointFields {
+  id: string;
+  sizeBytes: number;
+}
+
 interface CheckpointFields {
   memory: boolean;
   /** What the instance stood on; kept so that a restored one commits on the same ground. */

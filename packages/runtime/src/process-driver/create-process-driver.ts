@@ -30,7 +30,7 @@ export async function createProcessDriver(options: DriverOptions): Promise<Drive
     'warn',
     'The process driver gives NO ISOLATION: sandboxes are plain processes with all the rights of this server. Never run untrusted code with it.',
   );
-  const driver = new ProcessDriver(options, lock, paths, records);
+  const driver = new ProcessDriver(options, lock, paths, records.values());
   const toThaw = [...records.values()].filter((record) => record.held === true || isLeftStopped(record));
   for (const { id } of toThaw) await (await driver.adopt(id))?.thaw();
   return driver;

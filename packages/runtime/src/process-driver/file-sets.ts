@@ -41,11 +41,12 @@ export class FileSets<Info extends object> {
     }
   }
 
-  async find(id: string): Promise<(Info & { sizeBytes: number }) | undefined> {
+  async find(id: string): Promise<(Info & { id: string; sizeBytes: number }) | undefined> {
     try {
-      return JSON.parse(await readFile(join(this.#directory, id, 'info.json'), 'utf8')) as Info & {
+      const stored = JSON.parse(await readFile(join(this.#directory, id, 'info.json'), 'utf8')) as Info & {
         sizeBytes: number;
       };
+      return { ...stored, id };
     } catch {
       return undefined;
     }
@@ -55,7 +56,7 @@ export class FileSets<Info extends object> {
     const found = [];
     for (const id of (await readdir(this.#directory)).sort()) {
       const info = await this.find(id);
-      if (info !== undefined) found.push({ ...info, id });
+      if (info !== undefined) found.push(info);
     }
     return found;
   }

@@ -19,6 +19,8 @@ interface LayerFields {
 
 export interface LayerStoreOptions {
   paths: Paths;
+  /** @throws {DriverError} `closed` */
+  requireOpen(): void;
   /** Whether an instance or checkpoint stands on the layer. Pooled instances are given up for it. */
   inUse(id: string): Promise<boolean>;
 }
@@ -34,6 +36,7 @@ export class LayerStore implements Layers {
   }
 
   async importTar(tar: Readable, options: ImportOptions = {}): Promise<LayerInfo> {
+    this.#options.requireOpen();
     return this.#add(false, async (files) => {
       const args = ['-x', '-f', '-', '-C', files, '--no-same-owner'];
       const stdin = Readable.from(guardTar(tar, { limits: options.limits }), { objectMode: false });
@@ -61,10 +64,12 @@ export class LayerStore implements Layers {
   }
 
   async list(): Promise<LayerInfo[]> {
+    this.#options.requireOpen();
     return (await this.#sets.list()).map(({ id, sizeBytes }) => ({ id, sizeBytes }));
   }
 
   async delete(id: string): Promise<void> {
+    this.#options.requireOpen();
     requireLayerId(id);
     if (await this.#options.inUse(id)) {
       throw new DriverError('busy', 'The layer is in use by a sandbox or checkpoint.');

@@ -13,21 +13,17 @@ import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import { copyTree } from '../shared/copy-tree.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
-import { randomId, requireCheckpointId } from '../shared/instance-id.js';
-import { RetryLater } from '../shared/retry-later.js';
+import { randomId } from '../shared/instance-id.js';
+import { InstanceRegistry } from '../shared/instance-registry.js';
 import { Semaphore } from '../shared/semaphore.js';
-import { WarmPool } from '../shared/warm-pool.js';
 import { bootSlot } from './boot-slot.js';
 import { CAPABILITIES, requireSpec } from './capabilities.js';
-import { CheckpointStore } from './checkpoint-store.js';
-import { removeTree } from './file-sets.js';
+import { CheckpointStore, type ProcessCheckpoint } from './checkpoint-store.js';
 import { LayerStore } from './layer-store.js';
-import { noSuch } from './no-such.js';
 import type { Paths } from './paths.js';
 import { ProcessInstance } from './process-instance.js';
-import { killTree } from './process-tree.js';
-import { reapRemains } from './reap.js';
-import { describeRecord, isAlive, type StoredInstance } from './record.js';
+import { reapLeaked } from './reap.js';
+import type { StoredInstance } from './record.js';
 import type { Stores } from './stores.js';
 
 /** Sandboxes that are plain processes. Made by `createProcessDriver`. */
@@ -40,192 +36,102 @@ export class ProcessDriver implements Driver {
   readonly #lock: DataDirLock;
   readonly #paths: Paths;
   readonly #stores: Stores;
-  readonly #cleanUp: RetryLater;
-  readonly #pool: WarmPool<InstanceSpec, ProcessInstance>;
   readonly #boots = new Semaphore(Math.max(2, availableParallelism()));
-  /** What is on disk and not held by an object: made by an earlier process of the server. */
-  readonly #stored: Map<string, StoredInstance>;
-  readonly #held = new Map<string, ProcessInstance>();
-  /** Slots this process is making, pools or holds: the reaper keeps off. */
-  readonly #slots = new Set<string>();
-  /** Creates and restores that run. */
-  readonly #inFlight = new Set<Promise<unknown>>();
-  /** Ids promised to running creates, with the layers that these stand on. */
-  readonly #layersInFlight = new Map<string, string[]>();
-  #closed = false;
+  readonly #registry: InstanceRegistry<ProcessInstance, ProcessCheckpoint>;
+  /** Slots that are being filled: the reaper keeps off. */
+  readonly #making = new Set<string>();
 
-  constructor(options: DriverOptions, lock: DataDirLock, paths: Paths, records: Map<string, StoredInstance>) {
+  /** @param records of instances that an earlier process of the server made. */
+  constructor(options: DriverOptions, lock: DataDirLock, paths: Paths, records: Iterable<StoredInstance>) {
     this.#options = options;
     this.#lock = lock;
     this.#paths = paths;
-    this.#stored = records;
-    this.layers = new LayerStore({ paths, inUse: (id) => this.#layerInUse(id) });
+    this.layers = new LayerStore({
+      paths,
+      requireOpen: () => this.#registry.requireOpen(),
+      inUse: (id) => this.#registry.isLayerInUse(id),
+    });
     this.#stores = { layers: this.layers, checkpoints: new CheckpointStore(paths) };
-    this.#cleanUp = new RetryLater({
-      onFailure: (name, error) =>
-        options.log?.('warn', 'Clean-up failed and will be tried again.', {
-          what: name,
-          error: String(error),
-        }),
+    this.#registry = new InstanceRegistry({
+      log: (level, message, fields) => options.log?.(level, message, fields),
+      checkpoints: this.#stores.checkpoints.sets,
+      poolKey: (spec) => spec.layers.join('/'),
+      makePooled: (spec, signal) => this.#makePooled(spec, signal),
     });
-    this.#pool = new WarmPool({
-      keyOf: (spec) => spec.layers.join('/'),
-      make: (spec, signal) => this.#makePooled(spec, signal),
-      discard: (instance) => instance.destroy(),
-      usable: (instance) => instance.alive,
-      onFailure: (error) =>
-        options.log?.('warn', 'A sandbox for the pool could not be made.', { error: String(error) }),
+    for (const record of records) this.#hold(record);
+  }
+
+  create(options: CreateOptions): Promise<Instance> {
+    const { spec, signal } = options;
+    return this.#registry.create(options, {
+      check: async () => {
+        requireSpec(options);
+        await this.layers.require(spec.layers);
+      },
+      acquire: async (instance) => {
+        await instance.unpark();
+        await this.#name(instance, options);
+      },
+      make: async () => {
+        const instance = await this.#make(spec.layers, signal, (home) =>
+          this.layers.unpack(spec.layers, home, signal),
+        );
+        return this.#name(instance, options);
+      },
     });
   }
 
-  async create(options: CreateOptions): Promise<Instance> {
-    requireSpec(options);
-    return this.#named(options, async () => {
-      await this.layers.require(options.spec.layers);
-      const pooled = await this.#takePooled(options.spec);
-      if (pooled !== undefined) return pooled;
-      return this.#pool.yieldTo(() =>
-        this.#make(options.spec.layers, options.signal, (home) =>
-          this.layers.unpack(options.spec.layers, home, options.signal),
-        ),
-      );
-    });
-  }
-
-  async restore(options: RestoreOptions): Promise<Instance> {
-    requireSpec(options);
-    if (options.memory) throw new DriverError('unsupported', 'This driver cannot restore memory.');
+  restore(options: RestoreOptions): Promise<Instance> {
     const { sets } = this.#stores.checkpoints;
-    const id = requireCheckpointId(options.checkpointId);
-    return this.#named(options, async () => {
-      const checkpoint = await sets.find(id);
-      if (checkpoint === undefined) throw noSuch('checkpoint');
-      return this.#pool.yieldTo(() =>
-        this.#make(checkpoint.layers, options.signal, (home) =>
+    return this.#registry.restore(options, {
+      check: async () => {
+        requireSpec(options);
+        if (options.memory) throw new DriverError('unsupported', 'This driver cannot restore memory.');
+      },
+      make: async ({ id, layers }) => {
+        const instance = await this.#make(layers, options.signal, (home) =>
           copyTree(sets.filesOf(id), home, options.signal),
-        ),
-      );
+        );
+        return this.#name(instance, options);
+      },
     });
   }
 
-  async list(): Promise<InstanceRecord[]> {
-    const held = [...this.#held.values()].map((instance) => describeRecord(instance.record, instance.alive));
-    const stored = [...this.#stored.values()].map((record) => describeRecord(record, isAlive(record)));
-    return [...held, ...stored].sort((a, b) => a.createdAtMs - b.createdAtMs);
+  list(): Promise<InstanceRecord[]> {
+    return this.#registry.list();
   }
 
-  async adopt(id: string): Promise<Instance | undefined> {
-    const held = this.#held.get(id);
-    if (held !== undefined) return held.alive ? held : undefined;
-    const record = this.#stored.get(id);
-    if (record === undefined || !isAlive(record)) return undefined;
-    const instance = this.#hold(record);
-    this.#stored.delete(id);
-    this.#held.set(id, instance);
-    return instance;
+  adopt(id: string): Promise<Instance | undefined> {
+    return this.#registry.adopt(id);
   }
 
   async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {
-    const removed: string[] = [];
-    for (const [id, instance] of this.#held) {
-      if (keep.instanceIds.includes(id)) continue;
-      if (await this.#cleanUp.attempt(`instance ${id}`, () => instance.destroy()))
-        removed.push(`instance ${id}`);
-    }
-    const kept = new Set(this.#slots);
-    for (const [id, record] of this.#stored) {
-      if (keep.instanceIds.includes(id)) kept.add(record.slot);
-      else this.#stored.delete(id);
-    }
-    for (const { id } of await this.#stores.checkpoints.sets.list()) {
-      if (keep.checkpointIds.includes(id)) continue;
-      if (await this.#cleanUp.attempt(`checkpoint ${id}`, () => this.#stores.checkpoints.sets.delete(id)))
-        removed.push(`checkpoint ${id}`);
-    }
-    return [...removed, ...(await reapRemains(this.#paths, kept, this.#cleanUp))];
+    const removed = await this.#registry.reap(keep);
+    const known = new Set(this.#making);
+    for (const { record } of this.#registry.items) known.add(record.slot);
+    return [...removed, ...(await reapLeaked(this.#paths, known, this.#registry.cleanUp))];
   }
 
-  async listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
-    const found = await this.#stores.checkpoints.sets.list();
-    return found.map(({ id, memory, sizeBytes }) => ({ id, memory, sizeBytes }));
+  listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
+    return this.#registry.listCheckpoints();
   }
 
-  async deleteCheckpoint(checkpointId: string): Promise<void> {
-    await this.#stores.checkpoints.sets.delete(requireCheckpointId(checkpointId));
+  deleteCheckpoint(checkpointId: string): Promise<void> {
+    return this.#registry.deleteCheckpoint(checkpointId);
   }
 
   setPool(requests: PoolRequest[]): void {
-    this.#requireOpen();
-    this.#pool.setWishes(requests.map(({ spec, size }) => ({ wish: spec, size })));
+    this.#registry.setPool(requests);
   }
 
   poolReady(): Promise<void> {
-    return this.#pool.ready();
+    return this.#registry.poolReady();
   }
 
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#cleanUp.close();
-    await this.#pool.close();
-    await Promise.allSettled(this.#inFlight);
-    if (options.destroyInstances) {
-      for (const id of [...this.#stored.keys()]) await this.#discard(id);
-      await Promise.all([...this.#held.values()].map((instance) => instance.destroy()));
-    }
-    for (const instance of this.#held.values()) instance.release();
+    if (!(await this.#registry.close(options))) return;
+    for (const instance of this.#registry.items) instance.release();
     await this.#lock.release();
-  }
-
-  async #discard(id: string): Promise<void> {
-    const record = this.#stored.get(id);
-    if (record === undefined || (await this.adopt(id)) !== undefined) return;
-    this.#stored.delete(id);
-    const directory = join(this.#paths.instances, record.slot);
-    await killTree({ home: join(directory, 'home') });
-    await removeTree(directory);
-  }
-
-  /** Reserves the id, lets `make` make an instance, and gives it the id; undoes everything when that fails. */
-  async #named(options: CreateOptions, make: () => Promise<ProcessInstance>): Promise<Instance> {
-    const work = this.#makeNamed(options, make);
-    this.#inFlight.add(work);
-    try {
-      return await work;
-    } finally {
-      this.#inFlight.delete(work);
-    }
-  }
-
-  async #makeNamed(options: CreateOptions, make: () => Promise<ProcessInstance>): Promise<Instance> {
-    this.#requireOpen();
-    options.signal?.throwIfAborted();
-    const { id } = options;
-    if (this.#layersInFlight.has(id) || this.#held.has(id) || this.#stored.has(id)) {
-      throw new DriverError('invalid_spec', 'An instance with this id exists already.');
-    }
-    this.#layersInFlight.set(id, options.spec.layers);
-    try {
-      const instance = await make();
-      try {
-        this.#requireOpen();
-        options.signal?.throwIfAborted();
-        await instance.handOut({ id, labels: { ...options.spec.labels }, createdAtMs: this.#now() });
-      } catch (error) {
-        await instance.destroy();
-        throw error;
-      }
-      this.#held.set(id, instance);
-      return instance;
-    } finally {
-      this.#layersInFlight.delete(id);
-    }
-  }
-
-  async #takePooled(spec: InstanceSpec): Promise<ProcessInstance | undefined> {
-    const instance = this.#pool.take(spec);
-    await instance?.unpark();
-    return instance;
   }
 
   async #makePooled(spec: InstanceSpec, signal: AbortSignal): Promise<ProcessInstance> {
@@ -237,9 +143,20 @@ export class ProcessDriver implements Driver {
     return instance;
   }
 
+  /** Gives an instance to somebody. It is destroyed when that fails. */
+  async #name(instance: ProcessInstance, { id, spec }: CreateOptions): Promise<ProcessInstance> {
+    try {
+      await instance.acquire({ id, labels: { ...spec.labels }, createdAtMs: this.#now() });
+      return instance;
+    } catch (error) {
+      await instance.destroy();
+      throw error;
+    }
+  }
+
   /** Makes the directory and boots the daemon in it. */
   async #make(
-    layers: string[],
+    layers: readonly string[],
     signal: AbortSignal | undefined,
     fill: (home: string) => Promise<void>,
   ): Promise<ProcessInstance> {
@@ -254,7 +171,7 @@ export class ProcessDriver implements Driver {
       frozen: false,
       stoodBefore: [],
     };
-    this.#slots.add(slot);
+    this.#making.add(slot);
     try {
       const booted = await bootSlot({
         directory: join(this.#paths.instances, slot),
@@ -265,42 +182,24 @@ export class ProcessDriver implements Driver {
         signal,
       });
       return this.#hold(booted.record, booted.child);
-    } catch (error) {
-      this.#slots.delete(slot);
-      throw error;
+    } finally {
+      this.#making.delete(slot);
     }
   }
 
   #hold(record: StoredInstance, child?: ChildProcess): ProcessInstance {
-    this.#slots.add(record.slot);
     const instance: ProcessInstance = new ProcessInstance({
       record,
       directory: join(this.#paths.instances, record.slot),
       stores: this.#stores,
       ...(child === undefined ? {} : { child }),
-      destroyed: () => {
-        this.#slots.delete(record.slot);
-        if (this.#held.get(instance.id) === instance) this.#held.delete(instance.id);
-      },
+      destroyed: () => this.#registry.remove(instance),
     });
+    this.#registry.add(instance);
     return instance;
-  }
-
-  async #layerInUse(id: string): Promise<boolean> {
-    const records = [...this.#stored.values(), ...[...this.#held.values()].map(({ record }) => record)];
-    if (records.some(({ layers }) => layers.includes(id))) return true;
-    if ([...this.#layersInFlight.values()].some((layers) => layers.includes(id))) return true;
-    const checkpoints = await this.#stores.checkpoints.sets.list();
-    if (checkpoints.some(({ layers }) => layers.includes(id))) return true;
-    await this.#pool.drop((spec) => spec.layers.includes(id));
-    return false;
   }
 
   #now(): number {
     return (this.#options.now ?? Date.now)();
-  }
-
-  #requireOpen(): void {
-    if (this.#closed) throw new DriverError('create_failed', 'The driver is closed.');
   }
 }

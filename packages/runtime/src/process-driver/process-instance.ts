@@ -5,21 +5,22 @@ import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
   CheckpointOptions,
-  Instance,
   InstanceEnd,
   InstanceReach,
+  InstanceRecord,
   InstanceStats,
   LayerInfo,
 } from '../contract/instance.js';
 import { copyTree } from '../shared/copy-tree.js';
 import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
 import { requireCheckpointId } from '../shared/instance-id.js';
+import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { signalProcess } from '../shared/process-family.js';
 import { removeTree } from './file-sets.js';
 import { continueTree, killTree, stopTree, type TreeRoot } from './process-tree.js';
 import { StatsReader } from './read-stats.js';
-import { isAlive, isLeftStopped, type StoredInstance, writeRecord } from './record.js';
+import { describeRecord, isAlive, isLeftStopped, type StoredInstance, writeRecord } from './record.js';
 import type { Stores } from './stores.js';
 
 /** How often an adopted daemon, which is no child of ours, is looked at, ms. */
@@ -36,13 +37,13 @@ export interface ProcessInstanceOptions {
 }
 
 /** An instance that is a daemon, its children and a directory. */
-export class ProcessInstance implements Instance {
+export class ProcessInstance implements RegisteredInstance {
   readonly ended: Promise<InstanceEnd>;
   readonly #options: ProcessInstanceOptions;
   readonly #turns = new KeyedMutex();
   readonly #stats = new StatsReader();
   #record: StoredInstance;
-  #settleEnd!: (end: InstanceEnd) => void;
+  #onEnd!: (end: InstanceEnd) => void;
   #watch: NodeJS.Timeout | undefined;
   #destroying: Promise<void> | undefined;
   #over = false;
@@ -51,7 +52,7 @@ export class ProcessInstance implements Instance {
     this.#options = options;
     this.#record = options.record;
     this.ended = new Promise((resolve) => {
-      this.#settleEnd = resolve;
+      this.#onEnd = resolve;
     });
     if (options.child === undefined) {
       this.#watch = setInterval(() => {
@@ -76,12 +77,24 @@ export class ProcessInstance implements Instance {
     return this.#record;
   }
 
-  get alive(): boolean {
+  get running(): boolean {
     return !this.#over && isAlive(this.#record);
   }
 
+  get named(): boolean {
+    return this.#record.phase === 'ready';
+  }
+
+  get layers(): readonly string[] {
+    return this.#record.layers;
+  }
+
+  describe(): InstanceRecord {
+    return describeRecord(this.#record, this.running);
+  }
+
   get #root(): TreeRoot {
-    return { home: this.#home, daemonPid: this.alive ? this.#record.daemon?.pid : undefined };
+    return { home: this.#home, daemonPid: this.running ? this.#record.daemon?.pid : undefined };
   }
 
   get #home(): string {
@@ -89,7 +102,7 @@ export class ProcessInstance implements Instance {
   }
 
   /** Names the instance and makes it known: from here on it outlives this process. */
-  async handOut(fields: Pick<StoredInstance, 'id' | 'labels' | 'createdAtMs'>): Promise<void> {
+  async acquire(fields: Pick<StoredInstance, 'id' | 'labels' | 'createdAtMs'>): Promise<void> {
     await this.#exclusively(async () => {
       await this.#save({ ...this.#record, ...fields, phase: 'ready' });
     });
@@ -194,7 +207,7 @@ export class ProcessInstance implements Instance {
   }
 
   async #destroy(): Promise<void> {
-    this.#settleEnd({ reason: 'destroyed' });
+    this.#onEnd({ reason: 'destroyed' });
     await killTree(this.#root);
     this.#over = true;
     clearInterval(this.#watch);
@@ -207,7 +220,7 @@ export class ProcessInstance implements Instance {
     if (this.#over || this.#destroying !== undefined) return;
     this.#over = true;
     clearInterval(this.#watch);
-    this.#settleEnd({ reason: 'exited' });
+    this.#onEnd({ reason: 'exited' });
     // Without its daemon nothing inside can be reached any more, so nothing inside may go on.
     killTree(this.#root).catch(() => undefined);
   }
@@ -237,7 +250,7 @@ export class ProcessInstance implements Instance {
   }
 
   #requireAlive(): void {
-    if (this.#destroying !== undefined || !this.alive) throw gone();
+    if (this.#destroying !== undefined || !this.running) throw gone();
   }
 
   #exclusively<T>(task: () => Promise<T>): Promise<T> {

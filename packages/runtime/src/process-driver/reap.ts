@@ -11,7 +11,7 @@ import { readRecord } from './record.js';
  * Removes every instance directory and process but those of `keptSlots`. Names what it removed; what cannot be removed is
  * left to `cleanUp`.
  */
-export async function reapRemains(
+export async function reapLeaked(
   paths: Paths,
   keptSlots: ReadonlySet<string>,
   cleanUp: RetryLater,

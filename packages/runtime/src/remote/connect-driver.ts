@@ -13,7 +13,7 @@ import type {
   StorageUse,
   VolumeDirectories,
 } from '../contract/driver.js';
-import { DriverError } from '../contract/errors.js';
+import { DriverError, driverClosed } from '../contract/errors.js';
 import type { Instance, InstanceRecord, LayerInfo } from '../contract/instance.js';
 import type {
   Driver as DriverService,
@@ -123,6 +123,7 @@ class DriverOverSocket implements RemoteDriver {
   }
 
   setPool(requests: PoolRequest[]): void {
+    if (this.#closed) throw driverClosed();
     const kinds = requests.map(({ spec, size }) => ({ spec: specToWire(spec), size }));
     this.#poolSet = this.#poolSet
       .then(() => this.#calls.run((client) => client.setPool({ kinds })))

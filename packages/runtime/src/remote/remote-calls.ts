@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { type CallOptions, type Client, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import { driverClosed } from '../contract/errors.js';
 import { Driver as DriverService, type WatchResponse } from '../gen/driver/driver_pb.js';
 import { CancelledError, fromConnectError } from './wire.js';
 
@@ -34,8 +35,9 @@ export class RemoteCalls {
     );
   }
 
-  /** @throws {DriverError} what the driver threw; `unreachable` */
+  /** @throws {DriverError} what the driver threw; `unreachable`, `closed` */
   async run<T>(call: (client: Client<typeof DriverService>, options: CallOptions) => Promise<T>): Promise<T> {
+    if (this.#ended.signal.aborted) throw driverClosed();
     try {
       return await call(this.#client, {});
     } catch (error) {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { isSameProcess } from '#support/process-identity';
+import { driverClosed } from '../../contract/errors.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
 import { Background } from '../../shared/background.js';
@@ -38,6 +39,7 @@ export class LinuxHost {
   limitProblems: string[] = [];
   #keeper: NamespaceKeeper | undefined;
   #rising: Promise<NamespaceKeeper> | undefined;
+  #closed = false;
 
   constructor(options: LinuxDriverOptions, tools: Pick<Tools, 'runtime' | 'starter' | 'criu'>) {
     this.options = options;
@@ -79,10 +81,11 @@ export class LinuxHost {
     return this.#keeper?.alive === true ? this.#keeper : undefined;
   }
 
-  /** Brings everything up that is not. */
-  up(): Promise<NamespaceKeeper> {
+  /** Brings everything up that is not. @throws {DriverError} `closed` */
+  async up(): Promise<NamespaceKeeper> {
+    if (this.#closed) throw driverClosed();
     const keeper = this.current;
-    if (keeper !== undefined) return Promise.resolve(keeper);
+    if (keeper !== undefined) return keeper;
     this.#rising ??= this.#rise().finally(() => {
       this.#rising = undefined;
     });
@@ -90,7 +93,7 @@ export class LinuxHost {
   }
 
   async #rise(): Promise<NamespaceKeeper> {
-    await this.release();
+    await this.#keeper?.release();
     const found = NamespaceKeeper.find(this.paths);
     const keeper = found ?? (await NamespaceKeeper.start(this.paths));
     try {
@@ -125,8 +128,9 @@ export class LinuxHost {
       if (isRunning(entry)) await this.network.attach(keeper, entry.pid!, entry.lease, entry.spec.network);
   }
 
-  /** Lets go of the host: what stands there stays. */
-  async release(): Promise<void> {
+  /** Lets go of the host for good: what is on it stays. */
+  async close(): Promise<void> {
+    this.#closed = true;
     await this.#keeper?.release();
   }
 

@@ -59,6 +59,30 @@ export function describeDriver(
     burstPromises(bench);
     survivalPromises(bench);
 
+    it('refuses everything in the same way once it is closed', async () => {
+      const { driver } = bench;
+      await driver.close();
+      try {
+        const refused = await Promise.allSettled([
+          driver.create({ id: 'late', spec: bench.spec() }),
+          driver.restore({ id: 'late', spec: bench.spec(), checkpointId: 'none', memory: false }),
+          driver.list(),
+          driver.adopt('late'),
+          driver.reap({ instanceIds: [], checkpointIds: [] }),
+          driver.listCheckpoints(),
+          driver.deleteCheckpoint('none'),
+          driver.layers.list(),
+          driver.layers.delete('none'),
+        ]);
+        for (const outcome of refused)
+          expect(outcome).toMatchObject({ reason: { code: 'closed', message: 'The driver is closed.' } });
+        expect(() => driver.setPool([])).toThrow('The driver is closed.');
+        await driver.close();
+      } finally {
+        await bench.open();
+      }
+    });
+
     it('leaves no process, mount or other trace once it is closed and everything destroyed', async () => {
       await bench.create();
       await bench.close();

@@ -7,8 +7,8 @@ import type { InstanceEntry } from '../state/records.js';
 import { HostnameWriter } from './hostname-writer.js';
 import { renameInstance } from './rename-machine.js';
 
-/** What instances in the pool need besides what every instance has: a rest, and a name when somebody gets them. */
-export class SpareInstances {
+/** Puts instances into the pool, frozen, and takes them out of it with a name of their own. */
+export class Parking {
   readonly #host: LinuxHost;
   /** By the instance's own name. */
   readonly #writers = new Map<string, HostnameWriter>();
@@ -18,7 +18,7 @@ export class SpareInstances {
   }
 
   /** Lets a booted instance load what its first caller will need, then freezes it. */
-  async rest(entry: InstanceEntry): Promise<void> {
+  async park(entry: InstanceEntry): Promise<void> {
     const address = this.#host.network.addressOf(entry.lease);
     await warmDaemon((signal) => dialTcp(address, DAEMON_PORT, signal));
     this.#writers.set(entry.name, new HostnameWriter(entry.pid!));
@@ -26,7 +26,7 @@ export class SpareInstances {
   }
 
   /** Makes it the instance that was asked for, and lets it go on. */
-  async handOut(entry: InstanceEntry, options: CreateOptions): Promise<void> {
+  async acquire(entry: InstanceEntry, options: CreateOptions): Promise<void> {
     entry.id = options.id;
     entry.state = 'live';
     entry.spec = options.spec;
