@@ -2,11 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compareVersions, type HostFacts, parseCgroupControllers } from '../src/host/host-facts.js';
+import { type HostFacts, parseCgroupControllers } from '../src/host/host-facts.js';
 import { judgeHost } from '../src/host/judge-host.js';
+import { compareVersions } from '../src/host/programs.js';
 import { checkHost, DriverError, fixHost, linuxDriverCanRun, selectDriver } from '../src/index.js';
 import { explain } from '../src/select-driver.js';
 import { envdBundle } from './envd-bundle.js';
+import { linuxSkipReason } from './linux-host.js';
 
 const ABLE: HostFacts = {
   platform: 'linux',
@@ -19,6 +21,7 @@ const ABLE: HostFacts = {
     unshare: '/usr/bin/unshare',
     mount: '/usr/bin/mount',
     tar: '/usr/bin/tar',
+    timeout: '/usr/bin/timeout',
     'mkfs.btrfs': '/usr/sbin/mkfs.btrfs',
     crun: '/usr/bin/crun',
   },
@@ -147,4 +150,20 @@ describe('this host', () => {
     expect(driver.name).toBe('process');
     expect(why).toContain('no-such-runtime is missing');
   });
+
+  it.skipIf(linuxSkipReason() !== undefined)(
+    'refuses an OCI runtime that is there and starts nothing',
+    async () => {
+      const options = { dataDir, daemon: envdBundle, linux: { ociRuntime: '/bin/false', storeSizeMiB: 0 } };
+      const refused = await selectDriver(options).catch((error: unknown) => error);
+      expect(refused).toMatchObject({
+        code: 'unsupported',
+        message: 'The OCI runtime /bin/false starts no sandbox: choose runc.',
+      });
+      // Nothing is left: another driver can have the data directory.
+      const { driver, findings } = await selectDriver({ ...options, linux: { storeSizeMiB: 0 } });
+      expect(findings.find(({ id }) => id === 'oci-runtime')).toMatchObject({ ok: true });
+      await driver.close();
+    },
+  );
 });

@@ -8,7 +8,7 @@ import { type CountingProgram, MEMORY, PROGRAMS, startProgram, step } from './co
 import { envdBundle } from './envd-bundle.js';
 import { memorySkipReason } from './linux-host.js';
 
-const skip = await memorySkipReason();
+const skip = memorySkipReason();
 const heavy = process.env.SVC_HEAVY === '1';
 if (!heavy) console.warn('Forks into 100 are skipped. Set SVC_HEAVY=1.');
 

@@ -11,7 +11,7 @@ import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
-const noMemory = await memorySkipReason();
+const noMemory = memorySkipReason();
 const MIB = 2 ** 20;
 const HOST_MIB = 1_600;
 const RESERVE_MIB = 400;

@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { describe, expect, it } from 'vitest';
 import { HIDDEN_OF_PROC } from '../src/linux-driver/oci/hidden-paths.js';
 import type { DaemonClient } from '../src/testing/daemon-client.js';
-import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { linuxBench, withLinuxBench } from './linux-bench.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
-const noMemory = await memorySkipReason();
+const noMemory = memorySkipReason();
 const HOSTILE_CALLS = readFileSync(
   fileURLToPath(new URL('./fixtures/hostile-calls.py', import.meta.url)),
   'utf8',
@@ -79,15 +77,7 @@ async function callsOf(client: DaemonClient, user: string): Promise<Record<strin
 }
 
 describe.skipIf(skip !== undefined)("a hostile program and the host's kernel", () => {
-  const bench = new Workbench(({ dataDir }) =>
-    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 }),
-  );
-  beforeAll(() => bench.open());
-  afterEach(() => bench.sweep());
-  afterAll(async () => {
-    await bench.close();
-    await bench.remove();
-  });
+  const bench = linuxBench({ storeSizeMiB: 4096 });
 
   async function expectNoWay(client: DaemonClient): Promise<void> {
     for (const user of ['root', 'user']) {
@@ -114,16 +104,9 @@ describe.skipIf(skip !== undefined)("a hostile program and the host's kernel", (
   });
 
   it('finds no way with the slower runtime, which restores and is the fallback of the other', async () => {
-    const other = new Workbench(({ dataDir }) =>
-      createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 1024, ociRuntime: 'runc' }),
-    );
-    await other.open();
-    try {
+    await withLinuxBench({ storeSizeMiB: 1024, ociRuntime: 'runc' }, async (other) => {
       await expectNoWay((await other.create()).client);
-    } finally {
-      await other.close();
-      await other.remove();
-    }
+    });
   });
 
   it('cannot look into the daemon as user', async () => {

@@ -1,14 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { DriverError } from '../src/contract/errors.js';
 import { parseCgroupMounts } from '../src/linux-driver/cgroups/cgroup-files.js';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
-import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { linuxBench } from './linux-bench.js';
 import { linuxSkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
@@ -17,20 +15,10 @@ const MAX_MEMORY_MIB = 1_024;
 const ENV = { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' };
 
 describe.skipIf(skip !== undefined)('a hostile sandbox and what all share', () => {
-  const bench = new Workbench(({ dataDir }) =>
-    createLinuxDriver({
-      dataDir,
-      daemon: envdBundle,
-      storeSizeMiB: 2_048,
-      maxMemoryMiB: MAX_MEMORY_MIB,
-      network: { maxConnections: CONNECTIONS },
-    }),
-  );
-  beforeAll(() => bench.open());
-  afterEach(() => bench.sweep());
-  afterAll(async () => {
-    await bench.close();
-    await bench.remove();
+  const bench = linuxBench({
+    storeSizeMiB: 2_048,
+    maxMemoryMiB: MAX_MEMORY_MIB,
+    network: { maxConnections: CONNECTIONS },
   });
 
   const gateway = (command: string) => {

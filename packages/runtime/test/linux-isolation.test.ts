@@ -4,27 +4,17 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { missingForLinux } from '../src/host/tools.js';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { describe, expect, it } from 'vitest';
+import { findProgram } from '../src/host/programs.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
-import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { linuxBench, withLinuxBench } from './linux-bench.js';
 import { linuxSkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
 const LIMITS = { cpuCount: 1, memoryMiB: 256, diskMiB: 200, pids: 128 };
 
 describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
-  const bench = new Workbench(({ dataDir }) =>
-    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 }),
-  );
-  beforeAll(() => bench.open());
-  afterEach(() => bench.sweep());
-  afterAll(async () => {
-    await bench.close();
-    await bench.remove();
-  });
+  const bench = linuxBench({ storeSizeMiB: 4096 });
 
   it('hides the files of the host', async () => {
     const secret = await mkdtemp(join(tmpdir(), 'host-secret-'));
@@ -83,25 +73,14 @@ describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
     await expectNoPower(client);
   });
 
-  it.skipIf(missingForLinux({ ociRuntime: 'crun' }).length > 0)('does so with crun as well', async () => {
-    const other = new Workbench(({ dataDir }) =>
-      createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 1024, ociRuntime: 'crun' }),
-    );
-    await other.open();
-    try {
+  it.skipIf(findProgram('crun') === undefined)('does so with crun as well', async () => {
+    await withLinuxBench({ storeSizeMiB: 1024, ociRuntime: 'crun' }, async (other) => {
       await expectNoPower((await other.create()).client);
-    } finally {
-      await other.close();
-      await other.remove();
-    }
+    });
   });
 
   it('works on plain directories, without disk limits and saying so', async () => {
-    const other = new Workbench(({ dataDir }) =>
-      createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 0 }),
-    );
-    await other.open();
-    try {
+    await withLinuxBench({ storeSizeMiB: 0 }, async (other) => {
       expect(other.driver.capabilities.diskLimit).toBe(false);
       expect(other.driver.capabilities.reasons.join()).toMatch(/disk limits/);
       const { instance, client } = await other.create();
@@ -109,10 +88,7 @@ describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
       await instance.checkpoint({ checkpointId: 'plain', memory: false, then: 'destroy' });
       const copy = await other.restore('plain', false);
       expect(await copy.client.output('cat /home/user/file /tmp/file')).toBe('kept\nkept');
-    } finally {
-      await other.close();
-      await other.remove();
-    }
+    });
   });
 
   async function expectNoPower(client: DaemonClient): Promise<void> {

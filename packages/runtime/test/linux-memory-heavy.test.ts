@@ -1,28 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
 import type { DaemonClient } from '../src/testing/daemon-client.js';
-import { Workbench } from '../src/testing/workbench.js';
 import { PROGRAMS, startProgram, step } from './counting-programs.js';
-import { envdBundle } from './envd-bundle.js';
 import { countOnHost } from './host-counts.js';
+import { linuxBench } from './linux-bench.js';
 import { memorySkipReason } from './linux-host.js';
 
 const skip =
-  process.env.SVC_HEAVY === '1'
-    ? await memorySkipReason()
-    : 'They take minutes and gigabytes; set SVC_HEAVY=1.';
+  process.env.SVC_HEAVY === '1' ? memorySkipReason() : 'They take minutes and gigabytes; set SVC_HEAVY=1.';
 if (skip !== undefined) console.warn(`Heavy tests of memory are skipped. ${skip}`);
 
 describe.skipIf(skip !== undefined)('memory of linux instances, at length', () => {
-  const bench = new Workbench(({ dataDir }) =>
-    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 16_384 }),
-  );
-  beforeAll(() => bench.open());
-  afterAll(async () => {
-    await bench.close();
-    await bench.remove();
-  });
+  const bench = linuxBench({ storeSizeMiB: 16_384 });
 
   async function start(names: (name: string) => boolean) {
     const made = await bench.create();

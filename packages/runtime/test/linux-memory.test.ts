@@ -2,20 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { DriverError } from '../src/contract/errors.js';
 import { Cgroups } from '../src/linux-driver/cgroups/cgroups.js';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
-import { Workbench } from '../src/testing/workbench.js';
 import { type CountingProgram, PROGRAMS, startProgram, step } from './counting-programs.js';
-import { envdBundle } from './envd-bundle.js';
+import { linuxBench } from './linux-bench.js';
 import { memorySkipReason } from './linux-host.js';
 
-const skip = await memorySkipReason();
+const skip = memorySkipReason();
 
 /** What CRIU refuses or would hang on, as far as a sandbox lets a program get it. */
 const UNDUMPABLE = [
@@ -56,15 +54,7 @@ function python(statement: string): string {
 }
 
 describe.skipIf(skip !== undefined)('memory of linux instances', () => {
-  const bench = new Workbench(({ dataDir }) =>
-    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 }),
-  );
-  beforeAll(() => bench.open());
-  afterEach(() => bench.sweep());
-  afterAll(async () => {
-    await bench.close();
-    await bench.remove();
-  });
+  const bench = linuxBench({ storeSizeMiB: 4096 });
 
   async function start(programs: CountingProgram[]) {
     const { instance, client } = await bench.create();

@@ -1,15 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseCgroupMounts } from '../src/linux-driver/cgroups/cgroup-files.js';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
-import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { linuxBench } from './linux-bench.js';
 import { memorySkipReason } from './linux-host.js';
 
-const skip = await memorySkipReason();
+const skip = memorySkipReason();
 
 const LIMITS = { cpuCount: 1, memoryMiB: 300, pids: 200, diskMiB: 256 };
 /** What a program may do, as the kernel sees it. */
@@ -31,15 +29,7 @@ const OF_A_RUNTIME = new Set(['c 5:1 rwm', 'c 10:200 rwm']);
 describe.skipIf(skip !== undefined).each(['driver' as const, 'runtime' as const])(
   'an instance restored with its memory, CRIU called by the %s',
   (restoreBy) => {
-    const bench = new Workbench(({ dataDir }) =>
-      createLinuxDriver({ dataDir, daemon: envdBundle, restoreBy }),
-    );
-    beforeAll(() => bench.open());
-    afterEach(() => bench.sweep());
-    afterAll(async () => {
-      await bench.close();
-      await bench.remove();
-    });
+    const bench = linuxBench({ restoreBy });
 
     it('has the limits and restrictions of one that was started', async () => {
       const { instance, client } = await bench.create({ limits: LIMITS });

@@ -1,30 +1,20 @@
 import { open } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { DriverError } from '../src/contract/errors.js';
-import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { runProgram } from '../src/shared/run-program.js';
-import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { linuxBench } from './linux-bench.js';
 import { memorySkipReason } from './linux-host.js';
 
-const skip = await memorySkipReason();
+const skip = memorySkipReason();
 const MIB = 2 ** 20;
 /** Where btrfs begins. */
 const SUPERBLOCK_BYTE = 64 * 1024;
 
 describe.skipIf(skip !== undefined)('the store of linux instances', () => {
-  const bench = new Workbench(({ dataDir }) =>
-    createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 700 }),
-  );
-  beforeAll(() => bench.open());
-  afterEach(() => bench.sweep());
-  afterAll(async () => {
-    await bench.close();
-    await bench.remove();
-  });
+  const bench = linuxBench({ storeSizeMiB: 700 });
 
   /** Bytes that the whole store uses, once everything is written down. */
   async function usedBytes(): Promise<number> {

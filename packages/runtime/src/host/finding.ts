@@ -17,3 +17,10 @@ export interface Finding {
 export function linuxDriverCanRun(findings: readonly Finding[]): boolean {
   return findings.every(({ ok, neededFor }) => ok || neededFor !== 'driver');
 }
+
+/** What keeps the `linux` driver from running, as sentences with the command that helps. */
+export function lacking(findings: readonly Finding[]): string[] {
+  return findings
+    .filter(({ ok, neededFor }) => !ok && neededFor === 'driver')
+    .map(({ message, fix }) => (fix === undefined ? message : `${message} Run: ${fix}`));
+}

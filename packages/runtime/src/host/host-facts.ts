@@ -1,9 +1,9 @@
-import { access, constants, readFile, statfs } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { readFile, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';
 import { type HostLimit, readHostLimits } from './host-limits.js';
-import { criuDirectory as findCriuDirectory } from './tools.js';
+import { findProgram, criuDirectory as resolveCriuDirectory, versionOfCriu } from './programs.js';
 
 /** Programs that the `linux` driver uses. */
 export const PROGRAMS = [
@@ -14,14 +14,14 @@ export const PROGRAMS = [
   'setpriv',
   'mount',
   'tar',
+  'timeout',
   'mkfs.btrfs',
   'crun',
   'apt-get',
 ] as const;
+/** OCI runtimes that the driver is tested with, the best first. */
+export const TESTED_RUNTIMES = ['runc', 'crun'] as const;
 export type ProgramName = (typeof PROGRAMS)[number];
-
-/** Host tools lie in sbin as often as in bin, and the PATH of a service may lack it. */
-const TOOL_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/bin', '/usr/bin', '/bin'];
 
 /** What was found on this host; input of the rules. */
 export interface HostFacts {
@@ -49,18 +49,18 @@ export interface HostFacts {
 export interface HostOptions {
   /** Where the data will lie; its free space is looked at. Default `/var/lib`. */
   dataDir?: string;
-  /** OCI runtime: a name or an absolute path. Default `runc`. */
+  /** OCI runtime: a name or an absolute path. Default `runc`, or `crun` where only that one is. */
   ociRuntime?: string;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;
 }
 
 export async function readHostFacts(options: HostOptions = {}): Promise<HostFacts> {
-  const criuDirectory = findCriuDirectory(options);
-  const ociRuntime = options.ociRuntime ?? 'runc';
+  const criuDirectory = resolveCriuDirectory(options);
+  const ociRuntime = options.ociRuntime ?? TESTED_RUNTIMES.find(findProgram) ?? TESTED_RUNTIMES[0];
   const programs: HostFacts['programs'] = {};
   for (const name of PROGRAMS) {
-    const path = await findProgram(name);
+    const path = findProgram(name);
     if (path !== undefined) programs[name] = path;
   }
   return {
@@ -90,8 +90,8 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     ),
     limits: process.platform === 'linux' ? readHostLimits() : [],
     ociRuntime,
-    ociRuntimePath: await findProgram(ociRuntime),
-    criuVersion: await findCriu(criuDirectory),
+    ociRuntimePath: findProgram(ociRuntime),
+    criuVersion: await versionOfCriu(criuDirectory),
     criuDirectory,
     freeDiskBytes: await freeDisk(options.dataDir ?? '/var/lib'),
   };
@@ -109,42 +109,8 @@ export function parseCgroupControllers(mountinfo: string, v2Controllers: string)
   return [...found];
 }
 
-async function findProgram(name: string): Promise<string | undefined> {
-  const directories = isAbsolute(name)
-    ? ['/']
-    : [...(process.env.PATH ?? '').split(delimiter), ...TOOL_DIRECTORIES];
-  for (const directory of directories) {
-    if (directory === '') continue;
-    const path = join(directory, name);
-    if (
-      await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return path;
-  }
-  return undefined;
-}
-
-/** The host's own CRIU does not count: replacing it would disturb others, so the driver has a copy of its own. */
-async function findCriu(directory: string): Promise<string | undefined> {
-  const result = await runProgram(join(directory, 'criu'), ['--version']).catch(() => undefined);
-  return /Version:\s*([\d.]+)/.exec(result?.stdout ?? '')?.[1];
-}
-
-/** Negative when `a` is the older one. */
-export function compareVersions(a: string, b: string): number {
-  const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
-  for (let i = 0; i < Math.max(left.length, right.length); i += 1) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
 async function succeeds(command: string, args: string[]): Promise<boolean> {
-  const path = await findProgram(command);
+  const path = findProgram(command);
   if (path === undefined) return false;
   const result = await runProgram(path, args).catch(() => undefined);
   return result?.exitCode === 0;

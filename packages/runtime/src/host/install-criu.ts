@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';
-import { versionOfCriu } from './tools.js';
+import { criuDirectory, versionOfCriu } from './programs.js';
 
 export interface InstallCriuOptions {
   /** Absolute path; made when missing. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
@@ -25,7 +25,7 @@ export interface InstalledCriu {
  * @throws {DriverError} `unsupported` when the host cannot get it, with the reason.
  */
 export async function installPrivateCriu(options: InstallCriuOptions = {}): Promise<InstalledCriu> {
-  const directory = options.directory ?? process.env.SVC_CRIU_DIR ?? '/var/lib/svc/criu';
+  const directory = criuDirectory({ criuDirectory: options.directory });
   const result = await runProgram('sh', [assetPath('install-criu.sh'), directory], {
     timeoutMs: 300_000,
     env: Object.fromEntries(

@@ -1,9 +1,8 @@
 import type { Finding } from './finding.js';
-import { compareVersions, type HostFacts, type ProgramName } from './host-facts.js';
+import type { HostFacts, ProgramName } from './host-facts.js';
 import type { HostLimit } from './host-limits.js';
+import { CRIU_MINIMUM, suffices } from './programs.js';
 
-/** Older ones cannot restore on current kernels. */
-const CRIU_MINIMUM = '4.2';
 const FREE_DISK_MINIMUM_BYTES = 2 * 2 ** 30;
 const CONTROLLERS = ['cpu', 'memory', 'pids', 'freezer'];
 
@@ -21,6 +20,7 @@ export function judgeHost(facts: HostFacts): Finding[] {
       program(facts, name, 'driver', ['util-linux', 'mount']),
     ),
     program(facts, 'tar', 'driver', ['tar']),
+    program(facts, 'timeout', 'driver', ['coreutils']),
     program(facts, 'ip', 'driver', ['iproute2']),
     program(facts, 'nft', 'driver', ['nftables']),
     switchable(
@@ -81,7 +81,7 @@ function judgeControllers({ cgroupControllers }: HostFacts): Finding {
 }
 
 function judgeCriu({ criuVersion, criuDirectory }: HostFacts): Finding {
-  if (criuVersion !== undefined && compareVersions(criuVersion, CRIU_MINIMUM) >= 0) {
+  if (suffices(criuVersion)) {
     return found('criu', 'memorySnapshot', `CRIU ${criuVersion}.`);
   }
   const have = criuVersion === undefined ? 'There is no CRIU' : `CRIU ${criuVersion} is too old`;

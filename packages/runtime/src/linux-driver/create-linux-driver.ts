@@ -1,5 +1,6 @@
 import type { Driver } from '../contract/driver.js';
-import { probeTools } from '../host/tools.js';
+import { type HostFacts, readHostFacts } from '../host/host-facts.js';
+import { chooseTools } from '../host/tools.js';
 import { lockDataDir } from '../shared/data-dir-lock.js';
 import { LinuxHost } from './host/linux-host.js';
 import { LinuxDriver } from './linux-driver.js';
@@ -8,10 +9,13 @@ import type { LinuxDriverOptions } from './state/options.js';
 
 /**
  * Makes the driver of real sandboxes. Needs root on Linux.
+ * @param facts of the host; looked at when absent.
  * @throws {DriverError} `unsupported` naming what the host lacks; `busy` while another driver has the data directory.
  */
-export async function createLinuxDriver(options: LinuxDriverOptions): Promise<Driver> {
-  const tools = await probeTools(options);
+export async function createLinuxDriver(options: LinuxDriverOptions, facts?: HostFacts): Promise<Driver> {
+  const tools = await chooseTools(facts ?? (await readHostFacts(options)), {
+    named: options.ociRuntime !== undefined,
+  });
   const lock = await lockDataDir(options.dataDir);
   try {
     const host = new LinuxHost(options, tools);

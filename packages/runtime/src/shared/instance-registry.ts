@@ -226,7 +226,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
     requireLabels(options.spec.labels);
     options.signal?.throwIfAborted();
     if (this.#claims.has(id) || this.#named().some((item) => item.id === id && item.running)) {
-      throw new DriverError('invalid_spec', `There is an instance "${id}" already.`);
+      throw new DriverError('invalid_spec', `An instance "${id}" exists already.`);
     }
     this.#claims.set(id, options.spec.layers);
     const making = this.#unlessUnwanted(options, task);
