@@ -110,6 +110,7 @@ export async function openDoors(options: ServerOptions, stored: Stored, unwind: 
             status: () => statusOf(context, stored.opened.why, startedAtMs),
             operations: createOperatorApi({ context, token: stored.operatorToken, validateResponses }),
             onError: (error) => log.error({ err: error }, 'the operator port failed'),
+            guard: guards.operator,
           },
           { host, port: options.operatorPort ?? 3_003 },
         );
