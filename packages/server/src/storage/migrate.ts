@@ -35,10 +35,8 @@ export async function migrate(
     provider: {
       getMigrations: async () => Object.fromEntries(steps.map((step) => [step.id, asKysely(step, dialect)])),
     },
-    ...(dialect === 'postgres' ? { migrationTableSchema: await currentSchema(db) } : {}),
   });
   await takeOverRecord(db, dialect, steps, migrator);
-  // The Migrator reads the whole catalogue of the database: only where there is something to do.
   const applied = (await exists(db, dialect, DEFAULT_MIGRATION_TABLE))
     ? await sql<{ id: string }>`select name as id from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
     : { rows: [] };
@@ -94,11 +92,6 @@ async function exists(db: Database | Tx, dialect: DialectName, table: string): P
       ? sql`select 1 where to_regclass(${table}) is not null`
       : sql`select 1 from sqlite_master where type = 'table' and name = ${table}`;
   return (await query.execute(db)).rows.length > 0;
-}
-
-async function currentSchema(db: Database): Promise<string> {
-  const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(db);
-  return rows[0]?.schema ?? 'public';
 }
 
 /** Keeps other starting servers waiting until the end of the transaction. */

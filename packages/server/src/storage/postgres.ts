@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import { type DatabaseIntrospector, Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import pg from 'pg';
 import type { Schema } from './schema.js';
 import { isUniqueViolation } from './unique-violation.js';
@@ -38,7 +38,29 @@ export async function openPostgres(
     connect: () => connectTo(pool),
     end: () => pool.end(),
   };
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: told as unknown as PostgresPool }) });
+  return new Kysely<Schema>({ dialect: new OwnSchemaDialect({ pool: told as unknown as PostgresPool }) });
+}
+
+/**
+ * Looks at the tables of our own schema alone. Kysely's introspection reads those of every schema of the database, and
+ * fails when we may not use one of them or when one is dropped meanwhile.
+ */
+class OwnSchemaDialect extends PostgresDialect {
+  override createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    const getTables = async () => {
+      const { rows } = await sql<{
+        name: string;
+        schema: string;
+      }>`select tablename as name, schemaname as schema
+        from pg_tables where schemaname = current_schema()`.execute(db);
+      return rows.map((row) => ({ ...row, isView: false, isForeign: false, columns: [] }));
+    };
+    return {
+      getTables,
+      getSchemas: async () => [],
+      getMetadata: async () => ({ tables: await getTables() }),
+    };
+  }
 }
 
 /** The database has no connection left for us, though others may be given back at any moment. */
