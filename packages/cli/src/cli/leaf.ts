@@ -36,6 +36,6 @@ export function act<Args extends unknown[]>(
     const command = values.at(-1) as Command;
     const options = mergedOptions(command);
     const cli = new Cli(options, process.env, listenForInterrupts());
-    await run(cli, ...([...values.slice(0, -2), options] as unknown as Args));
+    await run(cli, ...([...values.slice(0, -2), options] as Args));
   };
 }

@@ -73,7 +73,7 @@ export class ProcessHandle {
     const updates = followProcess({ connection, context, open, timeoutMs, signal: stop.signal });
     const first = updates.next();
     const output = new OutputHub(keepBytes);
-    const told = (error: unknown) => {
+    const explain = (error: unknown) => {
       if (error instanceof ProcessTimeUp) return options.timeUp(error, output);
       return error instanceof ProcessLost ? options.lost(error, output) : error;
     };
@@ -82,7 +82,7 @@ export class ProcessHandle {
       void killWhenStarted(first, options, () => stop.abort(undefined));
     });
     const start = await holdOpen(started).catch((error: unknown) => {
-      throw told(error);
+      throw explain(error);
     });
     const disconnect = () => stop.abort(disconnected(context.operation));
     streams.add(disconnect);
@@ -101,7 +101,7 @@ export class ProcessHandle {
           output.end();
           return end;
         } catch (failure) {
-          const error = told(failure);
+          const error = explain(failure);
           output.end({ error });
           throw error;
         } finally {

@@ -25,6 +25,9 @@ export interface BuildOptions extends RequestOptions {
   force?: boolean | undefined;
 }
 
+const operation = 'templates.build';
+const resource = 'template' as const;
+
 /** Longest upload of the files of one step, ms, unless the call says otherwise. */
 const uploadLimitMs = 3_600_000;
 
@@ -34,8 +37,6 @@ export async function buildTemplate(
   options: BuildOptions,
   onLog: ((entry: BuildLogEntry) => void) | undefined,
 ): Promise<TemplateBuild> {
-  const operation = 'templates.build';
-  const resource = 'template' as const;
   const { definition } = template;
   const { name, tags, cpuCount, memoryMiB, minFreeDiskMiB, force, ...rest } = options;
   // What can be wrong here is found before the service hears of a build.
@@ -52,18 +53,7 @@ export async function buildTemplate(
     platform.POST('/v3/templates', { body, fetch }),
   );
   const { templateID, buildID } = created;
-  const sent = new Set<string>();
-  for (const copy of copies) {
-    if (!copy || sent.has(copy.hash)) continue;
-    sent.add(copy.hash);
-    const link = await core.platform.call({ operation, resource, options: rest }, (platform, fetch) =>
-      platform.GET('/templates/{templateID}/files/{hash}', {
-        params: { path: { templateID, hash: copy.hash } },
-        fetch,
-      }),
-    );
-    if (!link.present && link.url !== undefined) await upload(core, copy, link.url, rest);
-  }
+  await uploadMissing(core, templateID, copies, rest);
   const hashes = copies.map((copy) => copy?.hash);
   await core.platform.call({ operation, resource, options: rest }, (platform, fetch) =>
     platform.POST('/v2/templates/{templateID}/builds/{buildID}', {
@@ -82,13 +72,29 @@ export async function buildTemplate(
   return build;
 }
 
+/** Uploads the files of each COPY that the service does not have yet, each set once. */
+async function uploadMissing(
+  core: ClientCore,
+  templateID: string,
+  copies: readonly (CopyFiles | undefined)[],
+  options: RequestOptions,
+): Promise<void> {
+  const byHash = new Map(copies.flatMap((copy) => (copy ? [[copy.hash, copy] as const] : [])));
+  for (const [hash, copy] of byHash) {
+    const link = await core.platform.call({ operation, resource, options }, (platform, fetch) =>
+      platform.GET('/templates/{templateID}/files/{hash}', { params: { path: { templateID, hash } }, fetch }),
+    );
+    if (!link.present && link.url !== undefined) await upload(core, copy, link.url, options);
+  }
+}
+
 async function upload(
   core: ClientCore,
   copy: CopyFiles,
   url: string,
   options: RequestOptions,
 ): Promise<void> {
-  const context = { operation: 'templates.build', service: 'platform' } as const;
+  const context = { operation, service: 'platform' } as const;
   const files = await runtime.localFiles();
   const archive = await files.gzip(files.pack(copy.root, copy.entries));
   // The archive is kept in a file: sending it again would need a copy in memory.

@@ -29,7 +29,7 @@ export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: Co
   if (local === '-') {
     const source = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
     const written = await sandbox.files.write(copy.remote, source, { user, signal });
-    return told(cli, { path: written.path }, `Wrote ${written.path}`);
+    return printResult(cli, { path: written.path }, `Wrote ${written.path}`);
   }
   const facts = await stat(local).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
@@ -45,7 +45,7 @@ export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: Co
         signal,
         onProgress: report(progress, local),
       });
-      return told(
+      return printResult(
         cli,
         { ...result, path: copy.remote },
         `Copied ${result.entries} entries, ${formatBytes(result.bytes)}, to ${copy.remote}`,
@@ -70,7 +70,7 @@ export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: Co
         user,
         signal,
       });
-    told(
+    printResult(
       cli,
       { entries: 1, bytes: facts.size, path: written.path },
       `Copied ${formatBytes(facts.size)} to ${written.path}`,
@@ -103,7 +103,7 @@ export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: 
         signal,
         onProgress: report(progress, remote),
       });
-      return told(
+      return printResult(
         cli,
         { ...result, path: local },
         `Copied ${result.entries} entries, ${formatBytes(result.bytes)}, to ${local}`,
@@ -130,7 +130,11 @@ export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: 
     } finally {
       await rm(draft, { force: true });
     }
-    told(cli, { entries: 1, bytes: received, path: local }, `Copied ${formatBytes(received)} to ${local}`);
+    printResult(
+      cli,
+      { entries: 1, bytes: received, path: local },
+      `Copied ${formatBytes(received)} to ${local}`,
+    );
   } finally {
     progress.done();
   }
@@ -167,7 +171,7 @@ function report(progress: Progress, name: string) {
   }) => progress.update(`${transferText(name, bytes, totalBytes)}  ${entries} entries`);
 }
 
-function told(cli: Cli, record: object, text: string): void {
+function printResult(cli: Cli, record: object, text: string): void {
   if (cli.out.json) cli.out.line(JSON.stringify(record));
   else cli.out.note(text);
 }

@@ -52,7 +52,7 @@ export function collectRule(
       `"${text}" is not a rule.`,
       "Write HOST:HEADER=VALUE, for example api.example.com:Authorization='Bearer ${svc.secrets.key}'.",
     );
-  const [, host, header, value] = match as unknown as [string, string, string, string];
+  const [, host = '', header = '', value = ''] = match;
   const headers = soFar[host]?.[0]?.transform?.headers;
   return { ...soFar, [host]: [{ transform: { headers: { ...headers, [header]: value } } }] };
 }

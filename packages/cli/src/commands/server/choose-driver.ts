@@ -10,7 +10,7 @@ export interface ChosenDriver {
   lacking: Finding[];
 }
 
-interface Wish {
+interface DesiredDriver {
   driver: DriverName | 'auto' | undefined;
   ociRuntime: string | undefined;
   dataDir: string;
@@ -20,19 +20,19 @@ interface Wish {
 const runtimes = ['runc', 'crun'];
 
 /**
- * Chooses the driver. Less isolation than asked for is never given: without a wish there is `linux` or an error.
+ * Chooses the driver. Less isolation than asked for is never given: when none is named it is `linux`, or an error.
  * @throws {CliError} with what the host lacks and the commands that get it
  */
-export async function chooseDriver(wish: Wish): Promise<ChosenDriver> {
-  if (wish.driver === 'process')
+export async function chooseDriver(desired: DesiredDriver): Promise<ChosenDriver> {
+  if (desired.driver === 'process')
     return { name: 'process', ociRuntime: undefined, why: 'It was asked for.', lacking: [] };
-  const { findings, ociRuntime } = await judge(wish);
+  const { findings, ociRuntime } = await judge(desired);
   const lacking = findings.filter(({ ok }) => !ok);
   if (linuxDriverCanRun(findings)) {
-    const asked = wish.driver === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';
+    const asked = desired.driver === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';
     return { name: 'linux', ociRuntime, why: asked, lacking };
   }
-  if (wish.driver === 'auto')
+  if (desired.driver === 'auto')
     return { name: 'process', ociRuntime: undefined, why: 'The linux driver cannot run here.', lacking };
   throw cannotIsolate(lacking);
 }
@@ -40,7 +40,7 @@ export async function chooseDriver(wish: Wish): Promise<ChosenDriver> {
 async function judge({
   ociRuntime,
   dataDir,
-}: Wish): Promise<{ findings: Finding[]; ociRuntime: string | undefined }> {
+}: DesiredDriver): Promise<{ findings: Finding[]; ociRuntime: string | undefined }> {
   if (ociRuntime !== undefined) return { findings: await checkHost({ dataDir, ociRuntime }), ociRuntime };
   const first = await checkHost({ dataDir });
   if (first.every(({ id, ok }) => id !== 'oci-runtime' || ok))

@@ -3,7 +3,7 @@ import { CliError, UsageError } from '../../errors/cli-error.js';
 import { isLoopback } from './is-loopback.js';
 import type { UpFlags } from './up-flags.js';
 
-/** The server's options: flags over environment over the file. The driver is still a wish. */
+/** The server's options: flags over environment over the file. The driver is the desired one. */
 export async function resolveServerOptions(
   flags: UpFlags,
   env: Record<string, string | undefined>,
