@@ -31,35 +31,36 @@ export {
   AuthenticationError,
   BuildError,
   CapacityError,
-  CommandExitError,
-  type CommandOutcome,
-  CommandTimeoutError,
   ConflictError,
-  ConnectionError,
-  FileNotFoundError,
   InvalidRequestError,
-  NotFoundError,
-  OutputLostError,
   PermissionError,
-  ProcessNotFoundError,
-  type RateLimit,
   RateLimitError,
+  ServerError,
+  StorageFullError,
+  WebhookVerificationError,
+} from './errors/answer-errors.js';
+export { CommandExitError, type CommandOutcome, OutputLostError } from './errors/command-errors.js';
+export {
+  CommandTimeoutError,
+  ConnectionError,
   RequestTimeoutError,
   SandboxGoneError,
   type SandboxGoneReason,
-  SandboxNotFoundError,
-  SecretNotFoundError,
-  ServerError,
-  StorageFullError,
-  SvcError,
-  type SvcErrorDetails,
-  TemplateNotFoundError,
   type TimeoutDetails,
   TimeoutError,
+} from './errors/connection-errors.js';
+export {
+  FileNotFoundError,
+  NotFoundError,
+  ProcessNotFoundError,
+  SandboxNotFoundError,
+  SecretNotFoundError,
+  TemplateNotFoundError,
   VolumeNotFoundError,
   WebhookNotFoundError,
-  WebhookVerificationError,
-} from './errors/index.js';
+} from './errors/not-found-errors.js';
+export type { RateLimit } from './errors/rate-limit.js';
+export { SvcError, type SvcErrorDetails } from './errors/svc-error.js';
 export { Events, type ListEventsOptions } from './events/events.js';
 export type {
   EndedExecution,

@@ -10,7 +10,7 @@ import {
   ServerError,
   SvcError,
   TimeoutError,
-} from '../../src/errors/index.js';
+} from '../../src/index.js';
 import { refused, reset } from '../support/scripted-fetch.js';
 
 const failed = (answer: Partial<FailedAnswer>) =>
