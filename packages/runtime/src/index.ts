@@ -16,7 +16,6 @@ export type {
   PoolRequest,
   RestoreOptions,
   StorageUse,
-  VolumeDirectories,
 } from './contract/driver.js';
 export { DriverError, type DriverErrorCode } from './contract/errors.js';
 export type {
@@ -33,6 +32,15 @@ export type {
   InstanceStats,
   LayerInfo,
 } from './contract/instance.js';
+export {
+  type VolumeContent,
+  type VolumeCreateOptions,
+  type VolumeEntry,
+  VolumeError,
+  type VolumeErrorCode,
+  type VolumeOwnership,
+  type Volumes,
+} from './contract/volumes.js';
 export { checkHost } from './host/check-host.js';
 export { type Finding, linuxDriverCanRun } from './host/finding.js';
 export { type FixHostOptions, fixHost } from './host/fix-host.js';

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { DriverError } from '../src/contract/errors.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
+import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
@@ -94,11 +95,10 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
   }, 60_000);
 
   it('cannot keep a neighbour from writing, whichever of their own disks they fill', async () => {
-    await bench.driver.volumes!.make('hostile', { limitMiB: 64 });
-    const source = join(await bench.driver.volumes!.root(), 'hostile');
+    await bench.driver.volumes.make('hostile', { limitMiB: 64 });
     const hostile = await bench.create({
       limits: { memoryMiB: 256, diskMiB: 100, pids: 100 },
-      mounts: [{ source, target: '/data' }],
+      mounts: [{ volumeId: 'hostile', target: '/data' }],
     });
     const neighbour = await bench.create({ limits: { memoryMiB: 256, diskMiB: 100, pids: 100 } });
     for (const target of ['/tmp/fill', '/data/fill', '/dev/shm/fill', '/data/many']) {
@@ -113,14 +113,13 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     expect(
       (await hostile.client.run('rm -rf /data/*; btrfs subvolume create /data/more', 'root')).exitCode,
     ).not.toBe(0);
-    expect(await bench.driver.volumes!.usedBytes('hostile')).toBeLessThanOrEqual(65 * MIB);
+    expect(await bench.driver.volumes.usedBytes('hostile')).toBeLessThanOrEqual(65 * MIB);
     expect(await hostile.client.output('grep " /data " /proc/self/mountinfo')).not.toContain(bench.dataDir);
   }, 120_000);
 
   it('get room back in a volume for what they delete', async () => {
-    await bench.driver.volumes!.make('reused', { limitMiB: 32 });
-    const source = join(await bench.driver.volumes!.root(), 'reused');
-    const { client } = await bench.create({ mounts: [{ source, target: '/data' }] });
+    await bench.driver.volumes.make('reused', { limitMiB: 32 });
+    const { client } = await bench.create({ mounts: [{ volumeId: 'reused', target: '/data' }] });
     await client.run('cat /dev/zero > /data/fill; sync');
     await client.run('rm /data/fill; sync');
     await eventually(
@@ -130,16 +129,15 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
   }, 60_000);
 
   it('cannot keep a deleted volume, nor what it takes, by using it', async () => {
-    const volumes = bench.driver.volumes!;
+    const volumes = bench.driver.volumes;
     await volumes.make('deleted', { limitMiB: 64 });
-    const source = join(await volumes.root(), 'deleted');
-    const { client } = await bench.create({ mounts: [{ source, target: '/data' }] });
+    const { client } = await bench.create({ mounts: [{ volumeId: 'deleted', target: '/data' }] });
     await client.start('while :; do mkdir -p /data/a/$RANDOM; echo x > /data/a/$RANDOM/f; done 2>/dev/null');
     await volumes.delete('deleted');
     await volumes.delete('deleted');
-    expect(readdirSync(await volumes.root())).not.toContain('deleted');
+    expect(await volumes.list()).not.toContain('deleted');
     await eventually('the volume to be gone', async () =>
-      readdirSync(await volumes.root()).every((name) => !name.startsWith('.')),
+      volumesOf(bench.dataDir).every((name) => !name.startsWith('.')),
     );
     expect(await client.output('echo alive')).toBe('alive');
   }, 60_000);
@@ -147,8 +145,8 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
   it.skipIf(noMemory !== undefined)(
     'keep their volume over pause and resume with memory',
     async () => {
-      await bench.driver.volumes!.make('kept', { limitMiB: 32 });
-      const mounts = [{ source: join(await bench.driver.volumes!.root(), 'kept'), target: '/data' }];
+      await bench.driver.volumes.make('kept', { limitMiB: 32 });
+      const mounts = [{ volumeId: 'kept', target: '/data' }];
       const { instance, client } = await bench.create({ mounts });
       await client.start('exec 3>>/data/log; while sleep 0.1; do echo alive >&3; done');
       await eventually(
@@ -170,3 +168,10 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     60_000,
   );
 });
+
+/** Names in the store, those that are about to be removed among them. */
+function volumesOf(dataDir: string): string[] {
+  const { keeperFile, store } = pathsOf(dataDir);
+  const { pid } = JSON.parse(readFileSync(keeperFile, 'utf8')) as { pid: number };
+  return readdirSync(`/proc/${pid}/root${store}/v`);
+}

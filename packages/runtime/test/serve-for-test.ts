@@ -10,7 +10,7 @@ export const TOKEN = 'token of a test';
 export async function overSocket(driver: Driver): Promise<Driver> {
   const directory = await mkdtemp(join(tmpdir(), 'socket-'));
   const socketPath = join(directory, 'driver.sock');
-  const served = await serveDriver(driver, { socketPath, token: TOKEN, mountSources: [tmpdir()] });
+  const served = await serveDriver(driver, { socketPath, token: TOKEN });
   void served.closed
     .then(() => served.close())
     .finally(() => rm(directory, { recursive: true, force: true }));

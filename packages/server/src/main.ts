@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from './config/load.js';
 import type { ServerOptions } from './config/options.js';
+import { runsSeparated, startSeparatedServer } from './separate/start-separated.js';
 import { hardenProcess } from './start/harden-process.js';
 import { installLastResort } from './start/last-resort.js';
 import { startServer } from './start/start-server.js';
@@ -17,6 +18,8 @@ const HELP = `Usage: svc-server [options]
   --domain DOMAIN       host names of sandboxes (SVC_SERVER_DOMAIN)
   --driver NAME         linux or process; process gives NO ISOLATION (SVC_DRIVER)
   --postgres-url URL    PostgreSQL instead of SQLite (SVC_POSTGRES_URL)
+  --user NAME           user that the server becomes when it is started as root with the linux driver
+                        (SVC_USER), default svc, which is made where it is missing
   --log-level LEVEL     silent, error, warn, info, debug (SVC_LOG_LEVEL)
   --help
 
@@ -36,6 +39,7 @@ async function main(): Promise<void> {
       driver: { type: 'string' },
       'postgres-url': { type: 'string' },
       'log-level': { type: 'string' },
+      user: { type: 'string' },
       help: { type: 'boolean' },
     },
   });
@@ -56,6 +60,7 @@ async function main(): Promise<void> {
       ...flagged('SVC_SERVER_DOMAIN', values.domain),
       ...flagged('SVC_DRIVER', values.driver),
       ...flagged('SVC_POSTGRES_URL', values['postgres-url']),
+      ...flagged('SVC_USER', values.user),
       ...flagged('SVC_LOG_LEVEL', values['log-level']),
     },
   });
@@ -68,8 +73,15 @@ function flagged(name: string, value: string | undefined): Record<string, string
 }
 
 async function serve(options: ServerOptions): Promise<void> {
-  const server = await startServer(options);
+  let stopping = false;
+  const separated = runsSeparated(options) ? await startSeparatedServer(options) : undefined;
+  const server = separated ?? (await startServer(options));
   installLastResort({ log: server.context.log, end: () => server.stop() });
+  void separated?.lost.then((error) => {
+    if (stopping) return;
+    process.stderr.write(`${error.message} The server ends; sandboxes run on until the next start.\n`);
+    void server.stop().finally(() => process.exit(1));
+  });
   const lines = [
     `platform API  ${server.apiUrl}`,
     `sandboxes     ${server.sandboxUrl}`,
@@ -80,7 +92,6 @@ async function serve(options: ServerOptions): Promise<void> {
       : []),
   ];
   process.stdout.write(`${lines.join('\n')}\nready\n`);
-  let stopping = false;
   const stop = () => {
     // A second signal does not wait.
     if (stopping) process.exit(130);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -13,4 +14,10 @@ export function configDirectory(env: Record<string, string | undefined>): string
 export function defaultDataDirectory(env: Record<string, string | undefined>, root: boolean): string {
   if (root) return '/var/lib/svc';
   return join(env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state'), 'svc');
+}
+
+/** Where the server itself keeps its files: a part of the data directory, when its driver has a process of its own. */
+export function serverDirectory(dataDir: string): string {
+  const part = join(dataDir, 'server');
+  return existsSync(part) ? part : dataDir;
 }

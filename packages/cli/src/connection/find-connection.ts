@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configFile, readConfig } from './config-file.js';
+import { serverDirectory } from './directories.js';
 import { findDataDirectory } from './local-servers.js';
 import { type Addresses, type Connection, resolveConnection } from './resolve-connection.js';
 import { type RunFile, readRunFile } from './run-file.js';
@@ -18,7 +19,7 @@ export interface LocalServer extends Addresses {
 }
 
 export function credentialsFile(dataDir: string): string {
-  return join(dataDir, 'credentials.json');
+  return join(serverDirectory(dataDir), 'credentials.json');
 }
 
 /** Looks for a local server: its key, and its addresses while it runs. */

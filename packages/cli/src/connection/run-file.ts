@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
 import { writeAtomically } from '#support/write-atomically';
+import { serverDirectory } from './directories.js';
 
 /** What a running local server tells other commands. Holds no secret. */
 export interface RunFile {
@@ -21,7 +22,7 @@ export interface RunFile {
   logFile?: string;
 }
 
-const fileIn = (dataDir: string) => join(dataDir, 'running.json');
+const fileIn = (dataDir: string) => join(serverDirectory(dataDir), 'running.json');
 
 /** Tells others about the server of this process. */
 export async function writeRunFile(run: RunFile): Promise<void> {

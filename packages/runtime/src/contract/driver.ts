@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ArchiveLimits } from '../archive/archive-limits.js';
 import type { Capabilities } from './capabilities.js';
 import type { Instance, InstanceRecord, InstanceSpec, LayerInfo } from './instance.js';
+import type { Volumes } from './volumes.js';
 
 export interface CreateOptions {
   /** Chosen by the caller: `[a-z0-9]{1,32}`, unique among living instances. It is also the host name inside. */
@@ -36,25 +37,6 @@ export interface Layers {
   list(): Promise<LayerInfo[]>;
   /** @throws {DriverError} `busy` while an instance or checkpoint stands on it. */
   delete(id: string): Promise<void>;
-}
-
-/** Directories that outlive instances and are mounted into them, each with a limit that programs inside cannot pass. */
-export interface VolumeDirectories {
-  /** Where they stand, by id, for this process and as `source` of a mount. Another one after the driver was opened anew. */
-  root(): Promise<string>;
-  /**
-   * Makes a volume where there is none, writable for everybody inside, and sets its limit.
-   * @param id `[a-z0-9-]{1,64}`
-   * @throws {DriverError} `storage_full`
-   */
-  make(id: string, options?: { limitMiB?: number }): Promise<void>;
-  /**
-   * Takes a volume away at once; what it takes is freed soon after. Programs that have it open keep what they hold, and
-   * cannot hinder it. Repeating it is fine.
-   */
-  delete(id: string): Promise<void>;
-  /** Bytes that a volume takes; 0 for one that is not there. Undefined where nobody counts. */
-  usedBytes(id: string): Promise<number | undefined>;
 }
 
 /** How full the driver's storage is. Bytes. */
@@ -104,8 +86,7 @@ export interface Driver {
   /** Repeating it is fine. */
   deleteCheckpoint(checkpointId: string): Promise<void>;
   readonly layers: Layers;
-  /** Undefined: the driver has no storage that limits volumes; directories of the host can be mounted. */
-  readonly volumes?: VolumeDirectories | undefined;
+  readonly volumes: Volumes;
   /** Undefined where the driver has no storage of its own. */
   storage?(): Promise<StorageUse>;
   /** Replaces the wishes for the warm pool. It fills in the background. */

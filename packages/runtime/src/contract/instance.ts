@@ -12,14 +12,16 @@ export interface InstanceLimits {
   pids?: number;
 }
 
-/** A host directory that appears inside the instance. */
-export interface InstanceMount {
-  /** Absolute path on the host; must exist. */
-  source: string;
+/** A directory that appears inside the instance. */
+export type InstanceMount = {
   /** Absolute path inside; created when missing. */
   target: string;
   readOnly?: boolean;
-}
+} & (
+  | { volumeId: string; source?: undefined }
+  /** Absolute path on the driver's host; must exist. For whoever has the driver in its own process. */
+  | { source: string; volumeId?: undefined }
+);
 
 export interface InstanceNetwork {
   /** `internet`: everything but the host's own services, private ranges and metadata addresses. `none`: nothing. */

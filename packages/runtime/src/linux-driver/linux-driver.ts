@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Capabilities } from '../contract/capabilities.js';
 import type {
   CreateOptions,
@@ -6,7 +7,6 @@ import type {
   PoolRequest,
   RestoreOptions,
   StorageUse,
-  VolumeDirectories,
 } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
@@ -16,6 +16,8 @@ import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { Semaphore } from '../shared/semaphore.js';
+import type { HostVolumes } from '../volumes/host-volumes.js';
+import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
 import type { Origin } from './boot/origin.js';
@@ -32,7 +34,7 @@ import { reapLeftovers } from './reap.js';
 import { poolKey, requireSpec } from './spec.js';
 import type { InstanceEntry } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
-import { linuxVolumes, removeGoneVolumes } from './volumes.js';
+import { linuxVolumes } from './volumes.js';
 
 /** More starts at once only make each slower. */
 const STARTS_AT_ONCE = 4;
@@ -47,7 +49,7 @@ export class LinuxDriver implements Driver {
   readonly capabilities: Capabilities;
   readonly summary: string;
   readonly layers: Layers;
-  readonly volumes: VolumeDirectories | undefined;
+  readonly volumes: HostVolumes;
   readonly #host: LinuxHost;
   readonly #lock: DataDirLock;
   readonly #mutex = new KeyedMutex();
@@ -69,7 +71,10 @@ export class LinuxDriver implements Driver {
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
     this.layers = linuxLayers(host, (id) => this.#registry.isLayerInUse(id));
-    this.volumes = host.store.kind === 'btrfs' ? linuxVolumes(host, this.#registry.cleanUp) : undefined;
+    this.volumes =
+      host.store.kind === 'btrfs'
+        ? linuxVolumes(host, this.#registry.cleanUp)
+        : new PlainVolumes(host.paths.volumes, this.#registry.cleanUp);
     this.#recover();
     this.#watch = setInterval(() => {
       for (const instance of this.#registry.items) instance.check();
@@ -124,7 +129,7 @@ export class LinuxDriver implements Driver {
     await this.#host.background.idle();
     const known = new Set([...this.#registry.items].map(({ entry }) => entry.name));
     removed.push(...(await reapLeftovers(this.#host, known, this.#registry.cleanUp)));
-    if (this.volumes !== undefined) await removeGoneVolumes(this.#host, this.#registry.cleanUp);
+    await this.volumes.reap();
     return removed;
   }
 
@@ -158,6 +163,9 @@ export class LinuxDriver implements Driver {
   /** @throws {DriverError} `invalid_spec`, `no_capacity`, `storage_full` */
   async #check(spec: InstanceSpec): Promise<void> {
     requireSpec(spec);
+    for (const { volumeId } of spec.mounts)
+      if (volumeId !== undefined && !existsSync(await this.volumes.path(volumeId)))
+        throw new DriverError('invalid_spec', 'The volume of a mount does not exist.');
     const { limits } = spec;
     await this.#host.space.require(Math.min((limits.diskMiB ?? Infinity) * 2 ** 20, MIN_DISK_BYTES));
     const { memoryBytes, pids } = this.#host.cgroups.total();

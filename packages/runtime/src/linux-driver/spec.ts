@@ -11,13 +11,13 @@ export function requireSpec(spec: InstanceSpec): void {
     throw new DriverError('invalid_spec', 'memoryMiB is too small.');
   for (const mount of spec.mounts) {
     if (
-      !mount.source.startsWith('/') ||
+      mount.source?.startsWith('/') === false ||
       !mount.target.startsWith('/') ||
       mount.target.split('/').includes('..')
     ) {
       throw new DriverError('invalid_spec', 'Mounts need absolute paths.');
     }
-    if (!existsSync(mount.source))
+    if (mount.source !== undefined && !existsSync(mount.source))
       throw new DriverError('invalid_spec', 'The source of a mount does not exist.');
   }
 }

@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, renameSync } from 'node:fs';
-import type { VolumeDirectories } from '../contract/driver.js';
-import { DriverError } from '../contract/errors.js';
-import { randomId } from '../shared/instance-id.js';
+import { chmodSync, existsSync, renameSync } from 'node:fs';
+import { randomId, requireVolumeId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
+import { volumeContent } from '../volumes/content.js';
+import type { HostVolumes } from '../volumes/host-volumes.js';
 import type { LinuxHost } from './host/linux-host.js';
 
 const TIMEOUT_MS = 30_000;
@@ -14,7 +14,7 @@ const GONE = '.gone-';
  * Volumes as subvolumes of the store: what programs write into one counts against its own limit, and all of them against
  * the store's size, never against the file system that the service's database is on.
  */
-export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): VolumeDirectories {
+export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes {
   const mutex = new KeyedMutex();
   /** Limits that this process set. */
   const limits = new Map<string, number | undefined>();
@@ -29,11 +29,19 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): VolumeDirect
     return subvolume;
   };
   return {
-    async root() {
+    async path(id) {
       await host.up();
-      const root = store.view('v');
-      mkdirSync(root, { recursive: true, mode: 0o700 });
-      return root;
+      return store.view(`v/${requireVolumeId(id)}`);
+    },
+    async list() {
+      await host.up();
+      return store.list('v').filter((name) => !name.startsWith('.'));
+    },
+    content(id) {
+      return volumeContent(id, async (each) => {
+        await host.up();
+        return store.view(`v/${each}`);
+      });
     },
     make(id, { limitMiB } = {}) {
       requireVolumeId(id);
@@ -72,14 +80,12 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): VolumeDirect
       const subvolume = numbers.get(id) ?? (await find(id));
       return subvolume === undefined ? 0 : store.usedBytes(subvolume);
     },
+    async reap() {
+      await host.up();
+      for (const name of store.list('v'))
+        if (name.startsWith(GONE)) await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
+    },
   };
-}
-
-/** Removes what an earlier process was about to remove. */
-export async function removeGoneVolumes(host: LinuxHost, cleanUp: RetryLater): Promise<void> {
-  await host.up();
-  for (const name of host.store.list('v'))
-    if (name.startsWith(GONE)) await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
 }
 
 // As a whole: nobody walks through what tenants wrote.
@@ -89,9 +95,4 @@ async function removeVolume(host: LinuxHost, path: string): Promise<void> {
     { name: 'volume_remove', arguments: [path] },
     { message: 'A volume could not be removed.', timeoutMs: TIMEOUT_MS },
   );
-}
-
-function requireVolumeId(id: string): void {
-  if (!/^[a-z0-9-]{1,64}$/.test(id))
-    throw new DriverError('invalid_spec', 'The name of the volume is not valid.');
 }

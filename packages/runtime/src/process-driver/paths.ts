@@ -6,6 +6,7 @@ export interface Paths {
   instances: string;
   layers: string;
   checkpoints: string;
+  volumes: string;
   /** Half-made things; whatever is here at a start is rubbish. */
   drafts: string;
 }
@@ -16,6 +17,7 @@ export function pathsOf(dataDir: string): Paths {
     instances: join(dataDir, 'instances'),
     layers: join(dataDir, 'layers'),
     checkpoints: join(dataDir, 'checkpoints'),
+    volumes: join(dataDir, 'volumes'),
     drafts: join(dataDir, 'drafts'),
   };
 }

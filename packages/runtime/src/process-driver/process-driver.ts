@@ -16,6 +16,7 @@ import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
 import { Semaphore } from '../shared/semaphore.js';
+import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { bootSlot } from './boot-slot.js';
 import { CAPABILITIES, requireSpec } from './capabilities.js';
 import { CheckpointStore, type ProcessCheckpoint } from './checkpoint-store.js';
@@ -32,6 +33,7 @@ export class ProcessDriver implements Driver {
   readonly capabilities: Capabilities = CAPABILITIES;
   readonly summary = `process: plain processes of this machine, no isolation; Node ${process.version}`;
   readonly layers: LayerStore;
+  readonly volumes: PlainVolumes;
   readonly #options: DriverOptions;
   readonly #lock: DataDirLock;
   readonly #paths: Paths;
@@ -58,6 +60,7 @@ export class ProcessDriver implements Driver {
       poolKey: (spec) => spec.layers.join('/'),
       makePooled: (spec, signal) => this.#makePooled(spec, signal),
     });
+    this.volumes = new PlainVolumes(paths.volumes, this.#registry.cleanUp);
     for (const record of records) this.#hold(record);
   }
 
@@ -109,6 +112,7 @@ export class ProcessDriver implements Driver {
     const removed = await this.#registry.reap(keep);
     const known = new Set(this.#making);
     for (const { record } of this.#registry.items) known.add(record.slot);
+    await this.volumes.reap();
     return [...removed, ...(await reapLeaked(this.#paths, known, this.#registry.cleanUp))];
   }
 

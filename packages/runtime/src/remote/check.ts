@@ -2,7 +2,8 @@ import type { ArchiveLimits } from '../archive/archive-limits.js';
 import type { PoolRequest } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { InstanceMount, InstanceSpec } from '../contract/instance.js';
-import { requireLayerId } from '../shared/instance-id.js';
+import type { VolumeOwnership } from '../contract/volumes.js';
+import { requireLayerId, requireVolumeId } from '../shared/instance-id.js';
 import { requireLabels } from '../shared/spec-rules.js';
 
 // What the server sends is looked at again where the rights of root are: a server that somebody took over must gain nothing
@@ -26,10 +27,9 @@ const LIMITS = {
 
 /**
  * Checks a specification.
- * @param sources directories of the host that mounts may have as their source, or that it lies below. Undefined: any.
  * @throws {DriverError} `invalid_spec`, `not_found` for what cannot be a layer
  */
-export function checkSpec(spec: InstanceSpec, sources: readonly string[] | undefined): InstanceSpec {
+export function checkSpec(spec: InstanceSpec): InstanceSpec {
   if (spec.layers.length > MAX_LAYERS) throw refuse(`There are more than ${MAX_LAYERS} layers.`);
   for (const layer of spec.layers) requireLayerId(layer);
   for (const name of Object.keys(LIMITS) as (keyof typeof LIMITS)[]) {
@@ -37,17 +37,17 @@ export function checkSpec(spec: InstanceSpec, sources: readonly string[] | undef
     if (value !== undefined) checkNumber(name, value, LIMITS[name]);
   }
   if (spec.mounts.length > MAX_MOUNTS) throw refuse(`There are more than ${MAX_MOUNTS} mounts.`);
-  for (const mount of spec.mounts) checkMount(mount, sources);
+  for (const mount of spec.mounts) checkMount(mount);
   requireLabels(spec.labels);
   return spec;
 }
 
-function checkMount({ source, target }: InstanceMount, sources: readonly string[] | undefined): void {
+function checkMount({ volumeId, target }: InstanceMount): void {
   if (!isCleanPath(target) || target === '/')
     throw refuse('The target of a mount is not a clean absolute path.');
-  const allowed =
-    sources === undefined || sources.some((root) => source === root || source.startsWith(`${root}/`));
-  if (!isCleanPath(source) || !allowed) throw refuse('The source of a mount is no volume.');
+  // Nothing else of the host is the other side's to give.
+  if (volumeId === undefined) throw refuse('The source of a mount is no volume.');
+  requireVolumeId(volumeId);
 }
 
 /** Absolute, every part a name, nothing that a configuration file or a script could take for something else. */
@@ -73,11 +73,11 @@ export function checkNumber(
 }
 
 /** @throws {DriverError} `invalid_spec` */
-export function checkPool(requests: PoolRequest[], sources: readonly string[] | undefined): PoolRequest[] {
+export function checkPool(requests: PoolRequest[]): PoolRequest[] {
   const total = requests.reduce((sum, { size }) => sum + size, 0);
   if (requests.length > MAX_POOL || total > MAX_POOL)
     throw refuse(`The pool would have more than ${MAX_POOL} instances.`);
-  for (const { spec } of requests) checkSpec(spec, sources);
+  for (const { spec } of requests) checkSpec(spec);
   return requests;
 }
 
@@ -98,4 +98,17 @@ export function checkVolumeLimit(limitMiB: number | undefined): { limitMiB?: num
 export function checkKept(ids: readonly string[]): string[] {
   if (ids.length > MAX_IDS) throw refuse(`There are more than ${MAX_IDS} ids.`);
   return [...ids];
+}
+
+const OWNERSHIP = {
+  uid: { least: 0, most: 0xffff_ffff, whole: true },
+  gid: { least: 0, most: 0xffff_ffff, whole: true },
+  mode: { least: 0, most: 0o7777, whole: true },
+} as const;
+
+/** @throws {DriverError} `invalid_spec` */
+export function checkOwnership(owner: VolumeOwnership): VolumeOwnership {
+  for (const name of Object.keys(OWNERSHIP) as (keyof typeof OWNERSHIP)[])
+    if (owner[name] !== undefined) checkNumber(name, owner[name], OWNERSHIP[name]);
+  return owner;
 }

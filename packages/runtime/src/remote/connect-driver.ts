@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import type { Capabilities } from '../contract/capabilities.js';
 import type {
@@ -11,18 +10,19 @@ import type {
   PoolRequest,
   RestoreOptions,
   StorageUse,
-  VolumeDirectories,
 } from '../contract/driver.js';
 import { DriverError, driverClosed } from '../contract/errors.js';
 import type { Instance, InstanceRecord, LayerInfo } from '../contract/instance.js';
+import type { Volumes } from '../contract/volumes.js';
 import type {
   Driver as DriverService,
-  ImportLayerRequestSchema,
   Instance as InstanceMessage,
   WatchResponse,
 } from '../gen/driver/driver_pb.js';
 import { RemoteCalls } from './remote-calls.js';
 import { RemoteInstance } from './remote-instance.js';
+import { remoteVolumes } from './remote-volumes.js';
+import { uploadOf } from './upload.js';
 import { capabilitiesFromWire, endFromWire, recordFromWire, specToWire } from './wire.js';
 
 export interface ConnectDriverOptions {
@@ -62,7 +62,7 @@ class DriverOverSocket implements RemoteDriver {
   readonly summary: string;
   readonly capabilities: Capabilities;
   readonly layers: Layers;
-  readonly volumes: VolumeDirectories | undefined;
+  readonly volumes: Volumes;
   readonly storage?: () => Promise<StorageUse>;
   readonly lost: Promise<Error>;
   readonly #calls: RemoteCalls;
@@ -84,7 +84,7 @@ class DriverOverSocket implements RemoteDriver {
     this.summary = description.summary;
     this.capabilities = capabilitiesFromWire(description.capabilities);
     this.layers = remoteLayers(calls);
-    this.volumes = description.volumes ? remoteVolumes(calls) : undefined;
+    this.volumes = remoteVolumes(calls);
     if (description.storage) this.storage = () => calls.run((client) => client.storage({}));
     this.lost = this.#follow(events);
   }
@@ -206,7 +206,7 @@ function remoteLayers(calls: RemoteCalls): Layers {
   return {
     async importTar(tar: Readable, { limits, signal }: ImportOptions = {}): Promise<LayerInfo> {
       const { layer } = await calls.cancellable(signal, (client, callId) =>
-        client.importLayer(archiveParts(callId, tar, limits)),
+        client.importLayer(uploadOf({ callId, ...(limits === undefined ? {} : { limits }) }, tar)),
       );
       return { id: layer!.id, sizeBytes: layer!.sizeBytes };
     },
@@ -216,34 +216,6 @@ function remoteLayers(calls: RemoteCalls): Layers {
     },
     async delete(id) {
       await calls.run((client) => client.deleteLayer({ id }));
-    },
-  };
-}
-
-async function* archiveParts(
-  callId: string,
-  tar: Readable,
-  limits: ImportOptions['limits'],
-): AsyncGenerator<MessageInitShape<typeof ImportLayerRequestSchema>> {
-  yield { part: { case: 'start', value: { callId, ...(limits === undefined ? {} : { limits }) } } };
-  for await (const chunk of tar) yield { part: { case: 'data', value: chunk as Uint8Array } };
-}
-
-function remoteVolumes(calls: RemoteCalls): VolumeDirectories {
-  return {
-    async root() {
-      throw new DriverError('unsupported', 'The volumes of another process have no path here.');
-    },
-    async make(id, { limitMiB } = {}) {
-      await calls.run((client) =>
-        client.makeVolume({ id, ...(limitMiB === undefined ? {} : { limitMib: limitMiB }) }),
-      );
-    },
-    async delete(id) {
-      await calls.run((client) => client.deleteVolume({ id }));
-    },
-    async usedBytes(id) {
-      return (await calls.run((client) => client.volumeUse({ id }))).bytes;
     },
   };
 }

@@ -1,21 +1,20 @@
-import { Readable } from 'node:stream';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
-import type { Instance, InstanceSpec } from '../contract/instance.js';
-import type { Driver as DriverService, ImportLayerRequest, Spec } from '../gen/driver/driver_pb.js';
+import type { Instance } from '../contract/instance.js';
+import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { requireCheckpointId, requireInstanceId, requireLayerId } from '../shared/instance-id.js';
 import { Cancellations } from './cancellations.js';
-import { checkArchiveLimits, checkKept, checkPool, checkSpec, checkVolumeLimit } from './check.js';
+import { checkArchiveLimits, checkKept, checkPool, checkSpec } from './check.js';
 import type { DriverEvent } from './driver-log.js';
 import { InstanceHandles } from './handles.js';
+import { openUpload } from './upload.js';
+import { volumeCalls } from './volume-calls.js';
 import { archiveLimitsFromWire, instanceToWire, specFromWire, toConnectError } from './wire.js';
 
 type Handlers = Omit<ServiceImpl<typeof DriverService>, 'watch'>;
 
 export interface DriverCallsOptions {
-  /** Directories of the host that may be mounted, beside volumes. */
-  mountSources: readonly string[];
   tell: (event: DriverEvent) => void;
   /** Called once the driver was closed. */
   closed: () => void;
@@ -38,7 +37,12 @@ export class DriverCalls {
   }
 
   handlers(): Handlers {
-    return { ...this.#ofDriver(), ...this.#ofLayers(), ...this.#ofInstances(), ...this.#ofVolumes() };
+    return {
+      ...this.#ofDriver(),
+      ...this.#ofLayers(),
+      ...this.#ofInstances(),
+      ...volumeCalls(this.#driver.volumes),
+    };
   }
 
   #ofDriver() {
@@ -48,7 +52,6 @@ export class DriverCalls {
         name: driver.name,
         summary: driver.summary,
         capabilities: driver.capabilities,
-        volumes: driver.volumes !== undefined,
         storage: driver.storage !== undefined,
       }),
       cancel: ({ callId }) => {
@@ -58,7 +61,7 @@ export class DriverCalls {
       create: ({ callId, id, spec }, context) =>
         this.#cancellable(callId, context, async (signal) => ({
           instance: this.#wire(
-            await driver.create({ id: requireInstanceId(id), spec: await this.#spec(spec), signal }),
+            await driver.create({ id: requireInstanceId(id), spec: checkSpec(specFromWire(spec)), signal }),
           ),
         })),
       restore: ({ callId, id, spec, checkpointId, memory }, context) =>
@@ -66,7 +69,7 @@ export class DriverCalls {
           instance: this.#wire(
             await driver.restore({
               id: requireInstanceId(id),
-              spec: await this.#spec(spec),
+              spec: checkSpec(specFromWire(spec)),
               checkpointId: requireCheckpointId(checkpointId),
               memory,
               signal,
@@ -91,7 +94,7 @@ export class DriverCalls {
       },
       setPool: async ({ kinds }) => {
         const requests = kinds.map(({ spec, size }) => ({ spec: specFromWire(spec), size }));
-        driver.setPool(checkPool(requests, await this.#mountSources()));
+        driver.setPool(checkPool(requests));
         return {};
       },
       poolReady: async () => {
@@ -115,13 +118,10 @@ export class DriverCalls {
     const { layers } = this.#driver;
     return {
       importLayer: async (parts, context) => {
-        const stream = parts[Symbol.asyncIterator]();
-        const first = await stream.next();
-        if (first.done === true || first.value.part.case !== 'start')
-          throw toConnectError(new DriverError('invalid_spec', 'The call has no beginning.'), false);
-        const { callId, limits } = first.value.part.value;
+        const { start, content } = await openUpload(parts);
+        const { callId, limits } = start;
         return this.#cancellable(callId, context, async (signal) => ({
-          layer: await layers.importTar(Readable.from(piecesOf(stream), { objectMode: false }), {
+          layer: await layers.importTar(content, {
             limits: checkArchiveLimits(archiveLimitsFromWire(limits)),
             signal,
           }),
@@ -170,25 +170,6 @@ export class DriverCalls {
     } satisfies Partial<Handlers>;
   }
 
-  #ofVolumes() {
-    const volumes = () => {
-      if (this.#driver.volumes === undefined)
-        throw new DriverError('unsupported', 'The driver has no volumes of its own.');
-      return this.#driver.volumes;
-    };
-    return {
-      makeVolume: async ({ id, limitMib }) => {
-        await volumes().make(id, checkVolumeLimit(limitMib));
-        return {};
-      },
-      deleteVolume: async ({ id }) => {
-        await volumes().delete(id);
-        return {};
-      },
-      volumeUse: async ({ id }) => ({ bytes: await volumes().usedBytes(id) }),
-    } satisfies Partial<Handlers>;
-  }
-
   async #cancellable<T>(
     callId: string,
     { signal: connection }: HandlerContext,
@@ -203,17 +184,6 @@ export class DriverCalls {
     });
   }
 
-  async #spec(spec: Spec | undefined): Promise<InstanceSpec> {
-    return checkSpec(specFromWire(spec), await this.#mountSources());
-  }
-
-  /** Undefined: the driver refuses mounts by itself. */
-  async #mountSources(): Promise<readonly string[] | undefined> {
-    if (!this.#driver.capabilities.mounts) return undefined;
-    const root = await this.#driver.volumes?.root();
-    return [...this.#options.mountSources, ...(root === undefined ? [] : [root])];
-  }
-
   #wire(instance: Instance) {
     return instanceToWire(this.#handles.of(instance), instance);
   }
@@ -222,15 +192,5 @@ export class DriverCalls {
     const record = (await this.#driver.list()).find((each) => each.id === id);
     if (record === undefined || record.state === 'dead')
       throw new DriverError('instance_gone', 'The sandbox has ended.');
-  }
-}
-
-async function* piecesOf(parts: AsyncIterator<ImportLayerRequest>): AsyncGenerator<Uint8Array> {
-  for (;;) {
-    const { done, value } = await parts.next();
-    if (done === true) return;
-    if (value.part.case !== 'data')
-      throw new DriverError('invalid_spec', 'A piece of an archive is expected.');
-    yield value.part.value;
   }
 }

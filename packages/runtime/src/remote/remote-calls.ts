@@ -67,6 +67,15 @@ export class RemoteCalls {
     }
   }
 
+  /** Answers that come one after another. Whoever returns early ends the call. @throws {DriverError} while they are read */
+  async *stream<T>(call: (client: Client<typeof DriverService>) => AsyncIterable<T>): AsyncGenerator<T> {
+    try {
+      yield* call(this.#client);
+    } catch (error) {
+      throw fromConnectError(error);
+    }
+  }
+
   /** Events of the driver; the first is there when this settles. */
   async watch(): Promise<AsyncIterator<WatchResponse>> {
     const events = this.#client.watch({}, { signal: this.#ended.signal })[Symbol.asyncIterator]();

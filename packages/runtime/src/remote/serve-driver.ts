@@ -22,8 +22,6 @@ export interface ServeDriverOptions {
   token: string;
   /** Who may connect, beside root. Default: the user of this process alone. */
   owner?: { uid: number; gid: number };
-  /** Directories of the host that may be mounted with what is in them, beside volumes. Default: none. */
-  mountSources?: readonly string[];
   /** Where the driver's log goes, for the other side to read. */
   log?: DriverLog;
 }
@@ -51,7 +49,6 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
     abandon = resolve;
   });
   const calls = new DriverCalls(driver, {
-    mountSources: options.mountSources ?? [],
     tell: (event) => events.push(event),
     closed: finish,
   });

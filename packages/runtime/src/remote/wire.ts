@@ -11,6 +11,12 @@ import type {
   InstanceRecord,
   InstanceSpec,
 } from '../contract/instance.js';
+import {
+  VOLUME_ERROR_CODES,
+  type VolumeEntry,
+  VolumeError,
+  type VolumeOwnership,
+} from '../contract/volumes.js';
 import type * as wire from '../gen/driver/driver_pb.js';
 import { FailureSchema, type InstanceSchema, type SpecSchema } from '../gen/driver/driver_pb.js';
 
@@ -36,15 +42,23 @@ export function toConnectError(error: unknown, aborted: boolean): ConnectError {
   if (aborted && !DriverError.is(error)) return failure(Code.Canceled, ABORTED, 'The call was cancelled.');
   if (DriverError.is(error))
     return failure(Code.FailedPrecondition, error.code, error.message, error.detail ?? causeOf(error));
+  if (VolumeError.is(error))
+    return failure(Code.FailedPrecondition, error.code, error.message, undefined, true);
   // A defect: what it says is for the log alone.
   return failure(Code.Internal, '', 'The sandbox driver failed.', describe(error));
 }
 
-function failure(code: Code, failureCode: string, message: string, detail?: string): ConnectError {
+function failure(
+  code: Code,
+  failureCode: string,
+  message: string,
+  detail?: string,
+  volume = false,
+): ConnectError {
   return new ConnectError(message, code, undefined, [
     {
       desc: FailureSchema,
-      value: { code: failureCode, message, ...(detail === undefined ? {} : { detail }) },
+      value: { code: failureCode, message, volume, ...(detail === undefined ? {} : { detail }) },
     },
   ]);
 }
@@ -67,6 +81,8 @@ export function fromConnectError(error: unknown): Error {
       detail: connectError.message,
     });
   if (found.code === ABORTED) return new CancelledError(found.message);
+  const volumeCode = found.volume && VOLUME_ERROR_CODES.find((each) => each === found.code);
+  if (volumeCode) return new VolumeError(volumeCode, found.message);
   const code = DRIVER_ERROR_CODES.find((each) => each === found.code);
   if (code === undefined) return new Error(`${found.message} ${found.detail ?? ''}`.trimEnd());
   return new DriverError(code satisfies DriverErrorCode, found.message, { detail: found.detail });
@@ -75,7 +91,12 @@ export function fromConnectError(error: unknown): Error {
 // Specifications and instances
 
 export function specToWire(spec: InstanceSpec): MessageInitShape<typeof SpecSchema> {
-  return { ...spec, limits: limitsToWire(spec.limits), egress: spec.network.egress };
+  const mounts = spec.mounts.map(({ volumeId = '', target, readOnly = false }) => ({
+    volumeId,
+    target,
+    readOnly,
+  }));
+  return { ...spec, mounts, limits: limitsToWire(spec.limits), egress: spec.network.egress };
 }
 
 /** An absent specification is an empty one. @throws {DriverError} `invalid_spec` */
@@ -85,7 +106,7 @@ export function specFromWire(spec: wire.Spec | undefined): InstanceSpec {
     layers: [...spec.layers],
     limits: limitsFromWire(spec.limits),
     network: { egress: oneOf('The egress', spec.egress, ['internet', 'none']) },
-    mounts: spec.mounts.map(({ source, target, readOnly }) => ({ source, target, readOnly })),
+    mounts: spec.mounts.map(({ volumeId, target, readOnly }) => ({ volumeId, target, readOnly })),
     labels: { ...spec.labels },
   };
 }
@@ -126,6 +147,23 @@ export function recordFromWire(record: wire.ListResponse_Record): InstanceRecord
 
 export function endFromWire(reason: string): InstanceEnd {
   return { reason: oneOf('The reason', reason, ['destroyed', 'exited', 'oom']) };
+}
+
+// Volumes
+
+export function entryFromWire(entry: wire.Entry | undefined): VolumeEntry {
+  if (entry === undefined) throw new DriverError('unreachable', 'The sandbox runtime gave no entry.');
+  const { $typeName: _, $unknown: __, ...rest } = entry;
+  return { ...rest, type: oneOf('The type', rest.type, ['file', 'directory', 'symlink', 'unknown']) };
+}
+
+export function ownershipFromWire(owner: wire.Ownership | undefined): VolumeOwnership {
+  const { uid, gid, mode } = owner ?? {};
+  return defined({ uid, gid, mode });
+}
+
+export function ownershipToWire({ uid, gid, mode }: VolumeOwnership) {
+  return defined({ uid, gid, mode });
 }
 
 // The rest

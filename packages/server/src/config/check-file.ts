@@ -87,6 +87,7 @@ const options: { [option: string]: Rule } = {
   headerPrefixes: texts,
   driver: oneOf(...driverNames),
   ociRuntime: text,
+  user: text,
   storage: { kind: oneOf('sqlite', 'postgres'), url: text, file: text, schema: text, poolSize: whole(1) },
   nodeId: text,
   operatorToken: text,

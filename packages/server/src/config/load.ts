@@ -28,6 +28,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_HEADER_PREFIXES', 'headerPrefixes', (value) => value.split(',').filter((part) => part !== '')],
   ['SVC_DRIVER', 'driver', oneOf(...driverNames)],
   ['SVC_OCI_RUNTIME', 'ociRuntime', text],
+  ['SVC_USER', 'user', text],
   ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],
   ['SVC_NODE_ID', 'nodeId', text],
   ['SVC_NODE_API_URL', 'nodeApiUrl', text],

@@ -40,6 +40,8 @@ export interface ServerOptions {
   headerPrefixes?: string[];
   /** `linux`, `process` (no isolation), or a driver of your own, which you close yourself. Default: `linux`. */
   driver?: DriverName | Driver;
+  /** User that a program which is a server becomes when root starts it with the `linux` driver. Default `svc`, made where it is missing. */
+  user?: string;
   /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
   ociRuntime?: string;
   /** Default: SQLite in the data directory. */

@@ -1,14 +1,15 @@
-/** Where the files of volumes stand: `volumes/<id>` in the data directory; deleted ones wait in `volumes/.trash`. */
+import type { VolumeContent } from '@svc/runtime';
+
+/** The volumes of this server's teams; the driver keeps their files. */
 export interface VolumeStore {
-  /** Absolute path of the volume's directory, made when missing. */
-  hostDirectory(volumeId: string): Promise<string>;
+  /** Makes a volume's directory when it is missing, and sets its limit. @throws {DriverError} `storage_full` */
+  prepare(volumeId: string): Promise<void>;
+  /** The files of a volume, which is prepared first. */
+  content(volumeId: string): Promise<VolumeContent>;
   /** Bytes that a volume takes; 0 where nobody counts them. */
   usedBytes(volumeId: string): Promise<number>;
-  /**
-   * Takes a volume's files out of reach at once. They are removed in the background, or, while a sandbox has the volume
-   * mounted and goes on using it, by {@link emptyTrash} after its end.
-   */
+  /** Removes a volume's files; while a sandbox has it mounted and goes on using it, {@link emptyTrash} does it after its end. */
   discard(volumeId: string): Promise<void>;
-  /** Removes what could not be removed before and is mounted no more. @throws {AggregateError} when something stays */
+  /** Removes what no team has and no sandbox has mounted any more. */
   emptyTrash(): Promise<void>;
 }

@@ -9,13 +9,13 @@ import { collectLogs, startLogsAt } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { startNew } from './create.js';
-import { assertVolumesExist } from './host-mounts.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { SandboxPorts, StartPorts } from './ports.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow } from './rows.js';
 import { admit, begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
+import { assertVolumesExist } from './volume-mounts.js';
 import { sandboxToWire } from './wire.js';
 
 export interface ForkOptions {

@@ -2,8 +2,8 @@ import type { Capabilities, InstanceSpec } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
-import { hostMounts } from './host-mounts.js';
 import { egressOf } from './validate-network.js';
+import { volumeMounts } from './volume-mounts.js';
 
 /** Processes and threads that one sandbox may have. */
 export const SANDBOX_PIDS = 2_048;
@@ -17,7 +17,7 @@ export async function instanceSpec(
   row: SandboxRow,
 ): Promise<InstanceSpec> {
   const config = configOf(row);
-  const mounts = config.mounts.length === 0 ? [] : await hostMounts(context, row, config.mounts);
+  const mounts = config.mounts.length === 0 ? [] : await volumeMounts(context, row, config.mounts);
   return {
     ...poolableSpec(row, config.layers),
     network: { egress: egressOf(config.network, config.allowInternetAccess, context.driver.capabilities) },

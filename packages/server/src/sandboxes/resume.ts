@@ -12,12 +12,12 @@ import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { countSpawn } from './create.js';
-import { assertVolumesExist } from './host-mounts.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { RowPorts, StartPorts } from './ports.js';
 import { changeRow, release } from './rows.js';
 import { admit, begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
+import { assertVolumesExist } from './volume-mounts.js';
 import { watchInstance } from './watch-instance.js';
 
 export interface ResumeOptions {

@@ -21,11 +21,16 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
     now,
     preferred: desired,
     log: (level, message, fields) => log[level]({ ...fields }, message),
-    linux: {
-      ...(options.ociRuntime === undefined ? {} : { ociRuntime: options.ociRuntime }),
-      ...(options.maxMemoryMiB === undefined ? {} : { maxMemoryMiB: options.maxMemoryMiB }),
-      ...(options.diskReserveMiB === undefined ? {} : { reserveMiB: options.diskReserveMiB }),
-    },
+    linux: linuxOptions(options),
   });
   return { driver, why, owned: true };
+}
+
+/** What the server's options say about the `linux` driver. */
+export function linuxOptions({ ociRuntime, maxMemoryMiB, diskReserveMiB }: ServerOptions) {
+  return {
+    ...(ociRuntime === undefined ? {} : { ociRuntime }),
+    ...(maxMemoryMiB === undefined ? {} : { maxMemoryMiB }),
+    ...(diskReserveMiB === undefined ? {} : { reserveMiB: diskReserveMiB }),
+  };
 }

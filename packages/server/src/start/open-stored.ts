@@ -21,7 +21,7 @@ import { openStorage } from '../storage/open.js';
 import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
 import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
-import { openVolumes } from '../volumes/open.js';
+import { createVolumeStore } from '../volumes/store.js';
 import { BuildQueue } from '../work/build-queue.js';
 import { Retries } from '../work/retries.js';
 import { loadNodeId } from './node-id.js';
@@ -104,9 +104,8 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
       ttlMs: dialect === 'sqlite' ? 60_000 : 1_000,
     }),
     nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
-    volumes: openVolumes({
-      dataDir: config.dataDir,
-      driver,
+    volumes: createVolumeStore({
+      volumes: driver.volumes,
       isMounted: (volumeId) => isMounted(sandboxes, volumeId),
       exists: (volumeId) => volumeExists(context, volumeId),
       limitMiB: (volumeId) => volumeLimitMiB(context, volumeId),

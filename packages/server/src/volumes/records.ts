@@ -28,7 +28,7 @@ export async function createVolume(context: Context, team: Team, name: string): 
     if (isUniqueViolation(error)) throw errors.volumeNameTaken(name);
     throw error;
   }
-  await context.volumes.hostDirectory(volumeId).catch(async (error: unknown) => {
+  await context.volumes.prepare(volumeId).catch(async (error: unknown) => {
     await context.db.deleteFrom('volumes').where('id', '=', volumeId).execute();
     throw DriverError.is(error) && error.code === 'storage_full' ? errors.serverStorageFull() : error;
   });

@@ -32,13 +32,13 @@ describe('clean-up that a hostile program hinders', () => {
   it('does not keep the server from starting, and is done once the program ends', async () => {
     const test = await startTestServer({ tuning: { cleanUpIntervalMs: 20 } });
     onTestFinished(() => test[Symbol.asyncDispose]());
-    const trash = path.join(test.dataDir, 'volumes', '.trash');
-    const writer = await writeForEver(path.join(trash, 'deleted-volume'));
+    const trash = path.join(test.dataDir, 'builds', '.trash');
+    const writer = await writeForEver(path.join(trash, 'left-by-a-build'));
     onTestFinished(() => void writer.kill('SIGKILL'));
     await test.restart();
     expect((await test.api('GET', '/v2/sandboxes')).status).toBe(200);
     // Removed again and again, and there again each time.
-    await eventually('the program to write', async () => (await readdir(trash)).includes('deleted-volume'));
+    await eventually('the program to write', async () => (await readdir(trash)).includes('left-by-a-build'));
     writer.kill('SIGKILL');
     await once(writer, 'close');
     await eventually('the trash is empty', async () => (await readdir(trash)).length === 0);

@@ -69,7 +69,7 @@ describe.skipIf(!able)('the server on the linux driver', () => {
       SVC_POOL_SIZE: '1',
     };
     let server = await startChildServer(env);
-    const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
+    const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'server/credentials.json'), 'utf8'));
     const api = (method: string, target: string, body?: object) =>
       fetch(`${server.apiUrl}${target}`, {
         method,

@@ -107,7 +107,7 @@ it.skipIf(!able)(
       SVC_POOL_SIZE: '0',
     };
     let server: ChildServer = await startChildServer(env);
-    const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
+    const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'server/credentials.json'), 'utf8'));
     const api = (method: string, target: string, body: object = {}) =>
       fetch(`${server.apiUrl}${target}`, {
         method,

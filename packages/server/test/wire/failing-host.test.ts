@@ -1,4 +1,5 @@
 import { volumesDocument } from '@svc/platform/openapi';
+import { VolumeError } from '@svc/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseLostError, DatabaseUnreachableError } from '../../src/storage/unreachable.js';
 import { startTestServer, type TestServer } from '../support/server.js';
@@ -50,31 +51,31 @@ async function content([operationId, method, target]: Call, body = '{"mode":420}
 }
 
 describe('a host whose disk', () => {
-  let failWith: string;
+  let failWith: Error;
   beforeEach(() => {
     const { volumes } = test.server.context;
-    const ordinary = volumes.hostDirectory;
-    volumes.hostDirectory = async () => {
-      throw Object.assign(new Error(`${failWith}: a secret detail`), { code: failWith });
+    const ordinary = volumes.content;
+    volumes.content = async () => {
+      throw failWith;
     };
     return () => {
-      volumes.hostDirectory = ordinary;
+      volumes.content = ordinary;
     };
   });
 
   it.each(OPERATIONS)('fails gives 500 without details: %s', async (...call) => {
-    failWith = 'EIO';
+    failWith = new Error('EIO: a secret detail');
     expect(await content(call)).toMatchObject({ status: 500, code: 'internal_error' });
     expect((await content(call)).message).toBe('internal server error');
   });
   it.each(OPERATIONS)('does not let the server do it gives 501: %s', async (...call) => {
-    failWith = 'EPERM';
+    failWith = new VolumeError('not_supported', 'the service may not change this on its host');
     expect(await content(call)).toMatchObject({ status: 501, code: 'not_supported' });
   });
   it.each(OPERATIONS.filter(([, method]) => !['GET', 'DELETE'].includes(method)))(
     'is full gives 507: %s',
     async (...call) => {
-      failWith = 'ENOSPC';
+      failWith = new VolumeError('no_space', 'no space is left for the volume');
       expect(await content(call)).toMatchObject({ status: 507, code: 'no_space' });
     },
   );

@@ -5,6 +5,7 @@ import { cliVersion } from '../../cli/version.js';
 import { credentialsFile } from '../../connection/find-connection.js';
 import { forgetServer, rememberServer } from '../../connection/local-servers.js';
 import { type RunFile, removeRunFile, writeRunFile } from '../../connection/run-file.js';
+import { CliError } from '../../errors/cli-error.js';
 import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
 import { chooseDriver } from './choose-driver.js';
 import { reportToParent } from './parent-report.js';
@@ -16,7 +17,9 @@ import type { UpFlags } from './up-flags.js';
 /** Runs the server in this process until Ctrl+C or SIGTERM. */
 export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   const report = reportToParent();
-  const { hardenProcess, installLastResort, startServer } = await import('@svc/server');
+  const { hardenProcess, installLastResort, runsSeparated, startSeparatedServer, startServer } = await import(
+    '@svc/server'
+  );
   const options = await resolveServerOptions(flags, cli.env);
   const unprotected = await hardenProcess();
   const wish = typeof options.driver === 'string' ? options.driver : flags.driver;
@@ -25,13 +28,20 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     ociRuntime: options.ociRuntime,
     dataDir: options.dataDir,
   });
-  const server = await startServer({
+  const startOptions = {
     ...options,
     driver: chosen.name,
     ...(chosen.ociRuntime === undefined ? {} : { ociRuntime: chosen.ociRuntime }),
-  }).catch((error: unknown) => {
-    throw explainStartFailure(error, options);
-  });
+  };
+  const separated = runsSeparated(startOptions);
+  // While this is still the process of who started it: the server's user has no home.
+  await rememberServer(cli.env, options.dataDir);
+  const server = await (separated ? startSeparatedServer(startOptions) : startServer(startOptions)).catch(
+    (error: unknown) => {
+      throw explainStartFailure(error, options);
+    },
+  );
+  const lost = 'lost' in server ? server.lost : new Promise<never>(() => {});
   const removeLastResort = installLastResort({
     log: server.context.log,
     async end() {
@@ -56,7 +66,6 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   };
   try {
     await writeRunFile(run);
-    await rememberServer(cli.env, options.dataDir);
     const warning = exposureWarning(options);
     const facts: BannerFacts = {
       run,
@@ -73,7 +82,12 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     if (report !== undefined) report.ready(facts);
     else if (cli.out.json) cli.out.line(JSON.stringify(bannerRecord(facts)));
     else cli.out.write(formatBanner(facts, cli.out.style));
-    if (!cli.signal.aborted) await once(cli.signal, 'abort');
+    const ended = cli.signal.aborted ? undefined : await Promise.race([once(cli.signal, 'abort'), lost]);
+    if (ended instanceof Error)
+      throw new CliError(`${ended.message} The server ends with it; sandboxes run on.`, {
+        code: 'runtime_lost',
+        hint: '`svc server up` starts both again and takes the sandboxes over. The log may tell why it ended.',
+      });
     cli.out.note('\nStopping: requests under way may end first. Ctrl+C again stops at once.');
   } finally {
     await server.stop();

@@ -28,6 +28,8 @@ export function explainStartFailure(error: unknown, options: ServerOptions): unk
     return new CliError(`The data directory ${options.dataDir} cannot be used: ${message}.`, {
       hint: 'Choose another with --data-dir, or run as its owner.',
     });
+  if (name === 'ServiceUserError' || name === 'DataDirectoryError')
+    return new CliError(`${sentence(message)}.`, { code: 'start_failed' });
   if (name === 'DirectoryLockedError')
     return new CliError(`A server runs already: ${message}.`, {
       code: 'already_running',

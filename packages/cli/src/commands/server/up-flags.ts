@@ -11,6 +11,7 @@ export interface UpFlags {
   publicApiUrl?: string;
   publicSandboxUrl?: string;
   driver?: DriverName | 'auto';
+  user?: string;
   ociRuntime?: string;
   poolSize?: number;
   maxSandboxes?: number;

@@ -15,6 +15,7 @@ export function addUp(server: Command): void {
         'linux isolates; process does NOT; auto takes process where linux cannot run',
       ).choices(['linux', 'process', 'auto']),
     )
+    .option('--user <name>', 'user that the server becomes when root starts it (SVC_USER; default svc)')
     .option('--data-dir <dir>', 'where everything is kept (SVC_DATA_DIR)')
     .option('--config <file>', 'YAML or JSON file of server options (SVC_CONFIG)')
     .option('--host <address>', 'address to listen on (SVC_HOST; default 127.0.0.1)')

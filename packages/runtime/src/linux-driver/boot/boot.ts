@@ -118,7 +118,9 @@ function bootCall(
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const { diskMiB } = entry.spec.limits;
   const start = startCommand(host, entry, origin, config);
-  const sources = entry.spec.mounts.map((mount) => keeper.inside(mount.source));
+  const sources = entry.spec.mounts.map(({ source, volumeId }) =>
+    source === undefined ? host.volumePath(volumeId) : keeper.inside(source),
+  );
   return {
     name: 'instance_boot',
     variables: {

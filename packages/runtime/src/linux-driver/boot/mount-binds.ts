@@ -1,4 +1,5 @@
 import type { InstanceMount } from '../../contract/instance.js';
+import type { BoundMount } from '../oci/oci-config.js';
 
 /** Directory of the binds of an instance's mounts, in the keeper's namespace. */
 export function bindsOf(name: string): string {
@@ -6,6 +7,10 @@ export function bindsOf(name: string): string {
 }
 
 /** The mounts of an instance with what the OCI runtime binds instead of the directories themselves: binds of them. */
-export function boundMounts(name: string, mounts: readonly InstanceMount[]): InstanceMount[] {
-  return mounts.map((mount, index) => ({ ...mount, source: `${bindsOf(name)}/${index}` }));
+export function boundMounts(name: string, mounts: readonly InstanceMount[]): BoundMount[] {
+  return mounts.map(({ target, readOnly = false }, index) => ({
+    target,
+    readOnly,
+    source: `${bindsOf(name)}/${index}`,
+  }));
 }

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
 import { driverClosed } from '../../contract/errors.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
@@ -126,6 +127,11 @@ export class LinuxHost {
   async #attachRunning(keeper: NamespaceKeeper): Promise<void> {
     for (const entry of this.records.all())
       if (isRunning(entry)) await this.network.attach(keeper, entry.pid!, entry.lease, entry.spec.network);
+  }
+
+  /** Path of a volume in the keeper's namespace. */
+  volumePath(id: string): string {
+    return join(this.store.kind === 'btrfs' ? join(this.paths.store, 'v') : this.paths.volumes, id);
   }
 
   /** Lets go of the host for good: what is on it stays. */

@@ -2,6 +2,9 @@ import type { InstanceLimits, InstanceMount } from '../../contract/instance.js';
 import { HIDDEN_OF_PROC, sysMounts } from './hidden-paths.js';
 import { seccompProfile } from './seccomp.js';
 
+/** A mount whose source is a path. */
+export type BoundMount = Pick<InstanceMount, 'target' | 'readOnly'> & { source: string };
+
 export interface OciConfigInput {
   hostname: string;
   /** Merged root file system. */
@@ -16,7 +19,7 @@ export interface OciConfigInput {
   limits: InstanceLimits;
   /** Whether the kernel accounts swap, so that a memory limit can cover it. */
   swapAccounting: boolean;
-  mounts: InstanceMount[];
+  mounts: BoundMount[];
   /** Whether root inside may open raw sockets. */
   rawSockets: boolean;
   /** Highest number of open files that this host lets us give. */

@@ -10,6 +10,8 @@ export interface Paths {
   oci: string;
   /** One JSON file per instance. */
   instances: string;
+  /** Volumes, where the store has no subvolumes. */
+  volumes: string;
   storeImage: string;
   store: string;
   keeperFile: string;
@@ -22,6 +24,7 @@ export function pathsOf(dataDir: string): Paths {
     tag: createHash('sha256').update(dataDir).digest('hex').slice(0, 8),
     oci: join(dataDir, 'oci'),
     instances: join(dataDir, 'instances'),
+    volumes: join(dataDir, 'volumes'),
     storeImage: join(dataDir, 'store.img'),
     store: join(dataDir, 'store'),
     keeperFile: join(dataDir, 'keeper.json'),

@@ -13,6 +13,7 @@ import { networkPromises } from './network.js';
 import { poolPromises } from './pool.js';
 import { portPromises } from './ports.js';
 import { survivalPromises } from './survival.js';
+import { volumePromises } from './volumes.js';
 
 export interface DescribeDriverOptions {
   /** Why the suite cannot run on this host; it is then skipped with this reason. */
@@ -52,6 +53,7 @@ export function describeDriver(
     limitPromises(bench);
     networkPromises(bench);
     layerPromises(bench);
+    volumePromises(bench);
     checkpointPromises(bench);
     memoryPromises(bench);
     errorPromises(bench);

@@ -1,6 +1,5 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DriverError } from '../../contract/errors.js';
 import { requireCapability } from '../require-capability.js';
@@ -57,32 +56,39 @@ export function limitPromises(bench: Workbench): void {
   });
 
   describe('mounts', () => {
-    it('show a host directory inside, read-only when asked', async (context) => {
+    it('show a volume inside, read-only when asked, and keep it when the instance ends', async (context) => {
       requireCapability(context, bench, 'mounts');
-      const source = await mkdtemp(join(tmpdir(), 'mount-'));
-      try {
-        await chmod(source, 0o755);
-        await writeFile(join(source, 'greeting'), 'hello');
-        const mounts = [
-          { source, target: '/mnt/shared' },
-          { source, target: '/mnt/fixed', readOnly: true },
-        ];
-        const { instance, client } = await bench.create({ mounts });
-        expect(await client.output('cat /mnt/shared/greeting')).toBe('hello');
-        await client.run('echo back > /mnt/shared/answer', 'root');
-        expect((await readFile(join(source, 'answer'), 'utf8')).trim()).toBe('back');
-        expect((await client.run('echo no > /mnt/fixed/answer', 'root')).exitCode).not.toBe(0);
-        await instance.destroy();
-        expect((await readFile(join(source, 'greeting'), 'utf8')).trim()).toBe('hello');
-      } finally {
-        await rm(source, { recursive: true, force: true });
-      }
+      const { volumes } = bench.driver;
+      await volumes.make('shared');
+      const content = volumes.content('shared');
+      await content.write('/greeting', Readable.from(['hello']), {});
+      const mounts = [
+        { volumeId: 'shared', target: '/mnt/shared' },
+        { volumeId: 'shared', target: '/mnt/fixed', readOnly: true },
+      ];
+      const { instance, client } = await bench.create({ mounts });
+      expect(await client.output('cat /mnt/shared/greeting')).toBe('hello');
+      await client.run('echo back > /mnt/shared/answer', 'root');
+      expect(await text((await content.read('/answer')).content)).toBe('back\n');
+      expect((await client.run('echo no > /mnt/fixed/answer', 'root')).exitCode).not.toBe(0);
+      await instance.destroy();
+      expect((await content.list('/', 1)).map(({ name }) => name)).toEqual(['answer', 'greeting']);
+      await volumes.delete('shared');
+      expect(await volumes.list()).toEqual([]);
+    });
+
+    it('are refused for a volume that is not there', async (context) => {
+      requireCapability(context, bench, 'mounts');
+      const error = await bench
+        .create({ mounts: [{ volumeId: 'missing', target: '/mnt/x' }] })
+        .catch((e: unknown) => e);
+      expect(DriverError.is(error) && error.code).toBe('invalid_spec');
     });
 
     it('are refused by a driver that cannot make them', async (context) => {
       if (bench.driver.capabilities.mounts) context.skip('the driver can mount');
       const error = await bench
-        .create({ mounts: [{ source: tmpdir(), target: '/mnt/x' }] })
+        .create({ mounts: [{ volumeId: 'any', target: '/mnt/x' }] })
         .catch((e: unknown) => e);
       expect(DriverError.is(error) && error.code).toBe('unsupported');
     });

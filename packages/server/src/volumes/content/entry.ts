@@ -1,43 +1,12 @@
-import { type FileHandle, lstat, readlink } from 'node:fs/promises';
 import type { VolumeEntryStat } from '@svc/platform';
-import { pathOf } from './beneath.js';
+import type { VolumeEntry } from '@svc/runtime';
 
-/** The facts of one entry, a link not followed. `shownPath` is its path inside the volume. */
-export async function statEntry(
-  directory: FileHandle,
-  name: string | undefined,
-  shownPath: string,
-): Promise<VolumeEntryStat> {
-  const location = pathOf(directory, name);
-  const stat = await lstat(location);
-  const type = stat.isFile()
-    ? 'file'
-    : stat.isDirectory()
-      ? 'directory'
-      : stat.isSymbolicLink()
-        ? 'symlink'
-        : 'unknown';
+export function entryToWire({ atimeMs, mtimeMs, ctimeMs, target, ...entry }: VolumeEntry): VolumeEntryStat {
   return {
-    name: name ?? '/',
-    type,
-    path: shownPath,
-    size: stat.size,
-    mode: stat.mode & 0o7777,
-    uid: stat.uid,
-    gid: stat.gid,
-    atime: stat.atime.toISOString(),
-    mtime: stat.mtime.toISOString(),
-    ctime: stat.ctime.toISOString(),
-    ...(type === 'symlink' ? { target: await readlink(location) } : {}),
+    ...entry,
+    atime: new Date(atimeMs).toISOString(),
+    mtime: new Date(mtimeMs).toISOString(),
+    ctime: new Date(ctimeMs).toISOString(),
+    ...(target === undefined ? {} : { target }),
   };
-}
-
-/** Brings a path into the form that answers show: absolute, without `.`, `..` and doubled slashes. */
-export function shownPath(path: string): string {
-  const parts: string[] = [];
-  for (const part of path.split('/')) {
-    if (part === '..') parts.pop();
-    else if (part !== '' && part !== '.') parts.push(part);
-  }
-  return `/${parts.join('/')}`;
 }

@@ -1,5 +1,5 @@
-import type { VolumeErrorCode } from '@svc/platform';
-import { DriverError } from '@svc/runtime';
+import type { VolumeErrorCode as WireCode } from '@svc/platform';
+import { DriverError, VolumeError, type VolumeErrorCode } from '@svc/runtime';
 import type { ApiError } from '../../errors/api-error.js';
 
 /** A failure of the volume content API; its code is a word. */
@@ -7,14 +7,14 @@ export class VolumeContentError extends Error {
   override readonly name = 'VolumeContentError';
   constructor(
     readonly status: number,
-    readonly code: VolumeErrorCode,
+    readonly code: WireCode,
     message: string,
   ) {
     super(message);
   }
 }
 
-const refuse = (status: number, code: VolumeErrorCode, message: string) =>
+const refuse = (status: number, code: WireCode, message: string) =>
   new VolumeContentError(status, code, message);
 
 export const volumeErrors = {
@@ -27,19 +27,6 @@ export const volumeErrors = {
     ),
   forbidden: (message = 'the token is that of another volume') => refuse(403, 'forbidden', message),
   volumeNotFound: () => refuse(404, 'volume_not_found', 'Volume not found'),
-  pathNotFound: (path: string) => refuse(404, 'path_not_found', `${path} does not exist`),
-  pathExists: (path: string) =>
-    refuse(409, 'path_already_exists', `${path} exists already; use force to replace it`),
-  notADirectory: (path: string) => refuse(400, 'not_a_directory', `${path} is not a directory`),
-  isADirectory: (path: string) => refuse(400, 'is_a_directory', `${path} is a directory`),
-  cannotDeleteRoot: () =>
-    refuse(400, 'cannot_delete_root', 'the root of a volume cannot be deleted; delete the volume'),
-  depthOutOfRange: () => refuse(400, 'depth_out_of_range', 'depth must be between 0 and 10'),
-  tooManyEntries: (max: number) =>
-    refuse(400, 'invalid_request', `the listing has more than ${max} entries: list less deeply, or a part`),
-  tooManyLinks: (path: string) => refuse(400, 'invalid_request', `${path} leads through too many links`),
-  noSpace: () => refuse(507, 'no_space', 'no space is left for the volume'),
-  notSupported: (message: string) => refuse(501, 'not_supported', message),
   unavailable: (message: string) => refuse(503, 'unavailable', message),
   internal: () => refuse(500, 'internal_error', 'internal server error'),
 };
@@ -49,37 +36,23 @@ export function fromApiError({ status, message }: ApiError): VolumeContentError 
   return status === 503 ? volumeErrors.unavailable(message) : refuse(status, 'invalid_request', message);
 }
 
-/** EDQUOT. */
-const QUOTA_EXCEEDED = -122;
+const STATUS: Record<VolumeErrorCode, number> = {
+  invalid_request: 400,
+  path_not_found: 404,
+  path_already_exists: 409,
+  not_a_directory: 400,
+  is_a_directory: 400,
+  cannot_delete_root: 400,
+  depth_out_of_range: 400,
+  no_space: 507,
+  not_supported: 501,
+};
 
-/** What a failed system call means to the caller. */
-export function fromErrno(error: unknown, path: string): VolumeContentError {
+/** What a failed operation on the files means to the caller. */
+export function fromVolumeError(error: unknown): VolumeContentError {
   if (error instanceof VolumeContentError) return error;
-  if (DriverError.is(error) && error.code === 'storage_full') return volumeErrors.noSpace();
-  // Node has no name for it.
-  if ((error as NodeJS.ErrnoException | null)?.errno === QUOTA_EXCEEDED) return volumeErrors.noSpace();
-  switch ((error as NodeJS.ErrnoException | null)?.code) {
-    case 'ENOENT':
-      return volumeErrors.pathNotFound(path);
-    case 'EEXIST':
-      return volumeErrors.pathExists(path);
-    case 'ENOTDIR':
-      return volumeErrors.notADirectory(path);
-    case 'EISDIR':
-      return volumeErrors.isADirectory(path);
-    case 'ELOOP':
-      return volumeErrors.tooManyLinks(path);
-    case 'ENAMETOOLONG':
-      return volumeErrors.invalidRequest(
-        `a part of the path is longer than 255 bytes, or the path than 4096`,
-      );
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return volumeErrors.noSpace();
-    case 'EPERM':
-    case 'EACCES':
-      return volumeErrors.notSupported('the service may not change this on its host');
-    default:
-      return volumeErrors.internal();
-  }
+  if (VolumeError.is(error)) return refuse(STATUS[error.code], error.code, error.message);
+  if (DriverError.is(error) && error.code === 'storage_full')
+    return refuse(STATUS.no_space, 'no_space', 'no space is left for the volume');
+  return volumeErrors.internal();
 }

@@ -1,5 +1,5 @@
+import type { VolumeCreateOptions, VolumeOwnership } from '@svc/runtime';
 import { volumeErrors } from './error.js';
-import type { CreateOptions, Ownership } from './operations.js';
 
 type Query = Record<string, unknown>;
 
@@ -17,7 +17,7 @@ export function readDepth(query: Query): number {
   return readInteger('depth', query.depth, Number.MAX_SAFE_INTEGER) ?? 1;
 }
 
-export function readCreateQuery(query: Query): CreateOptions {
+export function readCreateQuery(query: Query): VolumeCreateOptions {
   const { force } = query;
   if (force !== undefined && force !== 'true' && force !== 'false')
     throw volumeErrors.invalidRequest('force must be true or false');
@@ -30,7 +30,7 @@ export function readCreateQuery(query: Query): CreateOptions {
 }
 
 /** Checks the body of a change of facts. */
-export function readChange(body: unknown): Ownership {
+export function readChange(body: unknown): VolumeOwnership {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw volumeErrors.invalidRequest('the body must be an object');
   const { uid, gid, mode } = body as Query;

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { UpdateVolumePath } from '@svc/platform';
+import type { VolumeContent } from '@svc/runtime';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Uses } from '../../context/context.js';
 import { closeUnread } from '../../http/close-unread.js';
@@ -7,16 +8,8 @@ import { toApiError } from '../../http/error-reply.js';
 import { handOnBodies } from '../../http/hand-on-bodies.js';
 import { parseBoundedJson } from '../../wire/bounded-json.js';
 import { verifyVolumeToken } from '../token.js';
-import { fromApiError, fromErrno, volumeErrors } from './error.js';
-import {
-  changeEntry,
-  createDirectory,
-  deleteEntry,
-  listEntries,
-  openFile,
-  readEntry,
-  writeFile,
-} from './operations.js';
+import { entryToWire } from './entry.js';
+import { fromApiError, fromVolumeError, volumeErrors } from './error.js';
 import { readChange, readCreateQuery, readDepth, readPath } from './query.js';
 
 /** A change of an entry has a few fields. */
@@ -53,33 +46,35 @@ export function registerVolumeContent(
       routes.setErrorHandler((error, request, reply) => sendError(request as Request, reply, error));
 
       routes.get('/:volumeID/path', async (request: Request) =>
-        readEntry(await rootOf(context, request), readPath(request.query)),
+        entryToWire(await (await contentOf(context, request)).stat(readPath(request.query))),
       );
       routes.patch('/:volumeID/path', async (request: Request) => {
         const change = readChange(request.body as UpdateVolumePath);
-        return changeEntry(await rootOf(context, request), readPath(request.query), change);
+        return entryToWire(await (await contentOf(context, request)).change(readPath(request.query), change));
       });
       routes.delete('/:volumeID/path', async (request: Request, reply) => {
-        await deleteEntry(await rootOf(context, request), readPath(request.query));
+        await (await contentOf(context, request)).remove(readPath(request.query));
         return reply.code(204).send();
       });
-      routes.get('/:volumeID/dir', async (request: Request) =>
-        listEntries(await rootOf(context, request), readPath(request.query), readDepth(request.query)),
-      );
+      routes.get('/:volumeID/dir', async (request: Request) => {
+        const content = await contentOf(context, request);
+        const entries = await content.list(readPath(request.query), readDepth(request.query));
+        return entries.map(entryToWire);
+      });
       routes.post('/:volumeID/dir', async (request: Request, reply) => {
         const options = readCreateQuery(request.query);
         reply.code(201);
-        return createDirectory(await rootOf(context, request), readPath(request.query), options);
+        const content = await contentOf(context, request);
+        return entryToWire(await content.makeDirectory(readPath(request.query), options));
       });
       routes.get('/:volumeID/file', async (request: Request, reply) => {
-        const { handle, sizeBytes } = await openFile(await rootOf(context, request), readPath(request.query));
+        const { sizeBytes, content } = await (await contentOf(context, request)).read(
+          readPath(request.query),
+        );
         reply.type('application/octet-stream').header('Content-Length', sizeBytes);
-        if (sizeBytes === 0) {
-          await handle.close();
-          return reply.send('');
-        }
-        // A file that grows meanwhile is cut at the length that was announced.
-        return reply.send(handle.createReadStream({ end: sizeBytes - 1, highWaterMark: 1 << 20 }));
+        if (sizeBytes > 0) return reply.send(content);
+        content.destroy();
+        return reply.send('');
       });
       routes.register(async (files) => {
         // The body is the file's content, whatever type it claims.
@@ -88,10 +83,12 @@ export function registerVolumeContent(
           '/:volumeID/file',
           { bodyLimit: Number.MAX_SAFE_INTEGER },
           async (request: Request, reply) => {
-            const options = { ...readCreateQuery(request.query), unique: context.ids.hex(8) };
-            const root = await rootOf(context, request);
+            const options = readCreateQuery(request.query);
+            const content = await contentOf(context, request);
             reply.code(201);
-            return writeFile(root, readPath(request.query), request.raw as Readable, options);
+            return entryToWire(
+              await content.write(readPath(request.query), request.raw as Readable, options),
+            );
           },
         );
       });
@@ -106,11 +103,11 @@ async function claimsOf(context: Uses<'config' | 'ids' | 'keys' | 'now'>, reques
   return token === undefined ? undefined : verifyVolumeToken(context, token);
 }
 
-/** The directory of the volume that the token grants. */
-async function rootOf(
+/** The files of the volume that the token grants. */
+async function contentOf(
   context: Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'volumes'>,
   request: Request,
-): Promise<string> {
+): Promise<VolumeContent> {
   const claims = await claimsOf(context, request);
   if (claims === undefined) throw volumeErrors.unauthorized();
   if (claims.volumeId !== request.params.volumeID.toLowerCase()) throw volumeErrors.forbidden();
@@ -123,14 +120,13 @@ async function rootOf(
     .executeTakeFirst();
   if (volume === undefined) throw volumeErrors.volumeNotFound();
   if (volume.banned !== 0) throw volumeErrors.forbidden('team is banned');
-  return context.volumes.hostDirectory(claims.volumeId);
+  return context.volumes.content(claims.volumeId);
 }
 
 function sendError(request: Request, reply: FastifyReply, thrown: unknown): void {
-  const path = typeof request.query?.path === 'string' ? request.query.path : 'the path';
   // What every part of the server may meet: a stop, a database that is away, a body that cannot be read.
   const common = toApiError(thrown, MAX_JSON_BYTES);
-  const known = common.status === 500 ? fromErrno(thrown, path) : fromApiError(common);
+  const known = common.status === 500 ? fromVolumeError(thrown) : fromApiError(common);
   reply.headers(common.headers);
   if (known.status === 500) request.log.error({ err: thrown }, 'volume content request failed');
   if (reply.raw.headersSent) return void reply.raw.destroy();

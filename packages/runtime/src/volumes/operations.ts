@@ -1,33 +1,22 @@
 import { constants } from 'node:fs';
 import { chmod, chown, type FileHandle, lstat, mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { VolumeEntryStat } from '@svc/platform';
-import { removeInTree } from '@svc/runtime';
+import type { VolumeCreateOptions, VolumeEntry, VolumeOwnership } from '../contract/volumes.js';
+import { removeInTree } from '../jail/remove-tree.js';
 import { O_PATH, openDirectory, pathOf, walk } from './beneath.js';
 import { shownPath, statEntry } from './entry.js';
-import { volumeErrors } from './error.js';
-
-export interface Ownership {
-  uid?: number | undefined;
-  gid?: number | undefined;
-  /** Permission bits. */
-  mode?: number | undefined;
-}
-
-export interface CreateOptions extends Ownership {
-  force?: boolean | undefined;
-}
+import { volumeErrors } from './errors.js';
 
 const MAX_DEPTH = 10;
 /** Entries in one listing. */
 const MAX_LISTED = 100_000;
 
-export function readEntry(root: string, path: string): Promise<VolumeEntryStat> {
+export function readEntry(root: string, path: string): Promise<VolumeEntry> {
   return walk(root, path, {}, ({ directory, name }) => statEntry(directory, name, shownPath(path)));
 }
 
-export function changeEntry(root: string, path: string, change: Ownership): Promise<VolumeEntryStat> {
+export function changeEntry(root: string, path: string, change: VolumeOwnership): Promise<VolumeEntry> {
   return walk(root, path, { followLast: true }, async ({ directory, name }) => {
     await own(directory, name, change);
     return statEntry(directory, name, shownPath(path));
@@ -43,10 +32,10 @@ export function deleteEntry(root: string, path: string): Promise<void> {
 }
 
 /** Entries below a directory in lexical order, each directory before what is in it. */
-export function listEntries(root: string, path: string, depth: number): Promise<VolumeEntryStat[]> {
+export function listEntries(root: string, path: string, depth: number): Promise<VolumeEntry[]> {
   if (!Number.isInteger(depth) || depth < 0 || depth > MAX_DEPTH) throw volumeErrors.depthOutOfRange();
   return walk(root, path, { followLast: true }, async ({ directory, name }) => {
-    const entries: VolumeEntryStat[] = [];
+    const entries: VolumeEntry[] = [];
     const start = name === undefined ? await open(pathOf(directory)) : await openDirectory(directory, name);
     try {
       await listInto(entries, start, shownPath(path), Math.max(depth, 1));
@@ -58,7 +47,7 @@ export function listEntries(root: string, path: string, depth: number): Promise<
 }
 
 async function listInto(
-  entries: VolumeEntryStat[],
+  entries: VolumeEntry[],
   directory: FileHandle,
   shown: string,
   depth: number,
@@ -93,8 +82,8 @@ async function namesIn(directory: FileHandle, max: number): Promise<string[]> {
 export function createDirectory(
   root: string,
   path: string,
-  options: CreateOptions,
-): Promise<VolumeEntryStat> {
+  options: VolumeCreateOptions,
+): Promise<VolumeEntry> {
   return walk(root, path, { followLast: true, ...parents(options) }, async ({ directory, name }) => {
     if (name === undefined) {
       if (options.force !== true) throw volumeErrors.pathExists(shownPath(path));
@@ -111,8 +100,8 @@ export function createDirectory(
   });
 }
 
-/** Opens a file for reading. The caller closes the handle. */
-export function openFile(root: string, path: string): Promise<{ handle: FileHandle; sizeBytes: number }> {
+/** Opens a file for reading. A file that grows meanwhile is cut at the size that it has now. */
+export function openFile(root: string, path: string): Promise<{ sizeBytes: number; content: Readable }> {
   return walk(root, path, { followLast: true }, async ({ directory, name }) => {
     if (name === undefined) throw volumeErrors.isADirectory('/');
     // Without O_NONBLOCK, a fifo that a sandbox put here would hold the request for ever.
@@ -124,7 +113,7 @@ export function openFile(root: string, path: string): Promise<{ handle: FileHand
       const stat = await handle.stat();
       if (stat.isDirectory()) throw volumeErrors.isADirectory(shownPath(path));
       if (!stat.isFile()) throw volumeErrors.invalidRequest(`${shownPath(path)} is not a regular file`);
-      return { handle, sizeBytes: stat.size };
+      return { sizeBytes: stat.size, content: await contentOf(handle, stat.size) };
     } catch (error) {
       await handle.close();
       throw error;
@@ -132,13 +121,19 @@ export function openFile(root: string, path: string): Promise<{ handle: FileHand
   });
 }
 
+async function contentOf(handle: FileHandle, sizeBytes: number): Promise<Readable> {
+  if (sizeBytes > 0) return handle.createReadStream({ end: sizeBytes - 1, highWaterMark: 1 << 20 });
+  await handle.close();
+  return Readable.from([]);
+}
+
 /** Writes beside the file and renames, so that a broken upload changes nothing. */
 export function writeFile(
   root: string,
   path: string,
   body: Readable,
-  options: CreateOptions & { unique: string },
-): Promise<VolumeEntryStat> {
+  options: VolumeCreateOptions & { unique: string },
+): Promise<VolumeEntry> {
   return walk(root, path, { followLast: true, ...parents(options) }, async ({ directory, name }) => {
     if (name === undefined) throw volumeErrors.isADirectory('/');
     const existing = await lstat(pathOf(directory, name)).catch(ignoreVanished);
@@ -162,7 +157,7 @@ export function writeFile(
   });
 }
 
-function parents(options: CreateOptions) {
+function parents(options: VolumeCreateOptions) {
   if (options.force !== true) return {};
   return {
     onMissing: (directory: FileHandle, name: string) =>
@@ -174,12 +169,12 @@ function parents(options: CreateOptions) {
   };
 }
 
-async function makeDirectory(directory: FileHandle, name: string, options: Ownership): Promise<void> {
+async function makeDirectory(directory: FileHandle, name: string, options: VolumeOwnership): Promise<void> {
   await mkdir(pathOf(directory, name));
   await own(directory, name, { mode: 0o755, ...defined(options) });
 }
 
-async function own(directory: FileHandle, name: string | undefined, change: Ownership): Promise<void> {
+async function own(directory: FileHandle, name: string | undefined, change: VolumeOwnership): Promise<void> {
   // Held open, the entry cannot be exchanged for a link between the look and the change.
   const entry = await open(pathOf(directory, name), O_PATH | constants.O_NOFOLLOW);
   try {
@@ -200,7 +195,7 @@ function ignoreVanished(error: NodeJS.ErrnoException): undefined {
   throw error;
 }
 
-function defined(options: Ownership): Ownership {
+function defined(options: VolumeOwnership): VolumeOwnership {
   return Object.fromEntries(
     (['uid', 'gid', 'mode'] as const).flatMap((key) =>
       options[key] === undefined ? [] : [[key, options[key]]],

@@ -12,8 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fromErrno } from '../../src/volumes/content/error.js';
+import type { VolumeError } from '../src/index.js';
+import { fromErrno } from '../src/volumes/errors.js';
 import {
   changeEntry,
   createDirectory,
@@ -22,7 +24,7 @@ import {
   openFile,
   readEntry,
   writeFile,
-} from '../../src/volumes/content/operations.js';
+} from '../src/volumes/operations.js';
 
 let folder: string;
 let root: string;
@@ -43,12 +45,7 @@ const put = (at: string, text: string, force = false) =>
   writeFile(root, at, Readable.from([Buffer.from(text)]), { force, unique: `${Math.random()}` });
 
 async function get(at: string): Promise<string> {
-  const { handle } = await openFile(root, at);
-  try {
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
+  return text((await openFile(root, at)).content);
 }
 
 /** What the caller would be told. */
@@ -57,7 +54,7 @@ async function codeOf(operation: Promise<unknown>): Promise<string> {
     await operation;
     return 'ok';
   } catch (error) {
-    return fromErrno(error, 'x').code;
+    return (fromErrno(error, 'x') as VolumeError).code;
   }
 }
 

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   changeEntry,
@@ -23,7 +24,7 @@ import {
   openFile,
   readEntry,
   writeFile,
-} from '../../src/volumes/content/operations.js';
+} from '../src/volumes/operations.js';
 
 const SECRET = 'not yours';
 const FILES = ['file', 'canary', 'in/file', 'in/canary', 'in/deep/file', 'in/deep/canary'];
@@ -89,12 +90,7 @@ const SWAPS: [string, string][] = [
 const paths = ['d/file', 'd/in/file', 'd/in/deep/file', 'd/../d/in/file', 'd/in/../../../outside/file'];
 
 async function read(at: string): Promise<string> {
-  const { handle } = await openFile(root, at);
-  try {
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
+  return text((await openFile(root, at)).content);
 }
 
 describe('a volume whose files a program swaps while they are worked on', () => {

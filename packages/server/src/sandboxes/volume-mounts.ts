@@ -24,24 +24,19 @@ export async function assertVolumesExist(
 }
 
 /**
- * The host's directories of a sandbox's volumes.
+ * The mounts of a sandbox's volumes, which are there then.
  * @throws {ApiError} 400 for a volume that was deleted, of which nothing is left; 500 when they cannot be had
  */
-export async function hostMounts(
+export async function volumeMounts(
   context: Uses<'db' | 'volumes'>,
   sandbox: Owner,
   mounts: MountConfig[],
 ): Promise<InstanceMount[]> {
   try {
     // The directories come first: a volume whose record is still there afterwards is deleted with its directory.
-    const sources = await Promise.all(
-      mounts.map(async ({ volumeId, path }) => ({
-        source: await context.volumes.hostDirectory(volumeId),
-        target: path,
-      })),
-    );
+    await Promise.all(mounts.map(({ volumeId }) => context.volumes.prepare(volumeId)));
     const gone = await deletedOf(context, sandbox, mounts);
-    if (gone.length === 0) return sources;
+    if (gone.length === 0) return mounts.map(({ volumeId, path }) => ({ volumeId, target: path }));
     await Promise.all(gone.map(({ mount }) => context.volumes.discard(mount.volumeId)));
     throw errors.volumesDeleted(sandbox.id, gone.map(describe));
   } catch (error) {

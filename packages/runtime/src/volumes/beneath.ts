@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
-import { volumeErrors } from './error.js';
+import { volumeErrors } from './errors.js';
 
 // Programs in a sandbox change the same tree while we walk it, and may put a link where a directory was. So every step
 // opens one name below a directory that is held open, and never follows a link: what a link says is walked by us, with

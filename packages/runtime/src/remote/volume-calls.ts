@@ -1,0 +1,55 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { Volumes } from '../contract/volumes.js';
+import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
+import { requireVolumeId } from '../shared/instance-id.js';
+import { checkOwnership, checkVolumeLimit } from './check.js';
+import { openUpload } from './upload.js';
+import { ownershipFromWire, toConnectError } from './wire.js';
+
+/** The calls about volumes. Paths in volumes are any text: whoever walks them lets none lead out. */
+export function volumeCalls(volumes: Volumes) {
+  const at = (volumeId: string) => volumes.content(requireVolumeId(volumeId));
+  return {
+    makeVolume: async ({ id, limitMib }) => {
+      await volumes.make(requireVolumeId(id), checkVolumeLimit(limitMib));
+      return {};
+    },
+    deleteVolume: async ({ id }) => {
+      await volumes.delete(requireVolumeId(id));
+      return {};
+    },
+    listVolumes: async () => ({ ids: await volumes.list() }),
+    volumeUse: async ({ id }) => {
+      const bytes = await volumes.usedBytes(requireVolumeId(id));
+      return bytes === undefined ? {} : { bytes };
+    },
+    statEntry: async ({ volumeId, path }) => ({ entry: await at(volumeId).stat(path) }),
+    listEntries: async ({ volumeId, path, depth }) => ({ entries: await at(volumeId).list(path, depth) }),
+    changeEntry: async ({ volumeId, path, change }) => ({
+      entry: await at(volumeId).change(path, checkOwnership(ownershipFromWire(change))),
+    }),
+    makeDirectory: async ({ volumeId, path, owner, force }) => ({
+      entry: await at(volumeId).makeDirectory(path, { ...checkOwnership(ownershipFromWire(owner)), force }),
+    }),
+    removeEntry: async ({ volumeId, path }) => {
+      await at(volumeId).remove(path);
+      return {};
+    },
+    readFile: async function* ({ volumeId, path }) {
+      const { sizeBytes, content } = await at(volumeId)
+        .read(path)
+        .catch((error: unknown) => {
+          throw toConnectError(error, false);
+        });
+      yield { part: { case: 'size' as const, value: sizeBytes } };
+      for await (const chunk of content)
+        yield { part: { case: 'data' as const, value: chunk as Uint8Array } };
+    },
+    writeFile: async (parts) => {
+      const { start, content } = await openUpload(parts);
+      const { volumeId, path, owner, force } = start;
+      const options = { ...checkOwnership(ownershipFromWire(owner)), force };
+      return { entry: await at(volumeId).write(path, content, options) };
+    },
+  } satisfies Partial<ServiceImpl<typeof DriverService>>;
+}

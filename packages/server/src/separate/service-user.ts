@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** The system user that the server runs as, unless told otherwise. */
+export const DEFAULT_USER = 'svc';
+
+/** A user of this machine. */
+export interface ServiceUser {
+  name: string;
+  uid: number;
+  gid: number;
+}
+
+/** The server cannot run as the user that it is to run as. */
+export class ServiceUserError extends Error {
+  override readonly name = 'ServiceUserError';
+}
+
+/**
+ * Finds the user that the server is to run as; makes `svc`, a system user without a home or a login, where it is missing.
+ * @throws {ServiceUserError} for root, for one that does not exist, and when the user cannot be made
+ */
+export async function findServiceUser(name = DEFAULT_USER): Promise<ServiceUser> {
+  const found = (await lookUp(name)) ?? (await make(name));
+  if (found.uid === 0)
+    throw new ServiceUserError(
+      `the server does not run as ${name}: it needs no rights of root; leave --user out, or name another user`,
+    );
+  return found;
+}
+
+async function lookUp(name: string): Promise<ServiceUser | undefined> {
+  if (!/^[a-z_][a-z0-9_-]{0,31}$/i.test(name))
+    throw new ServiceUserError(`"${name}" is no name of a user of this machine`);
+  try {
+    const [uid, gid] = await Promise.all(['-u', '-g'].map((flag) => run('id', [flag, '--', name])));
+    return { name, uid: Number(uid!.stdout), gid: Number(gid!.stdout) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function make(name: string): Promise<ServiceUser> {
+  if (name !== DEFAULT_USER)
+    throw new ServiceUserError(
+      `there is no user "${name}" on this machine: make it (useradd --system ${name}), or leave --user out`,
+    );
+  const options = ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent'];
+  await run('useradd', [...options, '--shell', '/usr/sbin/nologin', name]).catch((error: unknown) => {
+    const why = String((error as { stderr?: unknown }).stderr ?? error).trim();
+    // Another server may have made it at the same moment; looking again tells.
+    if (!/already exists/.test(why))
+      throw new ServiceUserError(
+        `the system user "${name}" cannot be made (${why}): make it, or name another with --user`,
+      );
+  });
+  const made = await lookUp(name);
+  if (made === undefined) throw new ServiceUserError(`the system user "${name}" was made, but is not found`);
+  return made;
+}
+
+/**
+ * Gives up the rights of root for good: this process and what it starts are the user's from here on, without any capability.
+ * @throws {ServiceUserError} when rights are left, or when the user cannot read this program
+ */
+export async function becomeUser({ name, uid, gid }: ServiceUser): Promise<void> {
+  process.setgroups!([gid]);
+  process.setgid!(gid);
+  process.setuid!(uid);
+  let regained = true;
+  try {
+    process.setuid!(0);
+  } catch {
+    regained = false;
+  }
+  if (regained || process.getuid!() !== uid || process.geteuid!() !== uid || process.getegid!() !== gid)
+    throw new ServiceUserError(`the rights of root could not be given up for those of "${name}"`);
+  // Programs that the server starts look for their settings there.
+  process.env.HOME = '/nonexistent';
+  process.env.USER = name;
+  process.env.LOGNAME = name;
+  const program = fileURLToPath(import.meta.url);
+  await access(program, constants.R_OK).catch(() => {
+    throw new ServiceUserError(
+      `the user "${name}" cannot read the server's program (${program}): install it where every user may read, such as /usr/lib`,
+    );
+  });
+}

@@ -1,0 +1,74 @@
+import { daemonProgram } from '@svc/envd';
+import { lockDirectory } from '#support/directory-lock';
+import type { ServerOptions } from '../config/options.js';
+import { createLogger } from '../start/logger.js';
+import { linuxOptions } from '../start/open-driver.js';
+import type { Server } from '../start/server.js';
+import { startServer } from '../start/start-server.js';
+import { prepareDataLayout } from './data-layout.js';
+import { spawnRuntime } from './runtime-process.js';
+import { becomeUser, findServiceUser } from './service-user.js';
+
+export interface SeparatedServer extends Server {
+  /** The user that the server runs as. */
+  readonly user: string;
+  /** The process that has the rights of root. */
+  readonly runtimePid: number;
+  /** Settles with the reason when that process ends before {@link Server.stop}. Never rejects. */
+  readonly lost: Promise<Error>;
+}
+
+/** Whether a server with these options has to run as two processes: as root, with a driver that needs root. */
+export function runsSeparated(options: Pick<ServerOptions, 'driver'>): boolean {
+  return (
+    process.platform === 'linux' &&
+    process.getuid?.() === 0 &&
+    (options.driver === undefined || options.driver === 'linux')
+  );
+}
+
+/**
+ * Starts the service as two processes: `svc-runtime` has the rights of root and the driver, and this process becomes the
+ * user's, for good, before it opens anything. For programs that are a server; needs root.
+ * @throws {ServiceUserError}, {DataDirectoryError}, and what `startServer` throws
+ */
+export async function startSeparatedServer(options: ServerOptions): Promise<SeparatedServer> {
+  const account = await findServiceUser(options.user);
+  const layout = await prepareDataLayout(options.dataDir, account);
+  const log = createLogger(options.logLevel ?? 'info');
+  const driver = {
+    dataDir: layout.runtime,
+    daemon: daemonProgram,
+    preferred: 'linux' as const,
+    linux: linuxOptions(options),
+  };
+  const waiting = spawnRuntime();
+  const destroyByDefault = options.destroySandboxesOnStop ?? false;
+  try {
+    await becomeUser(account);
+    // One that runs already is told at once. The runtime waits for the one before it, whose server may have been killed.
+    await (await lockDirectory(layout.server, 'server.lock')).release();
+    const runtime = await waiting.open(options.dataDir, account, driver, log);
+    const server = await startServer({ ...options, dataDir: layout.server, driver: runtime.driver });
+    let stopped: Promise<void> | undefined;
+    const stop: Server['stop'] = (how = {}) => {
+      stopped ??= (async () => {
+        await server.stop(how);
+        await runtime.close({ destroyInstances: how.destroySandboxes ?? destroyByDefault });
+      })();
+      return stopped;
+    };
+    return {
+      ...server,
+      driverReason: runtime.why,
+      user: account.name,
+      runtimePid: runtime.pid,
+      lost: runtime.driver.lost,
+      stop,
+      [Symbol.asyncDispose]: () => stop(),
+    };
+  } catch (error) {
+    await waiting.end();
+    throw error;
+  }
+}

@@ -1,0 +1,183 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { eventually } from '@svc/support/eventually';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { prepareDataLayout } from '../../src/separate/data-layout.js';
+import { findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
+import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
+
+const able = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost());
+const run = promisify(execFile);
+const NOBODY = 65_534;
+
+// Each test starts both processes from sources, some twice.
+describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => {
+  let directory: string;
+  let dataDir: string;
+  let server: ChildServer | undefined;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'separated-'));
+    // As /var/lib is: others may pass through, not look.
+    await chmod(directory, 0o711);
+    dataDir = path.join(directory, 'data');
+  });
+
+  afterEach(async () => {
+    if (server !== undefined && server.child.exitCode === null && server.child.signalCode === null)
+      await server.stop();
+    server = undefined;
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const start = (env: Record<string, string> = {}) =>
+    startChildServer({ ...childEnvironment(dataDir, 'linux'), ...env });
+
+  async function api(to: ChildServer, method: string, route: string, body?: object): Promise<unknown> {
+    const { apiKey } = JSON.parse(readFileSync(path.join(dataDir, 'server', 'credentials.json'), 'utf8')) as {
+      apiKey: string;
+    };
+    const answer = await fetch(`${to.apiUrl}${route}`, {
+      method,
+      headers: { 'X-API-Key': apiKey, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    expect(answer.ok, `${method} ${route}: ${answer.status}`).toBe(true);
+    return answer.status === 204 ? undefined : answer.json();
+  }
+
+  async function runtimeOf({ child }: ChildServer): Promise<number> {
+    const text = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+    const pid = text
+      .trim()
+      .split(' ')
+      .map(Number)
+      .find((each) => readFileSync(`/proc/${each}/cmdline`, 'utf8').startsWith('svc-runtime'));
+    if (pid === undefined) throw new Error('the server has no runtime');
+    return pid;
+  }
+
+  const status = (pid: number) => readFileSync(`/proc/${pid}/status`, 'utf8');
+
+  it('runs as the user svc without any capability, beside a small process of root', async () => {
+    server = await start();
+    const { uid } = await findServiceUser();
+    const own = status(server.child.pid!);
+    expect(own).toMatch(new RegExp(`^Uid:\\s${uid}\\s${uid}\\s${uid}\\s${uid}$`, 'm'));
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb'])
+      expect(own).toMatch(new RegExp(`^${set}:\\s0{16}$`, 'm'));
+    expect(status(await runtimeOf(server))).toMatch(/^Uid:\s0\s0\s0\s0$/m);
+    const { sandboxID } = (await api(server, 'POST', '/sandboxes', { templateID: 'base', timeout: 300 })) as {
+      sandboxID: string;
+    };
+    await api(server, 'POST', `/sandboxes/${sandboxID}/pause`);
+    await api(server, 'POST', `/v2/sandboxes/${sandboxID}/connect`, { timeout: 60 });
+    await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
+  });
+
+  it('keeps the files of the two apart, and the socket from every other user', async () => {
+    server = await start();
+    const { uid, gid } = await findServiceUser();
+    const driver = path.join(dataDir, 'driver');
+    expect([statSync(dataDir).uid, statSync(dataDir).mode & 0o777]).toEqual([0, 0o710]);
+    expect([statSync(driver).uid, statSync(driver).mode & 0o777]).toEqual([0, 0o700]);
+    for (const file of ['server.key', 'credentials.json', 'operator-token'])
+      expect(statSync(path.join(dataDir, 'server', file)).uid).toBe(uid);
+    const as = (user: { uid: number; gid: number }, script: string) =>
+      run(process.execPath, ['-e', script], { ...user, cwd: '/' }).then(({ stdout }) => stdout.trim());
+    const read = `require('fs').readdir(${JSON.stringify(driver)}, (e) => console.log(e?.code))`;
+    expect(await as({ uid, gid }, read)).toBe('EACCES');
+    const write = `require('fs').rename(${JSON.stringify(driver)}, ${JSON.stringify(`${driver}.mine`)}, (e) => console.log(e?.code))`;
+    expect(await as({ uid, gid }, write)).toBe('EACCES');
+    const socket = JSON.stringify(path.join(dataDir, 'runtime.sock'));
+    const dial = `require('net').connect(${socket}).on('error', (e) => console.log(e.code)).on('connect', () => process.exit())`;
+    expect(await as({ uid: NOBODY, gid: NOBODY }, dial)).toBe('EACCES');
+    // One of its own user gets no further than the token.
+    const stranger = connect(path.join(dataDir, 'runtime.sock'));
+    stranger.end(
+      'POST /driver.Driver/List HTTP/1.1\r\nHost: x\r\nContent-Type: application/proto\r\nContent-Length: 0\r\nConnection: close\r\n\r\n',
+    );
+    let answer = '';
+    stranger.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk;
+    });
+    await once(stranger, 'close');
+    expect(answer).toMatch(/^HTTP\/1\.1 401/);
+  });
+
+  it('ends with a clear message when the process of root is killed, and takes its sandboxes over afterwards', async () => {
+    server = await start();
+    const { sandboxID } = (await api(server, 'POST', '/sandboxes', { templateID: 'base', timeout: 300 })) as {
+      sandboxID: string;
+    };
+    let stderr = '';
+    server.child.stderr!.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    const ended = once(server.child, 'exit');
+    process.kill(await runtimeOf(server), 'SIGKILL');
+    expect((await ended)[0]).toBe(1);
+    expect(stderr).toContain('The sandbox runtime has ended. The server ends; sandboxes run on');
+    server = await start();
+    expect(await api(server, 'GET', `/sandboxes/${sandboxID}`)).toMatchObject({ state: 'running' });
+    await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
+  });
+
+  it('leaves no process of root behind when it is killed, and its sandboxes are taken over', async () => {
+    server = await start();
+    const { sandboxID } = (await api(server, 'POST', '/sandboxes', { templateID: 'base', timeout: 300 })) as {
+      sandboxID: string;
+    };
+    const runtime = await runtimeOf(server);
+    await server.kill();
+    await eventually('the process of root to end', () =>
+      existsSync(`/proc/${runtime}`) && !status(runtime).includes('State:\tZ') ? undefined : true,
+    );
+    server = await start();
+    expect(await api(server, 'GET', `/sandboxes/${sandboxID}`)).toMatchObject({ state: 'running' });
+    await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
+  });
+
+  it('ends in order with both processes when it is told to', async () => {
+    server = await start();
+    const runtime = await runtimeOf(server);
+    const ended = once(server.child, 'exit');
+    server.child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    expect(existsSync(`/proc/${runtime}`)).toBe(false);
+    expect(existsSync(path.join(dataDir, 'runtime.sock'))).toBe(false);
+  });
+
+  it('does not run as root, nor as a user that does not exist', async () => {
+    await expect(findServiceUser('root')).rejects.toThrow(ServiceUserError);
+    await expect(findServiceUser('no-such-user-of-tests')).rejects.toThrow(/there is no user/);
+    await expect(findServiceUser('-u; id')).rejects.toThrow(/no name of a user/);
+    await expect(start({ SVC_USER: 'root' })).rejects.toThrow(/does not run as root/);
+  });
+
+  it('takes over what a server of one process left, and nothing that another user could have put there', async () => {
+    await mkdir(path.join(dataDir, 'driver'), { recursive: true, mode: 0o700 });
+    await mkdir(path.join(dataDir, 'builds'));
+    await writeFile(path.join(dataDir, 'server.key'), 'k'.repeat(64));
+    const user = await findServiceUser();
+    const layout = await prepareDataLayout(dataDir, user);
+    expect((await readdir(dataDir)).sort()).toEqual(['driver', 'server']);
+    expect((await readdir(layout.server)).sort()).toEqual(['builds', 'server.key']);
+    expect(statSync(path.join(layout.server, 'server.key')).uid).toBe(user.uid);
+    await prepareDataLayout(dataDir, user);
+    await expect(prepareDataLayout(dataDir, { name: 'nobody', uid: NOBODY, gid: NOBODY })).rejects.toThrow(
+      /belongs to user/,
+    );
+    await run('chown', [String(NOBODY), dataDir]);
+    await expect(prepareDataLayout(dataDir, user)).rejects.toThrow(/belongs to another user/);
+    await run('chown', ['0', dataDir]);
+    await rm(path.join(dataDir, 'server'), { recursive: true });
+  });
+});
