@@ -4,7 +4,7 @@
 //   node scripts/check-imports.mjs                       checks
 //   node scripts/check-imports.mjs --circles [PACKAGE]   prints every circle with the imports that make it
 //   node scripts/check-imports.mjs --graph [PACKAGE...]  prints the graph by folder, for Mermaid
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { join, sep } from 'node:path';
 import { repository } from './generate/run.mjs';
@@ -58,13 +58,6 @@ export function objectionTo(packageName, file, specifier) {
   return undefined;
 }
 
-/** How many files and folders may still import each other in circles, by package. It may only shrink. */
-function acceptedCircles() {
-  const path = join(repository, 'scripts/import-circles.txt');
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
-  return new Map(lines.map((line) => line.split(' ')).map(([name, count]) => [name, Number(count)]));
-}
-
 const describe = (name, { folder, members, because }) =>
   [
     `packages/${name}/src/${folder}: ${members.join(', ')} import each other in a circle`,
@@ -93,7 +86,6 @@ function main([mode, ...names]) {
     );
 
   const problems = [];
-  const accepted = acceptedCircles();
   for (const { name, sources, circles } of packages) {
     if (!(name in arrows))
       problems.push(`packages/${name} has no line in the table of scripts/check-imports.mjs`);
@@ -102,15 +94,7 @@ function main([mode, ...names]) {
         const objection = objectionTo(name, file.split(sep).join('/'), specifier);
         if (objection) problems.push(`packages/${name}/src/${file}: ${objection}`);
       }
-    const count = circles.reduce((sum, { members }) => sum + members.length, 0);
-    const most = accepted.get(name) ?? 0;
-    if (count > most) {
-      problems.push(...circles.map((each) => describe(name, each)));
-      problems.push(`packages/${name}: ${count} files and folders are in circles; ${most} may be`);
-    } else if (count < most)
-      console.log(
-        `packages/${name}: ${count} files and folders are in circles. Lower its number in scripts/import-circles.txt.`,
-      );
+    problems.push(...circles.map((each) => describe(name, each)));
   }
   if (problems.length > 0) {
     console.error(problems.join('\n'));
