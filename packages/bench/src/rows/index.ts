@@ -3,6 +3,7 @@ import { browserBundle } from './browser-bundle.js';
 import { coldScript } from './cold-script.js';
 import { create } from './create.js';
 import { fork } from './fork.js';
+import { hostility } from './hostility.js';
 import { idleMemory } from './idle-memory.js';
 import { importTime } from './import-time.js';
 import { runTrue } from './run-true.js';
@@ -22,4 +23,5 @@ export const rows: readonly Row[] = [
   transfer,
   stdio,
   idleMemory,
+  hostility,
 ];
