@@ -5,7 +5,12 @@ export type { TeamLimits } from './limits/team-limits.js';
 export type { ServerStatus } from './operator/status.js';
 export { dataLayout } from './separate/data-layout.js';
 export { DEFAULT_USER, ServiceUserError } from './separate/service-user.js';
-export { runsSeparated, type SeparatedServer, startSeparatedServer } from './separate/start-separated.js';
+export {
+  planStart,
+  type SeparatedServer,
+  type StartPlan,
+  startSeparatedServer,
+} from './separate/start-separated.js';
 export { hardenProcess } from './start/harden-process.js';
 export { installLastResort } from './start/last-resort.js';
 export type { Server, StopOptions } from './start/server.js';

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from './config/load.js';
 import type { ServerOptions } from './config/options.js';
-import { runsSeparated, startSeparatedServer } from './separate/start-separated.js';
+import { planStart, startSeparatedServer } from './separate/start-separated.js';
 import { hardenProcess } from './start/harden-process.js';
 import { installLastResort } from './start/last-resort.js';
 import { startServer } from './start/start-server.js';
@@ -74,7 +74,9 @@ function flagged(name: string, value: string | undefined): Record<string, string
 
 async function serve(options: ServerOptions): Promise<void> {
   let stopping = false;
-  const separated = runsSeparated(options) ? await startSeparatedServer(options) : undefined;
+  const plan = await planStart(options);
+  if (!plan.separated && plan.warning !== undefined) process.stderr.write(`${plan.warning}\n`);
+  const separated = plan.separated ? await startSeparatedServer(options, plan.user) : undefined;
   const server = separated ?? (await startServer(options));
   installLastResort({ log: server.context.log, end: () => server.stop() });
   void separated?.lost.then((error) => {
@@ -91,7 +93,6 @@ async function serve(options: ServerOptions): Promise<void> {
       ? [`API key       ${server.apiKey} (shown once; also in credentials.json of the data directory)`]
       : []),
   ];
-  process.stdout.write(`${lines.join('\n')}\nready\n`);
   const stop = () => {
     // A second signal does not wait.
     if (stopping) process.exit(130);
@@ -100,6 +101,8 @@ async function serve(options: ServerOptions): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Last: whoever reads it may send a signal at once.
+  process.stdout.write(`${lines.join('\n')}\nready\n`);
 }
 
 main().catch((error: unknown) => {

@@ -75,6 +75,10 @@ export class LinuxDriver implements Driver {
       host.store.kind === 'btrfs'
         ? linuxVolumes(host, this.#registry.cleanUp)
         : new PlainVolumes(host.paths.volumes, this.#registry.cleanUp);
+    if (host.store.kind === 'btrfs' && existsSync(host.paths.volumes))
+      host.log('warn', 'volumes of an earlier version are not in the store: copy what is needed of them', {
+        directory: host.paths.volumes,
+      });
     this.#recover();
     this.#watch = setInterval(() => {
       for (const instance of this.#registry.items) instance.check();

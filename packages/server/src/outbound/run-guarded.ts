@@ -19,12 +19,12 @@ server.listen(0, '127.0.0.1', () => {
   const env = { ...process.env, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, https_proxy: proxy };
   const child = spawn(program, words, { stdio: 'inherit', env });
   process.on('SIGTERM', () => child.kill('SIGKILL'));
-  child.on('error', (error) => process.exit(error.code === 'ENOENT' ? 127 : 126));
+  child.on('error', (error) => process.exit(['ENOENT', 'EACCES'].includes(error.code) ? 127 : 126));
   child.on('exit', (code) => process.exit(code ?? 1));
 });
 `;
 
-/** What a shell answers for a program that is not there. */
+/** What a shell answers for a program that is not there. A user who may not look into a directory of PATH is told EACCES. */
 export const PROGRAM_MISSING = 127;
 
 /**

@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { lockDirectory } from '#support/directory-lock';
+import { adoptEarlierVolumes } from '../start/earlier-volumes.js';
 import { DataDirectoryError } from '../storage/private-directory.js';
 import type { ServiceUser } from './service-user.js';
 
@@ -17,6 +18,18 @@ export interface DataLayout {
 /** Keeps its name from before: the names of what runs are made of its path. */
 const RUNTIME = 'driver';
 const SERVER = 'server';
+/** What a server of one process kept in the directory itself. Anything else there may be root's, such as its own CRIU. */
+const OF_SERVER = [
+  'server.db',
+  'server.db-shm',
+  'server.db-wal',
+  'server.key',
+  'node-id',
+  'operator-token',
+  'credentials.json',
+  'running.json',
+  'builds',
+];
 
 export function dataLayout(dataDir: string): DataLayout {
   return { runtime: join(dataDir, RUNTIME), server: join(dataDir, SERVER) };
@@ -50,9 +63,9 @@ async function makeServerPart(dataDir: string, server: string, user: ServiceUser
   // Nobody but root could write here so far, so nothing leads elsewhere.
   const lock = await lockDirectory(dataDir, 'server.lock');
   await lock.release();
-  const stays = [RUNTIME, `${SERVER}.new`, 'server.log'];
-  for (const name of await readdir(dataDir))
-    if (!stays.includes(name)) await rename(join(dataDir, name), join(draft, name));
+  const found = new Set(await readdir(dataDir));
+  for (const name of OF_SERVER) if (found.has(name)) await rename(join(dataDir, name), join(draft, name));
+  await adoptEarlierVolumes(dataDir, join(dataDir, RUNTIME));
   await promisify(execFile)('chown', ['-R', '-h', `${user.uid}:${user.gid}`, draft]);
   await rename(draft, server);
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { access, constants } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -63,11 +64,33 @@ async function make(name: string): Promise<ServiceUser> {
   return made;
 }
 
+/** Why a user cannot be the server's: what it may not read, and what to do. */
+export async function findHindrance(user: ServiceUser, dataDir: string): Promise<string | undefined> {
+  const program = fileURLToPath(import.meta.url);
+  if (!(await userMay(user, '-r', program)))
+    return `the user "${user.name}" cannot read the server's program (${program}); install it where every user may read, such as /usr/lib`;
+  let ancestor = dirname(resolve(dataDir));
+  while (!existsSync(ancestor)) ancestor = dirname(ancestor);
+  if (!(await userMay(user, '-x', ancestor)))
+    return `the user "${user.name}" may not pass through ${ancestor} to the data directory; put it below directories that every user may pass, such as /var/lib`;
+  return undefined;
+}
+
+// Root may do anything, so somebody without its rights has to try.
+async function userMay({ uid, gid }: ServiceUser, test: '-r' | '-x', path: string): Promise<boolean> {
+  // Node keeps the groups of root for a child, so they are dropped by setpriv.
+  const as = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--inh-caps=-all'];
+  return run('setpriv', [...as, 'test', test, path]).then(
+    () => true,
+    () => false,
+  );
+}
+
 /**
  * Gives up the rights of root for good: this process and what it starts are the user's from here on, without any capability.
- * @throws {ServiceUserError} when rights are left, or when the user cannot read this program
+ * @throws {ServiceUserError} when rights are left
  */
-export async function becomeUser({ name, uid, gid }: ServiceUser): Promise<void> {
+export function becomeUser({ name, uid, gid }: ServiceUser): void {
   process.setgroups!([gid]);
   process.setgid!(gid);
   process.setuid!(uid);
@@ -83,10 +106,4 @@ export async function becomeUser({ name, uid, gid }: ServiceUser): Promise<void>
   process.env.HOME = '/nonexistent';
   process.env.USER = name;
   process.env.LOGNAME = name;
-  const program = fileURLToPath(import.meta.url);
-  await access(program, constants.R_OK).catch(() => {
-    throw new ServiceUserError(
-      `the user "${name}" cannot read the server's program (${program}): install it where every user may read, such as /usr/lib`,
-    );
-  });
 }

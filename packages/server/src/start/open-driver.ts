@@ -3,6 +3,7 @@ import { daemonProgram } from '@svc/envd';
 import { type Driver, selectDriver } from '@svc/runtime';
 import type { ServerOptions } from '../config/options.js';
 import type { Log } from '../context/context.js';
+import { adoptEarlierVolumes } from './earlier-volumes.js';
 
 export interface OpenedDriver {
   driver: Driver;
@@ -15,8 +16,10 @@ export interface OpenedDriver {
 export async function openDriver(options: ServerOptions, log: Log, now: () => number): Promise<OpenedDriver> {
   const desired = options.driver;
   if (typeof desired === 'object') return { driver: desired, why: 'It was given.', owned: false };
+  const dataDir = path.join(options.dataDir, 'driver');
+  await adoptEarlierVolumes(options.dataDir, dataDir);
   const { driver, why } = await selectDriver({
-    dataDir: path.join(options.dataDir, 'driver'),
+    dataDir,
     daemon: daemonProgram,
     now,
     preferred: desired,

@@ -10,10 +10,16 @@ import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { eventually } from '@svc/support/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareDataLayout } from '../../src/separate/data-layout.js';
-import { findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
+import { findHindrance, findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
+import { planStart } from '../../src/separate/start-separated.js';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 
-const able = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost());
+const root = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost());
+const hindrance = root
+  ? await findHindrance(await findServiceUser(), tmpdir())
+  : 'the linux driver needs root';
+const able = hindrance === undefined;
+if (!able) console.warn(`The server as two processes: skipped, ${hindrance}`);
 const run = promisify(execFile);
 const NOBODY = 65_534;
 
@@ -162,13 +168,28 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     await expect(start({ SVC_USER: 'root' })).rejects.toThrow(/does not run as root/);
   });
 
+  it('is one process, and says why, where its user may not pass to the data directory', async () => {
+    await chmod(directory, 0o700);
+    const plan = await planStart({ dataDir });
+    expect(plan).toMatchObject({ separated: false, warning: expect.stringMatching(/may not pass through/) });
+    await expect(planStart({ dataDir, user: 'svc' })).rejects.toThrow(/put it below directories/);
+    await chmod(directory, 0o711);
+    expect(await planStart({ dataDir })).toMatchObject({ separated: true });
+    expect(await planStart({ dataDir, driver: 'process' })).toEqual({ separated: false });
+  });
+
   it('takes over what a server of one process left, and nothing that another user could have put there', async () => {
     await mkdir(path.join(dataDir, 'driver'), { recursive: true, mode: 0o700 });
     await mkdir(path.join(dataDir, 'builds'));
     await writeFile(path.join(dataDir, 'server.key'), 'k'.repeat(64));
+    await mkdir(path.join(dataDir, 'volumes', 'vol-1'), { recursive: true });
+    // As prepare-host puts it into /var/lib/svc: programs that root runs must stay root's.
+    await mkdir(path.join(dataDir, 'criu'));
     const user = await findServiceUser();
     const layout = await prepareDataLayout(dataDir, user);
-    expect((await readdir(dataDir)).sort()).toEqual(['driver', 'server']);
+    expect((await readdir(dataDir)).sort()).toEqual(['criu', 'driver', 'server']);
+    expect(statSync(path.join(dataDir, 'criu')).uid).toBe(0);
+    expect(await readdir(path.join(layout.runtime, 'volumes'))).toEqual(['vol-1']);
     expect((await readdir(layout.server)).sort()).toEqual(['builds', 'server.key']);
     expect(statSync(path.join(layout.server, 'server.key')).uid).toBe(user.uid);
     await prepareDataLayout(dataDir, user);

@@ -17,7 +17,7 @@ import type { UpFlags } from './up-flags.js';
 /** Runs the server in this process until Ctrl+C or SIGTERM. */
 export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   const report = reportToParent();
-  const { hardenProcess, installLastResort, runsSeparated, startSeparatedServer, startServer } = await import(
+  const { hardenProcess, installLastResort, planStart, startSeparatedServer, startServer } = await import(
     '@svc/server'
   );
   const options = await resolveServerOptions(flags, cli.env);
@@ -33,14 +33,16 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     driver: chosen.name,
     ...(chosen.ociRuntime === undefined ? {} : { ociRuntime: chosen.ociRuntime }),
   };
-  const separated = runsSeparated(startOptions);
   // While this is still the process of who started it: the server's user has no home.
   await rememberServer(cli.env, options.dataDir);
-  const server = await (separated ? startSeparatedServer(startOptions) : startServer(startOptions)).catch(
-    (error: unknown) => {
-      throw explainStartFailure(error, options);
-    },
-  );
+  const explain = (error: unknown) => {
+    throw explainStartFailure(error, options);
+  };
+  const plan = await planStart(startOptions).catch(explain);
+  const server = await (plan.separated
+    ? startSeparatedServer(startOptions, plan.user)
+    : startServer(startOptions)
+  ).catch(explain);
   const lost = 'lost' in server ? server.lost : new Promise<never>(() => {});
   const removeLastResort = installLastResort({
     log: server.context.log,
@@ -66,7 +68,8 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   };
   try {
     await writeRunFile(run);
-    const warning = exposureWarning(options);
+    const asRoot = plan.separated ? undefined : plan.warning;
+    const warnings = [exposureWarning(options), asRoot, ...unprotected];
     const facts: BannerFacts = {
       run,
       summary: server.driver.summary,
@@ -76,7 +79,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
       credentialsFile: credentialsFile(options.dataDir),
       newKey: (await showKeyOnce(options.dataDir)) ? server.apiKey : undefined,
       adopted: server.recovery.adopted,
-      warnings: [...(warning === undefined ? [] : [warning]), ...unprotected],
+      warnings: warnings.filter((warning) => warning !== undefined),
       detached: report !== undefined,
     };
     if (report !== undefined) report.ready(facts);

@@ -77,7 +77,7 @@ async function runTool(
     child.once('close', resolve);
   }).catch((error: NodeJS.ErrnoException) => {
     signal.throwIfAborted();
-    if (error.code === 'ENOENT' && program === 'skopeo') return PROGRAM_MISSING;
+    if ((error.code === 'ENOENT' || error.code === 'EACCES') && program === 'skopeo') return PROGRAM_MISSING;
     throw error;
   });
   signal.throwIfAborted();
