@@ -1,10 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface ServerRequest {
   driver: 'linux' | 'process';
   poolSize: number;
+}
+
+/** What the process of the server is told. */
+export interface ServerOrders extends ServerRequest {
+  /** Removed by who starts the process: the server gives up the rights for it. */
+  dataDir: string;
 }
 
 /** A server in a process of its own, so that client and server do not share an event loop. */
@@ -18,8 +27,9 @@ export interface ServerChild extends AsyncDisposable {
 }
 
 export async function startServerChild(request: ServerRequest): Promise<ServerChild> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
   const child: ChildProcess = fork(fileURLToPath(new URL('./server-process.js', import.meta.url)), [
-    JSON.stringify(request),
+    JSON.stringify({ ...request, dataDir } satisfies ServerOrders),
   ]);
   const failed = once(child, 'exit').then(([code]) => {
     throw new Error(`the server under measurement ended with code ${String(code)}`);
@@ -35,10 +45,12 @@ export async function startServerChild(request: ServerRequest): Promise<ServerCh
       await message();
     },
     async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null) return;
-      const ended = once(child, 'exit');
-      child.send('stop');
-      await ended;
+      if (child.exitCode === null) {
+        const ended = once(child, 'exit');
+        child.send('stop');
+        await ended;
+      }
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -1,14 +1,11 @@
-// The server under measurement, in a process of its own. Speaks with its parent over the IPC channel.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { startServer } from '@svc/server';
-import type { ServerRequest } from './server-child.js';
+// The server under measurement, as its program runs it: two processes where root starts it. Speaks with its parent over the
+// IPC channel.
+import { planStart, startSeparatedServer, startServer } from '@svc/server';
+import type { ServerOrders } from './server-child.js';
 
-const request = JSON.parse(process.argv[2] ?? '{}') as ServerRequest;
-const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-bench-'));
-const server = await startServer({
-  dataDir,
+const request = JSON.parse(process.argv[2] ?? '{}') as ServerOrders;
+const options = {
+  dataDir: request.dataDir,
   driver: request.driver,
   apiPort: 0,
   sandboxPort: 0,
@@ -20,13 +17,14 @@ const server = await startServer({
   rateLimits: { general: { rate: 0, burst: 0 }, create: { rate: 0, burst: 0 } },
   teamLimits: { maxConcurrentSandboxes: 500 },
   maxSandboxes: 500,
-});
+} as const;
+const plan = await planStart(options);
+const server = await (plan.separated ? startSeparatedServer(options, plan.user) : startServer(options));
 await server.driver.poolReady();
 process.send?.({ apiUrl: server.apiUrl, sandboxUrl: server.sandboxUrl, apiKey: server.apiKey });
 
 async function stop(): Promise<void> {
   await server.stop();
-  await rm(dataDir, { recursive: true, force: true });
   process.exit(0);
 }
 process.on('message', (message) => {
