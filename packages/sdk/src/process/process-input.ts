@@ -16,6 +16,10 @@ type InputMessage =
 /** Bytes of one message; larger chunks are cut. */
 const pieceBytes = 128 * 1024;
 
+/** A source of small chunks lets everything else run this often, ms; larger ones have to wait for the connection anyway. */
+const turnMs = 10;
+const smallBytes = 4 * 1024;
+
 /** Whether a failure says that the program does not read any more: it ended, or closed its input. */
 function stoppedReading(error: unknown): boolean {
   if (NotFoundError.is(error)) return true;
@@ -39,6 +43,7 @@ export class ProcessInput {
   #finished: Promise<void> | undefined;
   #stopped: { reason: unknown } | undefined;
   #unread = false;
+  #turnedAt = performance.now();
 
   constructor(connection: DaemonConnection, pid: number, kind: InputKind) {
     this.#connection = connection;
@@ -64,6 +69,10 @@ export class ProcessInput {
       const taken = this.#queue.put(bytes.subarray(start, start + pieceBytes));
       await holdOpen(Promise.race([taken, result]));
       if (this.#unread && this.#kind === 'stdin') return;
+    }
+    if (bytes.byteLength < smallBytes && performance.now() - this.#turnedAt > turnMs) {
+      await sleep(0);
+      this.#turnedAt = performance.now();
     }
   }
 
