@@ -4,7 +4,7 @@ import { packageTests } from '../../vitest.shared.js';
 /** Tests that know of no database, or choose theirs themselves: run once. */
 const once = [
   'test/{unit,gateway,wire-format,builds}/**',
-  'test/component/{forks,linux}.test.ts',
+  'test/component/{forks,linux,separated}.test.ts',
   'test/**/rules.test.ts',
 ];
 

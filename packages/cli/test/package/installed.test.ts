@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,6 +38,8 @@ describe.skipIf(!isBuilt || !hasRegistry)(
 
     beforeAll(async () => {
       home = await mkdtemp(join(tmpdir(), 'svc-installed-'));
+      // As /opt is: the user svc reads the program there.
+      await chmod(home, 0o755);
       release = join(home, 'release');
       project = join(home, 'project');
       env = cleanEnvironment({ HOME: home });

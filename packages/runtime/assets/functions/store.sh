@@ -60,7 +60,8 @@ store_mount_image() { # sets kind; fails when there was an image already, which 
       mkfs.btrfs -q -f -m single -d single "$IMAGE.new" >/dev/null &&
       mv "$IMAGE.new" "$IMAGE"
   fi
-  if error=$(mount -t btrfs -o loop,noatime,nosuid,nodev,discard=async "$IMAGE" "$STORE" 2>&1); then
+  # What is deleted is freed after a commit, which btrfs makes every half minute by itself.
+  if error=$(mount -t btrfs -o loop,noatime,nosuid,nodev,discard=async,commit=5 "$IMAGE" "$STORE" 2>&1); then
     kind=image
   elif [ -z "$made" ]; then
     answer failed "$(one_line "$error")"
