@@ -96,7 +96,10 @@ describe('svc sandbox shell', () => {
     await terminal.shows('in-side');
     const { pid } = terminal.pty;
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
-    process.kill(Number(children.trim().split(' ')[0]), 'SIGTERM');
+    const child = Number(children.trim().split(' ')[0]);
+    // 0 would stand for every process of this test's group.
+    expect(child).toBeGreaterThan(1);
+    process.kill(child, 'SIGTERM');
     await terminal.shows('code=143');
     await terminal.exit;
     expect(terminal.output()).toMatch(/\sicanon/);
