@@ -20,6 +20,14 @@ export interface JailLimits {
 
 const DEFAULT_LIMITS: JailLimits = { cpuSeconds: 600, memoryMiB: 1_024, fileBytes: 64 * 2 ** 30 };
 
+let script: string | undefined;
+
+/** The jail's script, as text: the file need not be there in the namespace where a jail is made. Read once: every removal needs it. */
+function jailScript(): string {
+  script ??= readFileSync(assetPath('jail.sh'), 'utf8');
+  return script;
+}
+
 /**
  * The command line of a task in a jail: a process that sees the tree and the host's programs, and nothing else of the
  * host. To be run as root.
@@ -28,11 +36,9 @@ const DEFAULT_LIMITS: JailLimits = { cpuSeconds: 600, memoryMiB: 1_024, fileByte
 export function jailCommand(tree: string, task: JailTask, limits: Partial<JailLimits> = {}): string[] {
   const { cpuSeconds, memoryMiB, fileBytes } = { ...DEFAULT_LIMITS, ...limits };
   if (!tree.startsWith('/')) throw new TypeError('The tree of a jail needs an absolute path.');
-  // As text: the file need not be there in the namespace where the jail is made.
-  const script = readFileSync(assetPath('jail.sh'), 'utf8');
   return [
     ...['unshare', '--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child=SIGKILL'],
-    ...['sh', '-c', script, 'jail', tree],
+    ...['sh', '-c', jailScript(), 'jail', tree],
     ...[cpuSeconds, memoryMiB * 1024, Math.ceil(fileBytes / 512)].map(String),
     ...programOf(task),
   ];
