@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { lockDirectory } from '#support/directory-lock';
@@ -43,15 +43,21 @@ export function dataLayout(dataDir: string): DataLayout {
 export async function prepareDataLayout(dataDir: string, user: ServiceUser): Promise<DataLayout> {
   const layout = dataLayout(dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o710 });
-  if ((await stat(dataDir)).uid !== 0)
+  const { uid, mode } = await stat(dataDir);
+  if (uid !== 0)
     throw new DataDirectoryError(
       `the data directory ${dataDir} belongs to another user, who could put files in root's way: give it to root (chown root ${dataDir}), or name another directory`,
+    );
+  // Whoever could write here may have put links there, which root would follow.
+  if ((mode & 0o022) !== 0)
+    throw new DataDirectoryError(
+      `the data directory ${dataDir} is open to writes of other users: look at what is in it, close it (chmod go-w ${dataDir}), or name another directory`,
     );
   await chown(dataDir, 0, user.gid);
   await chmod(dataDir, 0o710);
   await mkdir(layout.runtime, { recursive: true, mode: 0o700 });
   await requireOwner(layout.runtime, 0, 'root');
-  const before = await stat(layout.server).catch(() => undefined);
+  const before = await lstat(layout.server).catch(() => undefined);
   if (before === undefined) await makeServerPart(dataDir, layout.server, user);
   await requireOwner(layout.server, user.uid, user.name);
   return layout;
@@ -71,7 +77,8 @@ async function makeServerPart(dataDir: string, server: string, user: ServiceUser
 }
 
 async function requireOwner(directory: string, uid: number, name: string): Promise<void> {
-  const found = await stat(directory);
+  const found = await lstat(directory);
+  if (!found.isDirectory()) throw new DataDirectoryError(`${directory} is no directory: name another one`);
   if (found.uid !== uid)
     throw new DataDirectoryError(
       `${directory} belongs to user ${found.uid} and not to ${name}: run with --user as before, or give it to ${name} (chown -R ${uid} ${directory}) while no server runs`,

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -176,6 +176,19 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     await chmod(directory, 0o711);
     expect(await planStart({ dataDir })).toMatchObject({ separated: true });
     expect(await planStart({ dataDir, driver: 'process' })).toEqual({ separated: false });
+  });
+
+  it('follows no link that another user put into the data directory', async () => {
+    const user = await findServiceUser();
+    await mkdir(dataDir);
+    await chmod(dataDir, 0o777);
+    await expect(prepareDataLayout(dataDir, user)).rejects.toThrow(/open to writes of other users/);
+    await chmod(dataDir, 0o755);
+    const outside = path.join(directory, 'outside');
+    await mkdir(outside, { mode: 0o700 });
+    await symlink(outside, path.join(dataDir, 'driver'));
+    await expect(prepareDataLayout(dataDir, user)).rejects.toThrow(/is no directory/);
+    expect(await readdir(outside)).toEqual([]);
   });
 
   it('takes over what a server of one process left, and nothing that another user could have put there', async () => {
