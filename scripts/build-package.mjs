@@ -118,6 +118,8 @@ if (cjs.length > 0) {
     format: 'cjs',
     platform: 'node',
     plugins: [externals('cjs')],
+    // A module that runs as both asks for `__filename` first.
+    logOverride: { 'empty-import-meta': 'silent' },
   });
   writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }

@@ -16,12 +16,13 @@ const arrows = {
   platform: [],
   daemon: ['platform/openapi-client'],
   runtime: ['daemon/dial'],
-  sdk: ['platform', 'daemon'],
+  egress: [],
+  sdk: ['platform', 'daemon', 'egress/policy'],
   envd: ['daemon/gen', 'support'],
-  server: ['platform', 'daemon', 'runtime', 'envd'],
+  server: ['platform', 'daemon', 'runtime', 'envd', 'egress'],
   cli: ['sdk', 'server', 'runtime', 'platform'],
-  conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'support'],
-  bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'support'],
+  conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
+  bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
 };
 
 /** Packages that run outside Node too, and the files of theirs that may use `node:` modules. */
@@ -29,6 +30,7 @@ const portable = {
   platform: /^$/,
   daemon: /^(transport\/node|dial\/)/,
   sdk: /^runtime\/node/,
+  egress: /^(?!policy[./])/,
 };
 
 /** Folders of one package that must not import each other. */

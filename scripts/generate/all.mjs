@@ -7,9 +7,9 @@ import { repository } from './run.mjs';
 import { settingsPage } from './settings.mjs';
 
 /** Folders of `proto/` by the package that gets their code. */
-const services = { daemon: ['process', 'filesystem'], runtime: ['driver'] };
+const services = { daemon: ['process', 'filesystem'], runtime: ['driver'], egress: ['egress'] };
 
-export const targets = ['platform', 'daemon', 'runtime'];
+export const targets = ['platform', 'daemon', 'runtime', 'egress'];
 export const outputOf = (target) => `packages/${target}/src/gen`;
 
 /**

@@ -1,0 +1,80 @@
+import type { Placeholder } from '../policy/placeholders.js';
+import type { EgressPolicy } from '../policy/types.js';
+
+/** What the egress process knows of a sandbox. */
+export interface EgressSandbox {
+  id: string;
+  /** Source address of its connections, as the driver tells it. */
+  address: string;
+  /** Comes back with every question and report, so that whoever answers knows which execution is meant. */
+  execution?: string;
+  /** Absent: the kernel forwards its connections, and only its names are resolved by the egress process. */
+  policy?: EgressPolicy;
+}
+
+/** Signs the certificates of intercepted hosts. */
+export interface EgressAuthority {
+  /** PEM. */
+  certificate: string;
+  /** PKCS #8 as PEM. */
+  privateKey: string;
+}
+
+/** Connections of one sandbox to one place with one outcome, since the last batch. */
+export interface EgressReport {
+  sandboxId: string;
+  execution?: string;
+  /** The name that was asked for, in lower case. */
+  host?: string;
+  /** Where the connection was going. A DNS query has none. */
+  address?: string;
+  port: number;
+  /** `failed`: allowed, but nothing came of it. */
+  outcome: 'allowed' | 'denied' | 'failed';
+  /** The rule that decided, or why it failed. Never a secret. */
+  rule: string;
+  /** Connections that began, or requests where each is decided. 0 when only bytes are told. */
+  attempts: number;
+  bytesSent: number;
+  bytesReceived: number;
+  /** Of the last attempt. */
+  at: Date;
+}
+
+export interface EgressQuestion {
+  sandboxId: string;
+  execution?: string;
+  /** Aborts when nobody waits for the answer any more. */
+  signal: AbortSignal;
+}
+
+/** What the egress process asks of the server. A handler that throws makes the request or query fail; its error goes nowhere else. */
+export interface EgressHandlers {
+  /** Sends a DNS message to a resolver. Gives the reply's bytes. */
+  resolveDns(query: Uint8Array, about: EgressQuestion): Promise<Uint8Array>;
+  /** Gives the value of each placeholder, in the same order. Throws when one is unknown or revoked. */
+  resolvePlaceholders(
+    placeholders: readonly Placeholder[],
+    about: EgressQuestion & { host: string },
+  ): Promise<readonly string[]>;
+  /** Gets what happened, at most once a second. */
+  onReports(reports: readonly EgressReport[]): void;
+}
+
+/** The egress process of a driver, over one connection to its control socket. */
+export interface EgressControl {
+  /** Replaces what the process knows of all sandboxes. Flows that are no longer allowed end. */
+  setSandboxes(sandboxes: readonly EgressSandbox[]): Promise<void>;
+  /** Adds a sandbox, or replaces what the process knows of it. Its flows that are no longer allowed end. */
+  setSandbox(sandbox: EgressSandbox): Promise<void>;
+  /** Forgets a sandbox and ends its flows. Nothing happens when it is not known. */
+  removeSandbox(id: string): Promise<void>;
+  /**
+   * Sets who signs for intercepted hosts; without an authority they cannot be reached.
+   * @param extraRoots PEM; trusted upstream beside the well-known authorities
+   */
+  setAuthority(authority: EgressAuthority | undefined, extraRoots?: string): Promise<void>;
+  /** Settles when the connection is gone, whoever ended it. Never rejects. The process keeps what it was told until it ends. */
+  readonly closed: Promise<void>;
+  close(): void;
+}

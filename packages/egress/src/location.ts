@@ -1,0 +1,9 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+// CommonJS knows its own file by another name.
+const here = typeof __filename === 'string' ? __filename : import.meta.url;
+const directory = join(dirname(createRequire(here).resolve('@svc/egress/package.json')), 'dist');
+
+/** Where the built egress process is: one CommonJS file that needs nothing beside it. */
+export const egressProgram = { entry: join(directory, 'egress.cjs'), directory };

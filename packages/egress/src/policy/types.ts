@@ -1,0 +1,56 @@
+/** What may leave a sandbox, through what, and with which headers. Plain data; treat it as immutable. */
+export interface EgressPolicy {
+  /**
+   * Destinations that are allowed whatever {@link denyOut} says: IP addresses, CIDR ranges, exact domains, `*.suffix` (any
+   * depth, not the suffix itself), `*`. Domains are known of HTTP on port 80 and TLS on port 443 alone.
+   */
+  allowOut: readonly string[];
+  /** Denied destinations: IP addresses and CIDR ranges. What neither list names is allowed. */
+  denyOut: readonly string[];
+  /** Headers that requests get, by host: a DNS name, or `*.` and a name. A rule allows nothing by itself. */
+  rules: Readonly<Record<string, EgressRule>>;
+  /** SOCKS5 proxy that every allowed connection goes through. Without it none leaves. */
+  proxy?: EgressProxy;
+}
+
+/** What is done to requests for a host. */
+export interface EgressRule {
+  /** Headers that are set, or replaced when the request has them; with placeholders. */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** A SOCKS5 proxy. */
+export interface EgressProxy {
+  /** `host:port`. An IPv6 address stands in brackets. */
+  address: string;
+  /** At most 255 bytes, as {@link password}. */
+  username?: string;
+  password?: string;
+  /** TLS to the proxy itself. */
+  tls?: {
+    enabled: boolean;
+    /** Name that the proxy's certificate must have. Default: the host of `address`. */
+    serverName?: string;
+    /** PEM of the authority that signed it. Default: the well-known ones. */
+    caCert?: string;
+  };
+}
+
+/** A connection that a sandbox wants. */
+export interface EgressFlow {
+  /** What the sandbox said that it wants: the name in TLS on port 443, the Host header on port 80. */
+  host?: string;
+  /** Where the connection was going. */
+  address: string;
+  port: number;
+}
+
+export interface EgressDecision {
+  allowed: boolean;
+  /** The rule that decided: `allowOut[2] *.example.com`, `denyOut[0] 0.0.0.0/0`, `private range 10.0.0.0/8`, `default`. */
+  rule: string;
+  /** Whether to connect to the name, which is resolved anew, or to the address that the sandbox chose. */
+  dial: 'name' | 'address';
+  /** Key of the rule in {@link EgressPolicy.rules} whose headers requests get. */
+  transform?: string;
+}
