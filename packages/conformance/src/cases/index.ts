@@ -10,6 +10,7 @@ import { outageCases } from './every-operation/outages.js';
 import { requestCases } from './every-operation/requests.js';
 import { gatewayCases } from './gateway/gateway.js';
 import { placementCases } from './placement/placement.js';
+import { identityCases } from './records/identity.js';
 import { secretCases } from './records/secrets.js';
 import { teamCases } from './records/team.js';
 import { volumeCases } from './records/volumes.js';
@@ -35,6 +36,7 @@ export const cases: readonly Case[] = [
   ...memoryCases,
   ...templateCases,
   ...secretCases,
+  ...identityCases,
   ...volumeCases,
   ...webhookCases,
   ...teamCases,

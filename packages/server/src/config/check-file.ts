@@ -57,6 +57,7 @@ const tuning = {
   metrics: { sampleMs: whole(1), retentionMs: whole(0) },
   events: { retentionMs: whole(0) },
   webhooks: { allowPrivateAddresses: yesOrNo, retryDelaysMs: waits, timeoutMs: whole(1) },
+  identity: { rotateAfterMs: whole(1), overlapMs: whole(0) },
   idempotency: { retentionMs: whole(0) },
   cleanUpIntervalMs: whole(1),
   minAutoResumeSeconds: whole(0),
@@ -80,6 +81,7 @@ const options: { [option: string]: Rule } = {
   operatorPort: (value: unknown) =>
     value === false || port(value) === undefined ? undefined : 'must be a port, 0 to 65535, or false',
   publicApiUrl: text,
+  issuer: text,
   publicSandboxUrl: text,
   nodeApiUrl: text,
   nodeSandboxUrl: text,

@@ -14,6 +14,10 @@ export interface ServerConfig {
   envdVersion: string;
   /** Base URL of the platform API as clients reach it, without a trailing slash. */
   apiUrl: string;
+  /** Base URL that identity tokens name as their issuer. Undefined: `apiUrl`. */
+  issuer: string | undefined;
+  /** Age at which a signing key gets a successor, and how long both are published around that, ms. */
+  identity: { rotateAfterMs: number; overlapMs: number };
   /** Base URL of the gateway as clients reach it. */
   sandboxUrl: string;
   /** `<port>-<sandboxID>.<domain>` is how ports of sandboxes are reached by host name. */

@@ -23,6 +23,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_SANDBOX_PORT', 'sandboxPort', number],
   ['SVC_OPERATOR_PORT', 'operatorPort', (value, name) => (value === 'off' ? false : number(value, name))],
   ['SVC_PUBLIC_API_URL', 'publicApiUrl', text],
+  ['SVC_ISSUER', 'issuer', text],
   ['SVC_PUBLIC_SANDBOX_URL', 'publicSandboxUrl', text],
   ['SVC_SERVER_DOMAIN', 'domain', text],
   ['SVC_HEADER_PREFIXES', 'headerPrefixes', (value) => value.split(',').filter((part) => part !== '')],

@@ -28,6 +28,11 @@ export interface ServerOptions {
   operatorToken?: string;
   /** Base URL of the API as clients reach it. Default from host and port. */
   publicApiUrl?: string;
+  /**
+   * URL that identity tokens name as their issuer: `/.well-known/openid-configuration` below it must reach this API.
+   * Default: the public URL of the API.
+   */
+  issuer?: string;
   /** Base URL of the gateway as clients reach it. Default from host and port. */
   publicSandboxUrl?: string;
   /** Base URL of this server's API as other servers on the same PostgreSQL reach it. Default from host and port. */
@@ -158,6 +163,12 @@ export interface Tuning {
     retryDelaysMs?: number[];
     /** How long one attempt may take, ms. */
     timeoutMs?: number;
+  };
+  identity?: {
+    /** Age at which the key that signs identity tokens gets a successor, ms. Default 30 days. */
+    rotateAfterMs?: number;
+    /** How long a key is published before it signs, and after its successor took over, ms. Default one day. */
+    overlapMs?: number;
   };
   idempotency?: {
     /** How long the answer under an idempotency key is kept, ms. */

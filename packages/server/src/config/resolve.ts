@@ -3,7 +3,8 @@ import { defaultTeamLimits } from '../limits/team-limits.js';
 import type { ServerConfig } from './config.js';
 import type { ServerOptions } from './options.js';
 
-const WEEK_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 export const DEFAULT_DOMAIN = 'svc.localhost';
 
 /** Applies every default. URLs are known only once the ports are. */
@@ -19,6 +20,8 @@ export function resolveConfig(
     nodeId: found.nodeId,
     envdVersion: found.envdVersion,
     apiUrl: options.publicApiUrl ?? found.apiUrl,
+    issuer: options.issuer?.replace(/\/+$/, ''),
+    identity: { rotateAfterMs: 30 * DAY_MS, overlapMs: DAY_MS, ...tuning.identity },
     sandboxUrl: options.publicSandboxUrl ?? found.sandboxUrl,
     domain,
     announceDomain: options.domain !== undefined,
@@ -52,7 +55,7 @@ export function resolveConfig(
       timeoutMs: 10_000,
       ...tuning.webhooks,
     },
-    idempotency: { retentionMs: 86_400_000, ...tuning.idempotency },
+    idempotency: { retentionMs: DAY_MS, ...tuning.idempotency },
     cleanUpIntervalMs: tuning.cleanUpIntervalMs ?? 60_000,
     minAutoResumeSeconds: tuning.minAutoResumeSeconds ?? 300,
     maxConcurrentBuilds: tuning.maxConcurrentBuilds ?? 2,

@@ -4,6 +4,7 @@ import type { TeamStore } from '../auth/team-store.js';
 import type { ServerConfig } from '../config/config.js';
 import type { EventSink } from '../events/sink.js';
 import type { StopReason } from '../gateway/contract.js';
+import type { SigningKeys } from '../identity/signing-keys.js';
 import type { Ids } from '../ids/ids.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import type { RateLimiter } from '../limits/rate-limit.js';
@@ -29,6 +30,8 @@ export interface ServerContext {
   now(): number;
   readonly ids: Ids;
   readonly keys: KeyRing;
+  /** The keys of identity tokens. */
+  readonly identity: Pick<SigningKeys, 'signing' | 'published'>;
   readonly log: Log;
   readonly events: EventSink;
   readonly teams: TeamStore;

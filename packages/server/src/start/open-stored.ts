@@ -7,6 +7,7 @@ import { resolveConfig } from '../config/resolve.js';
 import type { Log, ServerContext } from '../context/context.js';
 import { createEventSink } from '../events/sink.js';
 import type { Gateway } from '../gateway/index.js';
+import { SigningKeys } from '../identity/signing-keys.js';
 import { randomIds } from '../ids/ids.js';
 import { checkServerKey } from '../keys/check-key.js';
 import { loadServerKey } from '../keys/key-file.js';
@@ -90,6 +91,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     now,
     ids,
     keys,
+    identity: new SigningKeys({ config, db, keys, now }),
     log,
     events: createEventSink(ids, now),
     teams: new TeamStore({ db, now, defaults: config.teamLimits }),

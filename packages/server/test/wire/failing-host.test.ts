@@ -133,6 +133,28 @@ describe('a defect', () => {
       doubled.draining = draining;
     }
   });
+
+  it.each([
+    ['getOpenidConfiguration', '/.well-known/openid-configuration', 'config'],
+    ['getJwks', '/.well-known/jwks.json', 'identity'],
+  ] as const)('gives 500 without details: %s', async (_operation, path, part) => {
+    const real = test.server.context[part];
+    const broken = new Proxy(real, {
+      get(target, name) {
+        if (name === 'issuer' || name === 'published') throw new TypeError('a detail of the code');
+        return Reflect.get(target, name, target) as unknown;
+      },
+    });
+    Object.assign(test.server.context, { [part]: broken });
+    try {
+      expect(await test.api('GET', path)).toMatchObject({
+        status: 500,
+        body: { code: 500, message: 'internal server error' },
+      });
+    } finally {
+      Object.assign(test.server.context, { [part]: real });
+    }
+  });
 });
 
 describe('a store that fails', () => {

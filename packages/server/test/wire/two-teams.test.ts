@@ -41,6 +41,8 @@ const HASH = 'a'.repeat(64);
 /** Every operation has a row: a new one without does not compile, and fails below. */
 const ROWS = {
   getHealth: own(),
+  getOpenidConfiguration: own(),
+  getJwks: own(),
   listSandboxes: own(),
   createSandbox: hidden({ body: ({ alias }) => ({ templateID: alias }) }),
   listSandboxesV2: empty({ query: ({ templateID }) => ({ template: templateID }) }),

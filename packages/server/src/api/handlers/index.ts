@@ -1,5 +1,6 @@
 import type { Handlers } from '../handler.js';
 import { healthHandlers } from './health.js';
+import { identityHandlers } from './identity.js';
 import { observationHandlers } from './observation.js';
 import { sandboxHandlers } from './sandboxes.js';
 import { secretHandlers } from './secrets.js';
@@ -12,6 +13,7 @@ import { webhookHandlers } from './webhooks.js';
 /** All handlers, one map per resource. A new resource adds its line here. */
 export const handlers: Handlers = {
   ...healthHandlers,
+  ...identityHandlers,
   ...observationHandlers,
   ...sandboxHandlers,
   ...snapshotHandlers,

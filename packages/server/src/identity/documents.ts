@@ -1,0 +1,46 @@
+import type { components } from '@svc/platform';
+import { issuerOf } from './issuer.js';
+import type { SigningKey } from './rotation.js';
+
+type Schemas = components['schemas'];
+
+/** How long relying parties may keep the documents. A key is published for much longer before it signs. */
+export const MAX_AGE_SECONDS = 3_600;
+
+/** What a relying party needs to verify identity tokens, as OpenID Connect Discovery has it. */
+export function discoveryDocument(config: Parameters<typeof issuerOf>[0]): Schemas['OpenidConfiguration'] {
+  const issuer = issuerOf(config);
+  return {
+    issuer,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256'],
+    claims_supported: [
+      'iss',
+      'sub',
+      'aud',
+      'exp',
+      'nbf',
+      'iat',
+      'jti',
+      'svc:execution_id',
+      'svc:template_id',
+    ],
+  };
+}
+
+/** The public halves of the keys. */
+export function keySet(keys: readonly SigningKey[]): Schemas['JsonWebKeySet'] {
+  return {
+    keys: keys.map(({ kid, jwk }) => ({
+      kty: 'EC',
+      crv: 'P-256',
+      x: jwk.x!,
+      y: jwk.y!,
+      kid,
+      use: 'sig',
+      alg: 'ES256',
+    })),
+  };
+}
