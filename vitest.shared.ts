@@ -1,4 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+
+const childrenRunSources = fileURLToPath(
+  new URL('./packages/support/testing/children-run-sources.ts', import.meta.url),
+);
 
 export interface PackageTestOptions {
   /** Longest that one test may take, ms. Default 60 000: these suites start real servers and real sandboxes. */
@@ -30,7 +35,7 @@ export function packageTests(options: PackageTestOptions = {}) {
       // A test that passes only when it is tried again tells of a fault, in it or in what it tests.
       retry: 0,
       reporters: ['default', ['json', { outputFile: process.env.SVC_TEST_RESULTS || 'test-results.json' }]],
-      ...(options.setupFiles ? { setupFiles: options.setupFiles } : {}),
+      setupFiles: [childrenRunSources, ...(options.setupFiles ?? [])],
       ...(options.globalSetup ? { globalSetup: options.globalSetup } : {}),
     },
   });

@@ -74,7 +74,9 @@ export class LinuxDriver implements Driver {
     this.volumes =
       host.store.kind === 'btrfs'
         ? linuxVolumes(host, this.#registry.cleanUp)
-        : new PlainVolumes(host.paths.volumes, this.#registry.cleanUp);
+        : new PlainVolumes(host.paths.volumes, this.#registry.cleanUp, (id) =>
+            host.volumeProcess.content(id),
+          );
     if (host.store.kind === 'btrfs' && existsSync(host.paths.volumes))
       host.log('warn', 'volumes of an earlier version are not in the store: copy what is needed of them', {
         directory: host.paths.volumes,

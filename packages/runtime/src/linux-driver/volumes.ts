@@ -2,7 +2,6 @@ import { chmodSync, existsSync, renameSync } from 'node:fs';
 import { randomId, requireVolumeId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
-import { volumeContent } from '../volumes/content.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import type { LinuxHost } from './host/linux-host.js';
 
@@ -38,10 +37,7 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes 
       return store.list('v').filter((name) => !name.startsWith('.'));
     },
     content(id) {
-      return volumeContent(id, async (each) => {
-        await host.up();
-        return store.view(`v/${each}`);
-      });
+      return host.volumeProcess.content(id);
     },
     make(id, { limitMiB } = {}) {
       requireVolumeId(id);

@@ -44,7 +44,7 @@ export interface RemoteDriver extends Driver {
  * @throws {DriverError} `unreachable` when nobody serves one there, or not to this process
  */
 export async function connectDriver(options: ConnectDriverOptions): Promise<RemoteDriver> {
-  const calls = new RemoteCalls(options);
+  const calls = RemoteCalls.overSocket(options);
   try {
     const watch = await calls.watch();
     const description = await calls.run((client, call) => client.describe({}, call));

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
-import { type CallOptions, type Client, createClient } from '@connectrpc/connect';
+import {
+  type CallOptions,
+  type Client,
+  createClient,
+  type Interceptor,
+  type Transport,
+} from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { driverClosed } from '../contract/errors.js';
 import { Driver as DriverService, type WatchResponse } from '../gen/driver/driver_pb.js';
@@ -12,27 +18,30 @@ const IDLE_CONNECTIONS = 32;
 /** Calls of the other process, their errors the driver's again. */
 export class RemoteCalls {
   readonly #client: Client<typeof DriverService>;
-  readonly #agent: Agent;
+  readonly #disconnect: () => void;
   readonly #ended = new AbortController();
 
-  constructor({ socketPath, token }: { socketPath: string; token: string }) {
-    this.#agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS });
-    const authorize: Parameters<typeof createConnectTransport>[0]['interceptors'] = [
-      (next) => (request) => {
-        request.header.set('authorization', `Bearer ${token}`);
-        return next(request);
-      },
-    ];
-    this.#client = createClient(
-      DriverService,
-      createConnectTransport({
-        baseUrl: 'http://runtime',
-        httpVersion: '1.1',
-        nodeOptions: { agent: this.#agent, socketPath },
-        interceptors: authorize,
-        acceptCompression: [],
-      }),
-    );
+  /** @param disconnect ends what the transport holds open. */
+  constructor(transport: Transport, disconnect: () => void) {
+    this.#client = createClient(DriverService, transport);
+    this.#disconnect = disconnect;
+  }
+
+  /** Calls over a Unix socket, see `serveDriver`. */
+  static overSocket({ socketPath, token }: { socketPath: string; token: string }): RemoteCalls {
+    const agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS });
+    const authorize: Interceptor = (next) => (request) => {
+      request.header.set('authorization', `Bearer ${token}`);
+      return next(request);
+    };
+    const transport = createConnectTransport({
+      baseUrl: 'http://runtime',
+      httpVersion: '1.1',
+      nodeOptions: { agent, socketPath },
+      interceptors: [authorize],
+      acceptCompression: [],
+    });
+    return new RemoteCalls(transport, () => agent.destroy());
   }
 
   /** @throws {DriverError} what the driver threw; `unreachable`, `closed` */
@@ -89,6 +98,6 @@ export class RemoteCalls {
 
   end(): void {
     this.#ended.abort();
-    this.#agent.destroy();
+    this.#disconnect();
   }
 }

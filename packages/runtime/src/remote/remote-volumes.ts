@@ -27,7 +27,8 @@ export function remoteVolumes(calls: RemoteCalls): Volumes {
   };
 }
 
-function remoteContent(calls: RemoteCalls, volumeId: string): VolumeContent {
+/** Files of a volume that another process works on. */
+export function remoteContent(calls: RemoteCalls, volumeId: string): VolumeContent {
   return {
     async stat(path) {
       return entryFromWire((await calls.run((client) => client.statEntry({ volumeId, path }))).entry);

@@ -8,7 +8,7 @@ import type { Driver } from '../contract/driver.js';
 import { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { DriverCalls } from './driver-calls.js';
 import { DriverLog } from './driver-log.js';
-import { toConnectError } from './wire.js';
+import { tellFailures } from './tell-failures.js';
 
 /** Of one message; pieces of archives and of files are smaller. */
 const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
@@ -124,11 +124,3 @@ function requireToken(token: string): Interceptor {
     return next(request);
   };
 }
-
-const tellFailures: Interceptor = (next) => async (request) => {
-  try {
-    return await next(request);
-  } catch (error) {
-    throw error instanceof ConnectError ? error : toConnectError(error, request.signal.aborted);
-  }
-};

@@ -1,15 +1,15 @@
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { Volumes } from '../contract/volumes.js';
+import type { VolumeContent, Volumes } from '../contract/volumes.js';
 import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { requireVolumeId } from '../shared/instance-id.js';
 import { checkOwnership, checkVolumeLimit } from './check.js';
 import { openUpload } from './upload.js';
 import { ownershipFromWire, toConnectError } from './wire.js';
 
-/** The calls about volumes. Paths in volumes are any text: whoever walks them lets none lead out. */
+/** The calls about volumes. */
 export function volumeCalls(volumes: Volumes) {
-  const at = (volumeId: string) => volumes.content(requireVolumeId(volumeId));
   return {
+    ...contentCalls((id) => volumes.content(id)),
     makeVolume: async ({ id, limitMib }) => {
       await volumes.make(requireVolumeId(id), checkVolumeLimit(limitMib));
       return {};
@@ -23,6 +23,13 @@ export function volumeCalls(volumes: Volumes) {
       const bytes = await volumes.usedBytes(requireVolumeId(id));
       return bytes === undefined ? {} : { bytes };
     },
+  } satisfies Partial<ServiceImpl<typeof DriverService>>;
+}
+
+/** The calls about files of volumes. Paths in volumes are any text: whoever walks them lets none lead out. */
+export function contentCalls(contentOf: (volumeId: string) => VolumeContent) {
+  const at = (volumeId: string) => contentOf(requireVolumeId(volumeId));
+  return {
     statEntry: async ({ volumeId, path }) => ({ entry: await at(volumeId).stat(path) }),
     listEntries: async ({ volumeId, path, depth }) => ({ entries: await at(volumeId).list(path, depth) }),
     changeEntry: async ({ volumeId, path, change }) => ({

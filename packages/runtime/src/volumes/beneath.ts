@@ -16,8 +16,6 @@ export interface Place {
   directory: FileHandle;
   /** Undefined: the volume's root itself. */
   name: string | undefined;
-  /** Names of the directories from the root down to this one, without links. A program may have moved it meanwhile. */
-  names: readonly string[];
 }
 
 /** A path that names `name` in `directory` without any way round. */
@@ -50,34 +48,30 @@ export async function walk<T>(
 ): Promise<T> {
   // Handles from the root down; the last one is where the walk stands.
   const stack: FileHandle[] = [await open(root, DIRECTORY)];
-  const names: string[] = [];
   try {
     let todo = splitPath(path);
     let links = 0;
     for (;;) {
       const name = todo.shift();
       const here = stack.at(-1)!;
-      if (name === undefined) return await use({ directory: here, name: undefined, names });
+      if (name === undefined) return await use({ directory: here, name: undefined });
       if (name === '..') {
         if (stack.length > 1) await stack.pop()!.close();
-        names.pop();
         continue;
       }
       const last = todo.length === 0;
-      if (last && options.followLast !== true) return await use({ directory: here, name, names });
+      if (last && options.followLast !== true) return await use({ directory: here, name });
       const target = await readLink(here, name);
       if (target !== undefined) {
         if (++links > MAX_LINKS) throw volumeErrors.tooManyLinks(path);
         if (target.startsWith('/')) {
           while (stack.length > 1) await stack.pop()!.close();
-          names.length = 0;
         }
         todo = [...splitPath(target), ...todo];
         continue;
       }
-      if (last) return await use({ directory: here, name, names });
+      if (last) return await use({ directory: here, name });
       stack.push(await enter(here, name, path, options));
-      names.push(name);
     }
   } finally {
     for (const handle of stack) await handle.close().catch(() => {});

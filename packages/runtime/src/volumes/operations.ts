@@ -3,7 +3,7 @@ import { chmod, chown, type FileHandle, lstat, mkdir, open, opendir, rename, unl
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { VolumeCreateOptions, VolumeEntry, VolumeOwnership } from '../contract/volumes.js';
-import { removeInTree } from '../jail/remove-tree.js';
+import { runProgram } from '../shared/run-program.js';
 import { O_PATH, openDirectory, pathOf, walk } from './beneath.js';
 import { shownPath, statEntry } from './entry.js';
 import { volumeErrors } from './errors.js';
@@ -24,10 +24,15 @@ export function changeEntry(root: string, path: string, change: VolumeOwnership)
 }
 
 export function deleteEntry(root: string, path: string): Promise<void> {
-  return walk(root, path, {}, async ({ directory, name, names }) => {
+  return walk(root, path, {}, async ({ directory, name }) => {
     if (name === undefined) throw volumeErrors.cannotDeleteRoot();
     if (!(await lstat(pathOf(directory, name))).isDirectory()) return unlink(pathOf(directory, name));
-    await removeInTree(root, [...names, name].join('/'));
+    // It begins in the directory that is held open and goes on by descriptors: what is swapped for a link is not followed.
+    const { exitCode, stderr } = await runProgram('rm', ['-rf', '--one-file-system', '--', `./${name}`], {
+      cwd: pathOf(directory),
+    });
+    if (exitCode !== 0)
+      throw new Error(`A directory could not be removed (exit status ${exitCode}): ${stderr.slice(-500)}`);
   });
 }
 

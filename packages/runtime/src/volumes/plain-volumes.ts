@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDiskFull } from '#support/disk-full';
 import { DriverError } from '../contract/errors.js';
+import type { VolumeContent } from '../contract/volumes.js';
 import { removeTree } from '../jail/remove-tree.js';
 import { randomId, requireVolumeId } from '../shared/instance-id.js';
 import type { RetryLater } from '../shared/retry-later.js';
@@ -12,11 +13,16 @@ import type { HostVolumes } from './host-volumes.js';
 export class PlainVolumes implements HostVolumes {
   readonly #root: string;
   readonly #cleanUp: RetryLater;
+  readonly #contentOf: (id: string) => VolumeContent;
 
-  /** @param root absolute; made when it is needed. No tenant may be able to change what it leads to. */
-  constructor(root: string, cleanUp: RetryLater) {
+  /**
+   * @param root absolute; made when it is needed. No tenant may be able to change what it leads to.
+   * @param contentOf the files of a volume. Default: this process works on them.
+   */
+  constructor(root: string, cleanUp: RetryLater, contentOf?: (id: string) => VolumeContent) {
     this.#root = root;
     this.#cleanUp = cleanUp;
+    this.#contentOf = contentOf ?? ((id) => volumeContent(id, (each) => this.path(each)));
   }
 
   async make(id: string): Promise<void> {
@@ -49,7 +55,7 @@ export class PlainVolumes implements HostVolumes {
   }
 
   content(id: string) {
-    return volumeContent(id, (each) => this.path(each));
+    return this.#contentOf(id);
   }
 
   async path(id: string): Promise<string> {

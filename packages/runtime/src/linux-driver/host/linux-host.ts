@@ -5,6 +5,7 @@ import { driverClosed } from '../../contract/errors.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
 import { Background } from '../../shared/background.js';
+import { VolumeProcess } from '../../volume-process/volume-process.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
 import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
@@ -26,6 +27,8 @@ export class LinuxHost {
   readonly store: Store;
   readonly network: Network;
   readonly space: SpaceGuard;
+  /** Works on files of volumes, without this process's rights. */
+  readonly volumeProcess: VolumeProcess;
   /** Removal of what ended, for which nobody waits. */
   readonly background: Background;
   /** What all sandboxes together may use. */
@@ -67,6 +70,10 @@ export class LinuxHost {
       { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },
       options.maxMemoryMiB,
     );
+    this.volumeProcess = new VolumeProcess(async () => {
+      const keeper = await this.up();
+      return { directory: this.#volumesPath(), enter: (command) => keeper.enter(command) };
+    });
   }
 
   now(): number {
@@ -95,6 +102,7 @@ export class LinuxHost {
 
   async #rise(): Promise<NamespaceKeeper> {
     await this.#keeper?.release();
+    await this.volumeProcess.end();
     const found = NamespaceKeeper.find(this.paths);
     const keeper = found ?? (await NamespaceKeeper.start(this.paths));
     try {
@@ -131,18 +139,24 @@ export class LinuxHost {
 
   /** Path of a volume in the keeper's namespace. */
   volumePath(id: string): string {
-    return join(this.store.kind === 'btrfs' ? join(this.paths.store, 'v') : this.paths.volumes, id);
+    return join(this.#volumesPath(), id);
+  }
+
+  #volumesPath(): string {
+    return this.store.kind === 'btrfs' ? join(this.paths.store, 'v') : this.paths.volumes;
   }
 
   /** Lets go of the host for good: what is on it stays. */
   async close(): Promise<void> {
     this.#closed = true;
+    await this.volumeProcess.close();
     await this.#keeper?.release();
   }
 
   /** Takes down what stands on the host, once no instance is left. Paused ones (checkpoints) stay in the store. */
   async down(): Promise<void> {
     const keeper = this.current ?? NamespaceKeeper.find(this.paths);
+    await this.volumeProcess.end();
     if (keeper !== undefined) {
       await this.network.remove(keeper);
       await this.store.unmount(keeper);

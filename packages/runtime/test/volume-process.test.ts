@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
+import { Outside, SECRET } from '../src/testing/escapes/outside.js';
+import { VolumeProcess } from '../src/volume-process/volume-process.js';
+
+const able = process.platform === 'linux' && process.getuid?.() === 0;
+
+describe.skipIf(!able)('the process that works on files of volumes', () => {
+  const outside = new Outside();
+  let folder: string;
+  let volumes: string;
+  let process_: VolumeProcess;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'volumes-'));
+    volumes = join(folder, 'v');
+    for (const name of ['mine', 'theirs']) mkdirSync(join(volumes, name), { recursive: true });
+    chmodSync(join(volumes, 'mine'), 0o777);
+    process_ = new VolumeProcess(async () => ({ directory: volumes, enter: (command) => [...command] }));
+  });
+
+  afterEach(async () => {
+    await process_.close();
+    await outside.remove();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Its number, found among all processes by its title and by what it sees. */
+  function pid(): number {
+    const listed = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' });
+    const found = [...listed.matchAll(/^\s*(\d+) svc-volumes/gm)]
+      .map(([, number]) => Number(number))
+      .find((each) => existsSync(`/proc/${each}/root/volumes/mine`));
+    if (found === undefined) throw new Error('there is no such process');
+    return found;
+  }
+
+  it('has no rights on the host, and sees nothing but the volumes and the programs', async () => {
+    await process_.content('mine').write('/file', Readable.from(['x']), {});
+    const root = `/proc/${pid()}/root`;
+    const listed = execFileSync('ls', ['-A', root, `${root}/old`, `${root}/usr/local`], { encoding: 'utf8' });
+    expect(listed.replaceAll(/^(lib\w*|s?bin)\n/gm, '').replaceAll(root, '')).toBe(
+      ':\ndev\nold\nproc\nusr\nvolumes\n\n/old:\n\n/usr/local:\n',
+    );
+    const status = readFileSync(`/proc/${pid()}/status`, 'utf8');
+    expect(status).toMatch(/^Uid:\s65534\s65534\s65534\s65534$/m);
+    expect(status).toMatch(/^Groups:\s*$/m);
+    expect(status).toMatch(/^NoNewPrivs:\s1$/m);
+    // chown, dac_override, fowner, fsetid, and those only in its own user namespace.
+    expect(status).toMatch(/^CapBnd:\s000000000000001b$/m);
+    for (const kind of ['user', 'mnt', 'net', 'pid', 'ipc', 'uts'])
+      expect(readlinkSync(`/proc/${pid()}/ns/${kind}`), kind).not.toBe(readlinkSync(`/proc/self/ns/${kind}`));
+    expect(readFileSync(`/proc/${pid()}/limits`, 'utf8')).toMatch(/^Max core file size\s+0\s+0/m);
+    expect(readFileSync(`/proc/${pid()}/environ`, 'utf8')).not.toMatch(/SVC_|KEY|TOKEN/);
+    const mounts = readFileSync(`/proc/${pid()}/mountinfo`, 'utf8').trim().split('\n');
+    const writable = mounts
+      .map((line) => line.split(' '))
+      .filter(([, , , , , options]) => /^rw/.test(options!));
+    expect(writable.map(([, , , , point]) => point).sort()).toEqual(['/dev/null', '/proc', '/volumes']);
+  });
+
+  it('keeps and sets owners, root where none is named', async () => {
+    const content = process_.content('mine');
+    await content.write('/a/b/file', Readable.from(['x']), { force: true });
+    await content.write('/a/owned', Readable.from(['x']), { uid: 1000, gid: 4_000_000_000, mode: 0o2750 });
+    await content.makeDirectory('/dir', { uid: 1234, gid: 5678 });
+    const owner = (path: string) => {
+      const { uid, gid, mode } = lstatSync(join(volumes, 'mine', path));
+      return [uid, gid, mode & 0o7777];
+    };
+    expect(owner('a')).toEqual([0, 0, 0o755]);
+    expect(owner('a/b/file')).toEqual([0, 0, 0o644]);
+    expect(owner('a/owned')).toEqual([1000, 4_000_000_000, 0o2750]);
+    expect(owner('dir')).toEqual([1234, 5678, 0o755]);
+    // Whoever has it, and however it is closed.
+    chmodSync(join(volumes, 'mine/dir'), 0);
+    await content.write('/dir/file', Readable.from(['deep']), {});
+    expect(await text((await content.read('/dir/file')).content)).toBe('deep');
+    await content.remove('/dir');
+    expect(existsSync(join(volumes, 'mine/dir'))).toBe(false);
+  });
+
+  it('finds nothing outside of its volume, and nothing at all outside of the volumes', async () => {
+    const path = await outside.make();
+    await writeFile(join(volumes, 'theirs', 'secret'), SECRET, { mode: 0o644 });
+    const content = process_.content('mine');
+    const ways = [
+      path,
+      '../theirs',
+      '/volumes/theirs',
+      '/proc/self/root/volumes/theirs',
+      '/proc/1/root',
+      '/old',
+    ];
+    for (const [index, way] of ways.entries()) {
+      await symlink(way, join(volumes, 'mine', `link${index}`));
+      for (const at of [
+        `/link${index}/secret`,
+        `/link${index}/../secret`,
+        `${way}/secret`,
+        `/../${way}/secret`,
+      ]) {
+        await expect(content.read(at), at).rejects.toMatchObject({ name: 'VolumeError' });
+        await expect(content.change(at, { mode: 0o777 }), at).rejects.toMatchObject({ name: 'VolumeError' });
+      }
+      await content.remove(`/link${index}`);
+    }
+    await outside.expectUntouched();
+  });
+
+  it('is started again when it was killed, and ends with its owner', async () => {
+    const content = process_.content('mine');
+    await content.makeDirectory('/one', {});
+    const first = pid();
+    process.kill(first, 'SIGKILL');
+    await eventually('it to be gone', async () => !existsSync(`/proc/${first}`));
+    await eventually('the next one to answer', () =>
+      content.makeDirectory('/two', { force: true }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    const second = pid();
+    expect(second).not.toBe(first);
+    await process_.end();
+    await eventually('it to be gone', async () => !existsSync(`/proc/${second}`));
+    expect((await content.list('/', 1)).map(({ name }) => name)).toEqual(['one', 'two']);
+    await process_.close();
+    await expect(content.stat('/one')).rejects.toMatchObject({ code: 'closed' });
+  });
+});
