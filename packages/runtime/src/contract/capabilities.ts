@@ -12,6 +12,8 @@ export interface Capabilities {
   mounts: boolean;
   /** Whether `network.egress: 'none'` is enforced, and the host and private ranges are out of reach. */
   networkIsolation: boolean;
+  /** Whether `network.egress: 'governed'` works: traffic goes through the egress process, which decides by policy. */
+  egressPolicy: boolean;
   /** Whether layers hold a whole root file system (`rootfs`) or only the instance's home directory (`home`). */
   layers: 'rootfs' | 'home';
   /** Whether several operating-system users exist inside an instance. */

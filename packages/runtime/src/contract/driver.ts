@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import type { ArchiveLimits } from '../archive/archive-limits.js';
 import type { Capabilities } from './capabilities.js';
 import type { Instance, InstanceRecord, InstanceSpec, LayerInfo } from './instance.js';
@@ -50,6 +50,16 @@ export interface StorageUse {
   reserveBytes: number;
 }
 
+/** The process that carries what `governed` instances send, see `InstanceNetwork`. */
+export interface DriverEgress {
+  /**
+   * Opens a connection to its control socket. It closes when that process ends, which the driver then starts again: whoever
+   * needs it connects again and gives it every policy again, for it keeps none.
+   * @throws {DriverError} `unreachable` while it is starting (try again), `closed`.
+   */
+  connect(options?: { signal?: AbortSignal }): Promise<Duplex>;
+}
+
 /** A kind of instance to keep ready. */
 export interface PoolRequest {
   /** Layers, limits, network and mounts decide what fits; labels do not. */
@@ -87,6 +97,8 @@ export interface Driver {
   deleteCheckpoint(checkpointId: string): Promise<void>;
   readonly layers: Layers;
   readonly volumes: Volumes;
+  /** Undefined without the capability `egressPolicy`. */
+  readonly egress?: DriverEgress | undefined;
   /** Undefined where the driver has no storage of its own. */
   storage?(): Promise<StorageUse>;
   /** Replaces the wishes for the warm pool. It fills in the background. */
@@ -105,10 +117,18 @@ export interface DaemonProgram {
   directory: string;
 }
 
+/** What the egress process is started from. */
+export interface EgressProgram {
+  /** Absolute path of the bundled program (one CommonJS file). */
+  entry: string;
+}
+
 export interface DriverOptions {
   /** Absolute path; created with mode 0700. One driver at a time. */
   dataDir: string;
   daemon: DaemonProgram;
+  /** Absent: instances cannot be `governed`, and resolve names without it. */
+  egress?: EgressProgram | undefined;
   /** Milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
   /** One line for the operator's log. Never holds secrets. */

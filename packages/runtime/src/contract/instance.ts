@@ -24,8 +24,13 @@ export type InstanceMount = {
 );
 
 export interface InstanceNetwork {
-  /** `internet`: everything but the host's own services, private ranges and metadata addresses. `none`: nothing. */
-  egress: 'internet' | 'none';
+  /**
+   * `internet`: everything but the host's own services, private ranges and metadata addresses. `none`: nothing, and no
+   * names are resolved. `governed`: TCP through the egress process and names from it, both by its policy for the address
+   * of the instance; nothing else. Where there is no such process, or no policy yet, that is nothing. Needs the capability
+   * `egressPolicy`.
+   */
+  egress: 'internet' | 'none' | 'governed';
 }
 
 /** What an instance is made of. */
@@ -100,6 +105,18 @@ export interface Instance {
   readonly labels: Record<string, string>;
   /** Undefined: only {@link dial} of the driver's own process gets there. */
   readonly reach?: InstanceReach | undefined;
+  /**
+   * Source address of its connections as the egress process sees it, IPv4. Fixed for the life of this instance; a restore
+   * or fork has another. An address is used again some time after its instance ended. Undefined: nobody sees one.
+   */
+  readonly address?: string | undefined;
+  /**
+   * Changes what the running (or frozen) instance reaches, kept until the next change also by a driver that adopts it.
+   * Settles once the new mode is in force: new connections follow it, and those that the mode does not carry are dead.
+   * From and to `governed` that is every one, as they take another way; connections to ports inside stay.
+   * @throws {DriverError} `unsupported` without the capability that the mode needs; `instance_gone`.
+   */
+  setNetwork(network: InstanceNetwork): Promise<void>;
   /**
    * Opens a TCP connection to a port inside, listeners on loopback included. Port 49983 is always the daemon,
    * wherever it really listens.

@@ -20,6 +20,7 @@ export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
     memorySnapshot: tools.criu !== undefined,
     mounts: true,
     networkIsolation: true,
+    egressPolicy: false,
     layers: 'rootfs',
     users: true,
     reasons,

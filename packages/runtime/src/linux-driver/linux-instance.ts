@@ -5,6 +5,7 @@ import type {
   Checkpoint,
   CheckpointOptions,
   InstanceEnd,
+  InstanceNetwork,
   InstanceReach,
   InstanceRecord,
   InstanceStats,
@@ -89,8 +90,18 @@ export class LinuxInstance implements RegisteredInstance {
   }
 
   get reach(): InstanceReach {
-    const host = this.#owner.host.network.addressOf(this.entry.lease);
+    const host = this.address;
     return { daemon: { host, port: DAEMON_PORT }, hosts: [host], tunnel: true };
+  }
+
+  get address(): string {
+    return this.#owner.host.network.addressOf(this.entry.lease);
+  }
+
+  async setNetwork(network: InstanceNetwork): Promise<void> {
+    this.#requireRunning();
+    if (network.egress !== this.entry.spec.network.egress)
+      throw new DriverError('unsupported', 'The network of a running sandbox cannot be changed.');
   }
 
   async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {

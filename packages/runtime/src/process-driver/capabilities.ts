@@ -1,6 +1,7 @@
 import type { Capabilities } from '../contract/capabilities.js';
 import type { CreateOptions } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
+import type { InstanceNetwork } from '../contract/instance.js';
 import { requireInstanceId } from '../shared/instance-id.js';
 import { requireLabels } from '../shared/spec-rules.js';
 
@@ -12,6 +13,7 @@ export const CAPABILITIES: Capabilities = {
   memorySnapshot: false,
   mounts: false,
   networkIsolation: false,
+  egressPolicy: false,
   layers: 'home',
   users: false,
   reasons: [
@@ -27,7 +29,11 @@ export function requireSpec({ id, spec }: CreateOptions): void {
   if (spec.mounts.length > 0) {
     throw new DriverError('unsupported', 'The process driver cannot mount directories into a sandbox.');
   }
-  if (spec.network.egress === 'none') {
+  requireNetwork(spec.network);
+}
+
+/** @throws {DriverError} `unsupported` for all but the network of the host. */
+export function requireNetwork({ egress }: InstanceNetwork): void {
+  if (egress !== 'internet')
     throw new DriverError('unsupported', 'The process driver cannot keep a sandbox from the network.');
-  }
 }

@@ -6,6 +6,7 @@ import type {
   Checkpoint,
   CheckpointOptions,
   InstanceEnd,
+  InstanceNetwork,
   InstanceReach,
   InstanceRecord,
   InstanceStats,
@@ -17,6 +18,7 @@ import { requireCheckpointId } from '../shared/instance-id.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { signalProcess } from '../shared/process-family.js';
+import { requireNetwork } from './capabilities.js';
 import { removeTree } from './file-sets.js';
 import { continueTree, killTree, stopTree, type TreeRoot } from './process-tree.js';
 import { StatsReader } from './read-stats.js';
@@ -111,6 +113,11 @@ export class ProcessInstance implements RegisteredInstance {
   get reach(): InstanceReach {
     const { port } = this.#record.daemon!;
     return { daemon: { host: '127.0.0.1', port }, hosts: ['127.0.0.1', '::1'], tunnel: false };
+  }
+
+  async setNetwork(network: InstanceNetwork): Promise<void> {
+    this.#requireAlive();
+    requireNetwork(network);
   }
 
   async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {

@@ -4,6 +4,7 @@ import type { Capabilities } from '../contract/capabilities.js';
 import type {
   CreateOptions,
   Driver,
+  DriverEgress,
   DriverOptions,
   ImportOptions,
   Layers,
@@ -19,6 +20,7 @@ import type {
   Instance as InstanceMessage,
   WatchResponse,
 } from '../gen/driver/driver_pb.js';
+import { remoteEgress } from './egress.js';
 import { RemoteCalls } from './remote-calls.js';
 import { RemoteInstance } from './remote-instance.js';
 import { remoteVolumes } from './remote-volumes.js';
@@ -48,7 +50,7 @@ export async function connectDriver(options: ConnectDriverOptions): Promise<Remo
   try {
     const watch = await calls.watch();
     const description = await calls.run((client, call) => client.describe({}, call));
-    return new DriverOverSocket(calls, watch, description, options.log);
+    return new DriverOverSocket(calls, watch, description, options);
   } catch (error) {
     calls.end();
     throw error;
@@ -63,6 +65,7 @@ class DriverOverSocket implements RemoteDriver {
   readonly capabilities: Capabilities;
   readonly layers: Layers;
   readonly volumes: Volumes;
+  readonly egress?: DriverEgress;
   readonly storage?: () => Promise<StorageUse>;
   readonly lost: Promise<Error>;
   readonly #calls: RemoteCalls;
@@ -76,15 +79,16 @@ class DriverOverSocket implements RemoteDriver {
     calls: RemoteCalls,
     events: AsyncIterator<WatchResponse>,
     description: Description,
-    log: DriverOptions['log'],
+    options: ConnectDriverOptions,
   ) {
     this.#calls = calls;
-    this.#log = log;
+    this.#log = options.log;
     this.name = description.name;
     this.summary = description.summary;
     this.capabilities = capabilitiesFromWire(description.capabilities);
     this.layers = remoteLayers(calls);
     this.volumes = remoteVolumes(calls);
+    if (description.egress) this.egress = remoteEgress(options, calls.ended);
     if (description.storage) this.storage = () => calls.run((client) => client.storage({}));
     this.lost = this.#follow(events);
   }

@@ -10,7 +10,13 @@ import type { DriverEvent } from './driver-log.js';
 import { InstanceHandles } from './handles.js';
 import { openUpload } from './upload.js';
 import { volumeCalls } from './volume-calls.js';
-import { archiveLimitsFromWire, instanceToWire, specFromWire, toConnectError } from './wire.js';
+import {
+  archiveLimitsFromWire,
+  instanceToWire,
+  networkFromWire,
+  specFromWire,
+  toConnectError,
+} from './wire.js';
 
 type Handlers = Omit<ServiceImpl<typeof DriverService>, 'watch'>;
 
@@ -53,6 +59,7 @@ export class DriverCalls {
         summary: driver.summary,
         capabilities: driver.capabilities,
         storage: driver.storage !== undefined,
+        egress: driver.egress !== undefined,
       }),
       cancel: ({ callId }) => {
         this.#cancellations.cancel(callId);
@@ -147,6 +154,10 @@ export class DriverCalls {
       },
       thaw: async ({ handle }) => {
         await this.#handles.get(handle).thaw();
+        return {};
+      },
+      setNetwork: async ({ handle, egress }) => {
+        await this.#handles.get(handle).setNetwork(networkFromWire(egress));
         return {};
       },
       stats: ({ handle }) => this.#handles.get(handle).stats(),

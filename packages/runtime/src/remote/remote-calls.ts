@@ -44,6 +44,11 @@ export class RemoteCalls {
     return new RemoteCalls(transport, () => agent.destroy());
   }
 
+  /** Aborts at {@link end}. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
   /** @throws {DriverError} what the driver threw; `unreachable`, `closed` */
   async run<T>(call: (client: Client<typeof DriverService>, options: CallOptions) => Promise<T>): Promise<T> {
     if (this.#ended.signal.aborted) throw driverClosed();

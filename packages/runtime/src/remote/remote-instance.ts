@@ -5,6 +5,7 @@ import type {
   CheckpointOptions,
   Instance,
   InstanceEnd,
+  InstanceNetwork,
   InstanceReach,
   InstanceStats,
   LayerInfo,
@@ -22,6 +23,7 @@ export class RemoteInstance implements Instance {
   #id = '';
   #labels: Record<string, string> = {};
   #reach: InstanceReach | undefined;
+  #address: string | undefined;
   #settle!: (end: InstanceEnd) => void;
   #destroying: Promise<void> | undefined;
   #over = false;
@@ -34,8 +36,9 @@ export class RemoteInstance implements Instance {
     });
   }
 
-  describe({ id, labels, reach }: InstanceMessage): void {
+  describe({ id, labels, reach, address }: InstanceMessage): void {
     this.#id = id;
+    this.#address = address;
     this.#labels = { ...labels };
     this.#reach = reachFromWire(reach);
   }
@@ -50,6 +53,10 @@ export class RemoteInstance implements Instance {
 
   get reach(): InstanceReach | undefined {
     return this.#reach;
+  }
+
+  get address(): string | undefined {
+    return this.#address;
   }
 
   get over(): boolean {
@@ -82,6 +89,10 @@ export class RemoteInstance implements Instance {
 
   async thaw(): Promise<void> {
     await this.#calls.run((client) => client.thaw({ handle: this.#handle }));
+  }
+
+  async setNetwork({ egress }: InstanceNetwork): Promise<void> {
+    await this.#calls.run((client) => client.setNetwork({ handle: this.#handle, egress }));
   }
 
   async stats(): Promise<InstanceStats> {

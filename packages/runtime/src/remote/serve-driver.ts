@@ -8,6 +8,7 @@ import type { Driver } from '../contract/driver.js';
 import { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { DriverCalls } from './driver-calls.js';
 import { DriverLog } from './driver-log.js';
+import { carryEgress } from './egress.js';
 import { tellFailures } from './tell-failures.js';
 
 /** Of one message; pieces of archives and of files are smaller. */
@@ -71,6 +72,7 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
   });
   // A call may last as long as the upload of an image, and connections wait for the next one.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, handle);
+  const carried = carryEgress(server, driver, (authorization) => showsToken(authorization, token));
   await rm(socketPath, { force: true });
   await listenPrivately(server, socketPath, owner);
   let closing: Promise<void> | undefined;
@@ -79,6 +81,7 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
       await driver.close();
       finish();
       stopping.abort();
+      for (const socket of carried) socket.destroy();
       await closeGently(server);
       await rm(socketPath, { force: true });
     })();
@@ -116,11 +119,15 @@ async function closeGently(server: Server): Promise<void> {
 }
 
 function requireToken(token: string): Interceptor {
-  const wanted = Buffer.from(`Bearer ${token}`);
   return (next) => async (request) => {
-    const shown = Buffer.from(request.header.get('authorization') ?? '');
-    if (shown.length !== wanted.length || !timingSafeEqual(shown, wanted))
+    if (!showsToken(request.header.get('authorization'), token))
       throw new ConnectError('This process may not use the sandbox runtime.', Code.Unauthenticated);
     return next(request);
   };
+}
+
+function showsToken(authorization: string | null | undefined, token: string): boolean {
+  const shown = Buffer.from(authorization ?? '');
+  const wanted = Buffer.from(`Bearer ${token}`);
+  return shown.length === wanted.length && timingSafeEqual(shown, wanted);
 }

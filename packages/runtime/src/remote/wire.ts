@@ -7,6 +7,7 @@ import type {
   Instance,
   InstanceEnd,
   InstanceLimits,
+  InstanceNetwork,
   InstanceReach,
   InstanceRecord,
   InstanceSpec,
@@ -105,10 +106,15 @@ export function specFromWire(spec: wire.Spec | undefined): InstanceSpec {
   return {
     layers: [...spec.layers],
     limits: limitsFromWire(spec.limits),
-    network: { egress: oneOf('The egress', spec.egress, ['internet', 'none']) },
+    network: networkFromWire(spec.egress),
     mounts: spec.mounts.map(({ volumeId, target, readOnly }) => ({ volumeId, target, readOnly })),
     labels: { ...spec.labels },
   };
+}
+
+/** @throws {DriverError} `invalid_spec` */
+export function networkFromWire(egress: string): InstanceNetwork {
+  return { egress: oneOf('The egress', egress, ['internet', 'none', 'governed']) };
 }
 
 function limitsFromWire(limits: wire.Limits | undefined): InstanceLimits {
@@ -126,8 +132,12 @@ function limitsToWire(limits: InstanceLimits) {
 }
 
 export function instanceToWire(handle: string, instance: Instance): MessageInitShape<typeof InstanceSchema> {
-  const { id, labels, reach } = instance;
-  return { handle, id, labels, ...(reach === undefined ? {} : { reach: reachToWire(reach) }) };
+  const { id, labels, reach, address } = instance;
+  return {
+    ...{ handle, id, labels },
+    ...(reach === undefined ? {} : { reach: reachToWire(reach) }),
+    ...(address === undefined ? {} : { address }),
+  };
 }
 
 function reachToWire({ daemon, hosts, tunnel }: InstanceReach) {

@@ -10,9 +10,30 @@ export type Dial = (signal?: AbortSignal) => Promise<Socket>;
  * rejects with the signal's reason.
  */
 export function dialTcp(host: string, port: number, signal?: AbortSignal): Promise<Socket> {
+  return connected(
+    () => connect({ host, port, noDelay: true }),
+    (error) => dialError(error, port),
+    signal,
+  );
+}
+
+/** Connects to the control socket of the egress process. @throws {DriverError} `unreachable` */
+export function dialUnix(path: string, signal?: AbortSignal): Promise<Socket> {
+  return connected(
+    () => connect({ path }),
+    (cause) => new DriverError('unreachable', 'The egress process does not answer.', { cause }),
+    signal,
+  );
+}
+
+function connected(
+  open: () => Socket,
+  failure: (error: NodeJS.ErrnoException) => DriverError,
+  signal: AbortSignal | undefined,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const socket = connect({ host, port, noDelay: true });
+    const socket = open();
     const settle = () => {
       signal?.removeEventListener('abort', onAbort);
       socket.off('error', onError);
@@ -27,7 +48,7 @@ export function dialTcp(host: string, port: number, signal?: AbortSignal): Promi
     const onError = (error: NodeJS.ErrnoException) => {
       settle();
       socket.destroy();
-      reject(dialError(error, port));
+      reject(failure(error));
     };
     const onConnect = () => {
       settle();

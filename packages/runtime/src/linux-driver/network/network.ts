@@ -5,7 +5,7 @@ import { readText } from '../../shared/read-text.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { NetworkOptions } from '../state/options.js';
 import type { Paths } from '../state/paths.js';
-import { type ConnectionLimits, GATEWAY_END, gatewayRules, hostRules } from './nft-rules.js';
+import { type ConnectionLimits, gatewayRules, hostRules } from './nft-rules.js';
 
 const BLOCK_BITS = 20;
 /** Pairs of addresses in a block: a lease is the number of one. The first is the gateway's. */
@@ -143,7 +143,7 @@ export class Network {
   /** What `network_attach` in the scripts needs for the veth pair between the gateway and a sandbox. */
   pairOf(lease: number, network: InstanceNetwork): Record<'NEAR' | 'GATEWAY' | 'ADDRESS', string> {
     return {
-      NEAR: `${GATEWAY_END[network.egress]}${lease}`,
+      NEAR: `${network.egress === 'internet' ? 'i' : 'n'}${lease}`,
       GATEWAY: address(this.#base + 4 * lease + 1),
       ADDRESS: this.addressOf(lease),
     };

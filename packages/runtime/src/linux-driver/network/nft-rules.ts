@@ -18,9 +18,6 @@ export const REFUSED_RANGES = [
   '224.0.0.0/3',
 ];
 
-/** Gateway ends of sandboxes with internet begin with `i`, of those without with `n`: no rule changes per sandbox. */
-export const GATEWAY_END = { internet: 'i', none: 'n' } as const;
-
 /** How many connections the kernel tracks: it has one table for the host, which sandboxes must not fill. */
 export interface ConnectionLimits {
   perSandbox: number;
