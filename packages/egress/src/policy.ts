@@ -1,3 +1,17 @@
+export { type Address, contains, parseAddress, parseRange, type Range } from './policy/addresses.js';
+export { checkRules, type TransformRules } from './policy/check-rules.js';
+export {
+  type CompiledPolicy,
+  compilePolicy,
+  decideEgress,
+  type EgressOptions,
+  egressMode,
+  needsProxy,
+  parseAllowEntry,
+} from './policy/decide.js';
+export { DENIED_RANGES, deniedRangeOf, type NamedRange, readRanges } from './policy/denied-ranges.js';
+export { type EgressExplanation, explainEgress } from './policy/explain.js';
+export { type Host, type HostPattern, matchesHost, parseHost, parseHostPattern } from './policy/hosts.js';
 export { type Placeholder, parseHeaderValue, placeholdersOf, type ValuePart } from './policy/placeholders.js';
 export type {
   EgressDecision,

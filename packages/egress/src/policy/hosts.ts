@@ -1,0 +1,58 @@
+import { type Address, looksNumeric, parseAddress } from './addresses.js';
+
+/** What a client calls its destination. */
+export type Host = { kind: 'name'; name: string } | { kind: 'address'; address: Address };
+
+const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+const MAX_NAME = 253;
+
+/**
+ * Reads a host as clients write it: in any case, with a trailing dot, with letters beyond ASCII (which become Punycode), an
+ * IPv6 address with or without brackets.
+ * @returns undefined for what is neither a name nor an address in its standard spelling
+ */
+export function parseHost(text: string): Host | undefined {
+  const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
+  const address = parseAddress(bare);
+  if (address !== undefined) return { kind: 'address', address };
+  const name = nameOf(text);
+  return name === undefined ? undefined : { kind: 'name', name };
+}
+
+/** `host` or `host:port`, as the Host header has it. */
+export function splitAuthority(text: string): { host: string; port?: number } | undefined {
+  const match = /^(\[[^\]]*\]|[^:]*)(?::(\d{0,5}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, host = '', port = ''] = match;
+  if (host === '' || Number(port) > 65_535) return undefined;
+  return port === '' ? { host } : { host, port: Number(port) };
+}
+
+function nameOf(text: string): string | undefined {
+  const ascii = toAscii(text)?.toLowerCase().replace(/\.$/, '');
+  if (ascii === undefined || ascii.length > MAX_NAME || looksNumeric(ascii)) return undefined;
+  return ascii.split('.').every((label) => LABEL.test(label)) ? ascii : undefined;
+}
+
+/** Every platform converts international names, but only within a URL. */
+function toAscii(text: string): string | undefined {
+  if (![...text].some((letter) => letter > '\x7f')) return text;
+  if (/[/?#@:\\%[\]\s]/.test(text)) return undefined;
+  return URL.canParse(`http://${text}/`) ? new URL(`http://${text}/`).hostname : undefined;
+}
+
+/** A pattern of hosts: a name, `*.` and a name for all below it, or `*`. */
+export type HostPattern = { kind: 'any' } | { kind: 'exact' | 'below'; name: string };
+
+export function parseHostPattern(text: string): HostPattern | undefined {
+  if (text === '*') return { kind: 'any' };
+  const below = text.startsWith('*.');
+  const name = nameOf(below ? text.slice(2) : text);
+  return name === undefined ? undefined : { kind: below ? 'below' : 'exact', name };
+}
+
+/** @param name as {@link parseHost} gives it */
+export function matchesHost(pattern: HostPattern, name: string): boolean {
+  if (pattern.kind === 'any') return true;
+  return pattern.kind === 'exact' ? name === pattern.name : name.endsWith(`.${pattern.name}`);
+}
