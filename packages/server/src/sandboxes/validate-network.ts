@@ -1,11 +1,10 @@
 import { isIP, isIPv4 } from 'node:net';
+import { checkRules, parseHostPattern } from '@svc/egress/policy';
 import type { Capabilities } from '@svc/runtime';
 import { errors } from '../errors/catalog.js';
 import type { TeamFlags } from '../limits/team-limits.js';
 import type { NetworkConfig } from '../storage/json-shapes.js';
-import { checkRules } from './validate-rules.js';
 
-const DOMAIN = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 const DAEMON_PORT = 49_983;
 
 /** Whether the text is an IP address or a CIDR range. */
@@ -34,7 +33,7 @@ export function checkNetwork(network: NetworkConfig, flags: TeamFlags): NetworkC
     if (entry === '0.0.0.0' || entry === '::')
       throw errors.badRequest(`network.allowOut: '${entry}' is not a destination`);
     if (isAddress(entry)) continue;
-    if (entry !== '*' && (!DOMAIN.test(entry) || entry.length > 253))
+    if (parseHostPattern(entry) === undefined)
       throw errors.badRequest(
         `network.allowOut: '${clip(entry)}' is not an IP address, CIDR range or domain`,
       );
@@ -47,7 +46,10 @@ export function checkNetwork(network: NetworkConfig, flags: TeamFlags): NetworkC
   if (network.maskRequestHost !== undefined) checkMaskHost(network.maskRequestHost);
   if ((network.httpsPorts ?? []).includes(DAEMON_PORT))
     throw errors.badRequest(`network.httpsPorts: ${DAEMON_PORT} is the daemon's port`);
-  return network.rules === undefined ? network : { ...network, rules: checkRules(network.rules) };
+  if (network.rules === undefined) return network;
+  const checked = checkRules(network.rules);
+  if ('problem' in checked) throw errors.badRequest(`network.rules: ${checked.problem}`);
+  return { ...network, rules: checked.rules };
 }
 
 function checkProxy(proxy: NonNullable<NetworkConfig['egressProxy']>): void {

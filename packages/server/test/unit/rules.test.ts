@@ -9,7 +9,6 @@ import { type Action, decide, mayFollow, viewOf } from '../../src/sandbox-state/
 import { parseMetadataFilter } from '../../src/sandboxes/metadata-filter.js';
 import { mountProblem } from '../../src/sandboxes/resolve-mounts.js';
 import { checkNetwork, egressOf } from '../../src/sandboxes/validate-network.js';
-import { readPlaceholders } from '../../src/sandboxes/validate-rules.js';
 import type { SandboxRowState } from '../../src/storage/schema.js';
 import { sampleOf } from '../../src/telemetry/metrics.js';
 
@@ -187,18 +186,22 @@ describe('network settings', () => {
     expect(() => checkNetwork(network, { egressProxy: false })).toThrow('network.egressProxy');
     expect(() => checkNetwork(network, { egressProxy: true })).toThrow('host:port');
   });
-  it('find placeholders and refuse broken ones', () => {
-    expect(readPlaceholders('a ${svc.secrets. My_Key } ${svc.identity.tokens.Aws} ${svc.other}')).toEqual([
-      { kind: 'secret', name: 'my_key' },
-      { kind: 'identity', name: 'Aws' },
-    ]);
-    for (const bad of [
-      '${svc.secrets.',
-      '${svc.secrets.}',
-      '${svc.secrets.sec_a}',
-      '${svc.secrets.${svc.secrets.a}}',
-    ])
-      expect(() => readPlaceholders(bad)).toThrow('placeholder');
+  it('take domains, and no address in a spelling that only some programs understand', () => {
+    const check = (entry: string) =>
+      checkNetwork({ allowOut: [entry], denyOut: ['0.0.0.0/0'] }, { egressProxy: false });
+    for (const good of ['*', '*.a.test', 'A.test', '1.1.1.1/8', '2606::1']) expect(check(good)).toBeTruthy();
+    for (const bad of ['010.0.0.1', '0x7f.1', '127.1', '2130706433', 'a b', '*.*'])
+      expect(() => check(bad)).toThrow('is not an IP address, CIDR range or domain');
+  });
+  it('name what is wrong with a rule', () => {
+    const check = (name: string, value: string) =>
+      checkNetwork(
+        { rules: { 'A.test': [{ transform: { headers: { [name]: value } } }] } },
+        { egressProxy: false },
+      );
+    expect(check('x', '${svc.secrets.key}').rules).toHaveProperty(['a.test']);
+    expect(() => check('Host', 'b')).toThrow("network.rules: the header 'host' may not be set");
+    expect(() => check('x', '${svc.secrets.')).toThrow('network.rules: a placeholder is malformed');
   });
 });
 
