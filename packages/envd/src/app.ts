@@ -45,6 +45,7 @@ export function createApp(options: AppOptions, resources: AppResources): App {
     token: createTokenStore(),
     gate: createGate(),
     envVars: {},
+    trustVars: {},
     ...(singleUser ? { singleUser } : {}),
     now: Date.now,
   };

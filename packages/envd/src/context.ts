@@ -19,6 +19,8 @@ export interface EnvdContext {
   readonly gate: Gate;
   /** Variables that every process gets; /init replaces the whole map. */
   envVars: Readonly<Record<string, string>>;
+  /** Variables of user processes that make them trust the authority of /init. */
+  trustVars: Readonly<Record<string, string>>;
   /** Present: no change of user, every known name maps to the daemon's own account with this home. */
   readonly singleUser?: { readonly home: string };
   /** Milliseconds since 1970. */

@@ -4,6 +4,8 @@ import type { InitRequest } from './wire.js';
 /** What the daemon can change in the system around it. */
 export interface InitSystem {
   setHostname(name: string): Promise<void>;
+  /** Makes programs trust an authority; an empty text: no more. Gives the variables that they need for it. */
+  trustAuthority(pem: string): Promise<Readonly<Record<string, string>>>;
 }
 
 /** Remembers what was accepted last. */
@@ -28,6 +30,9 @@ export async function applyInit(
     if (state.acceptedAt !== undefined && request.timestampMs < state.acceptedAt) return;
     state.acceptedAt = request.timestampMs;
   }
+  // Nothing else is taken over when it fails: who asks gets an error and asks again.
+  if (request.caBundle !== undefined && !context.singleUser)
+    context.trustVars = await system.trustAuthority(request.caBundle);
   if (request.quiesced === true) context.gate.close();
   if (request.accessToken !== undefined) {
     if (request.quiesced === true) context.token.replaceForImage(request.accessToken);

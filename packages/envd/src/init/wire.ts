@@ -7,6 +7,8 @@ export interface InitRequest {
   defaultWorkdir?: string;
   timestampMs?: number;
   hostname?: string;
+  /** PEM of an authority that programs shall trust; empty: of none any more. */
+  caBundle?: string;
   /** True: requests wait until it is false, because a copy of this memory is about to be made. */
   quiesced?: boolean;
 }
@@ -37,6 +39,8 @@ export function parseInit(text: string): InitRequest {
   if (defaultWorkdir !== undefined) request.defaultWorkdir = defaultWorkdir;
   const hostname = string('hostname');
   if (hostname) request.hostname = checkedHostname(hostname);
+  const caBundle = string('caBundle');
+  if (caBundle !== undefined) request.caBundle = checkedBundle(caBundle);
   const timestamp = string('timestamp');
   if (timestamp) request.timestampMs = parseTimestamp(timestamp);
   if (fields.quiesced !== undefined && fields.quiesced !== null) {
@@ -51,6 +55,13 @@ function parseTimestamp(text: string): number {
   const milliseconds = Date.parse(text);
   if (Number.isNaN(milliseconds)) throw new Error('timestamp is not an RFC 3339 time');
   return milliseconds;
+}
+
+function checkedBundle(text: string): string {
+  const pem = /^-----BEGIN CERTIFICATE-----\r?\n[A-Za-z0-9+/=\r\n]+-----END CERTIFICATE-----\s*$/;
+  if (text.trim() === '') return '';
+  if (!pem.test(text)) throw new Error('caBundle is not one certificate as PEM');
+  return text;
 }
 
 function checkedHostname(text: string): string {

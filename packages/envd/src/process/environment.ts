@@ -1,14 +1,14 @@
-import type { OsUser } from '../context.js';
+import type { EnvdContext, OsUser } from '../context.js';
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
- * The variables of a new process; later sources win: the daemon's PATH, the account, the sandbox's variables, the
- * request's. Nothing else is inherited.
+ * The variables of a new process; later sources win: the daemon's PATH, the account, those of a trusted authority, the
+ * sandbox's variables, the request's. Nothing else is inherited.
  */
 export function processEnvironment(
   user: OsUser,
-  sandbox: Readonly<Record<string, string>>,
+  sandbox: Pick<EnvdContext, 'envVars' | 'trustVars'>,
   request: Readonly<Record<string, string>>,
   daemonPath: string | undefined,
 ): Record<string, string> {
@@ -17,7 +17,8 @@ export function processEnvironment(
     HOME: user.home,
     USER: user.name,
     LOGNAME: user.name,
-    ...sandbox,
+    ...sandbox.trustVars,
+    ...sandbox.envVars,
     ...request,
   };
 }

@@ -94,7 +94,7 @@ function programSpec(
   return {
     command: config.cmd,
     args: config.args,
-    environment: processEnvironment(user, context.envVars, config.envs, deps.daemonPath),
+    environment: processEnvironment(user, context, config.envs, deps.daemonPath),
     directory: resolveDirectory(config.cwd, context.defaults.workdir, user, context.singleUser !== undefined),
     identity: context.singleUser ? undefined : { uid: user.uid, gid: user.gid, groups: user.groups },
   };

@@ -35,6 +35,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}) {
     token,
     gate: createGate(),
     envVars: {},
+    trustVars: {},
     ...(options.accounts ? {} : { singleUser: { home } }),
     now: () => now,
   };
