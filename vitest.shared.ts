@@ -29,6 +29,8 @@ export function packageTests(options: PackageTestOptions = {}) {
       typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: './tsconfig.json' },
       testTimeout: options.testTimeout ?? 60_000,
       hookTimeout: 120_000,
+      // Sandboxes stand on the host's /usr unless a test asks for the base, which takes a minute to build.
+      env: { SVC_BASE_ROOT: process.env.SVC_BASE_ROOT ?? 'host' },
       pool: 'forks',
       maxWorkers: 2,
       fileParallelism: options.fileParallelism ?? true,

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Gets what isolated sandboxes need onto a Debian host: packages, and a private CRIU for memory snapshots.
+# Gets what isolated sandboxes need onto a Debian host: packages, a private CRIU for memory snapshots, and the root file
+# system of the template base.
 # Says what it is about to install, installs only what is missing, and may be run again at any time. Needs root.
 #
 # usage: scripts/prepare-host.sh [--linux] [--criu] [--examples] [--tests] [--all] [--check]
 #   --linux   packages of the linux driver (default, with --criu)
+#   --base    root file system of the template base in $SVC_BASE_DIR (default /var/lib/svc/base), built in about a minute
 #   --criu    private CRIU in $SVC_CRIU_DIR (default /var/lib/svc/criu); host packages stay as they are
 #   --examples what the examples run in their sandboxes (python3)
 #   --tests   what only the test suites use
@@ -12,20 +14,22 @@
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
-linux='' criu='' examples='' tests='' check=''
+base_directory=${SVC_BASE_DIR:-/var/lib/svc/base}
+linux='' criu='' base='' examples='' tests='' check=''
 [ $# -gt 0 ] || { linux=1 criu=1; }
 for flag in "$@"; do
   case $flag in
     --linux) linux=1 ;;
     --criu) criu=1 ;;
+    --base) base=1 ;;
     --examples) examples=1 ;;
     --tests) tests=1 ;;
-    --all) linux=1 criu=1 examples=1 tests=1 ;;
+    --all) linux=1 criu=1 base=1 examples=1 tests=1 ;;
     --check) check=1 ;;
     *) echo "prepare-host: unknown option $flag" >&2; exit 2 ;;
   esac
 done
-[ -n "$linux$criu$examples$tests" ] || { linux=1 criu=1; }
+[ -n "$linux$criu$base$examples$tests" ] || { linux=1 criu=1; }
 PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
 
 packages=
@@ -34,7 +38,7 @@ need() { # need PACKAGE COMMAND-OR-PATH: names the package when the thing is mis
     /*) [ -e "$2" ] && return 0 ;;
     *) command -v "$2" >/dev/null 2>&1 && return 0 ;;
   esac
-  packages="$packages $1"
+  case " $packages " in *" $1 "*) ;; *) packages="$packages $1" ;; esac
 }
 if [ -n "$linux" ]; then
   need runc runc
@@ -47,6 +51,12 @@ if [ -n "$linux" ]; then
   need mount mount
   need tar tar
   need ca-certificates /etc/ssl/certs/ca-certificates.crt
+  need skopeo skopeo
+  need mmdebstrap mmdebstrap
+fi
+if [ -n "$base" ]; then
+  need mmdebstrap mmdebstrap
+  need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
 fi
 if [ -n "$criu" ]; then
   need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
@@ -60,6 +70,7 @@ if [ -n "$tests" ]; then
   need git git
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi
   need chromium chromium
+  need docker-registry docker-registry
 fi
 
 # The version that counts is that of the private copy.
@@ -69,12 +80,17 @@ if [ -n "$criu" ]; then
   if [ -z "$version" ] || [ "$(printf '4.2\n%s\n' "$version" | sort -V | head -n 1)" != 4.2 ]; then criu_missing=1; fi
 fi
 
-if [ -z "$packages$criu_missing" ]; then
+base_missing=
+build_base() { sh "$here/../packages/runtime/assets/base/build.sh" "$base_directory" "$@"; }
+if [ -n "$base" ] && [ ! -e "$base_directory/$(build_base --recipe)/base.json" ]; then base_missing=1; fi
+
+if [ -z "$packages$criu_missing$base_missing" ]; then
   echo 'prepare-host: everything is here already'
   exit 0
 fi
 [ -z "$packages" ] || echo "prepare-host: Debian packages to install:$packages"
 [ -z "$criu_missing" ] || echo "prepare-host: private CRIU (>= 4.2) to install into $criu_directory"
+[ -z "$base_missing" ] || echo "prepare-host: root file system of the template base to build in $base_directory (about a minute)"
 [ -z "$check" ] || exit 1
 [ "$(id -u)" = 0 ] || { echo 'prepare-host: must run as root' >&2; exit 3; }
 # Two checkouts may be prepared at the same time: the second looks again at what is missing when the first is done.
@@ -90,4 +106,6 @@ if [ -n "$packages" ]; then
   DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends $packages >/dev/null
 fi
 [ -z "$criu_missing" ] || sh "$here/../packages/runtime/assets/install-criu.sh" "$criu_directory"
+# Without it everything else works: the template host is there, and images.
+[ -z "$base_missing" ] || build_base >/dev/null || echo 'prepare-host: the template base could not be built: see above' >&2
 echo 'prepare-host: done'

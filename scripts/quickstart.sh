@@ -4,5 +4,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup.sh --for quickstart
+# The first time, the template base may still be being built. That goes on; this need not wait.
+if [ "$(id -u)" = 0 ] && [ -z "${SVC_BASE_ROOT:-}" ] && ! scripts/prepare-host.sh --base --check >/dev/null; then
+  export SVC_BASE_ROOT=host
+  echo "The template base is not built yet: this run shows sandboxes the programs of this machine instead (base root host)."
+fi
 printf '\n== Running examples/quickstart.mjs\n'
 exec node examples/with-server.mjs "$@" examples/quickstart.mjs

@@ -29,6 +29,27 @@ if ! node -e 'const [a, b] = process.versions.node.split(".").map(Number); proce
   exit 1
 fi
 
+# The host first: what it builds in the background then goes on beside `npm ci` and the compile.
+base=
+base_log=
+if [ "$host" = yes ]; then
+  say "Preparing the host"
+  case "$purpose" in
+    tests) needs=(--linux --criu --examples --tests) ;;
+    *) needs=(--linux --criu --examples) ;;
+  esac
+  # Without it, what can run runs: the server (and each test) says what is missing and what that costs.
+  scripts/prepare-host.sh "${needs[@]}" ||
+    echo "The host could not be prepared fully: see above. What needs it is skipped, with the reason."
+  if ! scripts/prepare-host.sh --base --check >/dev/null && [ "$(id -u)" = 0 ]; then
+    base_log=$(mktemp "${TMPDIR:-/tmp}/svc-base.XXXXXX.log")
+    echo "The root file system of the template base is being built meanwhile (about a minute; log: $base_log)."
+    # Of a process group of its own: it goes on when this script has ended.
+    setsid scripts/prepare-host.sh --base >"$base_log" 2>&1 </dev/null &
+    base=$!
+  fi
+fi
+
 # A stamp of the lock file spares the minute that `npm ci` takes when nothing changed.
 stamp=node_modules/.setup-stamp
 wanted=$(cksum < package-lock.json)
@@ -38,16 +59,12 @@ if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wanted" ]; then
   printf '%s' "$wanted" > "$stamp"
 fi
 
-if [ "$host" = yes ]; then
-  say "Preparing the host"
-  case "$purpose" in
-    tests) needs=(--all) ;;
-    *) needs=(--linux --criu --examples) ;;
-  esac
-  # Without it, what can run runs: the server (and each test) says what is missing and what that costs.
-  scripts/prepare-host.sh "${needs[@]}" ||
-    echo "The host could not be prepared fully: see above. What needs it is skipped, with the reason."
-fi
-
 say "Building"
 node_modules/.bin/turbo run build --output-logs=errors-only --concurrency=2
+
+# The tests of the template base wait for it. The quickstart does not: see quickstart.sh.
+if [ -n "$base" ] && [ "$purpose" = tests ]; then
+  say "Waiting for the root file system of the template base"
+  wait "$base" || cat "$base_log"
+  rm -f "$base_log"
+fi

@@ -30,13 +30,9 @@ for tool in apt-get dpkg dpkg-deb sha256sum; do
   command -v "$tool" >/dev/null || { echo "install-criu: $tool is needed (a Debian host)" >&2; exit 3; }
 done
 
-# The mirror: the first Debian archive among the host's own sources, either style of file.
-mirror=${SVC_DEBIAN_MIRROR:-}
-if [ -z "$mirror" ]; then
-  mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
-    sed -n -e 's/^[[:space:]]*URIs:[[:space:]]*//p' -e 's/^[[:space:]]*deb[[:space:]]\{1,\}\(\[[^]]*\][[:space:]]*\)\{0,1\}//p' |
-    awk '{ print $1 }' | grep -E '/debian/?$' | head -n 1 || true)
-fi
+# shellcheck source-path=SCRIPTDIR source=debian-mirror.sh
+. "$here/debian-mirror.sh"
+mirror=$(debian_mirror debian)
 [ -n "$mirror" ] || { echo 'install-criu: no Debian mirror in the apt sources; set SVC_DEBIAN_MIRROR' >&2; exit 3; }
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -r "$keyring" ] || { echo "install-criu: $keyring is missing (apt-get install debian-archive-keyring)" >&2; exit 3; }

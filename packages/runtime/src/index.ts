@@ -5,6 +5,7 @@ export {
 } from './archive/archive-limits.js';
 export { meterExpansion } from './archive/meter-expansion.js';
 export { type GuardOptions, guardTar } from './archive/tar-guard.js';
+export { type BaseRoot, baseRoots } from './contract/base-root.js';
 export type { Capabilities } from './contract/capabilities.js';
 export type {
   CreateOptions,
@@ -43,6 +44,7 @@ export {
   type VolumeOwnership,
   type Volumes,
 } from './contract/volumes.js';
+export { type BuiltBase, baseDirectory, baseRecipe, buildBase, findBase } from './host/base-root.js';
 export { checkHost } from './host/check-host.js';
 export { type Finding, linuxDriverCanRun } from './host/finding.js';
 export { type FixHostOptions, fixHost } from './host/fix-host.js';

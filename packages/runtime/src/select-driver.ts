@@ -38,6 +38,7 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
   const facts = await readHostFacts({
     dataDir: common.dataDir,
     ...(linux?.ociRuntime === undefined ? {} : { ociRuntime: linux.ociRuntime }),
+    ...(linux?.baseRoot === undefined ? {} : { baseRoot: linux.baseRoot }),
     ...(linux?.criuDirectory === undefined ? {} : { criuDirectory: linux.criuDirectory }),
   });
   const findings = judgeHost(facts);

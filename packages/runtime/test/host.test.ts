@@ -24,6 +24,8 @@ const ABLE: HostFacts = {
     timeout: '/usr/bin/timeout',
     'mkfs.btrfs': '/usr/sbin/mkfs.btrfs',
     crun: '/usr/bin/crun',
+    skopeo: '/usr/bin/skopeo',
+    mmdebstrap: '/usr/bin/mmdebstrap',
   },
   namespaces: true,
   userNamespaces: true,
@@ -38,6 +40,14 @@ const ABLE: HostFacts = {
   ociRuntimePath: '/usr/sbin/runc',
   criuVersion: '4.2.1',
   criuDirectory: '/var/lib/svc/criu',
+  baseRoot: 'debian',
+  base: {
+    name: 'trixie-000000000000-000000000000',
+    tree: '/var/lib/svc/base/trixie-000000000000-000000000000/root',
+    sizeBytes: 7e8,
+    buildSeconds: 60,
+    upToDate: true,
+  },
   freeDiskBytes: 10 * 2 ** 30,
 };
 

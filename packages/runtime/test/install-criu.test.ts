@@ -100,7 +100,7 @@ describe('the list of downloads', () => {
       .filter((line) => line !== '' && !line.startsWith('#'));
     for (const line of lines) {
       expect(line).toMatch(
-        /^[\w-]+ [\w.+~:-]+ (x64|amd64|arm64) (sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}) (npm|debian):[\w-]+$/,
+        /^[\w-]+ [\w.+~:-]+ (x64|amd64|arm64|any) (sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}) (npm|debian):[\w-]+$/,
       );
     }
     const names = lines.map((line) => line.split(' ')).map(([name, , processor]) => `${name} ${processor}`);

@@ -4,7 +4,15 @@ export interface Finding {
   id: string;
   ok: boolean;
   /** `driver`: without it there is no `linux` driver. Otherwise the capability that is lost. */
-  neededFor: 'driver' | 'memorySnapshot' | 'diskLimit' | 'limits' | 'networkIsolation' | 'comfort';
+  neededFor:
+    | 'driver'
+    | 'baseTemplate'
+    | 'images'
+    | 'memorySnapshot'
+    | 'diskLimit'
+    | 'limits'
+    | 'networkIsolation'
+    | 'comfort';
   /** What was found or what lacks; one sentence. */
   message: string;
   /** The exact command that gets it, when there is one. */

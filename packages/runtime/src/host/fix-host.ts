@@ -1,5 +1,6 @@
 import type { DriverOptions } from '../contract/driver.js';
 import { runProgram } from '../shared/run-program.js';
+import { buildBase } from './base-root.js';
 import { checkHost } from './check-host.js';
 import type { Finding } from './finding.js';
 import { type HostOptions, readHostFacts } from './host-facts.js';
@@ -23,9 +24,11 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
   const packages = [...new Set(lacking.flatMap((finding) => finding.packages ?? []))];
   const modules = lacking.flatMap(({ fix }) => /^modprobe (\w+)$/.exec(fix ?? '')?.[1] ?? []);
   const wantsCriu = lacking.some(({ id }) => id === 'criu');
+  const wantsBase = lacking.some(({ id }) => id === 'base');
   const plan = [
     ...(packages.length > 0 ? [`apt-get install ${packages.join(' ')}`] : []),
     ...modules.map((name) => `modprobe ${name}`),
+    ...(wantsBase ? ['build the root file system of the template base, about a minute'] : []),
     ...(wantsCriu ? [`install a private CRIU in ${facts.criuDirectory}`] : []),
   ];
   for (const step of plan) log('info', options.install ? step : `would do: ${step}`);
@@ -46,6 +49,13 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
       await installPrivateCriu({ directory: facts.criuDirectory, log: (line) => log('info', line) });
     } catch (error) {
       log('warn', `CRIU could not be installed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (wantsBase) {
+    try {
+      await buildBase({ ...options, log: (line) => log('info', line) });
+    } catch (error) {
+      log('warn', error instanceof Error ? error.message : String(error));
     }
   }
   return checkHost(options);

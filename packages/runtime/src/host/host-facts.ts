@@ -1,7 +1,9 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { BaseRoot } from '../contract/base-root.js';
 import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';
+import { type BuiltBase, baseDirectory, baseRecipe, chosenBaseRoot, findBase } from './base-root.js';
 import { type HostLimit, readHostLimits } from './host-limits.js';
 import { findProgram, criuDirectory as resolveCriuDirectory, versionOfCriu } from './programs.js';
 
@@ -17,6 +19,8 @@ export const PROGRAMS = [
   'timeout',
   'mkfs.btrfs',
   'crun',
+  'skopeo',
+  'mmdebstrap',
   'apt-get',
 ] as const;
 /** OCI runtimes that the driver is tested with, the best first. */
@@ -44,6 +48,9 @@ export interface HostFacts {
   criuVersion: string | undefined;
   criuDirectory: string;
   freeDiskBytes: number | undefined;
+  /** What the template `base` stands on, and what was built for it. */
+  baseRoot: BaseRoot;
+  base: BuiltBase | undefined;
 }
 
 export interface HostOptions {
@@ -51,6 +58,10 @@ export interface HostOptions {
   dataDir?: string;
   /** OCI runtime: a name or an absolute path. Default `runc`, or `crun` where only that one is. */
   ociRuntime?: string;
+  /** What the template `base` stands on. Default `SVC_BASE_ROOT`, else `debian`. */
+  baseRoot?: BaseRoot | undefined;
+  /** Directory of the bases. Default `SVC_BASE_DIR`, else `/var/lib/svc/base`. */
+  baseDirectory?: string | undefined;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;
 }
@@ -93,6 +104,8 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     ociRuntimePath: findProgram(ociRuntime),
     criuVersion: await versionOfCriu(criuDirectory),
     criuDirectory,
+    baseRoot: chosenBaseRoot(options),
+    base: findBase(baseDirectory(options), await baseRecipe()),
     freeDiskBytes: await freeDisk(options.dataDir ?? '/var/lib'),
   };
 }

@@ -58,6 +58,9 @@ export function judgeHost(facts: HostFacts): Finding[] {
       'The kernel has no btrfs: no disk limits, and copies of file systems cost time.',
       'modprobe btrfs',
     ),
+    ...judgeBase(facts),
+    // Images of registries come through it.
+    program(facts, 'skopeo', 'images', ['skopeo', 'ca-certificates']),
     judgeCriu(facts),
     ...facts.limits.map(judgeLimit),
     judgeDisk(facts),
@@ -78,6 +81,33 @@ function judgeControllers({ cgroupControllers }: HostFacts): Finding {
   return lacking.length === 0
     ? found('cgroups', 'limits', `cgroup controllers: ${CONTROLLERS.join(', ')}.`)
     : missing('cgroups', 'driver', `cgroup controllers lack: ${lacking.join(', ')}.`);
+}
+
+/** The template `base`, and what building it takes. */
+function judgeBase(facts: HostFacts): Finding[] {
+  const { base, baseRoot, programs } = facts;
+  if (baseRoot === 'host')
+    return [
+      found('base', 'baseTemplate', "The template base shows the host's /usr, as chosen (base root host)."),
+    ];
+  if (base?.upToDate === true)
+    return [found('base', 'baseTemplate', `The template base: ${base.name}, ${megabytes(base.sizeBytes)}.`)];
+  const have =
+    base === undefined ? 'The template base is not built yet' : `The template base is of an earlier version`;
+  const finding = missing(
+    'base',
+    base === undefined ? 'baseTemplate' : 'comfort',
+    `${have}; building it takes about a minute.`,
+    {
+      fix: 'svc server doctor --fix',
+    },
+  );
+  const tool = program(facts, 'mmdebstrap', 'baseTemplate', ['mmdebstrap', 'debian-archive-keyring']);
+  return programs.mmdebstrap === undefined ? [finding, tool] : [finding];
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
 }
 
 function judgeCriu({ criuVersion, criuDirectory }: HostFacts): Finding {

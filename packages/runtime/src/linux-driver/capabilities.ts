@@ -12,6 +12,10 @@ export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
   if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
   if (host.agent?.init === false)
     reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
+  if (host.bases.current === undefined)
+    reasons.push(
+      'The root file system of the template base is not built: svc server doctor --fix builds it.',
+    );
   reasons.push(...host.limitProblems);
   return {
     isolation: 'container',
@@ -31,5 +35,5 @@ export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
 export function summaryOf(host: LinuxHost, tools: Tools): string {
   const memory = tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`;
   const starter = tools.starter === tools.runtime ? '' : ` with ${basename(tools.starter)} to start`;
-  return `linux: ${tools.runtimeVersion}${starter}, store on ${host.store.kind}, ${memory}`;
+  return `linux: ${tools.runtimeVersion}${starter}, base ${host.bases.current ?? 'missing'}, store on ${host.store.kind}, ${memory}`;
 }

@@ -1,4 +1,5 @@
 import type { Driver } from '../contract/driver.js';
+import { baseRecipe } from '../host/base-root.js';
 import { type HostFacts, readHostFacts } from '../host/host-facts.js';
 import { chooseTools } from '../host/tools.js';
 import { lockDataDir } from '../shared/data-dir-lock.js';
@@ -18,7 +19,7 @@ export async function createLinuxDriver(options: LinuxDriverOptions, facts?: Hos
   });
   const lock = await lockDataDir(options.dataDir);
   try {
-    const host = new LinuxHost(options, tools);
+    const host = new LinuxHost(options, { ...tools, baseRecipe: await baseRecipe() });
     await outwaitOrphanedScripts(host.paths);
     await host.up();
     return new LinuxDriver(host, tools, lock);

@@ -31,6 +31,8 @@ import { LinuxInstance } from './linux-instance.js';
 import { Parking } from './pool/parking.js';
 import { renameInstance } from './pool/rename-machine.js';
 import { reapLeftovers } from './reap.js';
+import { readLayerFacts } from './rootfs/layer-facts.js';
+import { withBase } from './rootfs/root-plan.js';
 import { poolKey, requireSpec } from './spec.js';
 import type { InstanceEntry } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
@@ -66,7 +68,7 @@ export class LinuxDriver implements Driver {
       log: (level, message, fields) => host.log(level, message, fields),
       checkpoints: linuxCheckpoints(host, (name, task) => this.#registry.cleanUp.attempt(name, task)),
       poolKey,
-      makePooled: (spec, signal) => this.#make(undefined, spec, { kind: 'fresh' }, signal),
+      makePooled: (spec, signal) => this.#makeFresh(undefined, spec, signal),
     });
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
@@ -93,7 +95,7 @@ export class LinuxDriver implements Driver {
     return this.#registry.create(options, {
       check: () => this.#check(options.spec),
       acquire: ({ entry }) => this.#parking.acquire(entry, options),
-      make: () => this.#make(options.id, options.spec, { kind: 'fresh' }, options.signal),
+      make: () => this.#makeFresh(options.id, options.spec, options.signal),
     });
   }
 
@@ -210,6 +212,17 @@ export class LinuxDriver implements Driver {
     );
     this.#registry.add(instance);
     return instance;
+  }
+
+  /** @throws {DriverError} `unsupported` while there is no base to stand on. */
+  async #makeFresh(id: string | undefined, spec: InstanceSpec, signal?: AbortSignal): Promise<LinuxInstance> {
+    const host = this.#host;
+    await host.up();
+    const layers = withBase(spec.layers, {
+      facts: (layer) => readLayerFacts(host.store, layer),
+      fresh: () => host.bases.fresh(),
+    });
+    return this.#make(id, { ...spec, layers }, { kind: 'fresh' }, signal);
   }
 
   /** Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone. */

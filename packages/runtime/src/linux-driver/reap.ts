@@ -5,6 +5,8 @@ import type { RetryLater } from '../shared/retry-later.js';
 import { disposeInstance } from './boot/dispose.js';
 import { readCheckpoint } from './checkpoints/checkpoint.js';
 import type { LinuxHost } from './host/linux-host.js';
+import { isBaseName } from './rootfs/base-name.js';
+import { readLayerFacts } from './rootfs/layer-facts.js';
 import type { Paths } from './state/paths.js';
 
 /**
@@ -54,6 +56,13 @@ export async function reapLeftovers(
         removed.push(`draft ${folder}/${name.slice(1)}`);
     }
   }
+  const layers = host.store.list('l').flatMap((id) => readLayerFacts(host.store, id) ?? []);
+  const basesInUse = new Set([
+    ...[...recorded, ...checkpoints].flatMap((each) => each.layers.filter(isBaseName)),
+    ...layers.flatMap(({ base }) => base ?? []),
+  ]);
+  for (const name of await host.bases.release(basesInUse))
+    host.log('info', 'a base root file system that nothing stands on was removed', { base: name });
   for (const name of host.store.list('agents')) {
     if (agentsInUse.has(name)) continue;
     const path = `agents/${name}`;

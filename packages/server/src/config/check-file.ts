@@ -1,4 +1,4 @@
-import { driverNames } from '@svc/runtime';
+import { baseRoots, driverNames } from '@svc/runtime';
 import type { ServerOptions, Tuning } from './options.js';
 
 /** What a value of the file must be; a table is a map of options in its turn. */
@@ -89,6 +89,7 @@ const options: { [option: string]: Rule } = {
   headerPrefixes: texts,
   driver: oneOf(...driverNames),
   ociRuntime: text,
+  baseRoot: oneOf(...baseRoots),
   user: text,
   storage: { kind: oneOf('sqlite', 'postgres'), url: text, file: text, schema: text, poolSize: whole(1) },
   nodeId: text,

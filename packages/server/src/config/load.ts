@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { driverNames } from '@svc/runtime';
+import { baseRoots, driverNames } from '@svc/runtime';
 import { parse } from 'yaml';
 import type { RateLimit } from '../limits/rate-limit.js';
 import { findConfigProblem } from './check-file.js';
@@ -29,6 +29,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_HEADER_PREFIXES', 'headerPrefixes', (value) => value.split(',').filter((part) => part !== '')],
   ['SVC_DRIVER', 'driver', oneOf(...driverNames)],
   ['SVC_OCI_RUNTIME', 'ociRuntime', text],
+  ['SVC_BASE_ROOT', 'baseRoot', oneOf(...baseRoots)],
   ['SVC_USER', 'user', text],
   ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],
   ['SVC_NODE_ID', 'nodeId', text],

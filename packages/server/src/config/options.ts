@@ -1,4 +1,4 @@
-import type { Driver, DriverName } from '@svc/runtime';
+import type { BaseRoot, Driver, DriverName } from '@svc/runtime';
 import type { Ids } from '../ids/ids.js';
 import type { RateLimit } from '../limits/rate-limit.js';
 import type { TeamLimits } from '../limits/team-limits.js';
@@ -49,6 +49,11 @@ export interface ServerOptions {
   user?: string;
   /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
   ociRuntime?: string;
+  /**
+   * What sandboxes of the template `base` stand on with the `linux` driver: `debian`, a root file system that is built once, or
+   * `host`, the host's `/usr`, which needs no download. The template `host` always has the latter. Default `debian`.
+   */
+  baseRoot?: BaseRoot;
   /** Default: SQLite in the data directory. */
   storage?: StorageOptions;
   /** Name of this server among those that share a database. Default: made once and kept in the data directory. */

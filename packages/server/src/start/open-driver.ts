@@ -30,9 +30,10 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
 }
 
 /** What the server's options say about the `linux` driver. */
-export function linuxOptions({ ociRuntime, maxMemoryMiB, diskReserveMiB }: ServerOptions) {
+export function linuxOptions({ ociRuntime, baseRoot, maxMemoryMiB, diskReserveMiB }: ServerOptions) {
   return {
     ...(ociRuntime === undefined ? {} : { ociRuntime }),
+    ...(baseRoot === undefined ? {} : { baseRoot }),
     ...(maxMemoryMiB === undefined ? {} : { maxMemoryMiB }),
     ...(diskReserveMiB === undefined ? {} : { reserveMiB: diskReserveMiB }),
   };

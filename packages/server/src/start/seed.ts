@@ -15,7 +15,11 @@ export interface Credentials {
 }
 
 const FILE = 'credentials.json';
-export const BASE_ALIAS = 'base';
+/** What the templates that exist from the start are called, and what they stand on: the driver's base, and the host's own `/usr`. */
+const SYSTEM_TEMPLATES = [
+  { alias: 'base', layers: [] },
+  { alias: 'host', layers: ['host'] },
+];
 
 /** Sizes of the template that exists from the start. */
 export interface BaseTemplate {
@@ -25,12 +29,12 @@ export interface BaseTemplate {
 }
 
 /**
- * Makes a default team with a key, kept in `credentials.json` (mode 0600) in the data directory, and the template
- * `base`. Does nothing that was done before.
+ * Makes a default team with a key, kept in `credentials.json` (mode 0600) in the data directory, and the templates
+ * `base` and, where a root file system can be shown, `host`. Does nothing that was done before.
  * @returns the credentials, and whether they are new.
  */
 export async function seed(
-  context: Uses<'config' | 'db' | 'dialect' | 'ids' | 'now'>,
+  context: Uses<'config' | 'db' | 'dialect' | 'driver' | 'ids' | 'now'>,
   base: BaseTemplate,
 ): Promise<{ credentials: Credentials | undefined; fresh: boolean }> {
   const file = path.join(context.config.dataDir, FILE);
@@ -39,7 +43,9 @@ export async function seed(
   const team = await context.db.transaction().execute(async (tx) => {
     await lockStart(tx, context.dialect);
     const found = await ensureTeam(context, tx);
-    await ensureBase(context, tx, found, base);
+    for (const template of SYSTEM_TEMPLATES)
+      if (template.alias === 'base' || context.driver.capabilities.layers === 'rootfs')
+        await ensureSystemTemplate(context, tx, found, base, template);
     return found;
   });
   if (stored !== undefined && stored.teamId === team.id) return { credentials: stored, fresh: false };
@@ -88,18 +94,19 @@ async function ensureTeam(context: Uses<'ids' | 'now'>, tx: Tx): Promise<Default
   return team;
 }
 
-/** The template `base`: the driver's own root, open to every team. */
-async function ensureBase(
+/** A template of the service's own, open to every team. */
+async function ensureSystemTemplate(
   context: Uses<'config' | 'ids' | 'now'>,
   tx: Tx,
   team: DefaultTeam,
   base: BaseTemplate,
+  { alias, layers }: { alias: string; layers: string[] },
 ): Promise<void> {
   const existing = await tx
     .selectFrom('template_aliases')
     .select('template_id')
     .where('namespace', '=', '')
-    .where('alias', '=', BASE_ALIAS)
+    .where('alias', '=', alias)
     .executeTakeFirst();
   if (existing !== undefined) return;
   const now = context.now();
@@ -122,11 +129,13 @@ async function ensureBase(
     .values(
       ['', team.slug].map((namespace) => ({
         namespace,
-        alias: BASE_ALIAS,
+        alias,
         template_id: templateId,
         created_at: now,
       })),
     )
+    // A team may have had one of this name before there was the service's.
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
   await tx
     .insertInto('template_builds')
@@ -140,6 +149,7 @@ async function ensureBase(
         memory_mb: base.memoryMiB,
         disk_mb: base.diskMiB,
         envd_version: context.config.envdVersion,
+        layers: toJson(layers),
         created_at: now,
         finished_at: now,
       }),

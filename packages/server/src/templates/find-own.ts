@@ -6,8 +6,8 @@ import { findTemplate, type TemplateRow } from '../names/find-template.js';
 import { parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
 import type { Database, Tx } from '../storage/schema.js';
 
-/** The template that exists from the first start. It belongs to the service: no team changes it. */
-const SYSTEM_ALIAS = 'base';
+/** Templates that exist from the first start. They belong to the service: no team changes them. */
+const SYSTEM_ALIASES = ['base', 'host'];
 
 /**
  * Finds a template of the team by id or name.
@@ -45,11 +45,12 @@ export async function findOwnForChange(context: Uses<'db'>, team: Team, text: st
 
 /** @throws {ApiError} 403 when the template is the service's own */
 export async function refuseSystem(db: Database | Tx, templateId: string): Promise<void> {
-  const alias = await db
+  const found = await db
     .selectFrom('template_aliases')
     .select('template_id')
     .where('namespace', '=', '')
-    .where('alias', '=', SYSTEM_ALIAS)
+    .where('alias', 'in', SYSTEM_ALIASES)
+    .where('template_id', '=', templateId)
     .executeTakeFirst();
-  if (alias?.template_id === templateId) throw errors.templateSystem();
+  if (found !== undefined) throw errors.templateSystem();
 }

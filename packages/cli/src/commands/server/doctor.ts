@@ -16,6 +16,8 @@ interface DoctorFlags {
 /** What is lost without the thing. */
 const losses: Record<Finding['neededFor'], string> = {
   driver: 'no isolated sandboxes',
+  baseTemplate: 'no template base',
+  images: 'no images of registries',
   memorySnapshot: 'no memory in pauses and forks',
   diskLimit: 'no disk limits',
   limits: 'no limits',
@@ -25,7 +27,7 @@ const losses: Record<Finding['neededFor'], string> = {
 
 export function addDoctor(server: Command): void {
   leaf(server, 'doctor', 'tell what this machine has of what isolated sandboxes need')
-    .option('--fix', 'get what is missing: Debian packages and a private CRIU, as root')
+    .option('--fix', 'get what is missing: Debian packages, the template base, a private CRIU; as root')
     .option('--dry-run', 'with --fix: only say what would be done')
     .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, with crun to start)')
     .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')

@@ -33,7 +33,7 @@ export async function resolveServerOptions(
         'publicApiUrl',
         'publicSandboxUrl',
       ]),
-      ...pick(rest, ['ociRuntime', 'user', 'poolSize', 'maxSandboxes', 'logLevel']),
+      ...pick(rest, ['ociRuntime', 'baseRoot', 'user', 'poolSize', 'maxSandboxes', 'logLevel']),
       ...(port === undefined ? {} : { apiPort: port }),
       ...(driver === undefined || driver === 'auto' ? {} : { driver }),
       ...(postgresUrl === undefined ? {} : { storage: { kind: 'postgres', url: postgresUrl } }),

@@ -9,6 +9,7 @@ import { CliError } from '../../errors/cli-error.js';
 import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
 import { chooseDriver } from './choose-driver.js';
 import { reportToParent } from './parent-report.js';
+import { prepareBase } from './prepare-base.js';
 import { exposureWarning, resolveServerOptions } from './resolve-options.js';
 import { showKeyOnce } from './show-key-once.js';
 import { explainStartFailure } from './start-failure.js';
@@ -21,6 +22,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     '@svc/server'
   );
   const options = await resolveServerOptions(flags, cli.env);
+  if (report === undefined) await prepareBase(cli, flags, options);
   const unprotected = await hardenProcess();
   const wish = typeof options.driver === 'string' ? options.driver : flags.driver;
   const chosen = await chooseDriver({

@@ -7,12 +7,15 @@ import { CliError } from '../../errors/cli-error.js';
 import { withProgress } from '../../output/progress.js';
 import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
 import { detachedVariable, type ParentMessage } from './parent-report.js';
+import { prepareBase } from './prepare-base.js';
 import { resolveServerOptions } from './resolve-options.js';
 import type { UpFlags } from './up-flags.js';
 
 /** Starts the same command again in the background, and waits until it is up. */
 export async function startDetached(cli: Cli, flags: UpFlags): Promise<void> {
-  const { dataDir } = await resolveServerOptions(flags, cli.env);
+  const options = await resolveServerOptions(flags, cli.env);
+  const { dataDir } = options;
+  await prepareBase(cli, flags, options);
   await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(`The data directory ${dataDir} cannot be made: ${error.code ?? error.message}.`, {
       hint: 'Choose another with --data-dir.',

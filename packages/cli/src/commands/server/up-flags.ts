@@ -1,4 +1,4 @@
-import type { DriverName } from '@svc/runtime';
+import type { BaseRoot, DriverName } from '@svc/runtime';
 /** Options of `server up`. */
 export interface UpFlags {
   config?: string;
@@ -13,6 +13,7 @@ export interface UpFlags {
   driver?: DriverName | 'auto';
   user?: string;
   ociRuntime?: string;
+  baseRoot?: BaseRoot;
   poolSize?: number;
   maxSandboxes?: number;
   teamMaxSandboxes?: number;

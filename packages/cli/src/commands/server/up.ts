@@ -34,6 +34,12 @@ export function addUp(server: Command): void {
     .option('--public-api-url <url>', 'address of the API as clients see it, behind a proxy')
     .option('--public-sandbox-url <url>', 'address of the gateway as clients see it, behind a proxy')
     .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, with crun to start)')
+    .addOption(
+      new Option(
+        '--base-root <name>',
+        "what the template base stands on: debian, built once, or host, this machine's /usr (SVC_BASE_ROOT)",
+      ).choices(['debian', 'host']),
+    )
     .option('--pool-size <count>', 'sandboxes kept booted and waiting', wholeNumber('--pool-size', 0, 1000))
     .option(
       '--max-sandboxes <count>',

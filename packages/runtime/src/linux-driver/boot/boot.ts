@@ -88,7 +88,7 @@ function writeBundle(
   const config = ociConfig({
     hostname,
     root: join(bundle, 'm'),
-    usr: planRoot(host.store, entry.layers).usr === undefined ? undefined : join(bundle, 'usr'),
+    usr: planRoot(host.store, host.bases, entry.layers).usr === undefined ? undefined : join(bundle, 'usr'),
     agent: join(host.paths.store, 'agents', entry.agent),
     args: agentArgs(agent, host.options.daemon, DAEMON_PORT),
     cgroupsPath: host.cgroups.pathOf(entry.name),
@@ -114,7 +114,7 @@ function bootCall(
   config: OciConfig,
 ): ScriptCall {
   const { store, network, paths } = host;
-  const plan = planRoot(store, entry.layers);
+  const plan = planRoot(store, host.bases, entry.layers);
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const { diskMiB } = entry.spec.limits;
   const start = startCommand(host, entry, origin, config);

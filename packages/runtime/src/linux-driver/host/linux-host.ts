@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
 import { driverClosed } from '../../contract/errors.js';
+import { baseDirectory, chosenBaseRoot } from '../../host/base-root.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
 import { Background } from '../../shared/background.js';
@@ -12,6 +13,7 @@ import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { Network } from '../network/network.js';
 import { SYS_DIRECTORIES } from '../oci/hidden-paths.js';
 import { type Agent, prepareAgent } from '../rootfs/agent.js';
+import { Bases } from '../rootfs/bases.js';
 import type { LinuxDriverOptions } from '../state/options.js';
 import { type Paths, pathsOf } from '../state/paths.js';
 import { type InstanceEntry, Records } from '../state/records.js';
@@ -29,6 +31,7 @@ export class LinuxHost {
   readonly space: SpaceGuard;
   /** Works on files of volumes, without this process's rights. */
   readonly volumeProcess: VolumeProcess;
+  readonly bases: Bases;
   /** Removal of what ended, for which nobody waits. */
   readonly background: Background;
   /** What all sandboxes together may use. */
@@ -45,7 +48,10 @@ export class LinuxHost {
   #rising: Promise<NamespaceKeeper> | undefined;
   #closed = false;
 
-  constructor(options: LinuxDriverOptions, tools: Pick<Tools, 'runtime' | 'starter' | 'criu'>) {
+  constructor(
+    options: LinuxDriverOptions,
+    tools: Pick<Tools, 'runtime' | 'starter' | 'criu'> & { baseRecipe: string },
+  ) {
     this.options = options;
     this.paths = pathsOf(options.dataDir);
     this.runtime = tools.runtime;
@@ -55,6 +61,12 @@ export class LinuxHost {
     mkdirSync(this.paths.oci, { recursive: true, mode: 0o700 });
     this.records = new Records(this.paths.instances);
     this.store = new Store(this.paths, options.storeSizeMiB);
+    this.bases = new Bases({
+      directory: baseDirectory(options),
+      recipe: tools.baseRecipe,
+      fresh: chosenBaseRoot(options),
+      paths: this.paths,
+    });
     this.network = new Network(this.paths, options.network ?? {});
     this.background = new Background((error) =>
       this.log('warn', 'clean-up failed', { error: String(error) }),

@@ -1,6 +1,7 @@
 import type { LayerInfo } from '../../contract/instance.js';
 import { randomId } from '../../shared/instance-id.js';
 import type { LinuxHost } from '../host/linux-host.js';
+import { isBaseName } from '../rootfs/base-name.js';
 import type { InstanceEntry } from '../state/records.js';
 import { keepLayer } from './keep-layer.js';
 
@@ -25,5 +26,6 @@ export async function commitInstance(host: LinuxHost, entry: InstanceEntry): Pro
     },
     { timeoutMs: 300_000 },
   );
-  return keepLayer(store, { id, full: false, sizeBytes: Number(bytes) });
+  const base = entry.layers.find(isBaseName);
+  return keepLayer(store, { id, full: false, sizeBytes: Number(bytes), base });
 }

@@ -38,7 +38,8 @@ export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<bool
           { name: 'layer_of_archive', arguments: [draft, ...store.removeEntries(draft, ['root/.sbx'])] },
           { timeoutMs: 300_000 },
         );
-        return keepLayer(store, { id, full, sizeBytes: Number(bytes) });
+        const base = full ? undefined : host.bases.current;
+        return keepLayer(store, { id, full, sizeBytes: Number(bytes), base });
       } catch (error) {
         await store.remove(draft);
         throw error;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Store } from '../store/store.js';
+import type { Bases } from './bases.js';
 import { isDirectory } from './inside-layer.js';
 import { type LayerFacts, planLayers, type RootPlan } from './root-plan.js';
 
@@ -15,7 +16,13 @@ export function readLayerFacts(store: Store, id: string): (LayerFacts & { sizeBy
   }
 }
 
-/** Which directories of the store the file system of an instance consists of. @throws {DriverError} `invalid_spec` for an unknown layer. */
-export function planRoot(store: Store, layers: readonly string[]): RootPlan {
-  return planLayers(layers, (id) => readLayerFacts(store, id));
+/**
+ * Which directories the file system of an instance consists of.
+ * @throws {DriverError} `invalid_spec` for an unknown layer, `unsupported` for a base that is not here.
+ */
+export function planRoot(store: Store, bases: Bases, layers: readonly string[]): RootPlan {
+  return planLayers(layers, {
+    facts: (id) => readLayerFacts(store, id),
+    base: (name) => bases.treeOf(name),
+  });
 }

@@ -1,3 +1,4 @@
+import type { BaseRoot } from '../../contract/base-root.js';
 import type { DriverOptions } from '../../contract/driver.js';
 
 export interface NetworkOptions {
@@ -35,6 +36,13 @@ export interface LinuxDriverOptions extends DriverOptions {
   reserveMiB?: number;
   /** Memory that all sandboxes together may use, MiB. Default: the host's but a tenth, at least 256 MiB and at most 2 GiB. */
   maxMemoryMiB?: number;
+  /**
+   * What instances without layers stand on: `debian`, the root file system that `buildBase` makes, or `host`, the host's `/usr`
+   * below a small skeleton. Default `SVC_BASE_ROOT`, else `debian`.
+   */
+  baseRoot?: BaseRoot | undefined;
+  /** Directory of the bases. Default `SVC_BASE_DIR`, else `/var/lib/svc/base`. */
+  baseDirectory?: string | undefined;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;
 }

@@ -1,0 +1,134 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BaseRoot } from '../../contract/base-root.js';
+import { DriverError } from '../../contract/errors.js';
+import { findBase } from '../../host/base-root.js';
+import type { Paths } from '../state/paths.js';
+import { HOST_BASE, isBuiltBase } from './base-name.js';
+
+/**
+ * The root file systems that instances stand on. They lie outside of the data directory: all servers of the host share them, and
+ * each leaves a link to its data directory in `users` of those that something of its own refers to.
+ */
+export class Bases {
+  readonly #directory: string;
+  readonly #recipe: string;
+  readonly #fresh: BaseRoot;
+  readonly #paths: Pick<Paths, 'dataDir' | 'tag'>;
+  #found: string | undefined;
+
+  /** @param fresh what new instances stand on: the base that was built, or the host's `/usr`. */
+  constructor(options: {
+    directory: string;
+    recipe: string;
+    fresh: BaseRoot;
+    paths: Pick<Paths, 'dataDir' | 'tag'>;
+  }) {
+    this.#directory = options.directory;
+    this.#recipe = options.recipe;
+    this.#fresh = options.fresh;
+    this.#paths = options.paths;
+  }
+
+  /** What new instances stand on. @throws {DriverError} `unsupported` while none is built. */
+  fresh(): string {
+    if (this.#fresh === 'host') return HOST_BASE;
+    // One that is built while the driver runs is found without a new start; one that was taken stays.
+    this.#found ??= this.#take();
+    if (this.#found === undefined)
+      throw new DriverError(
+        'unsupported',
+        "The root file system of the template base is not built on this machine yet: `svc server doctor --fix` builds it, in about a minute. Until then use the template host, which shows this machine's /usr, or one of an image (fromImage).",
+      );
+    return this.#found;
+  }
+
+  /** What new instances stand on, for the operator. Undefined: nothing is built. */
+  get current(): string | undefined {
+    try {
+      return this.fresh();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Absolute path of a tree; undefined when it is not here. */
+  treeOf(name: string): string | undefined {
+    if (!isBuiltBase(name)) return undefined;
+    return existsSync(join(this.#directory, name, 'base.json'))
+      ? join(this.#directory, name, 'root')
+      : undefined;
+  }
+
+  /**
+   * Lets go of bases that nothing of this data directory refers to, and removes those that nobody wants any more.
+   * @param inUse names that instances, checkpoints and layers of this data directory refer to.
+   * @returns what was removed.
+   */
+  async release(inUse: ReadonlySet<string>): Promise<string[]> {
+    const removed: string[] = [];
+    for (const name of list(this.#directory)) {
+      if (!isBuiltBase(name) || inUse.has(name) || name === this.#found) continue;
+      const mine = join(this.#directory, name, 'users', this.#paths.tag);
+      // Whoever never used a base does not judge it: its builder may be about to.
+      if (!isLink(mine)) continue;
+      unlinkSync(mine);
+      if (this.#isWanted(name)) continue;
+      // Out of the way first: whoever takes it from here on finds that it is gone.
+      const aside = join(this.#directory, `.gone.${name}`);
+      renameSync(join(this.#directory, name), aside);
+      await rm(aside, { recursive: true, force: true });
+      removed.push(name);
+    }
+    return removed;
+  }
+
+  #take(): string | undefined {
+    const found = findBase(this.#directory, this.#recipe);
+    if (found === undefined || !isBuiltBase(found.name)) return undefined;
+    const users = join(this.#directory, found.name, 'users');
+    mkdirSync(users, { recursive: true });
+    const mine = join(users, this.#paths.tag);
+    rmSync(mine, { force: true });
+    symlinkSync(this.#paths.dataDir, mine);
+    return this.treeOf(found.name) === undefined ? undefined : found.name;
+  }
+
+  #isWanted(name: string): boolean {
+    const links = list(this.#directory).map((entry) => target(join(this.#directory, entry)));
+    if (links.includes(name)) return true;
+    const users = join(this.#directory, name, 'users');
+    // The link of a data directory that is gone counts for nothing.
+    return list(users).some((user) => existsSync(join(users, user)));
+  }
+}
+
+function list(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function target(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isLink(path: string): boolean {
+  return target(path) !== undefined;
+}
