@@ -11,6 +11,8 @@ export interface EgressOptions {
 /** A policy, read once for many decisions. */
 export interface CompiledPolicy {
   readonly policy: EgressPolicy;
+  /** Whether what a connection says of its host may change what is decided. */
+  readonly readsHosts: boolean;
   /** Decides about a connection. */
   decide(flow: EgressFlow): EgressDecision;
   /** Whether an address that a name turned out to have may be connected to: the range that denies it, or undefined. */
@@ -53,6 +55,7 @@ export function compilePolicy(
 
   return {
     policy,
+    readsHosts: names.length > 0 || transforms.length > 0,
     decide: ({ host, address, port }) => {
       const target = parseAddress(address);
       if (target === undefined) return { allowed: false, rule: 'not an address', dial: 'address' };

@@ -1,0 +1,91 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { NameResolver } from '../dns/resolve-name.js';
+import { parseHost } from '../policy/hosts.js';
+import type { KnownSandbox } from '../sandboxes/registry.js';
+import { type ConnectTcp, connectTcp } from './connect-tcp.js';
+import { DialError } from './errors.js';
+import { connectThroughProxy } from './through-proxy.js';
+
+/** Where to connect to for a sandbox. */
+export interface DialTarget {
+  /** The name, when it is the name that was allowed. */
+  name?: string;
+  /** The address that the sandbox chose. */
+  address: string;
+  port: number;
+}
+
+const DIAL_MS = 30_000;
+/** Addresses of one name that are tried. */
+const MAX_ADDRESSES = 4;
+
+/** Opens connections to the outside, for sandboxes that may. */
+export class Dialer {
+  readonly #resolver: NameResolver;
+  readonly #dialMs: number;
+
+  readonly #connect: ConnectTcp;
+
+  constructor(resolver: NameResolver, options: { dialMs?: number; connectTcp?: ConnectTcp } = {}) {
+    this.#resolver = resolver;
+    this.#dialMs = options.dialMs ?? DIAL_MS;
+    this.#connect = options.connectTcp ?? connectTcp;
+  }
+
+  /**
+   * Connects within 30 s, directly or through the sandbox's proxy and then never directly.
+   * @throws {Error} see `describeFailure`
+   */
+  async dial(known: KnownSandbox, target: DialTarget): Promise<Socket | TLSSocket> {
+    const timer = new AbortController();
+    const timeout = setTimeout(() => timer.abort(new DialError('connect timeout')), this.#dialMs);
+    const { signal } = timer;
+    try {
+      const proxy = known.policy?.policy.proxy;
+      if (proxy === undefined) return await this.#direct(known, target, signal);
+      return await connectThroughProxy(
+        proxy,
+        { host: target.name ?? target.address, port: target.port },
+        (host, port) => this.#toHost(known, host, port, signal),
+        signal,
+      );
+    } finally {
+      clearTimeout(timeout);
+    }
+  }
+
+  #direct(known: KnownSandbox, target: DialTarget, signal: AbortSignal): Promise<Socket> {
+    const { name, address, port } = target;
+    if (name !== undefined) return this.#toName(known, name, port, signal);
+    return this.#toAddress(known, address, port, signal);
+  }
+
+  #toHost(known: KnownSandbox, text: string, port: number, signal: AbortSignal): Promise<Socket> {
+    const host = parseHost(text);
+    if (host === undefined) throw new DialError('not a host');
+    return host.kind === 'name'
+      ? this.#toName(known, host.name, port, signal)
+      : this.#toAddress(known, text.replace(/^\[|\]$/g, ''), port, signal);
+  }
+
+  #toAddress(known: KnownSandbox, address: string, port: number, signal: AbortSignal): Promise<Socket> {
+    const denied = known.policy?.deniedAfterDns(address);
+    if (denied !== undefined) throw new DialError(`private range ${denied}`);
+    return this.#connect(address, port, signal);
+  }
+
+  async #toName(known: KnownSandbox, name: string, port: number, signal: AbortSignal): Promise<Socket> {
+    const addresses = await this.#resolver.resolve(known.sandbox, name, signal);
+    let failure: unknown = new DialError('name has no address');
+    for (const address of addresses.slice(0, MAX_ADDRESSES)) {
+      try {
+        return await this.#toAddress(known, address, port, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+}

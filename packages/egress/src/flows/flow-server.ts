@@ -1,0 +1,107 @@
+import type { Socket } from 'node:net';
+import type { Dialer, DialTarget } from '../dial/dialer.js';
+import { describeFailure } from '../dial/errors.js';
+import { readClientHello } from '../peek/client-hello.js';
+import { peek } from '../peek/peek.js';
+import { readRequestLine } from '../peek/request-line.js';
+import { splitAuthority } from '../policy/hosts.js';
+import type { Registry } from '../sandboxes/registry.js';
+import type { Reports } from '../sandboxes/reports.js';
+import { type Admission, Flow, type FlowEnds, reset } from './flow.js';
+import { join } from './join.js';
+
+export interface FlowLimits {
+  /** Connections of one sandbox. */
+  perSandbox: number;
+  /** Connections of all. */
+  total: number;
+  /** How long a client may take to say where it wants to go, ms. After that only addresses count. */
+  peekMs: number;
+}
+
+export interface FlowServerOptions {
+  registry: Registry;
+  reports: Reports;
+  dialer: Dialer;
+  limits: FlowLimits;
+}
+
+const PEEK_BYTES = 16 * 1024;
+const KEEP_ALIVE_MS = 60_000;
+
+/** Serves connections of sandboxes: decides about each, and passes on what is allowed. */
+export class FlowServer {
+  readonly #options: FlowServerOptions;
+
+  constructor(options: FlowServerOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a connection over. Never throws. */
+  serve(socket: Socket, ends: FlowEnds): void {
+    // Whoever uses the socket hears of its end too; this keeps an error at any other moment from ending the process.
+    socket.on('error', () => undefined);
+    const { registry, reports, limits } = this.#options;
+    const known = registry.find(ends.source);
+    if (known?.policy === undefined) {
+      reset(socket);
+      return;
+    }
+    const full = registry.flowsOf(ends.source) >= limits.perSandbox || registry.openFlows >= limits.total;
+    if (full) {
+      const { address, port } = ends;
+      reports.tell(known.sandbox, { address, port, outcome: 'denied', rule: 'connection limit' });
+      reset(socket);
+      return;
+    }
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    const flow = new Flow(socket, ends, known, registry, reports);
+    this.#route(flow).catch(() => flow.cut());
+  }
+
+  async #route(flow: Flow): Promise<void> {
+    const { address, port } = flow.ends;
+    // What is denied whatever the host is not listened to.
+    const denied = flow.known.policy?.deniedAfterDns(address);
+    if (denied !== undefined) flow.admit(undefined);
+    else if (port === 443) await this.#tls(flow);
+    else if (port === 80) await this.#http(flow);
+    else await this.#pass(flow, flow.admit(undefined, { unread: true }));
+  }
+
+  async #tls(flow: Flow): Promise<void> {
+    const seen = await peek(flow.socket, readClientHello, this.#peekLimits());
+    const hello = seen?.state === 'read' ? seen.hello : undefined;
+    await this.#pass(flow, flow.admit(hello?.host, { unread: true }));
+  }
+
+  async #http(flow: Flow): Promise<void> {
+    const seen = await peek(flow.socket, readRequestLine, this.#peekLimits());
+    const host = seen?.state === 'read' ? splitAuthority(seen.host ?? '')?.host : undefined;
+    await this.#pass(flow, flow.admit(host, { unread: true }));
+  }
+
+  async #pass(flow: Flow, admission: Admission | undefined): Promise<void> {
+    if (admission === undefined) return;
+    let upstream: Socket;
+    try {
+      upstream = await this.#options.dialer.dial(flow.known, targetOf(flow, admission));
+    } catch (error) {
+      flow.fail(describeFailure(error));
+      flow.cut();
+      return;
+    }
+    if (flow.signal.aborted) upstream.destroy();
+    else join(flow.socket, upstream);
+  }
+
+  #peekLimits() {
+    return { bytes: PEEK_BYTES, ms: this.#options.limits.peekMs };
+  }
+}
+
+function targetOf(flow: Flow, { dial, host }: Admission): DialTarget {
+  const { address, port } = flow.ends;
+  return { address, port, ...(dial === 'name' && host !== undefined ? { name: host } : {}) };
+}

@@ -1,0 +1,33 @@
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/**
+ * Passes bytes both ways until both sides have ended. A side that breaks takes the other one with it. Each side is read only
+ * as fast as the other one takes it.
+ */
+export function join(one: Duplex, other: Duplex): void {
+  link(one, other);
+  link(other, one);
+  one.pipe(other);
+  other.pipe(one);
+  if (one.destroyed) breakOff(other);
+  if (other.destroyed) breakOff(one);
+}
+
+function link(from: Duplex, to: Duplex): void {
+  let ended = false;
+  from.once('end', () => {
+    ended = true;
+  });
+  from.on('error', () => breakOff(to));
+  // Without an end before it, a close is a break.
+  from.once('close', () => {
+    if (!ended || !from.writableFinished) breakOff(to);
+  });
+}
+
+function breakOff(side: Duplex): void {
+  if (side.destroyed) return;
+  if (side instanceof Socket && side.constructor === Socket) side.resetAndDestroy();
+  else side.destroy();
+}

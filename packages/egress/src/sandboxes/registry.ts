@@ -1,0 +1,102 @@
+import type { EgressSandbox } from '../control/types.js';
+import { parseAddress } from '../policy/addresses.js';
+import { type CompiledPolicy, compilePolicy, type EgressOptions } from '../policy/decide.js';
+
+/** A connection that is open, as the registry sees it. */
+export interface OpenFlow {
+  /** Whether it may stay under what is known of its sandbox now. */
+  stays(sandbox: KnownSandbox): boolean;
+  /** Ends it at once, so that the program notices. */
+  cut(): void;
+}
+
+/** A sandbox that the server told of. */
+export interface KnownSandbox {
+  readonly sandbox: EgressSandbox;
+  /** Undefined where the kernel forwards. */
+  readonly policy: CompiledPolicy | undefined;
+}
+
+/** Who may connect: sandboxes by address, and the flows that each has open. */
+export class Registry {
+  readonly #byId = new Map<string, KnownSandbox>();
+  readonly #byAddress = new Map<string, KnownSandbox>();
+  /** By address, so that flows of whoever had the address before are found too. */
+  readonly #flows = new Map<string, Set<OpenFlow>>();
+  readonly #options: EgressOptions;
+  #openFlows = 0;
+
+  constructor(options: EgressOptions) {
+    this.#options = options;
+  }
+
+  find(address: string): KnownSandbox | undefined {
+    return this.#byAddress.get(address);
+  }
+
+  /** How many flows are open: of all, and of one address. */
+  get openFlows(): number {
+    return this.#openFlows;
+  }
+
+  flowsOf(address: string): number {
+    return this.#flows.get(address)?.size ?? 0;
+  }
+
+  /** @returns what takes the flow out again */
+  add(address: string, flow: OpenFlow): () => void {
+    const flows = this.#flows.get(address) ?? new Set();
+    this.#flows.set(address, flows.add(flow));
+    this.#openFlows += 1;
+    return () => {
+      if (!flows.delete(flow)) return;
+      this.#openFlows -= 1;
+      if (flows.size === 0 && this.#flows.get(address) === flows) this.#flows.delete(address);
+    };
+  }
+
+  /** @throws {TypeError} for a policy or address that cannot be read; nothing is changed then */
+  set(sandbox: EgressSandbox): void {
+    this.#put(this.#read(sandbox));
+  }
+
+  /** Replaces all. @throws {TypeError} as {@link set} */
+  setAll(sandboxes: readonly EgressSandbox[]): void {
+    const known = sandboxes.map((each) => this.#read(each));
+    const ids = new Set(sandboxes.map(({ id }) => id));
+    for (const id of [...this.#byId.keys()]) if (!ids.has(id)) this.remove(id);
+    for (const each of known) this.#put(each);
+  }
+
+  remove(id: string): void {
+    const known = this.#byId.get(id);
+    if (known === undefined) return;
+    this.#byId.delete(id);
+    this.#release(known);
+  }
+
+  #read(sandbox: EgressSandbox): KnownSandbox {
+    if (sandbox.id === '' || parseAddress(sandbox.address) === undefined)
+      throw new TypeError(`'${sandbox.address}' is not the address of a sandbox`);
+    const { policy } = sandbox;
+    return { sandbox, policy: policy && compilePolicy(policy, this.#options) };
+  }
+
+  #put(known: KnownSandbox): void {
+    const { id, address } = known.sandbox;
+    const before = this.#byId.get(id);
+    if (before !== undefined && before.sandbox.address !== address) this.#release(before);
+    const other = this.#byAddress.get(address);
+    // An address that another one had has changed hands: nothing of that one may go on.
+    if (other !== undefined && other.sandbox.id !== id) this.remove(other.sandbox.id);
+    this.#byId.set(id, known);
+    this.#byAddress.set(address, known);
+    for (const flow of [...(this.#flows.get(address) ?? [])]) if (!flow.stays(known)) flow.cut();
+  }
+
+  #release(known: KnownSandbox): void {
+    const { address } = known.sandbox;
+    if (this.#byAddress.get(address) === known) this.#byAddress.delete(address);
+    for (const flow of [...(this.#flows.get(address) ?? [])]) flow.cut();
+  }
+}

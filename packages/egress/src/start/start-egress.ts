@@ -1,0 +1,114 @@
+import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import { Questions } from '../control/questions.js';
+import { serveControl } from '../control/serve.js';
+import type { ConnectTcp } from '../dial/connect-tcp.js';
+import { Dialer } from '../dial/dialer.js';
+import { NameResolver } from '../dns/resolve-name.js';
+import type { FlowEnds } from '../flows/flow.js';
+import { FlowServer } from '../flows/flow-server.js';
+import { Registry } from '../sandboxes/registry.js';
+import { Reports } from '../sandboxes/reports.js';
+
+/** What a server listens on: an inherited descriptor, an address, or the path of a Unix socket. */
+export type Listen = Pick<ListenOptions, 'host' | 'port' | 'path'> | { fd: number };
+
+export interface StartEgressOptions {
+  /** Where connections of sandboxes arrive. With transparent proxying a connection's local address is where it was going. */
+  listen: Listen;
+  control: Listen;
+  /** Ranges that may be reached though they are always denied otherwise. */
+  allowRanges?: readonly string[];
+  /** Connections of one sandbox. Default 2000. */
+  connectionsPerSandbox?: number;
+  /** Connections of all sandboxes. Default 20 000. */
+  connections?: number;
+  /** How long a client may take to say where it wants to go. Default 5000 ms. */
+  peekMs?: number;
+  /** How long a connection to the outside may take. Default 30 000 ms. */
+  dialMs?: number;
+  /** Between batches of reports. Default 1000 ms. */
+  reportMs?: number;
+  /** How long the server may take to answer. Default 10 000 ms. */
+  answerMs?: number;
+  /** Says where an accepted connection comes from and was going, for what is not proxied transparently. */
+  endsOf?: (socket: Socket) => FlowEnds | undefined;
+  /** Makes connections to the outside. */
+  connectTcp?: ConnectTcp;
+}
+
+export interface RunningEgress {
+  /** Of the listener for connections; undefined when it is none with a port. */
+  readonly port: number | undefined;
+  /** Ends everything, open connections too. */
+  close(): Promise<void>;
+}
+
+const DEFAULTS = { connectionsPerSandbox: 2_000, connections: 20_000, peekMs: 5_000 };
+/** Connections that the kernel has accepted for us. */
+const BACKLOG = 4_096;
+
+/** Starts everything that the egress process consists of. */
+export async function startEgress(options: StartEgressOptions): Promise<RunningEgress> {
+  const { allowRanges = [], reportMs, answerMs } = options;
+  const { connectionsPerSandbox, connections, peekMs } = { ...DEFAULTS, ...options };
+  const registry = new Registry({ allowRanges });
+  const reports = new Reports();
+  const questions = new Questions(answerMs === undefined ? {} : { answerMs });
+  const dialer = new Dialer(new NameResolver(questions), options);
+  const flows = new FlowServer({
+    registry,
+    reports,
+    dialer,
+    limits: { perSandbox: connectionsPerSandbox, total: connections, peekMs },
+  });
+  const endsOf = options.endsOf ?? transparentEnds;
+  const open = new Set<{ destroy(): void }>();
+  const keep = (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  };
+  const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (socket) => {
+    const ends = endsOf(socket);
+    if (ends === undefined) return void socket.destroy();
+    keep(socket);
+    flows.serve(socket, ends);
+  });
+  const control = serveControl(
+    {
+      set: (sandbox) => registry.set(sandbox),
+      setAll: (sandboxes) => registry.setAll(sandboxes),
+      remove: (id) => registry.remove(id),
+      setAuthority: () => undefined,
+      takeReports: () => reports.take(),
+    },
+    questions,
+    reportMs === undefined ? {} : { reportMs },
+  );
+  control.on('connection', keep);
+  await Promise.all([listen(server, options.listen), listen(control, options.control)]);
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : undefined,
+    close: async () => {
+      const closed = [server, control].map((each) => new Promise((resolve) => each.close(resolve)));
+      for (const socket of open) socket.destroy();
+      await Promise.all(closed);
+    },
+  };
+}
+
+function transparentEnds(socket: Socket): FlowEnds | undefined {
+  const { remoteAddress, localAddress, localPort } = socket;
+  if (remoteAddress === undefined || localAddress === undefined || localPort === undefined) return undefined;
+  return { source: remoteAddress, address: localAddress, port: localPort };
+}
+
+function listen(server: Server, where: Listen): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ ...where, backlog: BACKLOG }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
