@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { NameResolver } from '../dns/resolve-name.js';
+import { DialError } from '../failures/dial-error.js';
 import { parseHost } from '../policy/hosts.js';
 import type { KnownSandbox } from '../sandboxes/registry.js';
 import { type ConnectTcp, connectTcp } from './connect-tcp.js';
-import { DialError } from './errors.js';
 import { connectThroughProxy } from './through-proxy.js';
 
 /** Where to connect to for a sandbox. */

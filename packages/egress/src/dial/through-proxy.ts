@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { DialError } from '../failures/dial-error.js';
+import { within } from '../failures/within.js';
 import { parseAddress } from '../policy/addresses.js';
 import { splitAuthority } from '../policy/hosts.js';
 import type { EgressProxy } from '../policy/types.js';
-import { within } from './deadline.js';
-import { DialError } from './errors.js';
 import { socksConnect } from './socks.js';
 
 /**

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { Questions } from '../control/questions.js';
 import type { EgressSandbox } from '../control/types.js';
-import { within } from '../dial/deadline.js';
-import { DialError } from '../dial/errors.js';
+import { DialError } from '../failures/dial-error.js';
+import { within } from '../failures/within.js';
 import { addressesOf, addressQuery } from './message.js';
 
 /** Resolves the names that flows were allowed by, anew for each. */

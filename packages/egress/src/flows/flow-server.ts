@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Dialer, DialTarget } from '../dial/dialer.js';
-import { describeFailure } from '../dial/errors.js';
+import { describeFailure } from '../failures/dial-error.js';
 import { readClientHello } from '../peek/client-hello.js';
 import { peek } from '../peek/peek.js';
 import { readRequestLine } from '../peek/request-line.js';
