@@ -30,6 +30,7 @@ const VARIABLES = { SVC_POSTGRES_URL: 'storage.url' };
 const GROUPS = [
   ['Server', (path) => !path.includes('.')],
   ['Storage', (path) => path.startsWith('storage.')],
+  ['Egress', (path) => path.startsWith('egress.')],
   ['Template `base`', (path) => path.startsWith('base.')],
   ['Limits of teams', (path) => path.startsWith('teamLimits.')],
   ['Rate limits', (path) => path.startsWith('rateLimits.')],

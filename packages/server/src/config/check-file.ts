@@ -111,6 +111,13 @@ const options: { [option: string]: Rule } = {
   maxMemoryMiB: whole(1),
   diskReserveMiB: whole(0),
   poolSize: whole(0),
+  egress: {
+    dns: texts,
+    allowRanges: texts,
+    secretVariables: texts,
+    secretDirectories: texts,
+    trustedRoots: text,
+  },
   base: { cpuCount: whole(1), memoryMiB: whole(1), diskMiB: whole(1) },
   logLevel: oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace'),
   validateResponses: yesOrNo,

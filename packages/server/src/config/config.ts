@@ -56,6 +56,16 @@ export interface ServerConfig {
     retryDelaysMs: number[];
     timeoutMs: number;
   };
+  egress: {
+    /** Resolvers that names of sandboxes are looked up at. Undefined: the host's. */
+    dns: string[] | undefined;
+    /** Where secrets may take their values from. */
+    providers: { variables: string[]; directories: string[] };
+    /** Private ranges that sandboxes may reach all the same. */
+    allowRanges: string[];
+    /** PEM file of authorities that are trusted upstream beside the well-known ones. */
+    trustedRoots: string | undefined;
+  };
   idempotency: { retentionMs: number };
   /** How often what could not be removed before is tried again, ms. */
   cleanUpIntervalMs: number;

@@ -80,6 +80,25 @@ export interface ServerOptions {
    * What stays free on the disk of the data directory, for the database and the host. Default: 5 % of it, at most 2048.
    */
   diskReserveMiB?: number;
+  /** How connections leave sandboxes. */
+  egress?: {
+    /** Resolvers that names of sandboxes are looked up at: addresses, with `:port` where it is not 53. Default: those of the host. */
+    dns?: string[];
+    /**
+     * Private addresses and CIDR ranges that sandboxes with a policy may reach all the same, as a mirror in your network. Default
+     * none.
+     */
+    allowRanges?: string[];
+    /**
+     * Variables of the server's environment that secrets of the value `env:NAME` stand for. Every team may use them, and so
+     * learn their values. Default none: such a value stands for itself.
+     */
+    secretVariables?: string[];
+    /** Absolute directories with files that secrets of the value `file:/path` stand for; as with variables. Default none. */
+    secretDirectories?: string[];
+    /** PEM file of authorities that are trusted for servers whose requests get headers, beside the well-known ones. Default none. */
+    trustedRoots?: string;
+  };
   /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
   poolSize?: number;
   /** Sizes of the template `base`, at the first start. Default 2 cores, 1024 MiB, 10240 MiB of disk. */

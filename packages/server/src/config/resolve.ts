@@ -55,6 +55,15 @@ export function resolveConfig(
       timeoutMs: 10_000,
       ...tuning.webhooks,
     },
+    egress: {
+      dns: options.egress?.dns,
+      providers: {
+        variables: options.egress?.secretVariables ?? [],
+        directories: options.egress?.secretDirectories ?? [],
+      },
+      allowRanges: options.egress?.allowRanges ?? [],
+      trustedRoots: options.egress?.trustedRoots,
+    },
     idempotency: { retentionMs: DAY_MS, ...tuning.idempotency },
     cleanUpIntervalMs: tuning.cleanUpIntervalMs ?? 60_000,
     minAutoResumeSeconds: tuning.minAutoResumeSeconds ?? 300,

@@ -1,3 +1,4 @@
+import type { EgressAuthority } from '@svc/egress';
 import type { Driver } from '@svc/runtime';
 import type { FastifyBaseLogger } from 'fastify';
 import type { TeamStore } from '../auth/team-store.js';
@@ -16,6 +17,7 @@ import type { ReadCache } from '../storage/read-cache.js';
 import type { Database } from '../storage/schema.js';
 import type { BuildQueue } from '../work/build-queue.js';
 import type { Retries } from '../work/retries.js';
+import type { SandboxEgress, TrafficRecord } from './sandbox-egress.js';
 import type { VolumeStore } from './volume-store.js';
 
 export type Log = FastifyBaseLogger;
@@ -49,6 +51,12 @@ export interface ServerContext {
   /** Templates that references were found to mean. */
   readonly templates: ReadCache<ResolvedTemplate>;
   readonly volumes: VolumeStore;
+  /** The certificate authority that signs for hosts with rules, made on first use. */
+  authority(): Promise<EgressAuthority>;
+  /** What left sandboxes, and what was kept from leaving. */
+  readonly traffic: TrafficRecord;
+  /** What rules over the connections that leave sandboxes. */
+  readonly egress: SandboxEgress;
   /** Template builds of this process. */
   readonly builds: BuildQueue;
   /** Ends what clients have open to a sandbox that is about to stop. */

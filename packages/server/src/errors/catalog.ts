@@ -87,7 +87,12 @@ export const errors = {
   invalidNextToken: () => error(400, 'Invalid next token'),
   egressProxyForbidden: () => error(403, 'network.egressProxy is not enabled for this team'),
   networkNotEnforced: (field: string) =>
-    error(400, `network.${field} is not enforced by this server yet, so it is refused`),
+    error(400, `network.${field} is refused: the driver of this server cannot enforce it`),
+  egressUnreachable: (cause: unknown) =>
+    error(503, 'the process that carries the connections of sandboxes does not answer, try again', {
+      retryAfterSeconds: 1,
+      cause,
+    }),
   volumeMountsFailed: (cause: unknown) => error(500, 'failed to convert volume mounts', { cause }),
   volumesDeleted: (sandboxId: string, mounts: string[]) =>
     error(

@@ -2,6 +2,7 @@ import type { InstanceRecord } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { newLive, type SandboxRow } from '../sandbox-state/live.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import { governAdopted } from '../sandboxes/govern.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';
 import { settle } from './settle.js';
 
@@ -58,6 +59,7 @@ async function recoverOne(
   context.sandboxes.set(live);
   const alive = record !== undefined && record.state !== 'dead';
   if (record !== undefined) live.instance = alive ? await context.driver.adopt(row.id) : undefined;
+  if (live.instance !== undefined) await governAdopted(context, row, live.instance);
   if (record !== undefined && live.instance === undefined) await destroyStray(context, record);
   const checkpoint = row.checkpoint_id !== null && checkpoints.has(row.checkpoint_id);
   report[await settle(context, live, { instance: live.instance !== undefined, checkpoint })] += 1;

@@ -4,6 +4,7 @@ import {
   type SandboxRepairs,
   type Transition,
 } from '../sandbox-state/live.js';
+import { governAdopted } from '../sandboxes/govern.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';
 import { changeRow } from '../sandboxes/rows.js';
 import { begin } from '../sandboxes/transition.js';
@@ -38,6 +39,7 @@ async function lookFor(
 ): Promise<{ instance: boolean; checkpoint: boolean }> {
   const { id, checkpoint_id: checkpointId } = live.row;
   const instance = await context.driver.adopt(id);
+  if (instance !== undefined) await governAdopted(context, live.row, instance);
   // One that has ended is kept, to be cleared away.
   live.instance = instance ?? live.instance;
   if (checkpointId === null) return { instance: instance !== undefined, checkpoint: false };

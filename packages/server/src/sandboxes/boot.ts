@@ -7,6 +7,7 @@ import { daemonToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import type { SandboxSecrets } from '../storage/json-shapes.js';
+import { governSandbox, isIntercepted } from './govern.js';
 import { instanceSpec } from './instance-spec.js';
 import { placementError } from './placement-error.js';
 
@@ -16,12 +17,16 @@ export type BootSource =
   /** `tokens`: of which the daemon in the stored memory knows one. */
   | { kind: 'checkpoint'; checkpointId: string; memory: boolean; tokens: readonly string[] };
 
+type BootPorts = Uses<
+  'authority' | 'config' | 'db' | 'driver' | 'egress' | 'keys' | 'log' | 'now' | 'signal' | 'volumes'
+>;
+
 /**
  * Makes the instance of a sandbox and tells its daemon who it is. Undoes what it made when something fails.
  * @throws {ApiError} as the placement table has it.
  */
 export async function bootInstance(
-  context: Uses<'config' | 'db' | 'driver' | 'keys' | 'log' | 'now' | 'signal' | 'volumes'>,
+  context: BootPorts,
   row: SandboxRow,
   source: BootSource,
   signal?: AbortSignal,
@@ -41,6 +46,7 @@ export async function bootInstance(
             checkpointId: source.checkpointId,
             memory: source.memory,
           });
+    await governSandbox(context, row, instance);
     await introduce(context, row, instance, source, limits);
     return instance;
   } catch (error) {
@@ -55,7 +61,7 @@ export async function bootInstance(
 }
 
 async function introduce(
-  context: Uses<'keys' | 'now'>,
+  context: Uses<'authority' | 'keys' | 'now'>,
   row: SandboxRow,
   instance: Instance,
   source: BootSource,
@@ -74,12 +80,26 @@ async function introduce(
       timestamp: new Date(context.now()).toISOString(),
       lifecycleID: row.execution_id,
       quiesced: false,
+      ...(await trustOf(context, row, fromMemory)),
     },
     { signal, tokens: fromMemory ? source.tokens : [] },
   );
   // Programs in restored memory are running already.
   if (!fromMemory && config.startCommand !== null && config.startCommand !== '')
     await startCommandOf(instance, config.startCommand, { token, signal });
+}
+
+/**
+ * Whom programs of a sandbox have to trust.
+ * @param known whether its daemon may trust somebody already.
+ */
+export async function trustOf(
+  context: Uses<'authority'>,
+  row: SandboxRow,
+  known: boolean,
+): Promise<{ caBundle?: string }> {
+  if (isIntercepted(row)) return { caBundle: (await context.authority()).certificate };
+  return known ? { caBundle: '' } : {};
 }
 
 /** Variables of every process of the sandbox: the template's, the caller's, the platform's. */

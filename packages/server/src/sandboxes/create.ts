@@ -1,18 +1,20 @@
 import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { egressOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 import { fromJson, toJson } from '../storage/json.js';
-import type { NetworkConfig, SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
+import type { SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
 import type { Tx } from '../storage/schema.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
 import { type BootSource, bootInstance, encryptSecrets } from './boot.js';
 import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
+import { checkProxyAddress } from './check-proxy-address.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import type { StartPorts } from './ports.js';
 import { resolveMounts } from './resolve-mounts.js';
@@ -20,7 +22,7 @@ import { resolveTemplate } from './resolve-template.js';
 import { changeRow, forget, isSurelyUndone, removeRow } from './rows.js';
 import { begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
-import { checkNetwork, egressOf } from './validate-network.js';
+import { checkNetwork, withoutPassword } from './validate-network.js';
 import { watchInstance } from './watch-instance.js';
 
 export type CreateRequest = components['schemas']['NewSandboxV2'];
@@ -47,14 +49,19 @@ export async function createSandbox(
   checkAutoPause(request);
   checkEnvVars(request.envVars ?? {});
   const network = request.network === undefined ? undefined : checkNetwork(request.network, team.flags);
-  egressOf(network, request.allow_internet_access ?? null, context.driver.capabilities);
+  const allowInternetAccess = request.allow_internet_access ?? null;
+  egressOf(
+    { ...(network === undefined ? {} : { network }), allowInternetAccess },
+    context.driver.capabilities,
+  );
+  if (network !== undefined) await checkProxyAddress(network, context.config.egress.allowRanges);
   const mounts = await resolveMounts(context, team, request.volumeMounts ?? []);
 
   const { build } = resolved;
   const password = network?.egressProxy?.password;
   const config: SandboxConfig = {
     ...(network === undefined ? {} : { network: withoutPassword(network) }),
-    allowInternetAccess: request.allow_internet_access ?? null,
+    allowInternetAccess,
     autoPause: request.autoPause ?? false,
     autoPauseMemory: request.autoPauseMemory ?? true,
     autoResume: request.autoResume?.enabled ?? false,
@@ -202,12 +209,6 @@ function sourceOf(context: Uses<'keys'>, { build }: ResolvedTemplate, mounted: b
     memory: build.checkpoint_memory === 1,
     tokens: [imageToken(context.keys, build.checkpoint_id)],
   };
-}
-
-function withoutPassword(network: NetworkConfig): NetworkConfig {
-  if (network.egressProxy === undefined || network.egressProxy === null) return network;
-  const { password: _, ...proxy } = network.egressProxy;
-  return { ...network, egressProxy: proxy };
 }
 
 function newRow(

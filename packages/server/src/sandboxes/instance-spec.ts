@@ -1,8 +1,8 @@
 import type { Capabilities, InstanceSpec } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
+import { egressOf } from '../egress/policy-of.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
-import { egressOf } from './validate-network.js';
 import { volumeMounts } from './volume-mounts.js';
 
 /** Processes and threads that one sandbox may have. */
@@ -20,7 +20,7 @@ export async function instanceSpec(
   const mounts = config.mounts.length === 0 ? [] : await volumeMounts(context, row, config.mounts);
   return {
     ...poolableSpec(row, config.layers),
-    network: { egress: egressOf(config.network, config.allowInternetAccess, context.driver.capabilities) },
+    network: { egress: egressOf(config, context.driver.capabilities) },
     mounts,
     labels: { sandboxId: row.id, teamId: row.team_id },
   };

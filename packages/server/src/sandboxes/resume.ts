@@ -158,7 +158,7 @@ async function storeFrozen(context: RowPorts & Uses<'ids' | 'now'>, live: LiveSa
 }
 
 async function restore(
-  context: Uses<'config' | 'db' | 'driver' | 'keys' | 'log' | 'now' | 'signal' | 'volumes'>,
+  context: StartPorts,
   live: LiveSandbox,
   executionId: string,
   cold: boolean,

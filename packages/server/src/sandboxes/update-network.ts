@@ -1,43 +1,58 @@
 import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
+import { initDaemon } from '../daemon/daemon-control.js';
+import { egressOf } from '../egress/policy-of.js';
+import { daemonToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
 import { toJson } from '../storage/json.js';
 import type { NetworkConfig, SandboxConfig } from '../storage/json-shapes.js';
-import { decryptSecrets, encryptSecrets } from './boot.js';
+import { decryptSecrets, encryptSecrets, trustOf } from './boot.js';
+import { checkProxyAddress } from './check-proxy-address.js';
+import { governSandbox, isIntercepted } from './govern.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import type { RowPorts } from './ports.js';
+import type { SandboxPorts } from './ports.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
-import { checkNetwork, egressOf, isAddress } from './validate-network.js';
+import { checkNetwork, isAddress, withoutPassword } from './validate-network.js';
+
+/** Changes of what a running sandbox may send, one after another for each. */
+const underWay = new WeakMap<LiveSandbox, Promise<void>>();
 
 /**
- * Replaces the outbound part of the network settings; what is omitted is cleared.
- * @throws {ApiError} 400, 403, 404, 409
+ * Replaces the outbound part of the network settings; what is omitted is cleared. It is in force when this settles: for
+ * new connections, and for open ones that are no longer allowed.
+ * @throws {ApiError} 400, 403, 404, 409; 503 when the settings are stored but cannot be put in force yet: what is governed
+ * sends nothing until they are.
  */
 export async function updateSandboxNetwork(
-  context: RowPorts & Uses<'driver' | 'keys'>,
+  context: SandboxPorts,
   team: Team,
   sandboxId: string,
   update: components['schemas']['SandboxNetworkUpdate'],
 ): Promise<void> {
   const { allow_internet_access: allowInternetAccess = null, ...egress } = update;
   const checked = checkNetwork(egress, team.flags);
-  const capabilities = context.driver.capabilities;
-  const wanted = egressOf(checked, allowInternetAccess, capabilities);
+  await checkProxyAddress(checked, context.config.egress.allowRanges);
+  egressOf({ network: checked, allowInternetAccess }, context.driver.capabilities);
   const { live } = await admit(context, team.id, sandboxId, 'update');
-  const config = configOf(live.row);
-  if (egressOf(config.network, config.allowInternetAccess, capabilities) !== wanted)
-    throw errors.badRequest('this server cannot switch the internet access of a running sandbox yet');
+  const password = checked.egressProxy?.password;
+  const wasIntercepted = isIntercepted(live.row);
   await changeRow(
     context,
     live,
     (row) => {
       const before = configOf(row);
       const { egressProxyPassword: _, ...secrets } = decryptSecrets(context, row);
-      const next: SandboxConfig = { ...before, network: merge(before.network, checked), allowInternetAccess };
-      return { config: toJson(next), encrypted_secrets: encryptSecrets(context, secrets) };
+      const network = merge(before.network, withoutPassword(checked));
+      const next: SandboxConfig = { ...before, network, allowInternetAccess };
+      return {
+        config: toJson(next),
+        encrypted_secrets: encryptSecrets(context, {
+          ...secrets,
+          ...(password === undefined ? {} : { egressProxyPassword: password }),
+        }),
+      };
     },
     (tx, row) =>
       context.events.emit(
@@ -45,6 +60,32 @@ export async function updateSandboxNetwork(
         lifecycleEvent('sandbox.lifecycle.updated', row, { network_egress: egressData(checked) }),
       ),
   );
+  const before = underWay.get(live) ?? Promise.resolve();
+  const done = before.then(() => putInForce(context, live, wasIntercepted));
+  underWay.set(
+    live,
+    done.catch(() => {}),
+  );
+  await done;
+}
+
+/** Makes a running sandbox follow its row. What a pause or an end took over meanwhile is left to it. */
+async function putInForce(context: SandboxPorts, live: LiveSandbox, wasIntercepted: boolean): Promise<void> {
+  const { row, instance } = live;
+  if (instance === undefined || !context.driver.capabilities.egressPolicy) return;
+  const mode = egressOf(configOf(row), context.driver.capabilities);
+  try {
+    // The policy comes first, so that nothing that it allows is refused for want of it.
+    await governSandbox(context, row, instance);
+    await instance.setNetwork({ egress: mode });
+    if (isIntercepted(row) || wasIntercepted)
+      await initDaemon(instance, await trustOf(context, row, true), {
+        tokens: [daemonToken(context.keys, row)],
+      });
+  } catch (error) {
+    if (live.instance !== instance || live.transition !== undefined) return;
+    throw error;
+  }
 }
 
 /** Ingress as it was, egress as given. */

@@ -1,6 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import { checkRules, parseHostPattern } from '@svc/egress/policy';
-import type { Capabilities } from '@svc/runtime';
 import { errors } from '../errors/catalog.js';
 import type { TeamFlags } from '../limits/team-limits.js';
 import type { NetworkConfig } from '../storage/json-shapes.js';
@@ -61,6 +61,19 @@ function checkProxy(proxy: NonNullable<NetworkConfig['egressProxy']>): void {
     throw errors.badRequest('network.egressProxy.password needs a username');
   if (Buffer.byteLength(proxy.username ?? '') > 255 || Buffer.byteLength(proxy.password ?? '') > 255)
     throw errors.badRequest('network.egressProxy: username and password have at most 255 bytes');
+  const { serverName, caCert } = proxy.tls ?? {};
+  if (serverName !== undefined && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(serverName))
+    throw errors.badRequest('network.egressProxy.tls.serverName is not a host name');
+  if (caCert !== undefined && !isCertificate(caCert))
+    throw errors.badRequest('network.egressProxy.tls.caCert is not a certificate as PEM');
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function checkMaskHost(text: string): void {
@@ -73,27 +86,9 @@ function clip(text: string): string {
   return text.slice(0, 100);
 }
 
-/**
- * Reduces the settings to what the driver is told, refusing what nobody would enforce.
- * @throws {ApiError} 400 naming the setting.
- */
-export function egressOf(
-  network: NetworkConfig | undefined,
-  allowInternetAccess: boolean | null,
-  capabilities: Capabilities,
-): 'internet' | 'none' {
-  const deny = allowInternetAccess === false ? ['0.0.0.0/0'] : (network?.denyOut ?? []);
-  const allow = network?.allowOut ?? [];
-  if (network?.egressProxy !== undefined && network.egressProxy !== null)
-    throw errors.networkNotEnforced('egressProxy');
-  if (Object.keys(network?.rules ?? {}).length > 0) throw errors.networkNotEnforced('rules');
-  // An allow list without anything denied changes nothing: all but private ranges is open anyway.
-  if (deny.length === 0) return 'internet';
-  if (allow.length > 0) throw errors.networkNotEnforced('allowOut');
-  if (!deny.includes('0.0.0.0/0')) throw errors.networkNotEnforced('denyOut');
-  if (!capabilities.networkIsolation)
-    throw errors.badRequest(
-      'internet access cannot be switched off: the driver of this server does not isolate networks',
-    );
-  return 'none';
+/** The settings as they are stored in the clear. */
+export function withoutPassword(network: NetworkConfig): NetworkConfig {
+  if (network.egressProxy === undefined || network.egressProxy === null) return network;
+  const { password: _, ...proxy } = network.egressProxy;
+  return { ...network, egressProxy: proxy };
 }

@@ -1,10 +1,14 @@
 import { setMaxListeners } from 'node:events';
+import type { EgressAuthority } from '@svc/egress';
 import { envdVersion } from '@svc/envd';
 import { lockDirectory } from '#support/directory-lock';
 import { TeamStore } from '../auth/team-store.js';
 import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
 import type { Log, ServerContext } from '../context/context.js';
+import { loadAuthority } from '../egress/authority.js';
+import { startEgress } from '../egress/start-egress.js';
+import { TrafficCounters } from '../egress/traffic.js';
 import { createEventSink } from '../events/sink.js';
 import type { Gateway } from '../gateway/index.js';
 import { SigningKeys } from '../identity/signing-keys.js';
@@ -81,6 +85,10 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   // Every request and every boot listens.
   setMaxListeners(0, stopping.signal);
   const sandboxes = new LiveSandboxes();
+  let authority: Promise<EgressAuthority> | undefined;
+  const traffic = new TrafficCounters();
+  const egress = await startEgress(() => context, config, driver, traffic);
+  unwind.add('egress', () => egress.close());
   const retries = new Retries({ log });
   unwind.add('retries', () => retries.close());
   const context: ServerContext = {
@@ -91,6 +99,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     now,
     ids,
     keys,
+    authority: () => (authority ??= loadAuthority({ db, keys, now })),
     identity: new SigningKeys({ config, db, keys, now }),
     log,
     events: createEventSink(ids, now),
@@ -112,6 +121,8 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
       exists: (volumeId) => volumeExists(context, volumeId),
       limitMiB: (volumeId) => volumeLimitMiB(context, volumeId),
     }),
+    egress,
+    traffic,
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId, reason) => void lifecycle.gateway?.close(sandboxId, reason),
     draining: () => lifecycle.draining,

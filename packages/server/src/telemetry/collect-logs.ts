@@ -1,5 +1,6 @@
 import type { Uses } from '../context/context.js';
 import { daemonLogs } from '../daemon/daemon-control.js';
+import type { LogEntry } from '../daemon/log-page.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { storeLogs } from './store-logs.js';
@@ -38,6 +39,22 @@ export function collectLogs(
   const previous = live.logs ?? Promise.resolve(0);
   const result = previous.then(run, run);
   live.logs = result.catch(() => 0);
+  return result;
+}
+
+/** Adds what the server itself has to tell in the log of a sandbox. Waits for collections that are under way. */
+export function addToLog(
+  context: Uses<'config' | 'db' | 'now'>,
+  live: LiveSandbox,
+  entries: Omit<LogEntry, 'seq'>[],
+): Promise<void> {
+  const page = { entries: entries.map((entry) => ({ ...entry, seq: 0 })), dropped: 0 };
+  const previous = live.logs ?? Promise.resolve(0);
+  const result = previous.then(() => storeLogs(context, live.row, page, undefined));
+  live.logs = result.then(
+    () => 0,
+    () => 0,
+  );
   return result;
 }
 

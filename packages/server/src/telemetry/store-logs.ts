@@ -15,13 +15,13 @@ const CUT_STEP = 2_000;
 /**
  * Stores a page of a daemon's log behind what is stored of the sandbox already. Times never fall from one entry to the
  * next, and never lie ahead of the server's: reading by time and reading by number give the same order.
- * @param daemonSeq the daemon's number of the last entry
+ * @param daemonSeq the daemon's number of the last entry; undefined when they are not of the daemon
  */
 export async function storeLogs(
   context: Uses<'config' | 'db' | 'now'>,
   row: SandboxRow,
   page: LogPage,
-  daemonSeq: number,
+  daemonSeq: number | undefined,
 ): Promise<void> {
   await context.db.transaction().execute(async (tx) => {
     const cursor = await tx
@@ -51,7 +51,7 @@ export async function storeLogs(
       sandbox_id: row.id,
       team_id: row.team_id,
       execution_id: row.execution_id,
-      daemon_seq: daemonSeq,
+      daemon_seq: daemonSeq ?? cursor?.daemon_seq ?? 0,
       next_seq: (cursor?.next_seq ?? 1) + rows.length,
       size_bytes: (cursor?.size_bytes ?? 0) + added,
       updated_at: context.now(),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hashApiKey, maskApiKey } from '../../src/auth/api-key.js';
+import { egressOf, policyOf } from '../../src/egress/policy-of.js';
 import { parseSandboxId } from '../../src/ids/parse.js';
 import { createKeyRing } from '../../src/keys/key-ring.js';
 import { takeToken } from '../../src/limits/rate-limit.js';
@@ -8,7 +9,8 @@ import { decideRecovery } from '../../src/recovery/decide.js';
 import { type Action, decide, mayFollow, viewOf } from '../../src/sandbox-state/state.js';
 import { parseMetadataFilter } from '../../src/sandboxes/metadata-filter.js';
 import { mountProblem } from '../../src/sandboxes/resolve-mounts.js';
-import { checkNetwork, egressOf } from '../../src/sandboxes/validate-network.js';
+import { checkNetwork } from '../../src/sandboxes/validate-network.js';
+import type { NetworkConfig } from '../../src/storage/json-shapes.js';
 import type { SandboxRowState } from '../../src/storage/schema.js';
 import { sampleOf } from '../../src/telemetry/metrics.js';
 
@@ -171,15 +173,33 @@ describe('encrypted texts', () => {
 describe('network settings', () => {
   const none = { networkIsolation: true } as never;
   it('reduce to what the driver can do, or are refused by name', () => {
-    expect(egressOf(undefined, null, none)).toBe('internet');
-    expect(egressOf({ allowOut: ['1.1.1.1'] }, null, none)).toBe('internet');
-    expect(egressOf({}, false, none)).toBe('none');
-    expect(egressOf({ denyOut: ['0.0.0.0/0'] }, null, none)).toBe('none');
-    expect(() => egressOf({ denyOut: ['8.8.8.8'] }, null, none)).toThrow('network.denyOut');
-    expect(() => egressOf({ denyOut: ['0.0.0.0/0'], allowOut: ['a.test'] }, null, none)).toThrow(
-      'network.allowOut',
-    );
-    expect(() => egressOf({}, false, { networkIsolation: false } as never)).toThrow('driver');
+    const mode = (network: NetworkConfig, allowInternetAccess: boolean | null = null, capabilities = none) =>
+      egressOf({ network, allowInternetAccess }, capabilities);
+    const full = { networkIsolation: true, egressPolicy: true } as never;
+    expect(egressOf({ allowInternetAccess: null }, none)).toBe('internet');
+    expect(mode({ allowOut: ['1.1.1.1'] })).toBe('internet');
+    expect(mode({}, false)).toBe('none');
+    expect(mode({ denyOut: ['0.0.0.0/0'] })).toBe('none');
+    const refused: [string, NetworkConfig][] = [
+      ['denyOut', { denyOut: ['8.8.8.8'] }],
+      ['allowOut', { denyOut: ['0.0.0.0/0'], allowOut: ['a.test'] }],
+      ['rules', { rules: { 'a.test': [{ transform: { headers: { a: 'b' } } }] } }],
+      ['egressProxy', { egressProxy: { address: 'proxy.test:1080' } }],
+    ];
+    for (const [name, network] of refused) {
+      expect(() => mode(network)).toThrow(`network.${name}`);
+      expect(mode(network, null, full)).toBe('governed');
+    }
+    expect(() => mode({}, false, { networkIsolation: false } as never)).toThrow('driver');
+  });
+  it('become a policy in which allow_internet_access denies all but what is allowed', () => {
+    const network = { allowOut: ['1.1.1.1'], denyOut: ['8.8.8.8'], egressProxy: { address: 'p.test:1' } };
+    expect(policyOf({ network, allowInternetAccess: false }, { egressProxyPassword: 'pw' })).toEqual({
+      allowOut: ['1.1.1.1'],
+      denyOut: ['0.0.0.0/0'],
+      rules: {},
+      proxy: { address: 'p.test:1', password: 'pw' },
+    });
   });
   it('ask for the flag before looking at the proxy', () => {
     const network = { egressProxy: { address: 'bad' } };

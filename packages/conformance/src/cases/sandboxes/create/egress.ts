@@ -27,7 +27,7 @@ export const egressCases: Draft[] = [
           await kill(target, sandboxID);
           assert.fail('accepted: there must be a case that shows its enforcement');
         }
-        assertFailure(answer, { status: 400, message: /enforced|isolate/ });
+        assertFailure(answer, { status: 400, message: /enforce|isolate/ });
       },
     }),
   ),

@@ -1,0 +1,71 @@
+import type { EgressPolicy } from '@svc/egress/policy';
+import type { Instance } from '@svc/runtime';
+import type { SandboxConfig } from '../storage/json-shapes.js';
+
+/** What placeholders in the rules of one run of a sandbox are resolved by. */
+export interface PlaceholderScope {
+  subject: { id: string; team_id: string; execution_id: string; template_id: string };
+  policy: EgressPolicy;
+  tokens: NonNullable<SandboxConfig['iam']>['tokens'];
+  /** Tokens that may be used again, by name. */
+  minted: Map<string, { token: string; untilMs: number }>;
+}
+
+/** One run of what is in an instance. */
+export interface EgressRun {
+  execution?: string;
+  /** Undefined: the kernel forwards what the instance sends, and its names are looked up for it. */
+  scope?: PlaceholderScope;
+}
+
+/** What rules over the connections that leave instances. */
+export interface SandboxEgress {
+  /**
+   * Puts in force what an instance may send, until it ends or is told again. Until it is in force a governed instance
+   * sends nothing.
+   * @throws {Error} when the egress process does not answer in time; it is told as soon as it does.
+   */
+  set(instance: Instance, run: EgressRun): Promise<void>;
+  /** The run that was told last; undefined when it is another one by now. */
+  runOf(sandboxId: string, execution: string | undefined): EgressRun | undefined;
+  /** Whether there is a process to rule, and it knows everything. */
+  readonly connected: boolean;
+  close(): Promise<void>;
+}
+
+export interface TrafficCounts {
+  /** Connections, or requests where each is decided. */
+  allowed: number;
+  denied: number;
+  /** Allowed, but nothing came of it. */
+  failed: number;
+  bytesSent: number;
+  bytesReceived: number;
+}
+
+export interface DestinationTraffic extends TrafficCounts {
+  /** The name that was asked for; undefined: none was. */
+  host: string | undefined;
+  /** Where the last connection was going; undefined for names that were only looked up. */
+  address: string | undefined;
+  port: number;
+  /** What decided last, or why it failed. */
+  rule: string;
+  lastAtMs: number;
+}
+
+export interface SandboxTraffic {
+  /** Since the server started, dropped destinations included. */
+  totals: TrafficCounts;
+  /** The last seen first. */
+  destinations: DestinationTraffic[];
+  /** Destinations that were dropped to keep the list short. */
+  dropped: number;
+}
+
+/** What left sandboxes, and what was kept from leaving. */
+export interface TrafficRecord {
+  /** Of all sandboxes since the server started. */
+  readonly totals: TrafficCounts;
+  of(sandboxId: string): SandboxTraffic;
+}

@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import type { EgressHandlers } from '@svc/egress';
+import type { ServerContext, Uses } from '../context/context.js';
+import type { SandboxEgress } from '../context/sandbox-egress.js';
+import { BoundedWork } from './bounded.js';
+import { createDnsForwarder } from './dns.js';
+import { EgressLink } from './egress-link.js';
+import { logDenied } from './log-denied.js';
+import { resolvePlaceholders } from './resolve-placeholders.js';
+import type { TrafficCounters } from './traffic.js';
+
+/** How long one question of the egress process is worked on, ms. */
+const ANSWER_MS = 10_000;
+/** Questions of one sandbox that are worked on at once, and that wait. */
+const PER_SANDBOX = { atOnce: 32, waiting: 1_000 };
+
+type Ports = Uses<
+  | 'authority'
+  | 'config'
+  | 'db'
+  | 'driver'
+  | 'ids'
+  | 'identity'
+  | 'keys'
+  | 'log'
+  | 'now'
+  | 'sandboxes'
+  | 'signal'
+>;
+
+/**
+ * Begins to rule the egress process of the driver. Without one there is nothing to rule.
+ * @param context is asked for late: it holds what is made here.
+ * @throws {Error} when the settings of it cannot be used.
+ */
+export async function startEgress(
+  context: () => Ports,
+  settings: Pick<ServerContext['config'], 'egress'>,
+  driver: ServerContext['driver'],
+  traffic: TrafficCounters,
+): Promise<SandboxEgress> {
+  const { trustedRoots, dns } = settings.egress;
+  const extraRoots = trustedRoots === undefined ? '' : await readFile(trustedRoots, 'utf8');
+  const forwarder = createDnsForwarder(dns);
+  const { egress } = driver;
+  if (egress === undefined) return ungoverned;
+  const lanes = new BoundedWork(PER_SANDBOX);
+  const bounded = <T>(sandboxId: string, signal: AbortSignal, work: (limit: AbortSignal) => Promise<T>) =>
+    lanes.run(sandboxId, () => work(AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])));
+  const handlers: EgressHandlers = {
+    resolveDns: (query, { sandboxId, signal }) =>
+      bounded(sandboxId, signal, (limit) => forwarder.resolve(query, limit)),
+    resolvePlaceholders: (placeholders, { sandboxId, execution, signal }) =>
+      bounded(sandboxId, signal, async () => {
+        const { scope } = link.runOf(sandboxId, execution) ?? {};
+        try {
+          if (scope === undefined) throw new Error('the sandbox has no rules');
+          return await resolvePlaceholders(context(), scope, placeholders);
+        } catch (error) {
+          context().log.debug({ err: error, sandboxId }, 'a placeholder could not be resolved');
+          throw error;
+        }
+      }),
+    onReports: (reports) => {
+      for (const report of reports) traffic.add(report);
+      void logDenied(context(), reports);
+    },
+  };
+  const link = new EgressLink({
+    connect: async (on, signal) => {
+      // Servers of drivers without an egress process do not load what speaks to one.
+      const { connectEgress } = await import('@svc/egress');
+      return connectEgress(await egress.connect({ signal }), on);
+    },
+    authority: () => context().authority(),
+    extraRoots,
+    handlers,
+    onProblem: (error) =>
+      context().log.warn({ err: error }, 'the egress process is out of reach, will be tried again'),
+  });
+  return link;
+}
+
+/** Of a driver that carries no traffic of its own. */
+const ungoverned: SandboxEgress = {
+  connected: false,
+  set: () => Promise.resolve(),
+  runOf: () => undefined,
+  close: () => Promise.resolve(),
+};
