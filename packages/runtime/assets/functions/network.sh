@@ -10,14 +10,14 @@ MAC_HOST=02:00:00:00:00:03
 MAC_UPLINK=02:00:00:00:00:04
 
 # Makes the host's link, the gateway and all rules. BLOCK: addresses of instances; HOST_ADDRESS, GATEWAY_ADDRESS: of the
-# link; GATEWAY_RULES, HOST_RULES: for nft; OUTWARD: interface of the default route. Answers: taken (the block is in use).
+# link; OUTWARD: interface of the default route; see network_rules too. Answers: taken (the block is in use).
 network_make() {
   set -e
   # shellcheck disable=SC2016 # The inner shell expands it.
-  printf '%s\n' "$GATEWAY_RULES" | nsenter --net=/run/netns/gw sh -ec '
+  nsenter --net=/run/netns/gw sh -ec '
     echo 1 >/proc/sys/net/ipv4/ip_forward
-    for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6 2>/dev/null || true; done
-    nft -f -'
+    for f in all default; do echo 1 >/proc/sys/net/ipv6/conf/$f/disable_ipv6 2>/dev/null || true; done'
+  network_rules
   network_claim ip link add "$LINK" address $MAC_HOST type veth peer name uplink address $MAC_UPLINK netns gw
   trap 'test $? = 0 || ip link del "$LINK"' EXIT
   ip addr add "$HOST_ADDRESS/30" dev "$LINK"
@@ -34,6 +34,31 @@ BATCH
   printf '%s\n' "$HOST_RULES" | nft -f -
   network_forward "$LINK"
   [ -z "$OUTWARD" ] || network_forward "$OUTWARD"
+}
+
+# Sets the gateway's rules, and the way of redirected packets. GATEWAY_RULES, RULES_WITHOUT_PROXY: for nft, the second where
+# the kernel cannot redirect; NAME_SERVER: address; PROXY_MARK. Answers: unproxied (why not).
+network_rules() {
+  if ! error=$(printf '%s\n' "$GATEWAY_RULES" | ip netns exec gw nft -f - 2>&1); then
+    printf '%s\n' "$RULES_WITHOUT_PROXY" | ip netns exec gw nft -f -
+    answer unproxied "$(one_line "$error")"
+  fi
+  ip -n gw link set lo up
+  ip -n gw addr replace "$NAME_SERVER/32" dev lo
+  ip -n gw rule del fwmark "$PROXY_MARK" 2>/dev/null || :
+  ip -n gw rule add fwmark "$PROXY_MARK" lookup 100
+  ip -n gw route replace local default dev lo table 100
+}
+
+# Replaces the rules of a gateway that an earlier driver made. HOST_RULES, and what network_rules needs. Links of a version
+# that told modes by the names of links keep their names, and get the one that is looked for.
+network_update() {
+  set -e
+  network_rules
+  printf '%s\n' "$HOST_RULES" | nft -f -
+  for old in $(ip -n gw -o link show type veth | sed -n 's/^[0-9]*: \([in][0-9]*\)@.*/\1/p'); do
+    ip -n gw link property add dev "$old" altname "s${old#?}" 2>/dev/null || :
+  done
 }
 
 network_claim() { # COMMAND ...: fails; answers `taken` when there is already what it would make
@@ -58,11 +83,12 @@ network_remove() {
   return 0
 }
 
-# Joins the namespace of a process to the gateway. NEAR: name of the gateway's end; GATEWAY, ADDRESS: of the two ends.
+# Joins the namespace of a process to the gateway. NEAR: name of the gateway's end, GROUP: its mode; GATEWAY, ADDRESS: of the
+# two ends.
 # With HOST_NAME and PING_GROUPS set as RESTORING says: names the machine in there and lets it ping.
 network_attach() { # PID
   ip -n gw -batch - <<BATCH
-link add name $NEAR address $MAC_GATEWAY type veth peer name eth0 address $MAC_INSIDE netns $1
+link add name $NEAR group $GROUP address $MAC_GATEWAY type veth peer name eth0 address $MAC_INSIDE netns $1
 addr add $GATEWAY/30 dev $NEAR
 neigh replace $ADDRESS lladdr $MAC_INSIDE dev $NEAR nud permanent
 link set $NEAR up
@@ -89,5 +115,23 @@ BATCH
 }
 
 network_detach() { # LEASE; slow (RCU): for where nobody waits
-  ip -n gw link del "i$1" 2>/dev/null || ip -n gw link del "n$1" 2>/dev/null || true
+  ip -n gw link del "s$1" 2>/dev/null || true
+}
+
+# Changes the mode of an instance: NEAR, GROUP as above. With a process of it, ends its connections that went another way:
+# all but those of the host (HOST_ADDRESS) and of itself, and those that the egress process has with it (ADDRESS). Where the
+# kernel cannot end them, they end with their next packet.
+network_change() { # [PID]
+  ip -n gw link set dev "$NEAR" group "$GROUP" || return
+  [ -n "$1" ] || return 0
+  {
+    ip netns exec gw ss -K -Htun state connected dst "$ADDRESS" &
+    nsenter "--net=/proc/$1/ns/net" ss -K -Htun state connected not dst "$HOST_ADDRESS" and not dst 127.0.0.0/8
+    wait
+  } >/dev/null 2>&1
+  return 0
+}
+
+network_enforce() { # GROUP:LEASE ...
+  for word in "$@"; do echo "link set dev s${word#*:} group ${word%%:*}"; done | ip -n gw -force -batch - 2>/dev/null
 }

@@ -62,7 +62,7 @@ export interface DriverEgress {
 
 /** A kind of instance to keep ready. */
 export interface PoolRequest {
-  /** Layers, limits, network and mounts decide what fits; labels do not. */
+  /** Layers, limits and mounts decide what fits; labels do not, nor does the network where a driver can change it. */
   spec: InstanceSpec;
   /** How many to keep booted and frozen, >= 0. */
   size: number;
@@ -117,7 +117,18 @@ export interface DaemonProgram {
   directory: string;
 }
 
-/** What the egress process is started from. */
+/**
+ * What the egress process is started from. It runs without any right, in a file system with nothing in it but Node and this
+ * file, and gets listening sockets that it could not open itself, as words of its command line:
+ *
+ * - `--listen fd:3`: TCP, all connections of `governed` instances. Remote address: the instance; local address and port:
+ *   where it meant to go.
+ * - `--dns-udp fd:4`, `--dns-tcp fd:5`: the name server of all instances.
+ * - `--control fd:6`: its control socket. Only root and who uses the driver gets there.
+ * - `--allow-range CIDR`, any number: private ranges that are allowed all the same.
+ *
+ * What it prints goes to the driver's log, line by line. It is ended by SIGKILL.
+ */
 export interface EgressProgram {
   /** Absolute path of the bundled program (one CommonJS file). */
   entry: string;

@@ -10,6 +10,8 @@ export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
     reasons.push(host.store.problem ?? 'The store has no quotas: disk limits are not enforced.');
   if (tools.criuProblem !== undefined) reasons.push(tools.criuProblem);
   if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
+  if (host.egress !== undefined && host.governProblem !== undefined)
+    reasons.push(`No egress policies: ${host.governProblem}`);
   if (host.agent?.init === false)
     reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
   if (host.bases.current === undefined)
@@ -24,7 +26,7 @@ export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
     memorySnapshot: tools.criu !== undefined,
     mounts: true,
     networkIsolation: true,
-    egressPolicy: false,
+    egressPolicy: host.governProblem === undefined,
     layers: 'rootfs',
     users: true,
     reasons,

@@ -3,6 +3,7 @@ import type { Capabilities } from '../contract/capabilities.js';
 import type {
   CreateOptions,
   Driver,
+  DriverEgress,
   Layers,
   PoolRequest,
   RestoreOptions,
@@ -52,6 +53,7 @@ export class LinuxDriver implements Driver {
   readonly summary: string;
   readonly layers: Layers;
   readonly volumes: HostVolumes;
+  readonly egress?: DriverEgress;
   readonly #host: LinuxHost;
   readonly #lock: DataDirLock;
   readonly #mutex = new KeyedMutex();
@@ -72,6 +74,7 @@ export class LinuxDriver implements Driver {
     });
     this.capabilities = capabilitiesOf(host, tools);
     this.summary = summaryOf(host, tools);
+    if (host.egress !== undefined && this.capabilities.egressPolicy) this.egress = host.egress;
     this.layers = linuxLayers(host, (id) => this.#registry.isLayerInUse(id));
     this.volumes =
       host.store.kind === 'btrfs'
@@ -170,7 +173,7 @@ export class LinuxDriver implements Driver {
 
   /** @throws {DriverError} `invalid_spec`, `no_capacity`, `storage_full` */
   async #check(spec: InstanceSpec): Promise<void> {
-    requireSpec(spec);
+    requireSpec(spec, this.#host.governProblem);
     for (const { volumeId } of spec.mounts)
       if (volumeId !== undefined && !existsSync(await this.volumes.path(volumeId)))
         throw new DriverError('invalid_spec', 'The volume of a mount does not exist.');

@@ -16,6 +16,7 @@ import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { checkpointInstance } from './checkpoints/checkpoint.js';
 import { isRunning, type LinuxHost } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
+import { requireNetwork } from './spec.js';
 import type { InstanceEntry } from './state/records.js';
 
 /** What an instance asks of its driver. */
@@ -98,10 +99,17 @@ export class LinuxInstance implements RegisteredInstance {
     return this.#owner.host.network.addressOf(this.entry.lease);
   }
 
-  async setNetwork(network: InstanceNetwork): Promise<void> {
-    this.#requireRunning();
-    if (network.egress !== this.entry.spec.network.egress)
-      throw new DriverError('unsupported', 'The network of a running sandbox cannot be changed.');
+  setNetwork(network: InstanceNetwork): Promise<void> {
+    const { host } = this.#owner;
+    return this.#exclusively(async () => {
+      requireNetwork(network, host.governProblem);
+      const { entry } = this;
+      if (network.egress === entry.spec.network.egress) return;
+      // A driver that finds the record puts it in force, so a crash in between leaves nothing open.
+      entry.spec = { ...entry.spec, network };
+      host.records.write(entry);
+      await host.network.change(await host.up(), entry.lease, network, entry.pid);
+    });
   }
 
   async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {

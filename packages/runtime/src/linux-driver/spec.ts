@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs';
 import { DriverError } from '../contract/errors.js';
-import type { InstanceSpec } from '../contract/instance.js';
+import type { InstanceNetwork, InstanceSpec } from '../contract/instance.js';
 
 /** @throws {DriverError} `invalid_spec` for what no host could give, `unsupported` for what this one cannot. */
-export function requireSpec(spec: InstanceSpec): void {
+export function requireSpec(spec: InstanceSpec, governProblem: string | undefined): void {
+  requireNetwork(spec.network, governProblem);
   const { cpuCount, memoryMiB } = spec.limits;
   if (cpuCount !== undefined && cpuCount < 0.01)
     throw new DriverError('invalid_spec', 'cpuCount is too small.');
   if (memoryMiB !== undefined && memoryMiB < 32)
     throw new DriverError('invalid_spec', 'memoryMiB is too small.');
-  if (spec.network.egress === 'governed')
-    throw new DriverError('unsupported', 'Nothing here decides by policy what a sandbox may reach.');
   for (const mount of spec.mounts) {
     if (
       mount.source?.startsWith('/') === false ||
@@ -24,7 +23,21 @@ export function requireSpec(spec: InstanceSpec): void {
   }
 }
 
-/** Instances of the same key are alike: one from the pool serves for any of them. */
+/**
+ * @param governProblem why there is no egress process.
+ * @throws {DriverError} `unsupported`
+ */
+export function requireNetwork({ egress }: InstanceNetwork, governProblem: string | undefined): void {
+  if (egress === 'governed' && governProblem !== undefined)
+    throw new DriverError('unsupported', 'Nothing here decides by policy what a sandbox may reach.', {
+      detail: governProblem,
+    });
+}
+
+/**
+ * Instances of the same key are alike: one from the pool serves for any of them. The network is not in it, for it is changed
+ * when an instance is handed out.
+ */
 export function poolKey(spec: InstanceSpec): string {
-  return JSON.stringify([spec.layers, Object.entries(spec.limits).sort(), spec.network.egress, spec.mounts]);
+  return JSON.stringify([spec.layers, Object.entries(spec.limits).sort(), spec.mounts]);
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
-import { driverClosed } from '../../contract/errors.js';
+import { DriverError, driverClosed } from '../../contract/errors.js';
 import { baseDirectory, chosenBaseRoot } from '../../host/base-root.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
 import type { Tools } from '../../host/tools.js';
@@ -9,6 +9,7 @@ import { Background } from '../../shared/background.js';
 import { VolumeProcess } from '../../volume-process/volume-process.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
+import { EgressProcess } from '../egress/egress-process.js';
 import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { Network } from '../network/network.js';
 import { SYS_DIRECTORIES } from '../oci/hidden-paths.js';
@@ -28,6 +29,10 @@ export class LinuxHost {
   readonly records: Records;
   readonly store: Store;
   readonly network: Network;
+  /** Absent: nobody asked for one. */
+  readonly egress: EgressProcess | undefined;
+  /** Why no sandbox can be governed. Undefined: they can. */
+  governProblem: string | undefined;
   readonly space: SpaceGuard;
   /** Works on files of volumes, without this process's rights. */
   readonly volumeProcess: VolumeProcess;
@@ -68,6 +73,12 @@ export class LinuxHost {
       paths: this.paths,
     });
     this.network = new Network(this.paths, options.network ?? {});
+    if (options.egress !== undefined)
+      this.egress = new EgressProcess({
+        program: options.egress,
+        allowRanges: options.network?.allowRanges ?? [],
+        log: (level, message, fields) => this.log(level, message, fields),
+      });
     this.background = new Background((error) =>
       this.log('warn', 'clean-up failed', { error: String(error) }),
     );
@@ -129,8 +140,15 @@ export class LinuxHost {
       await this.store.run({ name: 'base_root_make' }, { timeoutMs: 60_000 });
       this.agent = await prepareAgent(this.store.view('agents'), this.options.daemon);
       await this.network.prepare(keeper, found === undefined);
+      await this.#startEgress(keeper);
       if (found === undefined) await this.#attachRunning(keeper);
+      else
+        await this.network.enforce(
+          keeper,
+          this.records.all().map(({ lease, spec }) => ({ lease, network: spec.network })),
+        );
     } catch (error) {
+      await this.egress?.stop();
       if (found === undefined) {
         await this.network.remove(keeper).catch(() => undefined);
         keeper.stop(this.paths);
@@ -141,6 +159,20 @@ export class LinuxHost {
     this.#keeper = keeper;
     await this.space.adjust();
     return keeper;
+  }
+
+  /** Without it sandboxes still run, and those of the internet resolve names without it. */
+  async #startEgress(keeper: NamespaceKeeper): Promise<void> {
+    this.governProblem =
+      this.egress === undefined ? 'There is no egress process.' : this.network.redirectProblem;
+    if (this.egress === undefined || this.governProblem !== undefined) return;
+    try {
+      await this.egress.start({ keeper, agent: join(this.paths.store, 'agents', this.agent!.name) });
+    } catch (error) {
+      if (!DriverError.is(error)) throw error;
+      this.governProblem = error.message;
+    }
+    this.network.resolves = this.governProblem === undefined;
   }
 
   /** The gateway went down with the former keeper: sandboxes that still run need their veth pairs again. */
@@ -161,12 +193,14 @@ export class LinuxHost {
   /** Lets go of the host for good: what is on it stays. */
   async close(): Promise<void> {
     this.#closed = true;
+    await this.egress?.stop();
     await this.volumeProcess.close();
     await this.#keeper?.release();
   }
 
   /** Takes down what stands on the host, once no instance is left. Paused ones (checkpoints) stay in the store. */
   async down(): Promise<void> {
+    await this.egress?.stop();
     const keeper = this.current ?? NamespaceKeeper.find(this.paths);
     await this.volumeProcess.end();
     if (keeper !== undefined) {

@@ -1,11 +1,21 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { DriverError } from '../../contract/errors.js';
 import type { InstanceNetwork } from '../../contract/instance.js';
 import { readText } from '../../shared/read-text.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
+import type { ScriptResult } from '../namespace/script-call.js';
 import type { NetworkOptions } from '../state/options.js';
 import type { Paths } from '../state/paths.js';
-import { type ConnectionLimits, gatewayRules, hostRules } from './nft-rules.js';
+import {
+  type ConnectionLimits,
+  gatewayRules,
+  hostRules,
+  LINK_GROUP,
+  NAME_SERVER,
+  PROXY_MARK,
+} from './nft-rules.js';
+import { requireRanges } from './ranges.js';
 
 const BLOCK_BITS = 20;
 /** Pairs of addresses in a block: a lease is the number of one. The first is the gateway's. */
@@ -24,15 +34,24 @@ export class Network {
   #base = 0;
   /** Interface of the default route, when forwarding was off there before us. */
   #turnedOn: string | undefined;
+  /** Fingerprint of the rules that stand. */
+  #rules: string | undefined;
   /** Whether packets can leave for the internet at all, and if not why. */
   egressProblem: string | undefined;
+  /** Why nothing can be redirected to an egress process. */
+  redirectProblem: string | undefined;
+  /** Whether the egress process resolves names for sandboxes. */
+  resolves = false;
 
   constructor(paths: Paths, options: NetworkOptions) {
     this.#paths = paths;
     this.#options = options;
+    requireRanges(options.allowRanges ?? []);
     const stored = readJson(paths.networkFile);
     if (typeof stored?.base === 'number') this.#base = stored.base;
     if (typeof stored?.turnedOn === 'string') this.#turnedOn = stored.turnedOn;
+    if (typeof stored?.rules === 'string') this.#rules = stored.rules;
+    if (typeof stored?.redirectProblem === 'string') this.redirectProblem = stored.redirectProblem;
   }
 
   get #link(): string {
@@ -49,16 +68,14 @@ export class Network {
       defaultInterface(routes()) === undefined
         ? 'The host has no default route: sandboxes reach no internet.'
         : undefined;
-    if (!fresh && this.#base !== 0) return;
+    if (!fresh && this.#base !== 0) return this.#update(keeper);
     await this.#takeDown(keeper, undefined);
     const candidates = this.#base === 0 ? [] : [this.#base];
     candidates.push(...blocks(this.#options.pool ?? '10.200.0.0/13', this.#paths.tag));
     for (const base of candidates) {
       if (await this.#tryBlock(keeper, base)) {
         this.#base = base;
-        writeFileSync(this.#paths.networkFile, JSON.stringify({ base, turnedOn: this.#turnedOn }), {
-          mode: 0o600,
-        });
+        this.#store();
         return;
       }
     }
@@ -66,6 +83,50 @@ export class Network {
       'unsupported',
       'No free address block is left for sandboxes; choose another network pool.',
     );
+  }
+
+  #store(): void {
+    const { redirectProblem } = this;
+    const facts = { base: this.#base, turnedOn: this.#turnedOn, rules: this.#rules, redirectProblem };
+    writeFileSync(this.#paths.networkFile, JSON.stringify(facts), { mode: 0o600 });
+  }
+
+  /** Another version or other settings may want other rules than those of the gateway that was found. */
+  async #update(keeper: NamespaceKeeper): Promise<void> {
+    const variables = this.#rulesFor(this.#base);
+    if (fingerprint(variables) === this.#rules) return;
+    this.#took(
+      variables,
+      await keeper.script({ name: 'network_update', variables }, { timeoutMs: TIMEOUT_MS }),
+    );
+    this.#store();
+  }
+
+  #rulesFor(base: number) {
+    const block = `${address(base)}/${BLOCK_BITS}`;
+    const allowRanges = this.#options.allowRanges ?? [];
+    const rules = { limits: this.#connectionLimits(), block, allowRanges };
+    const host = { table: this.#table, link: this.#link, block, outward: this.#turnedOn, allowRanges };
+    return {
+      GATEWAY_RULES: gatewayRules({ ...rules, proxied: true }),
+      RULES_WITHOUT_PROXY: gatewayRules({ ...rules, proxied: false }),
+      HOST_RULES: hostRules(host),
+      NAME_SERVER,
+      PROXY_MARK,
+    };
+  }
+
+  /** Takes what a script that sets rules answered. @throws {DriverError} `unsupported` */
+  #took(variables: Record<string, string | number>, { code, answers, stderr }: ScriptResult): void {
+    if (code !== 0)
+      throw new DriverError('unsupported', 'The network of the sandboxes cannot be made on this host.', {
+        detail: stderr.trim(),
+      });
+    this.#rules = fingerprint(variables);
+    this.redirectProblem =
+      answers.unproxied === undefined
+        ? undefined
+        : `The kernel cannot redirect connections to an egress process: ${answers.unproxied}`;
   }
 
   async #tryBlock(keeper: NamespaceKeeper, base: number): Promise<boolean> {
@@ -80,31 +141,27 @@ export class Network {
       )
         return false;
     }
-    const link = this.#link;
-    const block = `${address(base)}/${BLOCK_BITS}`;
     const outward = defaultInterface(routes());
     if (outward !== undefined && readFileSync(forwardingFile(outward), 'utf8').trim() === '0')
       this.#turnedOn = outward;
-    const { code, answers, stderr } = await keeper.script(
+    const rules = this.#rulesFor(base);
+    const result = await keeper.script(
       {
         name: 'network_make',
         variables: {
-          LINK: link,
-          BLOCK: block,
+          LINK: this.#link,
+          BLOCK: `${address(base)}/${BLOCK_BITS}`,
           HOST_ADDRESS: address(base + 1),
           GATEWAY_ADDRESS: address(base + 2),
-          GATEWAY_RULES: gatewayRules(this.#connectionLimits()),
-          HOST_RULES: hostRules(this.#table, link, block, this.#turnedOn),
           OUTWARD: outward,
+          ...rules,
         },
       },
       { timeoutMs: TIMEOUT_MS },
     );
-    if (code === 0) return true;
-    if (answers.taken !== undefined) return false;
-    throw new DriverError('unsupported', 'The network of the sandboxes cannot be made on this host.', {
-      detail: stderr.trim(),
-    });
+    if (result.code !== 0 && result.answers.taken !== undefined) return false;
+    this.#took(rules, result);
+    return true;
   }
 
   #connectionLimits(): ConnectionLimits {
@@ -141,9 +198,9 @@ export class Network {
   }
 
   /** What `network_attach` in the scripts needs for the veth pair between the gateway and a sandbox. */
-  pairOf(lease: number, network: InstanceNetwork): Record<'NEAR' | 'GATEWAY' | 'ADDRESS', string> {
+  pairOf(lease: number, network: InstanceNetwork): Record<'NEAR' | 'GROUP' | 'GATEWAY' | 'ADDRESS', string> {
     return {
-      NEAR: `${network.egress === 'internet' ? 'i' : 'n'}${lease}`,
+      ...groupOf(lease, network),
       GATEWAY: address(this.#base + 4 * lease + 1),
       ADDRESS: this.addressOf(lease),
     };
@@ -158,6 +215,42 @@ export class Network {
     );
   }
 
+  /**
+   * Changes the mode of a sandbox.
+   * @param pid a process of it: its connections that take a way of the old mode end. Absent: it has none yet.
+   * @throws {DriverError} `instance_gone`
+   */
+  async change(
+    keeper: NamespaceKeeper,
+    lease: number,
+    network: InstanceNetwork,
+    pid?: number,
+  ): Promise<void> {
+    const variables = {
+      ...groupOf(lease, network),
+      ADDRESS: this.addressOf(lease),
+      HOST_ADDRESS: address(this.#base + 1),
+    };
+    const { code, stderr } = await keeper.script(
+      { name: 'network_change', variables, arguments: pid === undefined ? [] : [String(pid)] },
+      { timeoutMs: TIMEOUT_MS },
+    );
+    if (code !== 0)
+      throw new DriverError('instance_gone', 'The network of the sandbox is gone.', {
+        detail: stderr.trim(),
+      });
+  }
+
+  /** Gives sandboxes the modes that their records say, which a server that was killed may not have come to do. */
+  async enforce(
+    keeper: NamespaceKeeper,
+    all: readonly { lease: number; network: InstanceNetwork }[],
+  ): Promise<void> {
+    if (all.length === 0) return;
+    const words = all.map(({ lease, network }) => `${LINK_GROUP[network.egress]}:${lease}`);
+    await keeper.script({ name: 'network_enforce', arguments: words }, { timeoutMs: TIMEOUT_MS });
+  }
+
   /** Removes what is on the host. Forwarding goes off again with the last driver that needs it. */
   async remove(keeper: NamespaceKeeper): Promise<void> {
     await this.#takeDown(keeper, this.#turnedOn);
@@ -170,6 +263,7 @@ export class Network {
   }
 
   nameServers(): string[] {
+    if (this.resolves) return [NAME_SERVER];
     if (this.#options.nameServers !== undefined) return this.#options.nameServers;
     const text = existsSync('/etc/resolv.conf') ? readFileSync('/etc/resolv.conf', 'utf8') : '';
     const listed = [...text.matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map((match) => match[1]!);
@@ -181,6 +275,15 @@ export class Network {
     );
     return reachable.length > 0 ? reachable : ['1.1.1.1', '8.8.8.8'];
   }
+}
+
+/** The gateway's end of a sandbox, and the group that its mode is. */
+function groupOf(lease: number, { egress }: InstanceNetwork): Record<'NEAR' | 'GROUP', string> {
+  return { NEAR: `s${lease}`, GROUP: String(LINK_GROUP[egress]) };
+}
+
+function fingerprint(rules: Record<string, string | number>): string {
+  return createHash('sha256').update(JSON.stringify(rules)).digest('hex');
 }
 
 /** The host's IPv4 routes as the kernel prints them. */

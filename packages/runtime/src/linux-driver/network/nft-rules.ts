@@ -18,6 +18,19 @@ export const REFUSED_RANGES = [
   '224.0.0.0/3',
 ];
 
+/**
+ * Group of the gateway's end of a veth pair: its mode. A link has it from its first moment, no rule changes per sandbox, and
+ * it can be changed while packets pass. A link in no group carries nothing.
+ */
+export const LINK_GROUP = { none: 0, internet: 101, governed: 102 } as const;
+
+/** Where the name server of all sandboxes answers, in the gateway. The same on every host, so a restore still finds it. */
+export const NAME_SERVER = '198.51.100.53';
+/** Where redirected connections arrive, on the gateway's loopback. */
+export const PROXY_PORT = 15_001;
+/** Marks redirected packets for the gateway's own table of routes. */
+export const PROXY_MARK = 1;
+
 /** How many connections the kernel tracks: it has one table for the host, which sandboxes must not fill. */
 export interface ConnectionLimits {
   perSandbox: number;
@@ -25,51 +38,141 @@ export interface ConnectionLimits {
   total: number;
 }
 
-/** Rules of the gateway namespace, where the veth pairs of all sandboxes end. Finer egress policy has its place in chain `egress`. */
-export function gatewayRules(limits: ConnectionLimits): string {
+export interface GatewayRulesOptions {
+  limits: ConnectionLimits;
+  /** The sandboxes' own addresses and those of the link to the host. */
+  block: string;
+  /** Parts of {@link REFUSED_RANGES} that may be reached all the same. */
+  allowRanges: readonly string[];
+  /** Whether the egress process gets what governed sandboxes send. */
+  proxied: boolean;
+}
+
+const { internet, governed } = LINK_GROUP;
+
+/**
+ * Rules of the gateway namespace, where the veth pairs of all sandboxes end. They replace those of an earlier driver at once.
+ * What the gateway itself begins is the egress process's: chain `output` holds that to the destinations open to anybody.
+ */
+export function gatewayRules({ limits, block, allowRanges, proxied }: GatewayRulesOptions): string {
   return `
+table inet sandboxes
+delete table inet sandboxes
 table inet sandboxes {
   set connections { type ipv4_addr; size 4096; flags dynamic; }
-  set refused { type ipv4_addr; flags interval; elements = { ${REFUSED_RANGES.join(', ')} } }
+  ${destinations(block, allowRanges)}
   chain spoofed {
     type filter hook prerouting priority raw; policy accept;
     iifname "uplink" accept
     fib saddr . iif oif missing drop
   }
+  chain refusing {
+    meta l4proto tcp reject with tcp reset
+    reject with icmp type admin-prohibited
+  }
+  chain counted {
+    ct count over ${limits.total} drop
+    add @connections { ip saddr ct count over ${limits.perSandbox} } drop
+  }
   chain input {
     type filter hook input priority 0; policy drop;
     iifname { "lo", "uplink" } accept
-    ct state established,related accept
+    ct direction reply ct state established,related accept
+    iifgroup ${governed} meta mark ${PROXY_MARK} meta l4proto tcp accept
+    ip daddr != ${NAME_SERVER} drop
+    iifgroup { ${internet}, ${governed} } meta l4proto { tcp, udp } th dport 53 jump names
+    jump refusing
+  }
+  chain names {
+    ct state new jump counted
+    accept
   }
   chain forward {
     type filter hook forward priority 0; policy drop;
-    ct state established,related accept
-    iifname "uplink" accept
+    iifname "uplink" ct direction original accept
+    iifname "uplink" oifgroup ${internet} accept
+    iifname "uplink" meta l4proto tcp reject with tcp reset
+    iifname "uplink" drop
     meta nfproto ipv6 drop
-    iifname "i*" ct state new ct count over ${limits.total} drop
-    iifname "i*" ct state new add @connections { ip saddr ct count over ${limits.perSandbox} } drop
-    iifname "i*" jump egress
-    reject with icmp type admin-prohibited
+    ct direction reply ct state established,related accept
+    iifgroup ${internet} jump egress
+    jump refusing
   }
   chain egress {
-    ip daddr @refused reject with icmp type admin-prohibited
+    ct state established,related accept
+    ct state new jump counted
+    ip daddr @own jump refusing
+    ip daddr @refused ip daddr != @excepted jump refusing
     oifname "uplink" accept
   }
   chain outward {
     type nat hook postrouting priority srcnat; policy accept;
-    iifname "i*" oifname "uplink" masquerade
+    iifgroup ${internet} oifname "uplink" masquerade
   }
+  chain output {
+    type filter hook output priority 0; policy accept;
+    ct direction reply accept
+    ct state established,related accept
+    meta nfproto ipv6 drop
+    oifname != "uplink" jump refusing
+    ip daddr @own jump refusing
+    ip daddr @refused ip daddr != @excepted jump refusing
+    meta l4proto != tcp jump refusing
+  }
+  ${proxied ? TO_EGRESS_PROCESS : ''}
 }
 `;
 }
 
+/** Bring what governed sandboxes send to the egress process. Where nobody listens, packets go on to chain `forward`. */
+const TO_EGRESS_PROCESS = `
+  chain proxied {
+    type filter hook prerouting priority mangle; policy accept;
+    iifgroup != ${governed} accept
+    meta nfproto != ipv4 accept
+    meta l4proto != tcp accept
+    ct direction reply accept
+    ip daddr @own accept
+    ip daddr @refused ip daddr != @excepted accept
+    ct state new jump counted
+    meta l4proto tcp tproxy ip to 127.0.0.1:${PROXY_PORT} meta mark set ${PROXY_MARK} accept
+  }
+  chain resolved {
+    type nat hook prerouting priority dstnat; policy accept;
+    iifgroup ${governed} meta nfproto ipv4 udp dport 53 dnat ip to ${NAME_SERVER}:53
+  }`;
+
+function destinations(block: string, allowRanges: readonly string[]): string {
+  return `set refused { type ipv4_addr; flags interval; elements = { ${REFUSED_RANGES.join(', ')} } }
+  ${excepted(allowRanges)}
+  set own { type ipv4_addr; flags interval; elements = { ${block}, 127.0.0.0/8, ${NAME_SERVER} } }`;
+}
+
+function excepted(ranges: readonly string[]): string {
+  const elements = ranges.length === 0 ? '' : ` elements = { ${ranges.join(', ')} }`;
+  return `set excepted { type ipv4_addr; flags interval; auto-merge;${elements} }`;
+}
+
+export interface HostRulesOptions {
+  table: string;
+  /** The host's end of the veth pair to the gateway. */
+  link: string;
+  block: string;
+  /** Interface of the default route, when forwarding had to be turned on there. */
+  outward: string | undefined;
+  allowRanges: readonly string[];
+}
+
 /** The only rules on the host: its own table, about one interface and nobody else's traffic. */
-export function hostRules(table: string, link: string, block: string, outward: string | undefined): string {
+export function hostRules({ table, link, block, outward, allowRanges }: HostRulesOptions): string {
   // Forwarding had to be turned on for the way out; nobody but sandboxes gains by it.
   const others = outward === undefined ? '' : `iifname "${outward}" oifname != "svc*" drop`;
   return `
+table inet ${table}
+delete table inet ${table}
 table inet ${table} {
   set refused { type ipv4_addr; flags interval; elements = { ${REFUSED_RANGES.join(', ')} } }
+  ${excepted(allowRanges)}
   chain input {
     type filter hook input priority -10; policy accept;
     iifname "${link}" ct state established,related accept
@@ -77,7 +180,7 @@ table inet ${table} {
   }
   chain forward {
     type filter hook forward priority -10; policy accept;
-    iifname "${link}" ip daddr @refused drop
+    iifname "${link}" ip daddr @refused ip daddr != @excepted drop
     iifname "${link}" meta nfproto ipv6 drop
     oifname "${link}" ct state established,related accept
     oifname "${link}" drop

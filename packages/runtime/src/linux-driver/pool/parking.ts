@@ -29,6 +29,7 @@ export class Parking {
   async acquire(entry: InstanceEntry, options: CreateOptions): Promise<void> {
     entry.id = options.id;
     entry.state = 'live';
+    const parked = entry.spec.network.egress;
     entry.spec = options.spec;
     entry.createdAtMs = this.#host.now();
     // It is still frozen: whoever finds it so after a crash has to let it go on.
@@ -36,10 +37,16 @@ export class Parking {
     this.#host.records.write(entry);
     const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
     this.#writers.delete(entry.name);
-    // Side by side: one is another process's work, the other ours.
+    // Side by side: some is other processes' work, some ours.
     const named = writer.write(options.id);
+    const { network } = options.spec;
+    // It has opened no connection yet.
+    const changed =
+      network.egress === parked
+        ? undefined
+        : this.#host.network.change(await this.#host.up(), entry.lease, network);
     renameInstance(this.#host, entry, entry.name);
-    await named;
+    await Promise.all([named, changed]);
     this.#host.cgroups.thaw(entry.name);
     delete entry.held;
     this.#host.records.write(entry);

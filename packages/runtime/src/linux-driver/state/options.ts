@@ -6,6 +6,11 @@ export interface NetworkOptions {
   pool?: string;
   /** Connections that one sandbox may have open or half-closed at once, datagram exchanges included. Default 4096. */
   maxConnections?: number;
+  /**
+   * Private ranges that sandboxes may reach all the same, CIDR, IPv4: a mirror of packages, say. Never their own block, and
+   * never the host. Default none.
+   */
+  allowRanges?: readonly string[];
   /** Name servers inside sandboxes. Default: those of the host that are public, else 1.1.1.1 and 8.8.8.8. */
   nameServers?: string[];
 }

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DriverError } from '../../contract/errors.js';
 import { dialTcp } from '../../shared/dial.js';
-import type { DaemonClient } from '../daemon-client.js';
+import { DaemonClient } from '../daemon-client.js';
 import { requireCapability } from '../require-capability.js';
 import type { Workbench } from '../workbench.js';
 
@@ -44,6 +44,23 @@ export function networkPromises(bench: Workbench): void {
       if (address === '') return;
       expect(await reach(one.client, address, 49983)).toBe('no');
     });
+  });
+
+  it('changes while an instance runs, and says when it cannot', async () => {
+    const { networkIsolation, egressPolicy } = bench.driver.capabilities;
+    const { instance } = await bench.create();
+    await instance.setNetwork({ egress: 'internet' });
+    for (const [egress, can] of [
+      ['none', networkIsolation],
+      ['governed', egressPolicy],
+    ] as const) {
+      const error = await instance.setNetwork({ egress }).catch((reason: unknown) => reason);
+      expect(DriverError.is(error) && error.code).toBe(can ? false : 'unsupported');
+    }
+    expect(await new DaemonClient(instance).output('echo fine')).toBe('fine');
+    await instance.destroy();
+    const late = await instance.setNetwork({ egress: 'internet' }).catch((reason: unknown) => reason);
+    expect(DriverError.is(late) && late.code).toBe('instance_gone');
   });
 
   it('refuses to shut off the network when it cannot', async (context) => {

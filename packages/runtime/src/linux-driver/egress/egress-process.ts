@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Duplex, Readable } from 'node:stream';
+import type { DriverEgress, DriverOptions, EgressProgram } from '../../contract/driver.js';
+import { DriverError, driverClosed } from '../../contract/errors.js';
+import { assetPath } from '../../shared/assets.js';
+import { dialUnix } from '../../shared/dial.js';
+import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
+import { NAME_SERVER, PROXY_PORT } from '../network/nft-rules.js';
+import { egressUser } from './egress-user.js';
+
+/** In the keeper's namespace: memory that goes with it, for root alone. */
+const DIRECTORY = '/run/egress';
+const CONTROL = `${DIRECTORY}/control`;
+const SCRIPTS = ['egress-jail.sh', 'egress-listen.pl'];
+
+const START_TIMEOUT_MS = 10_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 5_000;
+/** A process that lived so long, ms, is started again without a pause. */
+const HEALTHY_MS = 30_000;
+const HEAP_MIB = 1_024;
+
+/** Where the process is started. */
+export interface EgressPlace {
+  keeper: NamespaceKeeper;
+  /** Directory with Node and its libraries, in the keeper's namespace. */
+  agent: string;
+}
+
+export interface EgressProcessOptions {
+  program: EgressProgram;
+  allowRanges: readonly string[];
+  log: NonNullable<DriverOptions['log']>;
+}
+
+/**
+ * The process that carries what governed sandboxes send, in the gateway's network (see `EgressProgram`). It ends with this
+ * one, however that ends: it has nothing to be adopted for. When it ends by itself it is started again; until then nobody
+ * listens, and the gateway refuses what it would have got.
+ */
+export class EgressProcess implements DriverEgress {
+  readonly #options: EgressProcessOptions;
+  #place: EgressPlace | undefined;
+  #child: ChildProcess | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
+  #closed = false;
+
+  constructor(options: EgressProcessOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts it; one that ran somewhere else ends. Settles once its sockets are open.
+   * @throws {DriverError} `unsupported` when it does not start here
+   */
+  async start(place: EgressPlace): Promise<void> {
+    await this.stop();
+    this.#closed = false;
+    this.#place = place;
+    const { keeper } = place;
+    const directory = keeper.view(DIRECTORY);
+    try {
+      mkdirSync(`${directory}/program`, { recursive: true, mode: 0o755 });
+      copyFileSync(this.#options.program.entry, `${directory}/program/egress.cjs`);
+      for (const name of SCRIPTS) copyFileSync(assetPath(name), `${directory}/${name}`);
+    } catch (cause) {
+      throw new DriverError('unsupported', 'The program of the egress process cannot be read.', { cause });
+    }
+    const stderr = this.#launch(place);
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    for (;;) {
+      const there = await dialUnix(keeper.view(CONTROL)).catch(() => undefined);
+      there?.destroy();
+      if (there !== undefined) return;
+      if (this.#child === undefined || Date.now() > deadline) {
+        await this.stop();
+        throw new DriverError('unsupported', `The egress process does not start: ${stderr().trim()}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  async connect({ signal }: { signal?: AbortSignal } = {}): Promise<Duplex> {
+    if (this.#closed || this.#place === undefined) throw driverClosed();
+    return dialUnix(this.#place.keeper.view(CONTROL), signal);
+  }
+
+  /** Ends it for good; settles when it is gone. */
+  async stop(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#again);
+    const child = this.#child;
+    if (child === undefined) return;
+    const gone = new Promise((resolve) => child.once('close', resolve));
+    child.ref();
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** @returns what it printed last, for people. */
+  #launch({ keeper, agent }: EgressPlace): () => string {
+    const [command, ...args] = [
+      // Each of these goes with the one before it, and the first with this process.
+      ...['setpriv', '--pdeathsig', 'KILL'],
+      ...keeper.enter(['nsenter', '--net=/run/netns/gw']),
+      ...['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child=KILL'],
+      ...['sh', `${DIRECTORY}/egress-jail.sh`, agent, `${DIRECTORY}/program`],
+      ...[String(PROXY_PORT), NAME_SERVER, CONTROL, String(egressUser())],
+      ...['/agent/lib/loader', '--library-path', '/agent/lib', '/agent/node'],
+      ...[`--max-old-space-size=${HEAP_MIB}`, '/program/egress.cjs'],
+      ...['--listen', 'fd:3', '--dns-udp', 'fd:4', '--dns-tcp', 'fd:5', '--control', 'fd:6'],
+      ...this.#options.allowRanges.flatMap((range) => ['--allow-range', range]),
+    ];
+    const child = spawn(command!, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      cwd: '/',
+      env: SCRIPT_ENVIRONMENT,
+    });
+    this.#child = child;
+    const startedMs = performance.now();
+    let last = '';
+    const { log } = this.#options;
+    const tell = (level: 'info' | 'warn') => (line: string) => {
+      last = line;
+      log(level, `egress process: ${line}`);
+    };
+    eachLine(child.stdout, tell('info'));
+    eachLine(child.stderr, tell('warn'));
+    child.once('error', (error) => {
+      last = error.message;
+    });
+    child.once('close', (code, signal) => {
+      if (this.#child === child) this.#child = undefined;
+      if (this.#closed) return;
+      log('error', 'the egress process ended: governed sandboxes reach nothing until it is back', {
+        code,
+        signal,
+      });
+      if (performance.now() - startedMs > HEALTHY_MS) this.#pauseMs = FIRST_PAUSE_MS;
+      this.#again = setTimeout(() => {
+        if (keeper.alive) this.#launch({ keeper, agent });
+      }, this.#pauseMs);
+      this.#again.unref();
+      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    });
+    // It must not keep the server from ending.
+    child.unref();
+    for (const stream of [child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
+    return () => last;
+  }
+}
+
+/** Lines, the longest cut: whoever writes them may be in somebody else's hands. */
+function eachLine(stream: Readable, onLine: (line: string) => void): void {
+  createInterface({ input: stream }).on('line', (line) => onLine(line.slice(0, 500)));
+}
