@@ -8,9 +8,9 @@
 // Dependencies stay imports. `"svcBuild": { "bundle": ["name", "@scope/*"] }` in package.json pulls the named ones in.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { repository } from './generate/run.mjs';
 import { thirdPartyNotices } from './third-party.mjs';
 
 const root = process.cwd();
@@ -132,7 +132,7 @@ for (const { source, esm: target } of entries.filter((entry) => entry.source.end
   cpSync(resolve(root, source), resolve(root, target));
 }
 
-const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+const tsc = join(repository, 'node_modules/typescript-7/bin/tsc');
 const declarations = [
   '-p',
   'tsconfig.build.json',
