@@ -4,7 +4,6 @@ import { CliError } from '../../errors/cli-error.js';
 /** The driver to start with, and why. */
 export interface ChosenDriver {
   name: DriverName;
-  ociRuntime: string | undefined;
   why: string;
   /** What the host lacks; empty for a `process` driver that was asked for. */
   lacking: Finding[];
@@ -16,40 +15,22 @@ interface DesiredDriver {
   dataDir: string;
 }
 
-/** Runtimes tried when none is asked for, the best tested first. */
-const runtimes = ['runc', 'crun'];
-
 /**
  * Chooses the driver. Less isolation than asked for is never given: when none is named it is `linux`, or an error.
  * @throws {CliError} with what the host lacks and the commands that get it
  */
 export async function chooseDriver(desired: DesiredDriver): Promise<ChosenDriver> {
-  if (desired.driver === 'process')
-    return { name: 'process', ociRuntime: undefined, why: 'It was asked for.', lacking: [] };
-  const { findings, ociRuntime } = await judge(desired);
+  if (desired.driver === 'process') return { name: 'process', why: 'It was asked for.', lacking: [] };
+  const { dataDir, ociRuntime } = desired;
+  const findings = await checkHost({ dataDir, ...(ociRuntime === undefined ? {} : { ociRuntime }) });
   const lacking = findings.filter(({ ok }) => !ok);
   if (linuxDriverCanRun(findings)) {
     const asked = desired.driver === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';
-    return { name: 'linux', ociRuntime, why: asked, lacking };
+    return { name: 'linux', why: asked, lacking };
   }
   if (desired.driver === 'auto')
-    return { name: 'process', ociRuntime: undefined, why: 'The linux driver cannot run here.', lacking };
+    return { name: 'process', why: 'The linux driver cannot run here.', lacking };
   throw cannotIsolate(lacking);
-}
-
-async function judge({
-  ociRuntime,
-  dataDir,
-}: DesiredDriver): Promise<{ findings: Finding[]; ociRuntime: string | undefined }> {
-  if (ociRuntime !== undefined) return { findings: await checkHost({ dataDir, ociRuntime }), ociRuntime };
-  const first = await checkHost({ dataDir });
-  if (first.every(({ id, ok }) => id !== 'oci-runtime' || ok))
-    return { findings: first, ociRuntime: undefined };
-  for (const name of runtimes.slice(1)) {
-    const findings = await checkHost({ dataDir, ociRuntime: name });
-    if (findings.some(({ id, ok }) => id === 'oci-runtime' && ok)) return { findings, ociRuntime: name };
-  }
-  return { findings: first, ociRuntime: undefined };
 }
 
 /** What a newcomer reads whose host cannot isolate. Pure. */

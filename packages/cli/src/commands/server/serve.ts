@@ -30,11 +30,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     ociRuntime: options.ociRuntime,
     dataDir: options.dataDir,
   });
-  const startOptions = {
-    ...options,
-    driver: chosen.name,
-    ...(chosen.ociRuntime === undefined ? {} : { ociRuntime: chosen.ociRuntime }),
-  };
+  const startOptions = { ...options, driver: chosen.name };
   // While this is still the process of who started it: the server's user has no home.
   await rememberServer(cli.env, options.dataDir);
   const explain = (error: unknown) => {
