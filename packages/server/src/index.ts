@@ -4,7 +4,7 @@ export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
 export type { TeamLimits } from './limits/team-limits.js';
 export type { ServerStatus } from './operator/status.js';
 export { dataLayout } from './separate/data-layout.js';
-export { DEFAULT_USER, ServiceUserError } from './separate/service-user.js';
+export { DEFAULT_USER, foreseeUser, ServiceUserError } from './separate/service-user.js';
 export {
   planStart,
   type SeparatedServer,

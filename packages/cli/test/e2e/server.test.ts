@@ -137,6 +137,8 @@ describe('svc server', () => {
     const record = JSON.parse((await svc(['server', 'doctor', '--json'])).stdout);
     expect(record.findings.length).toBeGreaterThan(0);
     expect(typeof record.isolated).toBe('boolean');
+    const root = process.getuid?.() === 0;
+    expect(record.serverUser).toMatch(root ? /^The server would run as (the user svc|root, in one)/ : /sudo/);
   });
 
   it('tells of a data directory that cannot be used', async () => {

@@ -153,10 +153,11 @@ describe('failures', () => {
     ];
     expect(cannotIsolate(findings).hint).toContain('  - No runtime.\n      apt-get install runc');
     expect(cannotIsolate(findings).hint).not.toContain('CRIU');
-    const text = formatFindings(findings, false, plain);
+    const text = formatFindings({ findings, isolated: false, serverUser: 'It runs as svc.' }, plain);
     expect(text).toMatch(
       /NO {2}oci-runtime {2}No runtime\. \(no isolated sandboxes\)\n +apt-get install runc/,
     );
     expect(text).toMatch(/- {3}criu .*no memory in pauses and forks/);
+    expect(text).toMatch(/\nIt runs as svc\.\n$/);
   });
 });

@@ -76,6 +76,23 @@ export async function findHindrance(user: ServiceUser, dataDir: string): Promise
   return undefined;
 }
 
+/** Has no rights that every user lacks: stands for a user that is yet to be made. */
+const NOBODY = 65_534;
+
+/**
+ * As whom `svc server up` with the `linux` driver would run the server, started by who asks: a sentence for the operator.
+ * Changes nothing; `svc` is made at the first start only.
+ */
+export async function foreseeUser(dataDir: string): Promise<string> {
+  if (process.getuid?.() !== 0) return 'The linux driver needs root: start the server with sudo.';
+  const known = await lookUp(DEFAULT_USER);
+  const user = known ?? { name: DEFAULT_USER, uid: NOBODY, gid: NOBODY };
+  const hindrance = await findHindrance(user, dataDir);
+  if (hindrance !== undefined) return `The server would run as root, in one process: ${hindrance}.`;
+  const made = known === undefined ? ', a system user made at the first start' : '';
+  return `The server would run as the user ${DEFAULT_USER}${made}; svc-runtime, beside it, as root.`;
+}
+
 // Root may do anything, so somebody without its rights has to try.
 async function userMay({ uid, gid }: ServiceUser, test: '-r' | '-x', path: string): Promise<boolean> {
   // Node keeps the groups of root for a child, so they are dropped by setpriv.

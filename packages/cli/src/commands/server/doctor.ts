@@ -40,14 +40,25 @@ export function addDoctor(server: Command): void {
           ? await fixHost({ ...host, install: !dryRun, log: (_level, line) => cli.out.note(line) })
           : await checkHost(host);
         const isolated = linuxDriverCanRun(findings);
-        cli.out.result({ isolated, findings }, () => formatFindings(findings, isolated, cli.out.style));
+        // Loaded here: the server's code is large, and other commands do without.
+        const { foreseeUser } = await import('@svc/server');
+        const serverUser = await foreseeUser(dataDir);
+        const record = { isolated, findings, serverUser };
+        cli.out.result(record, () => formatFindings(record, cli.out.style));
         if (!isolated) throw new ExitWith(exitCodes.failure);
       }),
     );
 }
 
+interface Diagnosis {
+  isolated: boolean;
+  findings: readonly Finding[];
+  /** As whom the server would run. */
+  serverUser: string;
+}
+
 /** The findings for people, and what follows. Pure. */
-export function formatFindings(findings: readonly Finding[], isolated: boolean, style: Style): string {
+export function formatFindings({ isolated, findings, serverUser }: Diagnosis, style: Style): string {
   const widest = Math.max(0, ...findings.map(({ id }) => id.length));
   const lines = findings.flatMap(({ id, ok, neededFor, message, fix }) => {
     const mark = ok ? style.green('ok  ') : neededFor === 'driver' ? style.red('NO  ') : style.yellow('-   ');
@@ -64,5 +75,5 @@ export function formatFindings(findings: readonly Finding[], isolated: boolean, 
         `This machine can run isolated sandboxes: svc server up${lacks ? '. What is marked "-" is optional.' : ''}`,
       )
     : `${style.red('This machine cannot run isolated sandboxes yet.')}\n\`sudo svc server doctor --fix\` gets what it may. \`svc server up --driver process\` does without isolation.`;
-  return `${lines.join('\n')}\n\n${verdict}\n`;
+  return `${lines.join('\n')}\n\n${verdict}\n${printable(serverUser)}\n`;
 }
