@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net';
 import type { Dialer, DialTarget } from '../dial/dialer.js';
 import { describeFailure } from '../failures/dial-error.js';
+import { reset } from '../failures/reset.js';
 import { readClientHello } from '../peek/client-hello.js';
 import { peek } from '../peek/peek.js';
 import { readRequestLine } from '../peek/request-line.js';
 import { splitAuthority } from '../policy/hosts.js';
 import type { Registry } from '../sandboxes/registry.js';
 import type { Reports } from '../sandboxes/reports.js';
-import { type Admission, Flow, type FlowEnds, reset } from './flow.js';
+import { type Admission, Flow, type FlowEnds } from './flow.js';
 import { join } from './join.js';
 
 export interface FlowLimits {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { reset } from '../failures/reset.js';
 import { parseHost } from '../policy/hosts.js';
 import type { EgressDecision, EgressFlow } from '../policy/types.js';
 import type { KnownSandbox, OpenFlow, Registry } from '../sandboxes/registry.js';
@@ -121,11 +122,6 @@ export class Flow implements OpenFlow {
   cut(): void {
     reset(this.socket);
   }
-}
-
-/** Ends a connection so that the other side sees that it was not finished. */
-export function reset(socket: Socket): void {
-  if (!socket.destroyed) socket.resetAndDestroy();
 }
 
 function proxyOf({ policy }: KnownSandbox): string {

@@ -11,6 +11,8 @@ export function readOptions(args: string[]): StartEgressOptions {
     options: {
       listen: { type: 'string' },
       control: { type: 'string' },
+      'dns-udp': { type: 'string' },
+      'dns-tcp': { type: 'string' },
       'allow-range': { type: 'string', multiple: true },
       connections: { type: 'string' },
       'connections-per-sandbox': { type: 'string' },
@@ -21,6 +23,8 @@ export function readOptions(args: string[]): StartEgressOptions {
   return {
     listen: readListen(listen),
     control: readListen(control),
+    ...(values['dns-udp'] === undefined ? {} : { dnsUdp: readUdp(values['dns-udp']) }),
+    ...(values['dns-tcp'] === undefined ? {} : { dnsTcp: readListen(values['dns-tcp']) }),
     ...(values['allow-range'] === undefined ? {} : { allowRanges: values['allow-range'] }),
     ...(connections === undefined ? {} : { connections: readCount(connections) }),
     ...(perSandbox === undefined ? {} : { connectionsPerSandbox: readCount(perSandbox) }),
@@ -33,6 +37,14 @@ function readListen(text: string): Listen {
   const address = /^(.+):(\d{1,5})$/.exec(text);
   if (address !== null) return { host: address[1]!, port: Number(address[2]) };
   return { path: text };
+}
+
+function readUdp(text: string): { host: string; port: number } | { fd: number } {
+  const where = readListen(text);
+  if ('fd' in where) return where;
+  const { host, port } = where;
+  if (host === undefined || port === undefined) throw new TypeError(`'${text}' is not fd:N or HOST:PORT`);
+  return { host, port };
 }
 
 function readCount(text: string): number {

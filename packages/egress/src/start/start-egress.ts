@@ -1,9 +1,12 @@
+import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
 import { Questions } from '../control/questions.js';
 import { serveControl } from '../control/serve.js';
 import type { ConnectTcp } from '../dial/connect-tcp.js';
 import { Dialer } from '../dial/dialer.js';
+import { DnsForwarder } from '../dns/forwarder.js';
 import { NameResolver } from '../dns/resolve-name.js';
+import { dnsConnections, serveUdp } from '../dns/serve-dns.js';
 import type { FlowEnds } from '../flows/flow.js';
 import { FlowServer } from '../flows/flow-server.js';
 import { Registry } from '../sandboxes/registry.js';
@@ -16,6 +19,9 @@ export interface StartEgressOptions {
   /** Where connections of sandboxes arrive. With transparent proxying a connection's local address is where it was going. */
   listen: Listen;
   control: Listen;
+  /** Where queries of sandboxes arrive; without it their names are not resolved. */
+  dnsUdp?: { host: string; port: number } | { fd: number };
+  dnsTcp?: Listen;
   /** Ranges that may be reached though they are always denied otherwise. */
   allowRanges?: readonly string[];
   /** Connections of one sandbox. Default 2000. */
@@ -39,6 +45,8 @@ export interface StartEgressOptions {
 export interface RunningEgress {
   /** Of the listener for connections; undefined when it is none with a port. */
   readonly port: number | undefined;
+  /** Of the listeners for queries. */
+  readonly dnsPorts: { udp: number | undefined; tcp: number | undefined };
   /** Ends everything, open connections too. */
   close(): Promise<void>;
 }
@@ -85,12 +93,30 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
     reportMs === undefined ? {} : { reportMs },
   );
   control.on('connection', keep);
+  const forwarder = new DnsForwarder({ registry, reports, questions });
+  const onQueries = dnsConnections(forwarder, registry);
+  const dnsTcp = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    keep(socket);
+    onQueries(socket, endsOf(socket)?.source ?? '');
+  });
+  const dnsUdp = createSocket('udp4');
+  serveUdp(dnsUdp, forwarder);
+  const servers = [server, control];
   await Promise.all([listen(server, options.listen), listen(control, options.control)]);
-  const address = server.address();
+  if (options.dnsTcp !== undefined) {
+    await listen(dnsTcp, options.dnsTcp);
+    servers.push(dnsTcp);
+  }
+  if (options.dnsUdp !== undefined) await bind(dnsUdp, options.dnsUdp);
   return {
-    port: typeof address === 'object' && address !== null ? address.port : undefined,
+    port: portOf(server),
+    dnsPorts: {
+      udp: options.dnsUdp === undefined ? undefined : dnsUdp.address().port,
+      tcp: portOf(dnsTcp),
+    },
     close: async () => {
-      const closed = [server, control].map((each) => new Promise((resolve) => each.close(resolve)));
+      const closed = servers.map((each) => new Promise((resolve) => each.close(resolve)));
+      dnsUdp.close();
       for (const socket of open) socket.destroy();
       await Promise.all(closed);
     },
@@ -111,4 +137,21 @@ function listen(server: Server, where: Listen): Promise<void> {
       resolve();
     });
   });
+}
+
+function bind(socket: UdpSocket, where: { host: string; port: number } | { fd: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject);
+    const bound = () => {
+      socket.off('error', reject);
+      resolve();
+    };
+    if ('fd' in where) socket.bind(where, bound);
+    else socket.bind(where.port, where.host, bound);
+  });
+}
+
+function portOf(server: Server): number | undefined {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : undefined;
 }

@@ -27,6 +27,7 @@ export interface TestEgress {
   asked: string[];
   /** Ports that servers of a test listen on, by the ports that they stand for. */
   servers: Map<number, number>;
+  dnsPorts: { udp: number | undefined; tcp: number | undefined };
   /** Connects as a sandbox would. */
   connect(to: Pretended): Socket;
   /** Replaces the policy of the usual sandbox, 10.9.0.2. */
@@ -99,6 +100,7 @@ export async function startTestEgress(options: Partial<StartEgressOptions> = {})
     values,
     asked,
     servers,
+    dnsPorts: egress.dnsPorts,
     reconnect,
     connect: (to) => connectAs(egress.port!, pretended, to),
     setPolicy: (policy) =>

@@ -1,0 +1,70 @@
+import type { Questions } from '../control/questions.js';
+import type { KnownSandbox, Registry } from '../sandboxes/registry.js';
+import type { Reports } from '../sandboxes/reports.js';
+import { emptyReply, isReplyTo, parseQuery, SERVICE_BINDINGS, truncatedReply } from './message.js';
+import { QueryCounter, type QueryRate } from './rate.js';
+
+export interface ForwarderOptions {
+  registry: Registry;
+  reports: Reports;
+  questions: Questions;
+  rate?: QueryRate;
+}
+
+const DNS_PORT = 53;
+const RATE: QueryRate = { burst: 200, perSecond: 100 };
+/** Queries of one sandbox that wait for their answers. */
+const MAX_WAITING = 100;
+const MAX_QUERY_BYTES = 4_096;
+
+/** Answers queries of sandboxes: by their policies, and then with what the server's resolver says. */
+export class DnsForwarder {
+  readonly #options: ForwarderOptions;
+  readonly #counter: QueryCounter;
+  readonly #waiting = new Map<string, number>();
+
+  constructor(options: ForwarderOptions) {
+    this.#options = options;
+    this.#counter = new QueryCounter(options.rate ?? RATE);
+  }
+
+  /**
+   * Answers a query. Undefined when there is nothing to say: not a query, nobody's, or too many. Never throws.
+   * @param udp whether the reply has to fit into a datagram of the size that the client takes
+   */
+  async answer(source: string, query: Buffer, { udp }: { udp: boolean }): Promise<Buffer | undefined> {
+    const { registry, reports } = this.#options;
+    const known = registry.find(source);
+    const question = query.length > MAX_QUERY_BYTES ? undefined : parseQuery(query);
+    if (known === undefined || question === undefined) return undefined;
+    const { id } = known.sandbox;
+    const waiting = this.#waiting.get(id) ?? 0;
+    if (waiting >= MAX_WAITING || !this.#counter.admit(id)) return undefined;
+    if (known.policy !== undefined) {
+      const { allowed, rule } = known.policy.decideName(question.name);
+      if (!allowed) {
+        reports.tell(known.sandbox, { host: question.name, port: DNS_PORT, outcome: 'denied', rule });
+        return emptyReply(query, question, 'refused');
+      }
+      // Without the keys that hide names in TLS, clients show where they connect to, as the policy needs.
+      if (SERVICE_BINDINGS.has(question.type)) return emptyReply(query, question, 'ok');
+    }
+    this.#waiting.set(id, waiting + 1);
+    try {
+      const reply = await this.#ask(known, query);
+      if (!isReplyTo(reply, question)) return emptyReply(query, question, 'failed');
+      return udp && reply.length > question.maxUdpBytes ? truncatedReply(query, question) : reply;
+    } catch {
+      return emptyReply(query, question, 'failed');
+    } finally {
+      const left = (this.#waiting.get(id) ?? 1) - 1;
+      if (left === 0) this.#waiting.delete(id);
+      else this.#waiting.set(id, left);
+    }
+  }
+
+  async #ask(known: KnownSandbox, query: Buffer): Promise<Buffer> {
+    const reply = await this.#options.questions.dns(known.sandbox, query);
+    return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
+  }
+}
