@@ -42,6 +42,9 @@ export function fromErrno(error: unknown, path: string): unknown {
       return volumeErrors.invalidRequest(
         'a part of the path is longer than 255 bytes, or the path than 4096',
       );
+    // A socket, or a device without a driver.
+    case 'ENXIO':
+      return volumeErrors.invalidRequest(`${path} is not a regular file`);
     case 'EPERM':
     case 'EACCES':
       return volumeErrors.notSupported('the service may not change this on its host');

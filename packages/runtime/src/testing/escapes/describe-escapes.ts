@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { type DriverFactory, Workbench } from '../workbench.js';
 import { imageEscapes } from './images.js';
+import { neighbourEscapes } from './neighbours.js';
 import { Outside } from './outside.js';
 import { sandboxEscapes } from './sandboxes.js';
 
@@ -38,5 +39,6 @@ export function describeEscapes(
 
     imageEscapes(bench, outside);
     sandboxEscapes(bench, outside);
+    neighbourEscapes(bench, outside);
   });
 }
