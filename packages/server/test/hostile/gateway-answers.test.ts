@@ -22,7 +22,7 @@ const ask = (port: number, headers: Record<string, string>, timeoutMs = 400) =>
     sent.end();
   });
 
-it.each(Object.entries(hostileAnswers))(
+it.concurrent.each(Object.entries(hostileAnswers))(
   'a service that answers with %s costs its own client only',
   async (_name, answer) => {
     await using stage = await Stage.open();
@@ -36,6 +36,32 @@ it.each(Object.entries(hostileAnswers))(
     await ask(stage.port, { ...to('ihostile'), Connection: 'Upgrade', Upgrade: 'websocket' });
     await ask(stage.port, { ...to('ihostile'), Connection: 'TE', TE: 'trailers' });
 
+    expect(await ask(stage.port, to('ineighbour'), 5_000)).toBe(200);
+  },
+);
+
+const DAEMON_PORT = 49_983;
+
+it.concurrent.each(Object.entries(hostileAnswers))(
+  "a daemon that answers requests and the gateway's own question for its health with %s costs its own client only",
+  async (_name, answer) => {
+    await using stage = await Stage.open({ config: { silenceMs: 20, healthMs: 50 } });
+    // The request is left without an answer, so that the gateway asks.
+    let connections = 0;
+    await stage.serveTcp(stage.add('ihostile'), DAEMON_PORT, (socket) =>
+      socket.once('data', () => {
+        connections += 1;
+        if (connections > 1) answer(socket);
+      }),
+    );
+    const neighbour = stage.add('ineighbour');
+    await stage.serve(neighbour, DAEMON_PORT, (_request, response) => response.end('fine'));
+    const to = (id: string) => ({ 'Svc-Sandbox-Id': id, 'Svc-Sandbox-Port': String(DAEMON_PORT) });
+
+    await ask(stage.port, to('ihostile'), 300);
+    await ask(stage.port, to('ihostile'), 300);
+
+    expect(connections).toBeGreaterThan(1);
     expect(await ask(stage.port, to('ineighbour'), 5_000)).toBe(200);
   },
 );
