@@ -76,7 +76,7 @@ async function serve(options: ServerOptions): Promise<void> {
   let stopping = false;
   const plan = await planStart(options);
   if (!plan.separated && plan.warning !== undefined) process.stderr.write(`${plan.warning}\n`);
-  const separated = plan.separated ? await startSeparatedServer(options, plan.user) : undefined;
+  const separated = plan.separated ? await startSeparatedServer(options, plan) : undefined;
   const server = separated ?? (await startServer(options));
   installLastResort({ log: server.context.log, end: () => server.stop() });
   void separated?.lost.then((error) => {

@@ -19,7 +19,7 @@ const options = {
   maxSandboxes: 500,
 } as const;
 const plan = await planStart(options);
-const server = await (plan.separated ? startSeparatedServer(options, plan.user) : startServer(options));
+const server = await (plan.separated ? startSeparatedServer(options, plan) : startServer(options));
 await server.driver.poolReady();
 process.send?.({ apiUrl: server.apiUrl, sandboxUrl: server.sandboxUrl, apiKey: server.apiKey });
 

@@ -91,6 +91,7 @@ const options: { [option: string]: Rule } = {
   ociRuntime: text,
   baseRoot: oneOf(...baseRoots),
   user: text,
+  runtimeSocket: text,
   storage: { kind: oneOf('sqlite', 'postgres'), url: text, file: text, schema: text, poolSize: whole(1) },
   nodeId: text,
   operatorToken: text,

@@ -31,6 +31,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_OCI_RUNTIME', 'ociRuntime', text],
   ['SVC_BASE_ROOT', 'baseRoot', oneOf(...baseRoots)],
   ['SVC_USER', 'user', text],
+  ['SVC_RUNTIME_SOCKET', 'runtimeSocket', text],
   ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],
   ['SVC_NODE_ID', 'nodeId', text],
   ['SVC_NODE_API_URL', 'nodeApiUrl', text],

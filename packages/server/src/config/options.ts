@@ -47,6 +47,11 @@ export interface ServerOptions {
   driver?: DriverName | Driver;
   /** User that a program which is a server becomes when root starts it with the `linux` driver. Default `svc`, made where it is missing. */
   user?: string;
+  /**
+   * Socket of a `svc-runtime` that was started by itself, in a unit of its own. A program that is a server then needs no rights of
+   * root from the beginning. Default: root starts `svc-runtime` with the server.
+   */
+  runtimeSocket?: string;
   /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
   ociRuntime?: string;
   /**

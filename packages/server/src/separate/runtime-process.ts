@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { connectDriver, DriverError, type DriverErrorCode, type RemoteDriver } from '@svc/runtime';
 import type { Log } from '../context/context.js';
+import { runtimeSocket } from './runtime-socket.js';
 import type { ServiceUser } from './service-user.js';
 import type { RuntimeAnswer, RuntimeOrders } from './svc-runtime.js';
 
@@ -14,13 +14,12 @@ import type { RuntimeAnswer, RuntimeOrders } from './svc-runtime.js';
 export interface RuntimeProcess {
   driver: RemoteDriver;
   why: string;
-  pid: number;
+  /** Undefined for one that was started by itself. */
+  pid: number | undefined;
   /** Closes the driver and waits until the process is gone. */
   close(options: { destroyInstances: boolean }): Promise<void>;
 }
 
-/** The service user cannot enter root's part of the data directory, so the socket is beside it. */
-const SOCKET = 'runtime.sock';
 /** Longest that the process may take to end once it is told, ms. */
 const END_MS = 15_000;
 
@@ -65,7 +64,7 @@ export function spawnRuntime(): WaitingRuntime {
   return {
     end,
     async open(dataDir, user, driver, log) {
-      const socketPath = join(dataDir, SOCKET);
+      const socketPath = runtimeSocket(dataDir);
       const token = randomBytes(32).toString('hex');
       const orders: RuntimeOrders = { driver, socketPath, token, owner: { uid: user.uid, gid: user.gid } };
       child.stdin.write(`${JSON.stringify(orders)}\n`);

@@ -1,12 +1,10 @@
 #!/usr/bin/env node
-// The process that has the rights of root: a driver, served to the server over a socket. It reads what to do from standard
-// input, one line of JSON, and ends when that input ends: the server is gone then. Sandboxes run on.
+// The process that has the rights of root: a driver, served to the server over a socket. Started by the server, it reads what
+// to do from standard input, one line of JSON, and ends when that input ends: the server is gone then. Started by itself, with
+// --alone, it reads the server's configuration, and ends when the server that used it is gone, to be started again. Sandboxes run on.
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError, DriverLog, type SelectDriverOptions, selectDriver, serveDriver } from '@svc/runtime';
-
-/** How long the process of a server that was killed may take to end, ms. */
-const PREDECESSOR_MS = 30_000;
+import { afterPredecessor } from './after-predecessor.js';
 
 /** What the process that starts this one tells it. */
 export interface RuntimeOrders {
@@ -26,6 +24,7 @@ const answer = (line: RuntimeAnswer) => process.stdout.write(`${JSON.stringify(l
 
 async function main(): Promise<void> {
   process.title = 'svc-runtime';
+  if (process.argv.includes('--alone')) return (await import('./run-alone.js')).runAlone(answer);
   const input = createInterface({ input: process.stdin });
   const gone = new Promise<void>((resolve) => input.once('close', resolve));
   const told = new Promise<void>((resolve) => process.once('SIGTERM', resolve));
@@ -46,19 +45,6 @@ async function main(): Promise<void> {
   answer({ ready: true, why });
   await Promise.race([gone, told, served.closed]);
   await served.close();
-}
-
-/** Another process like this one may still be closing the driver: that of a server which was killed. */
-async function afterPredecessor<T>(open: () => Promise<T>): Promise<T> {
-  for (const since = performance.now(); ; ) {
-    try {
-      return await open();
-    } catch (error) {
-      const busy = DriverError.is(error) && error.code === 'busy';
-      if (!busy || performance.now() - since > PREDECESSOR_MS) throw error;
-      await sleep(100);
-    }
-  }
 }
 
 main().then(

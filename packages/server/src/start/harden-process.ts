@@ -2,7 +2,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 /** Variables that hold a key or a password. */
-const SECRET_VARIABLES = ['SVC_SERVER_KEY', 'SVC_POSTGRES_URL'] as const;
+const SECRET_VARIABLES = [
+  'SVC_SERVER_KEY',
+  'SVC_POSTGRES_URL',
+  'SVC_OPERATOR_TOKEN',
+  'SVC_API_KEY',
+  'PGPASSWORD',
+] as const;
 
 /**
  * Keeps this process's secrets from the programs that it starts and from the disk: removes them from the environment,

@@ -1,13 +1,15 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { eventually } from '@svc/support/eventually';
+import { runSources } from '@svc/support/testing/run-sources';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareDataLayout } from '../../src/separate/data-layout.js';
 import { findHindrance, findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
@@ -22,6 +24,7 @@ const able = hindrance === undefined;
 if (!able) console.warn(`The server as two processes: skipped, ${hindrance}`);
 const run = promisify(execFile);
 const NOBODY = 65_534;
+const RUNTIME = fileURLToPath(new URL('../../src/separate/svc-runtime.ts', import.meta.url));
 
 // Each test starts both processes from sources, some twice.
 describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => {
@@ -56,7 +59,8 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     expect(answer.ok, `${method} ${route}: ${answer.status}`).toBe(true);
-    return answer.status === 204 ? undefined : answer.json();
+    const text = await answer.text();
+    return text === '' ? undefined : JSON.parse(text);
   }
 
   async function runtimeOf({ child }: ChildServer): Promise<number> {
@@ -68,6 +72,23 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
       .find((each) => readFileSync(`/proc/${each}/cmdline`, 'utf8').startsWith('svc-runtime'));
     if (pid === undefined) throw new Error('the server has no runtime');
     return pid;
+  }
+
+  /** A process and all below it. */
+  function descendants(pid: number): number[] {
+    const below = readIfThere(`/proc/${pid}/task/${pid}/children`)
+      .trim()
+      .split(' ')
+      .filter((each) => each !== '');
+    return [pid, ...below.flatMap((each) => descendants(Number(each)))];
+  }
+
+  function readIfThere(file: string): string {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch {
+      return '';
+    }
   }
 
   const status = (pid: number) => readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -159,6 +180,104 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     expect(await ended).toEqual([0, null]);
     expect(existsSync(`/proc/${runtime}`)).toBe(false);
     expect(existsSync(path.join(dataDir, 'runtime.sock'))).toBe(false);
+  });
+
+  it('needs no rights of root, and cannot get any, beside a runtime that was started by itself', async () => {
+    const user = await findServiceUser();
+    const socket = path.join(dataDir, 'runtime.sock');
+    const alone = (): ChildProcess =>
+      spawn(process.execPath, [...runSources, RUNTIME, '--alone', '--data-dir', dataDir], {
+        env: { PATH: process.env.PATH ?? '', SVC_SERVER_KEY: 'a'.repeat(64) },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+    const first = alone();
+    const ids = ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'];
+    const setpriv = ['setpriv', ...ids, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'];
+    server = await startChildServer(
+      { ...childEnvironment(dataDir, 'linux'), SVC_RUNTIME_SOCKET: socket, HOME: '/nonexistent' },
+      { within: setpriv },
+    );
+    const own = status(server.child.pid!);
+    expect(own).toMatch(/^NoNewPrivs:\s1$/m);
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+      expect(own).toMatch(new RegExp(`^${set}:\\s0{16}$`, 'm'));
+    expect(status(first.pid!)).toMatch(/^Uid:\s0\s0\s0\s0$/m);
+    const { mode, uid, gid } = statSync(`${socket}.token`);
+    expect([mode & 0o777, uid, gid]).toEqual([0o640, 0, user.gid]);
+    const { sandboxID } = (await api(server, 'POST', '/sandboxes', { templateID: 'base', timeout: 300 })) as {
+      sandboxID: string;
+    };
+    // Each ends with the other; both started again find the sandbox.
+    const ended = once(first, 'exit');
+    await server.kill();
+    expect(await ended).toEqual([0, null]);
+    const second = alone();
+    server = await startChildServer(
+      { ...childEnvironment(dataDir, 'linux'), SVC_RUNTIME_SOCKET: socket, HOME: '/nonexistent' },
+      { within: setpriv },
+    );
+    expect(await api(server, 'GET', `/sandboxes/${sandboxID}`)).toMatchObject({ state: 'running' });
+    await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
+    const over = once(second, 'exit');
+    await server.stop();
+    expect(await over).toEqual([0, null]);
+    expect(existsSync(`${socket}.token`)).toBe(false);
+  });
+
+  it('puts no key and no token into the environment or the arguments of any process, and writes no cores', async () => {
+    const key = 'b'.repeat(60).concat('cafe');
+    const token = `operator-token-of-this-test-${'x'.repeat(20)}`;
+    server = await start({ SVC_SERVER_KEY: key, SVC_OPERATOR_TOKEN: token });
+    const { apiKey } = JSON.parse(readFileSync(path.join(dataDir, 'server', 'credentials.json'), 'utf8')) as {
+      apiKey: string;
+    };
+    const secrets = [key, token, apiKey, 'value-of-a-secret', 'password-of-a-registry'];
+    const found = new Set<string>();
+    const cores = new Set<string>();
+    let looks = 0;
+    const look = () => {
+      looks += 1;
+      const ours = descendants(server!.child.pid!);
+      for (const pid of ours) {
+        for (const file of pid === server!.child.pid ? ['cmdline'] : ['cmdline', 'environ']) {
+          const text = readIfThere(`/proc/${pid}/${file}`);
+          for (const secret of secrets) if (text.includes(secret)) found.add(`${file}: ${text}`);
+        }
+        const limits = readIfThere(`/proc/${pid}/limits`);
+        if (limits !== '' && !/^Max core file size\s+0\s/m.test(limits))
+          cores.add(readIfThere(`/proc/${pid}/cmdline`));
+      }
+    };
+    const watching = setInterval(look, 5);
+    try {
+      await api(server, 'POST', '/secrets', { name: 'mine', value: 'value-of-a-secret' });
+      const { sandboxID, envdAccessToken } = (await api(server, 'POST', '/sandboxes', {
+        templateID: 'base',
+        timeout: 300,
+      })) as { sandboxID: string; envdAccessToken: string };
+      secrets.push(envdAccessToken);
+      await api(server, 'POST', `/sandboxes/${sandboxID}/pause`);
+      await api(server, 'POST', `/v2/sandboxes/${sandboxID}/connect`, { timeout: 60 });
+      // A pull runs a program with the registry's password.
+      const made = (await api(server, 'POST', '/v3/templates', { name: 'pulled' })) as {
+        templateID: string;
+        buildID: string;
+      };
+      await api(server, 'POST', `/v2/templates/${made.templateID}/builds/${made.buildID}`, {
+        fromImage: 'registry.invalid/image:1',
+        fromImageRegistry: { type: 'registry', username: 'me', password: 'password-of-a-registry' },
+      });
+      const at = `/templates/${made.templateID}/builds/${made.buildID}/status`;
+      await eventually('the build to fail', async () =>
+        ((await api(server!, 'GET', at)) as { status: string }).status === 'error' ? true : undefined,
+      );
+      await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
+    } finally {
+      clearInterval(watching);
+    }
+    expect(looks).toBeGreaterThan(50);
+    expect([...found]).toEqual([]);
+    expect([...cores]).toEqual([]);
   });
 
   it('does not run as root, nor as a user that does not exist', async () => {

@@ -11,7 +11,7 @@ const FAULT = `process.on('SIGUSR2', () => setTimeout(() => { throw new TypeErro
 it('a server ends in order with code 1 after an exception that nobody caught, and the next takes its sandboxes over', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-uncaught-'));
   const env = childEnvironment(dataDir, 'process');
-  const faulty = await startChildServer(env, FAULT);
+  const faulty = await startChildServer(env, { before: FAULT });
   const { apiKey } = JSON.parse(await readFile(path.join(dataDir, 'credentials.json'), 'utf8'));
   const headers = { 'X-API-Key': apiKey, 'Content-Type': 'application/json' };
   const made = await fetch(`${faulty.apiUrl}/v2/sandboxes`, {

@@ -29,11 +29,16 @@ export interface ChildServer {
 
 /**
  * Starts the server's program from its sources, in a process that can be killed.
- * @param before code that runs before it, such as a fault
+ * @param options.before code that runs before it, such as a fault
+ * @param options.within a command that runs it
  */
-export async function startChildServer(env: Record<string, string>, before = ''): Promise<ChildServer> {
+export async function startChildServer(
+  env: Record<string, string>,
+  { before = '', within = [] }: { before?: string; within?: string[] } = {},
+): Promise<ChildServer> {
   const fault = ['--import', `data:text/javascript,${encodeURIComponent(before)}`];
-  const child = spawn(process.execPath, [...runSources, ...fault, main], {
+  const [program, ...args] = [...within, process.execPath, ...runSources, ...fault, main];
+  const child = spawn(program!, args, {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -38,7 +38,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   };
   const plan = await planStart(startOptions).catch(explain);
   const server = await (plan.separated
-    ? startSeparatedServer(startOptions, plan.user)
+    ? startSeparatedServer(startOptions, plan)
     : startServer(startOptions)
   ).catch(explain);
   const lost = 'lost' in server ? server.lost : new Promise<never>(() => {});

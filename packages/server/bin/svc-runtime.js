@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+// In the repository this file is there before the build is, so that npm can link the command when it installs.
+process.argv.push('--alone');
+await import('../dist/separate/svc-runtime.js');
