@@ -8,9 +8,9 @@ import { hardenProcess } from '../start/harden-process.js';
 import { linuxOptions } from '../start/open-driver.js';
 import { afterPredecessor } from './after-predecessor.js';
 import { prepareDataLayout } from './data-layout.js';
+import type { RuntimeAnswer } from './runtime-orders.js';
 import { runtimeSocket, runtimeTokenFile } from './runtime-socket.js';
 import { findHindrance, findServiceUser, ServiceUserError } from './service-user.js';
-import type { RuntimeAnswer } from './svc-runtime.js';
 
 /** Serves one server, which runs as the service user and finds the token beside the socket. */
 export async function runAlone(answer: (line: RuntimeAnswer) => void): Promise<void> {

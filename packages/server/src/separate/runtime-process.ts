@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { connectDriver, DriverError, type DriverErrorCode, type RemoteDriver } from '@svc/runtime';
 import type { Log } from '../context/context.js';
+import type { RuntimeAnswer, RuntimeOrders } from './runtime-orders.js';
 import { runtimeSocket } from './runtime-socket.js';
 import type { ServiceUser } from './service-user.js';
-import type { RuntimeAnswer, RuntimeOrders } from './svc-runtime.js';
 
 /** The process with the rights of root, and the driver that it has. */
 export interface RuntimeProcess {

@@ -3,22 +3,9 @@
 // to do from standard input, one line of JSON, and ends when that input ends: the server is gone then. Started by itself, with
 // --alone, it reads the server's configuration, and ends when the server that used it is gone, to be started again. Sandboxes run on.
 import { createInterface } from 'node:readline';
-import { DriverError, DriverLog, type SelectDriverOptions, selectDriver, serveDriver } from '@svc/runtime';
+import { DriverError, DriverLog, selectDriver, serveDriver } from '@svc/runtime';
 import { afterPredecessor } from './after-predecessor.js';
-
-/** What the process that starts this one tells it. */
-export interface RuntimeOrders {
-  driver: Omit<SelectDriverOptions, 'log' | 'now'>;
-  socketPath: string;
-  token: string;
-  /** Who may connect. */
-  owner: { uid: number; gid: number };
-}
-
-/** What this process answers, one line of JSON. */
-export type RuntimeAnswer =
-  | { ready: true; why: string }
-  | { ready: false; code: string | undefined; message: string; detail?: string | undefined };
+import type { RuntimeAnswer, RuntimeOrders } from './runtime-orders.js';
 
 const answer = (line: RuntimeAnswer) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
