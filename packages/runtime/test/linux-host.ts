@@ -22,3 +22,13 @@ export function memorySkipReason(): string | undefined {
   console.warn(`Tests of memory are skipped. ${missing}`);
   return missing;
 }
+
+/** The same for sandboxes on gVisor's kernel. */
+export function gvisorSkipReason(): string | undefined {
+  const reason = linuxSkipReason();
+  if (reason !== undefined) return reason;
+  if (facts.runscVersion !== undefined) return undefined;
+  const missing = 'The private gVisor is missing (scripts/prepare-host.sh --gvisor).';
+  console.warn(`Tests of gVisor are skipped. ${missing}`);
+  return missing;
+}

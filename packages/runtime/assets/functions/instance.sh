@@ -10,6 +10,7 @@
 #   HOST_NAME, NAME_SERVERS   what the machine is called, and its name servers, with blanks
 #   CRIU             directory of CRIU for an OCI runtime that restores; empty: none
 #   CGROUPS, FALLBACK, OCI   see instance_start
+#   NETWORK_FIRST    set: the runtime takes over a network namespace that is ready
 #   LINK, GATEWAY, ADDRESS, PING_GROUPS   see network_attach
 # Arguments: how many mounts, their sources, the command line that starts it. Answers: pid.
 # Every process that it starts costs a millisecond or two, so it starts few.
@@ -35,13 +36,15 @@ instance_boot() {
   [ "$mounts" = 0 ] || mounts_bind "$MOUNT_BINDS" "$mounts" "$@"
   shift "$mounts"
   instance_overlay "$ROOT_LAYERS" "$here/sv/u" "$here/sv/w" "$here/m"
+  [ -z "$NETWORK_FIRST" ] || gvisor_keep_tmp "$here/m/tmp"
   [ -z "$USR_LAYERS" ] || instance_overlay "$USR_LAYERS" "$here/sv/uu" "$here/sv/uw" "$here/usr"
   [ -z "$limiting" ] || wait "$limiting"
+  [ -z "$NETWORK_FIRST" ] || network_prepare "$INSTANCE"
   instance_start "$@" </dev/null >/dev/null 2>&1 || instance_explain
   pid=
   read -r pid <"$here/pid" || :
   answer pid "$pid"
-  network_attach "$pid"
+  [ -n "$NETWORK_FIRST" ] || network_attach "$pid"
 }
 
 instance_overlay() { # LOWER UPPER WORK TARGET
@@ -109,6 +112,7 @@ instance_remove() { # COMMAND ...: removes its directory, see store_remove
   umount "$here/m" 2>/dev/null || umount -l "$here/m" 2>/dev/null
   rm -rf "${OCI:?}/$INSTANCE"
   network_detach "$LEASE"
+  [ ! -e "/run/netns/$INSTANCE" ] || ip netns del "$INSTANCE"
   store_remove "$here" "$@"
   [ ! -e "$here" ]
 }

@@ -83,10 +83,20 @@ network_remove() {
   return 0
 }
 
-# Joins the namespace of a process to the gateway. NEAR: name of the gateway's end, GROUP: its mode; GATEWAY, ADDRESS: of the
-# two ends.
+# Makes a network namespace and joins it to the gateway.
+network_prepare() { # NAME
+  ip netns add "$1"
+  network_attach "$1"
+}
+
+# Joins a network namespace, of a process or by its name, to the gateway. NEAR: name of the gateway's end, GROUP: its mode;
+# GATEWAY, ADDRESS: of the two ends.
 # With HOST_NAME and PING_GROUPS set as RESTORING says: names the machine in there and lets it ping.
-network_attach() { # PID
+network_attach() { # PID | NAME
+  case $1 in
+  *[!0-9]*) at=/run/netns/$1 ;;
+  *) at=/proc/$1/ns/net ;;
+  esac
   ip -n gw -batch - <<BATCH
 link add name $NEAR group $GROUP address $MAC_GATEWAY type veth peer name eth0 address $MAC_INSIDE netns $1
 addr add $GATEWAY/30 dev $NEAR
@@ -98,15 +108,15 @@ addr add $ADDRESS/30 dev eth0
 neigh replace $GATEWAY lladdr $MAC_GATEWAY dev eth0 nud permanent
 link set eth0 up
 route add default via $GATEWAY"
-  if [ -z "$RESTORING" ]; then
-    nsenter "--net=/proc/$1/ns/net" ip -batch - <<BATCH
+  if [ -z "$RESTORING" ] || [ -n "$NETWORK_FIRST" ]; then
+    nsenter "--net=$at" ip -batch - <<BATCH
 $inside
 BATCH
     return
   fi
   # CRIU makes an empty network namespace, with the defaults of the kernel.
   # shellcheck disable=SC2016 # The inner shell expands it.
-  nsenter "--net=/proc/$1/ns/net" "--uts=/proc/$1/ns/uts" sh -c '
+  nsenter "--net=$at" "--uts=/proc/$1/ns/uts" sh -c '
     echo "$1" >/proc/sys/kernel/hostname
     echo "$2" >/proc/sys/net/ipv4/ping_group_range
     exec ip -batch -' sh "$HOST_NAME" "$PING_GROUPS" <<BATCH

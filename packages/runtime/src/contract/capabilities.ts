@@ -1,7 +1,14 @@
+/**
+ * What keeps an instance apart from its host. `container`: namespaces, a cgroup and a root of its own, on the host's kernel.
+ * `gvisor`: all that, and a kernel of its own that runs as a program without rights.
+ */
+export type Isolation = (typeof isolations)[number];
+export const isolations = ['container', 'gvisor'] as const;
+
 /** What a driver can do on this host. The server turns what is missing into the documented error. */
 export interface Capabilities {
-  /** `none`: instances are plain processes of the host. `container`: own namespaces, cgroup and root. */
-  isolation: 'none' | 'container' | 'vm';
+  /** `none`: instances are plain processes of the host. `vm`: a kernel of its own on virtual hardware. */
+  isolation: 'none' | Isolation | 'vm';
   /** Whether CPU, memory and process-count limits are enforced. */
   limits: boolean;
   /** Whether `limits.diskMiB` is enforced. */

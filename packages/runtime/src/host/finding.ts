@@ -12,6 +12,7 @@ export interface Finding {
     | 'diskLimit'
     | 'limits'
     | 'networkIsolation'
+    | 'gvisor'
     | 'comfort';
   /** What was found or what lacks; one sentence. */
   message: string;

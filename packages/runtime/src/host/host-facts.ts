@@ -1,11 +1,18 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BaseRoot } from '../contract/base-root.js';
+import type { Isolation } from '../contract/capabilities.js';
 import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';
 import { type BuiltBase, baseDirectory, baseRecipe, chosenBaseRoot, findBase } from './base-root.js';
 import { type HostLimit, readHostLimits } from './host-limits.js';
-import { findProgram, criuDirectory as resolveCriuDirectory, versionOfCriu } from './programs.js';
+import {
+  findProgram,
+  criuDirectory as resolveCriuDirectory,
+  runscDirectory as resolveRunscDirectory,
+  versionOfCriu,
+  versionOfRunsc,
+} from './programs.js';
 
 /** Programs that the `linux` driver uses. */
 export const PROGRAMS = [
@@ -47,6 +54,11 @@ export interface HostFacts {
   /** Version of the private CRIU. */
   criuVersion: string | undefined;
   criuDirectory: string;
+  /** What sandboxes are to be kept apart by. */
+  isolation: Isolation;
+  /** Version of the private gVisor runtime. */
+  runscVersion: string | undefined;
+  runscDirectory: string;
   freeDiskBytes: number | undefined;
   /** What the template `base` stands on, and what was built for it. */
   baseRoot: BaseRoot;
@@ -64,10 +76,15 @@ export interface HostOptions {
   baseDirectory?: string | undefined;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;
+  /** What sandboxes are to be kept apart by. Default `container`. */
+  isolation?: Isolation;
+  /** Directory of the private gVisor runtime. Default `SVC_RUNSC_DIR`, else `/var/lib/svc/runsc`. */
+  runscDirectory?: string;
 }
 
 export async function readHostFacts(options: HostOptions = {}): Promise<HostFacts> {
   const criuDirectory = resolveCriuDirectory(options);
+  const runscDirectory = resolveRunscDirectory(options);
   const ociRuntime = options.ociRuntime ?? TESTED_RUNTIMES.find(findProgram) ?? TESTED_RUNTIMES[0];
   const programs: HostFacts['programs'] = {};
   for (const name of PROGRAMS) {
@@ -106,6 +123,9 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     criuDirectory,
     baseRoot: chosenBaseRoot(options),
     base: findBase(baseDirectory(options), await baseRecipe()),
+    isolation: options.isolation ?? 'container',
+    runscVersion: await versionOfRunsc(runscDirectory),
+    runscDirectory,
     freeDiskBytes: await freeDisk(options.dataDir ?? '/var/lib'),
   };
 }

@@ -62,6 +62,7 @@ export function judgeHost(facts: HostFacts): Finding[] {
     // Images of registries come through it.
     program(facts, 'skopeo', 'images', ['skopeo', 'ca-certificates']),
     judgeCriu(facts),
+    ...judgeRunsc(facts),
     ...facts.limits.map(judgeLimit),
     judgeDisk(facts),
   ];
@@ -123,6 +124,20 @@ function judgeCriu({ criuVersion, criuDirectory }: HostFacts): Finding {
       fix: 'svc server doctor --fix',
     },
   );
+}
+
+/** Says nothing where nobody asked for it. */
+function judgeRunsc({ runscVersion, runscDirectory, isolation }: HostFacts): Finding[] {
+  if (runscVersion !== undefined) return [found('gvisor', 'gvisor', `gVisor: runsc ${runscVersion}.`)];
+  if (isolation !== 'gvisor') return [];
+  return [
+    missing(
+      'gvisor',
+      'driver',
+      `There is no gVisor in ${runscDirectory}; sandboxes with a kernel of their own need it.`,
+      { fix: 'svc server doctor --fix --isolation gvisor' },
+    ),
+  ];
 }
 
 function judgeLimit({ name, value, atLeast, enough, writable }: HostLimit): Finding {

@@ -11,6 +11,11 @@ export function criuDirectory(options: { criuDirectory?: string | undefined }): 
   return options.criuDirectory ?? process.env.SVC_CRIU_DIR ?? '/var/lib/svc/criu';
 }
 
+/** Where the private gVisor runtime is unless the options say otherwise. */
+export function runscDirectory(options: { runscDirectory?: string | undefined }): string {
+  return options.runscDirectory ?? process.env.SVC_RUNSC_DIR ?? '/var/lib/svc/runsc';
+}
+
 /** Path of a program of the host, by its name or an absolute path. The PATH of a service may lack sbin. */
 export function findProgram(name: string): string | undefined {
   const directories = `${process.env.PATH ?? ''}${delimiter}${TOOL_PATH}`.split(delimiter);
@@ -33,6 +38,14 @@ export async function versionOfCriu(directory: string): Promise<string | undefin
   if (program === undefined) return undefined;
   const { stdout } = await runProgram(program, ['--version'], { timeoutMs: 10_000 });
   return /^Version:\s*([\d.]+)/m.exec(stdout)?.[1];
+}
+
+/** Version of the private gVisor runtime. The host's own does not count: many builds cannot fork. */
+export async function versionOfRunsc(directory: string): Promise<string | undefined> {
+  const program = findProgram(join(directory, 'runsc'));
+  if (program === undefined) return undefined;
+  const { stdout } = await runProgram(program, ['--version'], { timeoutMs: 10_000 });
+  return /^runsc version (\S+)/m.exec(stdout)?.[1];
 }
 
 /** Whether memory can be stored with a CRIU of this version. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { runProgram } from '../shared/run-program.js';
 import { lacking } from './finding.js';
@@ -16,6 +17,10 @@ export interface Tools {
   criu: string | undefined;
   criuVersion: string | undefined;
   criuProblem: string | undefined;
+  /** Path of the private gVisor runtime, with its version; why there is none. */
+  runsc: string | undefined;
+  runscVersion: string | undefined;
+  runscProblem: string | undefined;
 }
 
 /**
@@ -36,6 +41,12 @@ export async function chooseTools(facts: HostFacts, { named }: { named: boolean 
     criu: criuProblem === undefined ? facts.criuDirectory : undefined,
     criuVersion: facts.criuVersion,
     criuProblem,
+    runsc: facts.runscVersion === undefined ? undefined : join(facts.runscDirectory, 'runsc'),
+    runscVersion: facts.runscVersion,
+    runscProblem:
+      facts.runscVersion === undefined
+        ? `gVisor is missing in ${facts.runscDirectory} (svc server doctor --fix --isolation gvisor installs it).`
+        : undefined,
   };
 }
 

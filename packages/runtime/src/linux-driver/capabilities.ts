@@ -2,13 +2,14 @@ import { basename } from 'node:path';
 import type { Capabilities } from '../contract/capabilities.js';
 import type { Tools } from '../host/tools.js';
 import type { LinuxHost } from './host/linux-host.js';
+import type { OciTier } from './tiers/tier.js';
 
 /** What the driver can do on this host, and why not more. */
-export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
+export function capabilitiesOf(host: LinuxHost, tier: OciTier): Capabilities {
   const reasons: string[] = [];
   if (!host.store.quota)
     reasons.push(host.store.problem ?? 'The store has no quotas: disk limits are not enforced.');
-  if (tools.criuProblem !== undefined) reasons.push(tools.criuProblem);
+  if (tier.memoryProblem !== undefined) reasons.push(tier.memoryProblem);
   if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
   if (host.egress !== undefined && host.governProblem !== undefined)
     reasons.push(`No egress policies: ${host.governProblem}`);
@@ -20,10 +21,10 @@ export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
     );
   reasons.push(...host.limitProblems);
   return {
-    isolation: 'container',
+    isolation: tier.isolation,
     limits: true,
     diskLimit: host.store.quota,
-    memorySnapshot: tools.criu !== undefined,
+    memorySnapshot: tier.memoryProblem === undefined,
     mounts: true,
     networkIsolation: true,
     egressPolicy: host.governProblem === undefined,
@@ -34,7 +35,8 @@ export function capabilitiesOf(host: LinuxHost, tools: Tools): Capabilities {
 }
 
 /** One line for the operator. */
-export function summaryOf(host: LinuxHost, tools: Tools): string {
+export function summaryOf(host: LinuxHost, tools: Tools, { isolation }: OciTier): string {
+  if (isolation === 'gvisor') return `linux: gVisor (${tools.runscVersion}), store on ${host.store.kind}`;
   const memory = tools.criu === undefined ? 'no memory snapshots' : `CRIU ${tools.criuVersion}`;
   const starter = tools.starter === tools.runtime ? '' : ` with ${basename(tools.starter)} to start`;
   return `linux: ${tools.runtimeVersion}${starter}, base ${host.bases.current ?? 'missing'}, store on ${host.store.kind}, ${memory}`;

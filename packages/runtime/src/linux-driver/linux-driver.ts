@@ -21,7 +21,6 @@ import type { HostVolumes } from '../volumes/host-volumes.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
-import type { Origin } from './boot/origin.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom } from './cgroups/admission.js';
 import type { CheckpointRecord } from './checkpoints/checkpoint.js';
@@ -37,6 +36,8 @@ import { withBase } from './rootfs/root-plan.js';
 import { poolKey, requireSpec } from './spec.js';
 import type { InstanceEntry } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
+import type { OciTier, Origin } from './tiers/tier.js';
+import { makeTiers, type Tiers } from './tiers/tiers.js';
 import { linuxVolumes } from './volumes.js';
 
 /** More starts at once only make each slower. */
@@ -56,6 +57,7 @@ export class LinuxDriver implements Driver {
   readonly egress?: DriverEgress;
   readonly #host: LinuxHost;
   readonly #lock: DataDirLock;
+  readonly #tiers: Tiers;
   readonly #mutex = new KeyedMutex();
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
   readonly #parking: Parking;
@@ -65,6 +67,8 @@ export class LinuxDriver implements Driver {
   constructor(host: LinuxHost, tools: Tools, lock: DataDirLock) {
     this.#host = host;
     this.#lock = lock;
+    this.#tiers = makeTiers(host, tools);
+    const tier = this.#tiers[host.isolation];
     this.#parking = new Parking(host);
     this.#registry = new InstanceRegistry({
       log: (level, message, fields) => host.log(level, message, fields),
@@ -72,8 +76,8 @@ export class LinuxDriver implements Driver {
       poolKey,
       makePooled: (spec, signal) => this.#makeFresh(undefined, spec, signal),
     });
-    this.capabilities = capabilitiesOf(host, tools);
-    this.summary = summaryOf(host, tools);
+    this.capabilities = capabilitiesOf(host, tier);
+    this.summary = summaryOf(host, tools, tier);
     if (host.egress !== undefined && this.capabilities.egressPolicy) this.egress = host.egress;
     this.layers = linuxLayers(host, (id) => this.#registry.isLayerInUse(id));
     this.volumes =
@@ -115,8 +119,10 @@ export class LinuxDriver implements Driver {
         const origin = { kind: 'checkpoint', checkpointId: checkpoint.id, memory } as const;
         const agent = memory ? checkpoint.agent : undefined;
         const instance = await this.#make(options.id, spec, origin, signal, agent);
-        if (memory && checkpoint.hostname !== undefined)
+        if (memory && checkpoint.hostname !== undefined) {
           renameInstance(this.#host, instance.entry, checkpoint.hostname);
+          await this.#tierOf(instance.entry).nameRestored(instance.entry, instance.id);
+        }
         return instance;
       },
     });
@@ -195,7 +201,7 @@ export class LinuxDriver implements Driver {
       const instance = this.#add(entry);
       if (entry.held === true && instance.running)
         void this.#registry.cleanUp.attempt(`thaw ${entry.name}`, async () => {
-          this.#host.cgroups.thaw(entry.name);
+          await this.#tierOf(entry).letGo(entry);
           delete entry.held;
           this.#host.records.write(entry);
         });
@@ -204,10 +210,15 @@ export class LinuxDriver implements Driver {
     }
   }
 
+  #tierOf(entry: InstanceEntry): OciTier {
+    return this.#tiers[entry.isolation ?? 'container'];
+  }
+
   #add(entry: InstanceEntry): LinuxInstance {
     const instance = new LinuxInstance(
       {
         host: this.#host,
+        tier: this.#tierOf(entry),
         serialize: (name, task) => this.#mutex.run(name, task),
         dispose: (each) => this.#dispose(each),
       },
@@ -244,19 +255,21 @@ export class LinuxDriver implements Driver {
       ...(id === undefined ? {} : { id }),
       state: 'making',
       spec,
+      isolation: host.isolation,
       lease,
       createdAtMs: host.now(),
       agent: agent ?? host.agent!.name,
       layers: spec.layers,
     };
     host.records.write(entry);
+    const tier = this.#tierOf(entry);
     const instance = this.#add(entry);
     try {
       await this.#starts.run(() => {
         signal?.throwIfAborted();
-        return boot(host, keeper, entry, id ?? entry.name, origin, signal);
+        return boot(host, tier, keeper, entry, id ?? entry.name, origin, signal);
       });
-      if (id === undefined) await this.#parking.park(entry);
+      if (id === undefined) await this.#parking.park(tier, entry);
       entry.state = id === undefined ? 'pooled' : 'live';
       host.records.write(entry);
       return instance;

@@ -18,10 +18,13 @@ import { isRunning, type LinuxHost } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
 import { requireNetwork } from './spec.js';
 import type { InstanceEntry } from './state/records.js';
+import type { OciTier } from './tiers/tier.js';
 
 /** What an instance asks of its driver. */
 export interface InstanceOwner {
   host: LinuxHost;
+  /** What keeps the instance apart from the host's kernel. */
+  tier: OciTier;
   /** Runs tasks of one instance one after another. */
   serialize<T>(name: string, task: () => Promise<T>): Promise<T>;
   /** Frees everything of an instance whose processes are gone or may go. */
@@ -147,7 +150,8 @@ export class LinuxInstance implements RegisteredInstance {
   }
 
   async checkpoint(options: CheckpointOptions): Promise<Checkpoint> {
-    const made = await this.#exclusively(() => checkpointInstance(this.#owner.host, this.entry, options));
+    const { host, tier } = this.#owner;
+    const made = await this.#exclusively(() => checkpointInstance(host, tier, this.entry, options));
     if (options.then === 'destroy') await this.destroy();
     return made;
   }

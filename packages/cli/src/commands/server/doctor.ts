@@ -22,6 +22,7 @@ const losses: Record<Finding['neededFor'], string> = {
   diskLimit: 'no disk limits',
   limits: 'no limits',
   networkIsolation: 'no network isolation',
+  gvisor: 'no sandboxes with a kernel of their own',
   comfort: 'works all the same',
 };
 

@@ -14,15 +14,15 @@ import { type OciConfig, ociConfig, PING_GROUPS } from '../oci/oci-config.js';
 import { agentArgs } from '../rootfs/agent.js';
 import { planRoot } from '../rootfs/layer-facts.js';
 import type { InstanceEntry } from '../state/records.js';
+import type { OciTier, Origin, StartCommand } from '../tiers/tier.js';
 import { bindsOf, boundMounts } from './mount-binds.js';
-import type { Origin } from './origin.js';
-import { restoresItself, startCommand } from './start-command.js';
 
 const START_TIMEOUT_MS = 60_000;
 
 /** Makes and starts the instance described by `entry`, up to an answering daemon. The caller undoes it on failure. */
 export async function boot(
   host: LinuxHost,
+  tier: OciTier,
   keeper: NamespaceKeeper,
   entry: InstanceEntry,
   hostname: string,
@@ -31,25 +31,26 @@ export async function boot(
 ): Promise<void> {
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const code = restoring ? 'restore_failed' : 'create_failed';
-  const config = writeBundle(host, keeper, entry, hostname);
-  if (restoring && restoresItself(host)) host.cgroups.make(entry.name, config.linux.resources);
-  const answers = await host.store.run(bootCall(host, keeper, entry, hostname, origin, config), {
+  const config = writeBundle(host, tier, keeper, entry, hostname);
+  const start = tier.start(entry, origin, config);
+  if (start.cgroup !== undefined) host.cgroups.make(entry.name, start.cgroup);
+  const answers = await host.store.run(bootCall(host, keeper, entry, hostname, origin, start), {
     code,
     timeoutMs: START_TIMEOUT_MS,
   });
   const pid = Number(answers.pid);
-  const start = processStart(pid);
-  if (start === undefined) {
+  const began = processStart(pid);
+  if (began === undefined) {
     throw new DriverError(code, 'The sandbox ended while it started.');
   }
   entry.pid = pid;
-  entry.start = start;
+  entry.start = began;
   host.records.write(entry);
   const address = host.network.addressOf(entry.lease);
   await waitForDaemon(eagerDial(address), {
     timeoutMs: START_TIMEOUT_MS,
     signal,
-    gaveUp: () => (processStart(pid) === start ? undefined : 'The sandbox ended while it started.'),
+    gaveUp: () => (processStart(pid) === began ? undefined : 'The sandbox ended while it started.'),
   });
 }
 
@@ -76,6 +77,7 @@ function eagerDial(address: string): Dial {
 
 function writeBundle(
   host: LinuxHost,
+  tier: OciTier,
   keeper: NamespaceKeeper,
   entry: InstanceEntry,
   hostname: string,
@@ -84,7 +86,7 @@ function writeBundle(
   mkdirSync(join(keeper.view(bundle), 'm'), { recursive: true });
   mkdirSync(join(keeper.view(bundle), 'wk'), { recursive: true });
   mkdirSync(join(keeper.view(bundle), 'usr'), { recursive: true });
-  const agent = { name: entry.agent, init: host.agent?.init ?? true };
+  const agent = { init: host.agent?.init ?? true };
   const config = ociConfig({
     hostname,
     root: join(bundle, 'm'),
@@ -100,7 +102,7 @@ function writeBundle(
     maxOpenFiles: hostNofileLimit(),
     arch: process.arch,
   });
-  writeFileSync(join(keeper.view(bundle), 'config.json'), JSON.stringify(config));
+  writeFileSync(join(keeper.view(bundle), 'config.json'), JSON.stringify(tier.bundle(entry, config)));
   writeFileSync(join(keeper.view(bundle), 'criu.conf'), CRIU_CONFIG);
   return config;
 }
@@ -111,13 +113,12 @@ function bootCall(
   entry: InstanceEntry,
   hostname: string,
   origin: Origin,
-  config: OciConfig,
+  start: StartCommand,
 ): ScriptCall {
   const { store, network, paths } = host;
   const plan = planRoot(store, host.bases, entry.layers);
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const { diskMiB } = entry.spec.limits;
-  const start = startCommand(host, entry, origin, config);
   const sources = entry.spec.mounts.map(({ source, volumeId }) =>
     source === undefined ? host.volumePath(volumeId) : keeper.inside(source),
   );
@@ -136,7 +137,8 @@ function bootCall(
       PING_GROUPS,
       CRIU: host.criu,
       OCI: paths.oci,
-      CGROUPS: start.cgroups?.join(' '),
+      CGROUPS: start.cgroup === undefined ? undefined : host.cgroups.directoriesOf(entry.name).join(' '),
+      NETWORK_FIRST: start.networkFirst === true ? 'yes' : undefined,
       FALLBACK: start.fallback,
       ...network.pairOf(entry.lease, entry.spec.network),
     },

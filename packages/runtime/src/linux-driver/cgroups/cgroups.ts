@@ -105,14 +105,21 @@ export class Cgroups {
   }
 
   /**
-   * Makes the cgroup of an instance and sets its limits. For v1 only: on v2 the devices are ruled by a program in the
-   * kernel, which the OCI runtime writes.
+   * Makes the cgroup of an instance and sets its limits. On v2 those of devices are missing: a program in the kernel rules
+   * over them, which the OCI runtime writes. What enters such a cgroup must have other bounds.
    */
   make(name: string, { memory, cpu, pids, devices }: OciConfig['linux']['resources']): void {
     const set = (controller: string, file: string, value: string | number | undefined) => {
       if (value !== undefined) writeFileSync(join(this.#directory(controller, name), file), String(value));
     };
     for (const directory of this.directoriesOf(name)) mkdirSync(directory, { recursive: true });
+    if (this.version === 2) {
+      set('', 'memory.max', memory?.limit);
+      set('', 'memory.swap.max', memory?.swap === undefined ? undefined : memory.swap - memory.limit);
+      set('', 'cpu.max', cpu === undefined ? undefined : `${cpu.quota} ${cpu.period}`);
+      set('', 'pids.max', pids?.limit);
+      return;
+    }
     set('memory', 'memory.limit_in_bytes', memory?.limit);
     set('memory', 'memory.memsw.limit_in_bytes', memory?.swap);
     set('cpu', 'cpu.cfs_period_us', cpu?.period);
@@ -130,8 +137,9 @@ export class Cgroups {
     for (const rule of ALSO_ALLOWED) set('devices', 'devices.allow', rule);
   }
 
-  /** Directories of an instance's cgroup, one in each hierarchy of v1 that matters. */
+  /** Directories of an instance's cgroup: on v1 one in each hierarchy that matters. */
   directoriesOf(name: string): string[] {
+    if (this.version === 2) return [this.#directory('', name)];
     return CONTROLLERS_V1.filter((controller) => this.#mounts.has(controller)).map((controller) =>
       this.#directory(controller, name),
     );

@@ -11,14 +11,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Isolation } from '../../contract/capabilities.js';
 import { DriverError } from '../../contract/errors.js';
 import type { Checkpoint, CheckpointOptions } from '../../contract/instance.js';
 import { requireCheckpointId } from '../../shared/instance-id.js';
-import { dumpMemory } from '../criu/dump-memory.js';
-import { findUndumpable } from '../criu/undumpable.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storageFull } from '../store/storage-full.js';
+import type { OciTier } from '../tiers/tier.js';
 
 const DUMP_ATTEMPTS = 3;
 
@@ -28,6 +28,8 @@ export interface CheckpointRecord {
   memory: boolean;
   sizeBytes: number;
   layers: string[];
+  /** What kept the instance apart; memory is restored on the same. Absent in checkpoints of earlier versions: `container`. */
+  isolation?: Isolation;
   /** The agent whose code the stored processes run. */
   agent: string;
   /** What the machine was called; its files say so. */
@@ -47,15 +49,13 @@ export function readCheckpoint(host: LinuxHost, id: string): CheckpointRecord | 
 /** Stores an instance. It is frozen meanwhile and afterwards as it was before. */
 export async function checkpointInstance(
   host: LinuxHost,
+  tier: OciTier,
   entry: InstanceEntry,
   options: CheckpointOptions,
 ): Promise<Checkpoint> {
   const id = requireCheckpointId(options.checkpointId);
-  if (options.memory && host.criu === undefined) {
-    throw new DriverError(
-      'unsupported',
-      'Memory cannot be stored on this host: CRIU 4.2 or later is missing.',
-    );
+  if (options.memory && tier.memoryProblem !== undefined) {
+    throw new DriverError('unsupported', `Memory cannot be stored on this host. ${tier.memoryProblem}`);
   }
   options.signal?.throwIfAborted();
   const keeper = await host.up();
@@ -65,7 +65,7 @@ export async function checkpointInstance(
   // A dump that runs into the end of the disk has stopped its programs for nothing.
   const { memoryBytes, memoryCacheBytes } = host.cgroups.usage(entry.name);
   await host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
-  if (options.memory) refuseUndumpable(host, entry);
+  if (options.memory) tier.requireStorable(entry);
   const draft = `c/.${id}`;
   await clearDraft(host, draft);
   const wasFrozen = host.cgroups.frozen(entry.name);
@@ -74,27 +74,34 @@ export async function checkpointInstance(
     for (let attempt = 1; ; attempt += 1) {
       try {
         let since = 0;
-        const freeze = async () => {
+        const onStandstill = () => {
           since = performance.now();
           if (!wasFrozen) host.records.write({ ...entry, held: true });
-          await host.cgroups.freeze(entry.name);
         };
-        if (options.memory) await dumpMemory(host, keeper, entry, { draft, freeze });
-        else await freeze().then(() => host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`));
+        if (options.memory) {
+          await tier.storeMemory(keeper, entry, { draft, onStandstill });
+        } else {
+          onStandstill();
+          await host.cgroups.freeze(entry.name);
+          await host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`);
+        }
         // What is about to end must not run on past its checkpoint.
-        if (!wasFrozen && options.then === 'continue') host.cgroups.thaw(entry.name);
+        if (!wasFrozen && options.then === 'continue') {
+          if (options.memory) await tier.letGo(entry);
+          else host.cgroups.thaw(entry.name);
+        }
         frozenMs = performance.now() - since;
         break;
       } catch (error) {
-        // A dump leaves the cgroup frozen whatever its outcome.
-        if (!wasFrozen) host.cgroups.thaw(entry.name);
+        // It stands still whatever the outcome.
+        if (!wasFrozen) await tier.letGo(entry);
         // Some obstacles pass by themselves: a program between vfork and exec, a socket half accepted.
         const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;
         if (hopeless || wasFrozen) throw error;
         options.signal?.throwIfAborted();
         await clearDraft(host, draft);
         await sleep(20 * attempt);
-        refuseUndumpable(host, entry);
+        tier.requireStorable(entry);
       }
     }
     const durable = options.then === 'destroy';
@@ -104,6 +111,7 @@ export async function checkpointInstance(
       memory: options.memory,
       sizeBytes,
       layers: entry.layers,
+      isolation: tier.isolation,
       agent: entry.agent,
       hostname: entry.id ?? entry.name,
       mounts: entry.spec.mounts.map((mount) => mount.target),
@@ -114,7 +122,7 @@ export async function checkpointInstance(
       await host.store.run({ name: 'checkpoint_flush', arguments: [`c/${id}`] }, { timeoutMs: 300_000 });
     return { id, memory: record.memory, sizeBytes: record.sizeBytes, frozenMs: Math.round(frozenMs) };
   } catch (error) {
-    if (!wasFrozen) host.cgroups.thaw(entry.name);
+    if (!wasFrozen) await tier.letGo(entry);
     await host.store.remove(draft).catch(() => undefined);
     throw storageFull(error);
   } finally {
@@ -155,11 +163,4 @@ async function measureDraft(host: LinuxHost, draft: string, durable: boolean): P
     { timeoutMs: 300_000 },
   );
   return imageBytes + (counted ? (host.store.usedBytes(Number(subvolume)) ?? 0) : Number(bytes));
-}
-
-function refuseUndumpable(host: LinuxHost, entry: InstanceEntry): void {
-  const found = findUndumpable(entry.pid!, host.cgroups.pids(entry.name), host.cgroups.version);
-  if (found.length > 0) {
-    throw new DriverError('undumpable', `The memory of the sandbox cannot be stored: ${found.join('; ')}.`);
-  }
 }

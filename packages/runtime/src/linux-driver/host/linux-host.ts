@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
+import type { Isolation } from '../../contract/capabilities.js';
 import { DriverError, driverClosed } from '../../contract/errors.js';
 import { baseDirectory, chosenBaseRoot } from '../../host/base-root.js';
 import { raiseHostLimits } from '../../host/host-limits.js';
@@ -46,6 +47,8 @@ export class LinuxHost {
   readonly starter: string;
   /** Private CRIU's directory, when there is one that suits. */
   readonly criu: string | undefined;
+  /** What keeps new instances apart from the host's kernel. */
+  readonly isolation: Isolation;
   agent: Agent | undefined;
   /** Limits of the host that stand in the way of many sandboxes, as sentences. */
   limitProblems: string[] = [];
@@ -62,6 +65,7 @@ export class LinuxHost {
     this.runtime = tools.runtime;
     this.starter = tools.starter;
     this.criu = tools.criu;
+    this.isolation = options.isolation ?? 'container';
     this.cgroups = new Cgroups(this.paths.tag);
     mkdirSync(this.paths.oci, { recursive: true, mode: 0o700 });
     this.records = new Records(this.paths.instances);
@@ -177,8 +181,16 @@ export class LinuxHost {
 
   /** The gateway went down with the former keeper: sandboxes that still run need their veth pairs again. */
   async #attachRunning(keeper: NamespaceKeeper): Promise<void> {
-    for (const entry of this.records.all())
-      if (isRunning(entry)) await this.network.attach(keeper, entry.pid!, entry.lease, entry.spec.network);
+    for (const entry of this.records.all()) {
+      if (!isRunning(entry)) continue;
+      if (entry.isolation === 'gvisor') {
+        // gVisor's kernel took over the old pair and would not look at a new one.
+        this.log('warn', 'a sandbox ends that lost its network', { instance: entry.name });
+        this.cgroups.kill(entry.name);
+        continue;
+      }
+      await this.network.attach(keeper, entry.pid!, entry.lease, entry.spec.network);
+    }
   }
 
   /** Path of a volume in the keeper's namespace. */

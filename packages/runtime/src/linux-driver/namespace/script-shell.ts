@@ -140,7 +140,7 @@ function copyScripts(directory: string): void {
   rmSync(`${directory}/functions`, { recursive: true, force: true });
   mkdirSync(`${directory}/functions`, { recursive: true, mode: 0o700 });
   const functions = readdirSync(assetPath('functions')).map((name) => `functions/${name}`);
-  for (const name of ['script-shell.sh', 'criu-hook.sh', ...functions])
+  for (const name of ['script-shell.sh', 'criu-hook.sh', 'gvisor-start.sh', ...functions])
     writeFileSync(`${directory}/${name}`, readFileSync(assetPath(name)), { mode: 0o700 });
 }
 

@@ -4,24 +4,24 @@ import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { warmDaemon } from '../../shared/readiness.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
-import { HostnameWriter } from './hostname-writer.js';
+import type { NameWriter, OciTier } from '../tiers/tier.js';
 import { renameInstance } from './rename-machine.js';
 
 /** Puts instances into the pool, frozen, and takes them out of it with a name of their own. */
 export class Parking {
   readonly #host: LinuxHost;
   /** By the instance's own name. */
-  readonly #writers = new Map<string, HostnameWriter>();
+  readonly #writers = new Map<string, NameWriter>();
 
   constructor(host: LinuxHost) {
     this.#host = host;
   }
 
   /** Lets a booted instance load what its first caller will need, then freezes it. */
-  async park(entry: InstanceEntry): Promise<void> {
+  async park(tier: OciTier, entry: InstanceEntry): Promise<void> {
     const address = this.#host.network.addressOf(entry.lease);
     await warmDaemon((signal) => dialTcp(address, DAEMON_PORT, signal));
-    this.#writers.set(entry.name, new HostnameWriter(entry.pid!));
+    this.#writers.set(entry.name, await tier.nameWriter(entry));
     await this.#host.cgroups.freeze(entry.name);
   }
 
@@ -35,7 +35,8 @@ export class Parking {
     // It is still frozen: whoever finds it so after a crash has to let it go on.
     entry.held = true;
     this.#host.records.write(entry);
-    const writer = this.#writers.get(entry.name) ?? new HostnameWriter(entry.pid!);
+    const writer = this.#writers.get(entry.name);
+    if (writer === undefined) throw new Error('It was not parked by this process.');
     this.#writers.delete(entry.name);
     // Side by side: some is other processes' work, some ours.
     const named = writer.write(options.id);
@@ -46,8 +47,10 @@ export class Parking {
         ? undefined
         : this.#host.network.change(await this.#host.up(), entry.lease, network);
     renameInstance(this.#host, entry, entry.name);
-    await Promise.all([named, changed]);
+    await changed;
+    if (!writer.inside) await named;
     this.#host.cgroups.thaw(entry.name);
+    await named;
     delete entry.held;
     this.#host.records.write(entry);
   }

@@ -24,6 +24,8 @@ export interface Agent {
   name: string;
   /** Whether it has a real init; else the daemon itself is process 1 and orphans stay zombies. */
   init: boolean;
+  /** Whether it has `hostname`, for kernels that only a program inside can name. */
+  hostname: boolean;
 }
 
 /** Loaded at run time by name, so `ldd` does not show them. */
@@ -35,12 +37,16 @@ const INITS = [
   '/usr/libexec/docker/docker-init',
 ];
 
+const HOSTNAMES = ['/usr/bin/hostname', '/bin/hostname'];
+
 /** Makes (or finds) the agent directory. @param agents the store's `agents` folder as this process sees it. */
 export async function prepareAgent(agents: string, daemon: DaemonProgram): Promise<Agent> {
   const node = await realpath(process.execPath);
   const init = INITS.find((path) => existsSync(path));
+  const hostname = HOSTNAMES.find((path) => existsSync(path));
+  const lent = hostname === undefined ? [] : [await realpath(hostname)];
   const name = await fingerprint(
-    [node, ...(init === undefined ? [] : [init]), ...(await filesOf(daemon.directory))],
+    [node, ...(init === undefined ? [] : [init]), ...lent, ...(await filesOf(daemon.directory))],
     daemon,
   );
   const target = join(agents, name);
@@ -53,16 +59,17 @@ export async function prepareAgent(agents: string, daemon: DaemonProgram): Promi
       await copyFile(init, join(draft, 'init'));
       await chmod(join(draft, 'init'), 0o755);
     }
+    for (const program of lent) await copyFile(program, join(draft, 'hostname'));
     await cp(daemon.directory, join(draft, 'daemon'), { recursive: true, dereference: true });
     const addons = (await filesOf(daemon.directory)).filter((file) => file.endsWith('.node'));
-    await copyLibraries([node, ...(await ofSameMachine(addons, node))], join(draft, 'lib'));
+    await copyLibraries([node, ...lent, ...(await ofSameMachine(addons, node))], join(draft, 'lib'));
     await rename(draft, target);
   }
-  return { name, init: init !== undefined };
+  return { name, init: init !== undefined, hostname: lent.length > 0 };
 }
 
 /** Command line of the daemon inside. */
-export function agentArgs(agent: Agent, daemon: DaemonProgram, port: number): string[] {
+export function agentArgs(agent: Pick<Agent, 'init'>, daemon: DaemonProgram, port: number): string[] {
   const entry = `/.sbx/daemon/${relative(daemon.directory, daemon.entry)}`;
   return [
     ...(agent.init ? ['/.sbx/init', '--'] : []),

@@ -1,4 +1,5 @@
 import type { BaseRoot } from '../../contract/base-root.js';
+import type { Isolation } from '../../contract/capabilities.js';
 import type { DriverOptions } from '../../contract/driver.js';
 
 export interface NetworkOptions {
@@ -16,6 +17,10 @@ export interface NetworkOptions {
 }
 
 export interface LinuxDriverOptions extends DriverOptions {
+  /** What keeps new instances apart from the host's kernel. Default `container`. */
+  isolation?: Isolation;
+  /** Directory of the private `runsc`, for `gvisor`. Default `SVC_RUNSC_DIR`, else `/var/lib/svc/runsc`. */
+  runscDirectory?: string;
   /**
    * OCI runtime: a known name or an absolute path. Default: `runc`, the one whose restores are reliable, with `crun` to start
    * fresh instances where it is installed, because that takes a third of the time.

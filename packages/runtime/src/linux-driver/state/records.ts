@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Isolation } from '../../contract/capabilities.js';
 import type { InstanceSpec } from '../../contract/instance.js';
 
 /** What is remembered of an instance on disk, written before anything of it is made. */
@@ -11,6 +12,8 @@ export interface InstanceEntry {
   /** `making`: half-made when no process works on it. */
   state: 'making' | 'pooled' | 'live';
   spec: InstanceSpec;
+  /** What keeps it apart from the host's kernel. Absent in records of earlier versions: `container`. */
+  isolation?: Isolation;
   /** Which pair of addresses it has in the block of the network. */
   lease: number;
   /** Its init as the host sees it, with the start time that tells it from a later process. */

@@ -4,18 +4,9 @@ import { mountsToFind } from '../criu/external-mounts.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { InstanceEntry } from '../state/records.js';
-import type { Origin } from './origin.js';
+import type { Origin, StartCommand } from '../tiers/tier.js';
 
 const RESTORE_TIMEOUT_S = 50;
-
-/** What brings an instance to life, its file systems mounted already. */
-export interface StartCommand {
-  command: string[];
-  /** OCI runtime to try with the same words when the command's own fails. */
-  fallback?: string;
-  /** Directories of cgroups that the command has to run in. */
-  cgroups?: string[];
-}
 
 export function startCommand(
   host: LinuxHost,
@@ -41,7 +32,7 @@ export function startCommand(
 }
 
 /** Whether the driver calls CRIU for a restore, and so has to make the cgroup before. */
-export function restoresItself({ cgroups, options }: LinuxHost): boolean {
+function restoresItself({ cgroups, options }: LinuxHost): boolean {
   return cgroups.version === 1 && options.restoreBy !== 'runtime';
 }
 
@@ -62,5 +53,5 @@ function restoreInCgroup(
       ...['--evasive-devices', '--weak-sysctls'],
     ],
   });
-  return { command, cgroups: host.cgroups.directoriesOf(entry.name) };
+  return { command, cgroup: config.linux.resources };
 }

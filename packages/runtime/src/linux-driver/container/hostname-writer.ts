@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { DriverError } from '../../contract/errors.js';
 import { assetPath } from '../../shared/assets.js';
 import { TOOL_PATH } from '../../shared/script-environment.js';
+import type { NameWriter } from '../tiers/tier.js';
 
 const PATIENCE_MS = 10_000;
 
@@ -10,7 +11,8 @@ const PATIENCE_MS = 10_000;
  * than everything else that handing out a pooled instance needs, so it is started while the instance waits in the pool.
  * It ends by itself with this process, whose end of the pipe closes.
  */
-export class HostnameWriter {
+export class HostnameWriter implements NameWriter {
+  readonly inside = false;
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | null>;
   #stderr = '';

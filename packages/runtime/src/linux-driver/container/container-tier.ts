@@ -1,0 +1,42 @@
+import { DriverError } from '../../contract/errors.js';
+import { dumpMemory } from '../criu/dump-memory.js';
+import { findUndumpable } from '../criu/undumpable.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { OciTier } from '../tiers/tier.js';
+import { HostnameWriter } from './hostname-writer.js';
+import { startCommand } from './start-command.js';
+
+/**
+ * Sandboxes on the host's kernel: namespaces and cgroups by runc or crun, memory by CRIU.
+ * @param memoryProblem why memory cannot be stored here.
+ */
+export function containerTier(host: LinuxHost, memoryProblem: string | undefined): OciTier {
+  return {
+    isolation: 'container',
+    memoryProblem,
+    bundle: (_entry, config) => config,
+    start: (entry, origin, config) => startCommand(host, entry, origin, config),
+    requireStorable(entry) {
+      const found = findUndumpable(entry.pid!, host.cgroups.pids(entry.name), host.cgroups.version);
+      if (found.length > 0)
+        throw new DriverError(
+          'undumpable',
+          `The memory of the sandbox cannot be stored: ${found.join('; ')}.`,
+        );
+    },
+    storeMemory: (keeper, entry, { draft, onStandstill }) =>
+      dumpMemory(host, keeper, entry, {
+        draft,
+        freeze: () => {
+          onStandstill();
+          return host.cgroups.freeze(entry.name);
+        },
+      }),
+    async letGo(entry) {
+      host.cgroups.thaw(entry.name);
+    },
+    nameWriter: async (entry) => new HostnameWriter(entry.pid!),
+    // Its restore does that, before the first program goes on.
+    nameRestored: async () => undefined,
+  };
+}

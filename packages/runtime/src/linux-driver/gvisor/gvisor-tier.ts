@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Tools } from '../../host/tools.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import { SCRIPTS } from '../namespace/script-shell.js';
+import type { OciTier } from '../tiers/tier.js';
+import { GuestNameWriter, nameGuest } from './guest-name.js';
+import { gvisorConfig, gvisorResources, meminfo } from './gvisor-config.js';
+import { runscCommand } from './runsc-command.js';
+import { letGo, storeMemory } from './store-memory.js';
+
+const START_TIMEOUT_S = 50;
+
+/** Sandboxes on a kernel of their own, gVisor's, which runs as a program without rights; memory by its own checkpoints. */
+export function gvisorTier(
+  host: LinuxHost,
+  { runsc, runscProblem }: Pick<Tools, 'runsc' | 'runscProblem'>,
+): OciTier {
+  const { paths } = host;
+  const command = (name: string) => runscCommand(runsc ?? 'runsc', paths, name);
+  return {
+    isolation: 'gvisor',
+    memoryProblem: runscProblem,
+    bundle: (entry, config) => gvisorConfig(config, `/run/netns/${entry.name}`),
+    start(entry, origin, config) {
+      const bundle = join(paths.store, 'i', entry.name);
+      const total = Math.min(config.linux.resources.memory?.limit ?? Infinity, totalmem());
+      writeFileSync(host.store.view(`i/${entry.name}/meminfo`), meminfo(total));
+      const verb =
+        origin.kind === 'checkpoint' && origin.memory
+          ? ['restore', '--image-path', join(paths.store, `c/${origin.checkpointId}/img`)]
+          : ['run'];
+      return {
+        command: [
+          ...['timeout', '-s', 'KILL', String(START_TIMEOUT_S)],
+          ...['unshare', '-m', 'sh', `${SCRIPTS}/gvisor-start.sh`, join(bundle, 'meminfo')],
+          ...command(entry.name),
+          ...verb,
+          ...['--bundle', bundle, '--pid-file', join(bundle, 'pid'), '--detach', entry.name],
+        ],
+        cgroup: gvisorResources(config.linux.resources),
+        networkFirst: true,
+      };
+    },
+    requireStorable: () => undefined,
+    storeMemory: (keeper, entry, options) => storeMemory(host, keeper, command(entry.name), entry, options),
+    letGo: (entry) => letGo(host, command(entry.name), entry),
+    nameWriter: (entry) => GuestNameWriter.start(host, command(entry.name), entry),
+    nameRestored: (entry, name) => nameGuest(host, command(entry.name), entry, name),
+  };
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { saysDiskFull } from '#support/disk-full';
+import { DriverError } from '../../contract/errors.js';
+import { readText } from '../../shared/read-text.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
+import type { InstanceEntry } from '../state/records.js';
+import { storeIsFull } from '../store/storage-full.js';
+import type { StoreMemoryOptions } from '../tiers/tier.js';
+
+/** Longest for one call of the runtime. A checkpoint writes about 500 MiB per second. */
+const CALL_TIMEOUT_S = 90;
+const RESUME_TIMEOUT_S = 10;
+
+/**
+ * Writes the memory of an instance and copies its file system. gVisor's kernel stops its programs, writes them down and
+ * leaves them stopped. A frozen instance has to go on for the moments that this takes to begin, and to end.
+ * @param command see `runscCommand`.
+ */
+export async function storeMemory(
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
+  command: readonly string[],
+  entry: InstanceEntry,
+  { draft, onStandstill }: StoreMemoryOptions,
+): Promise<void> {
+  const { cgroups, paths, store } = host;
+  const work = join(paths.store, draft, 'wk');
+  const wasFrozen = cgroups.frozen(entry.name);
+  onStandstill();
+  if (wasFrozen) cgroups.thaw(entry.name);
+  try {
+    const images = join(paths.store, draft, 'img');
+    const call = store.call({
+      name: 'gvisor_store',
+      variables: { WORK: work },
+      arguments: [entry.name, images, `i/${entry.name}/sv`, `${draft}/sv`, `${CALL_TIMEOUT_S}`, ...command],
+    });
+    const result = await keeper.script(call, { timeoutMs: (2 * CALL_TIMEOUT_S + 60) * 1000 });
+    if (result.code === 0) return;
+    const logs = ['pause.log', 'dump.log'].map((name) => readText(keeper.view(join(work, name))) ?? '');
+    const detail = `${logs.join('')}${result.stderr}`.trim().slice(-4000);
+    host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
+    if (saysDiskFull(detail) || store.isFull()) throw storeIsFull({ detail });
+    if (result.code === undefined || result.code === 137)
+      throw new DriverError('timeout', 'Storing the memory of the sandbox took too long.', { detail });
+    throw new DriverError('undumpable', 'The memory of the sandbox cannot be stored.', { detail });
+  } finally {
+    if (wasFrozen) {
+      await letGo(host, command, entry);
+      await cgroups.freeze(entry.name);
+    }
+  }
+}
+
+/** Lets an instance go on, whatever made it stand still. */
+export async function letGo(
+  host: LinuxHost,
+  command: readonly string[],
+  entry: InstanceEntry,
+): Promise<void> {
+  host.cgroups.thaw(entry.name);
+  await host.up();
+  // It fails for one that does not stand still.
+  const call = { name: 'gvisor_resume', arguments: [entry.name, `${RESUME_TIMEOUT_S}`, ...command] };
+  await host.current?.script(call, { timeoutMs: (RESUME_TIMEOUT_S + 10) * 1000 });
+}

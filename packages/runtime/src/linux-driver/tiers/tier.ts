@@ -1,0 +1,65 @@
+import type { Isolation } from '../../contract/capabilities.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
+import type { OciConfig } from '../oci/oci-config.js';
+import type { InstanceEntry } from '../state/records.js';
+
+/** Where the file system of a new instance comes from. */
+export type Origin =
+  | { kind: 'fresh' }
+  /** A checkpoint's file system, booted afresh or with its memory. */
+  | { kind: 'checkpoint'; checkpointId: string; memory: boolean };
+
+/** What brings an instance to life, its file systems mounted already. */
+export interface StartCommand {
+  command: string[];
+  /** OCI runtime to try with the same words when the command's own fails. */
+  fallback?: string;
+  /** Limits of a cgroup that the driver makes, and that the command has to run in. Absent: the runtime makes its own. */
+  cgroup?: OciConfig['linux']['resources'];
+  /** Whether the network namespace exists before the command and has the instance's name. Else it is the command's work. */
+  networkFirst?: boolean;
+}
+
+/** Gives one name to a machine, later. */
+export interface NameWriter {
+  /** Whether a program inside gives it: then the machine has to go on before {@link write} settles. */
+  readonly inside: boolean;
+  /** Settles when the machine has the name. @throws {DriverError} `create_failed` */
+  write(name: string): Promise<void>;
+  /** Lets go of it without a name; settles when it is gone. */
+  end(): Promise<void>;
+}
+
+export interface StoreMemoryOptions {
+  /** Directory in the store: memory goes to its `img`, a copy of the file system of the same moment to its `sv`. */
+  draft: string;
+  /** Called when the instance is about to stand still. */
+  onStandstill(): void;
+}
+
+/**
+ * A way to keep an instance apart from the host's kernel. Images, layers, volumes, network and limits are the same in each;
+ * what differs stands here.
+ */
+export interface OciTier {
+  readonly isolation: Isolation;
+  /** Why memory cannot be stored; undefined: it can. One sentence. */
+  readonly memoryProblem: string | undefined;
+  /** What the runtime finds as `config.json`. */
+  bundle(entry: InstanceEntry, config: OciConfig): object;
+  start(entry: InstanceEntry, origin: Origin, config: OciConfig): StartCommand;
+  /** @throws {DriverError} `undumpable` for what is known before a try. */
+  requireStorable(entry: InstanceEntry): void;
+  /**
+   * Stores memory and file system of one moment. The instance stands still afterwards, until {@link letGo}; one that was
+   * frozen is frozen again.
+   * @throws {DriverError} `undumpable`, `timeout`, `storage_full`
+   */
+  storeMemory(keeper: NamespaceKeeper, entry: InstanceEntry, options: StoreMemoryOptions): Promise<void>;
+  /** Lets an instance go on that stands still for a checkpoint, also for one that was broken off. Repeating it is fine. */
+  letGo(entry: InstanceEntry): Promise<void>;
+  /** Makes ready what names an instance that waits in the pool. It runs. */
+  nameWriter(entry: InstanceEntry): Promise<NameWriter>;
+  /** Gives an instance that was restored with its memory a name of its own. */
+  nameRestored(entry: InstanceEntry, name: string): Promise<void>;
+}
