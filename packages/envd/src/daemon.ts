@@ -25,7 +25,7 @@ export function startDaemon(
   listeners: DaemonListeners,
 ): void {
   const { singleUser } = options;
-  const pipes = createPipeSource();
+  const pipes = createPipeSource(options.pipeDirectory);
   const resources = { pipes, terminals: new OpenTerminals(), loadServices };
   let called = false;
   const warmUp = createWarmUp({

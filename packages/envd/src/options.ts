@@ -7,6 +7,8 @@ export interface DaemonOptions {
   readyFd: number | undefined;
   /** Present: no change of user; every known name has this home directory. */
   singleUser: { home: string } | undefined;
+  /** Where pipes are made, which lose their names at once. Absent: in the directory for temporary files. */
+  pipeDirectory: string | undefined;
 }
 
 /**
@@ -15,7 +17,13 @@ export interface DaemonOptions {
  * @throws Error naming the argument that is wrong.
  */
 export function parseOptions(argv: readonly string[]): DaemonOptions {
-  const options: DaemonOptions = { host: '0.0.0.0', port: 49983, readyFd: undefined, singleUser: undefined };
+  const options: DaemonOptions = {
+    host: '0.0.0.0',
+    port: 49983,
+    readyFd: undefined,
+    singleUser: undefined,
+    pipeDirectory: undefined,
+  };
   let single = false;
   let home: string | undefined;
   for (let i = 0; i < argv.length; i++) {
@@ -46,6 +54,9 @@ export function parseOptions(argv: readonly string[]): DaemonOptions {
         break;
       case '--home':
         home = value();
+        break;
+      case '--pipe-directory':
+        options.pipeDirectory = value();
         break;
       // Accepted for callers that say it; the daemon never touches cgroups.
       case '--cgroup-free':

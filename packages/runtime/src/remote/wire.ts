@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { ArchiveLimits } from '../archive/archive-limits.js';
-import type { Capabilities } from '../contract/capabilities.js';
+import { type Capabilities, isolations } from '../contract/capabilities.js';
 import { DRIVER_ERROR_CODES, DriverError, type DriverErrorCode } from '../contract/errors.js';
 import type {
   Instance,
@@ -183,7 +183,7 @@ export function capabilitiesFromWire(capabilities: wire.Capabilities | undefined
   const { $typeName: _, $unknown: __, ...rest } = capabilities;
   return {
     ...rest,
-    isolation: oneOf('The isolation', rest.isolation, ['none', 'container', 'vm']),
+    isolation: oneOf('The isolation', rest.isolation, ['none', ...isolations, 'vm']),
     layers: oneOf('The kind of layers', rest.layers, ['rootfs', 'home']),
   };
 }

@@ -39,7 +39,8 @@ export async function storeMemory(
     const result = await keeper.script(call, { timeoutMs: (2 * CALL_TIMEOUT_S + 60) * 1000 });
     if (result.code === 0) return;
     const logs = ['pause.log', 'dump.log'].map((name) => readText(keeper.view(join(work, name))) ?? '');
-    const detail = `${logs.join('')}${result.stderr}`.trim().slice(-4000);
+    // The reason comes first; pages of stack may follow it.
+    const detail = `${logs.join('')}${result.stderr}`.trim().slice(0, 4000);
     host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
     if (saysDiskFull(detail) || store.isFull()) throw storeIsFull({ detail });
     if (result.code === undefined || result.code === 137)

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Gaps, skipGap } from '../gaps.js';
 import { findRemains } from '../remains.js';
 import { type DriverFactory, Workbench } from '../workbench.js';
 import { burstPromises } from './burst.js';
@@ -20,6 +21,8 @@ export interface DescribeDriverOptions {
   skip?: string | undefined;
   /** Directory for the temporary data directory. Default: the system's. */
   parent?: string;
+  /** What this driver is known not to pass. */
+  gaps?: Gaps;
   /** Traces on the host that only this kind of driver leaves (cgroups, namespaces, links), by name. */
   remains?: (dataDir: string) => Promise<string[]> | string[];
 }
@@ -40,6 +43,7 @@ export function describeDriver(
       ...findRemains(bench.dataDir),
       ...((await options.remains?.(bench.dataDir)) ?? []),
     ];
+    beforeEach((context) => skipGap(context, options.gaps));
     beforeAll(() => bench.open());
     afterEach(() => bench.sweep());
     afterAll(async () => {

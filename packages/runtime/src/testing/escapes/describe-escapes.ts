@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
+import { type Gaps, skipGap } from '../gaps.js';
 import { type DriverFactory, Workbench } from '../workbench.js';
 import { imageEscapes } from './images.js';
 import { neighbourEscapes } from './neighbours.js';
@@ -10,6 +11,8 @@ export interface DescribeEscapesOptions {
   skip?: string | undefined;
   /** Directory for the temporary directories. Default: the system's. */
   parent?: string;
+  /** What this driver is known not to pass. */
+  gaps?: Gaps;
 }
 
 /**
@@ -25,6 +28,7 @@ export function describeEscapes(
   describe.skipIf(options.skip !== undefined)(`escapes: ${title}`, () => {
     const bench = new Workbench(factory, options.parent);
     const outside = new Outside(options.parent);
+    beforeEach((context) => skipGap(context, options.gaps));
     beforeAll(async () => {
       await bench.open();
     });
