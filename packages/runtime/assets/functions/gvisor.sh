@@ -31,7 +31,7 @@ gvisor_exec() { # RUNSC ... exec ...: its standard streams must not be pipes of 
 }
 
 gvisor_pipes() { # PATH ...
-  mkdir -p -m 700 "${1%/*}"
+  [ -d "${1%/*}" ] || mkdir -m 700 "${1%/*}"
   mkfifo -m 600 "$@"
 }
 

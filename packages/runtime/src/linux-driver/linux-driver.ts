@@ -28,6 +28,7 @@ import { linuxCheckpoints } from './checkpoints/checkpoints.js';
 import type { LinuxHost } from './host/linux-host.js';
 import { linuxLayers } from './layers/layers.js';
 import { LinuxInstance } from './linux-instance.js';
+import { makeTiers, type Tiers } from './make-tiers.js';
 import { Parking } from './pool/parking.js';
 import { renameInstance } from './pool/rename-machine.js';
 import { reapLeftovers } from './reap.js';
@@ -37,7 +38,6 @@ import { poolKey, requireSpec } from './spec.js';
 import type { InstanceEntry } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
 import type { OciTier, Origin } from './tiers/tier.js';
-import { makeTiers, type Tiers } from './tiers/tiers.js';
 import { linuxVolumes } from './volumes.js';
 
 /** More starts at once only make each slower. */
