@@ -95,7 +95,15 @@ export type {
 export { Pty } from './pty/pty.js';
 export { PtySession } from './pty/pty-session.js';
 export type { ForkOptions, ForkResult, ForkRun } from './sandbox/fork.js';
-export type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics } from './sandbox/info.js';
+export type {
+  EgressCounts,
+  EgressDestination,
+  LogEntry,
+  SandboxDetail,
+  SandboxEgress,
+  SandboxInfo,
+  SandboxMetrics,
+} from './sandbox/info.js';
 export type { FollowLogsOptions, LogQuery, SandboxLogs } from './sandbox/logs.js';
 export type {
   ConnectSandboxOptions,
@@ -113,7 +121,7 @@ export type { PortRequestInit, PortRoute } from './sandbox/ports.js';
 export { Sandbox } from './sandbox/sandbox.js';
 export { Sandboxes } from './sandbox/sandboxes.js';
 export type { WaitForPortOptions } from './sandbox/wait-for-port.js';
-export { identityTokenPlaceholder, secretPlaceholder } from './secrets/placeholders.js';
+export { iamToken, identityToken, secret } from './secrets/placeholders.js';
 export type { NewSecret, Secret } from './secrets/secret.js';
 export { Secrets } from './secrets/secrets.js';
 export type { SnapshotInfo } from './snapshots/snapshot.js';

@@ -70,6 +70,7 @@ async function capabilitiesOf(server: Server): Promise<Set<Capability>> {
   if (capabilities.memorySnapshot) found.add('memory');
   if (capabilities.isolation !== 'none') found.add('isolation');
   if (capabilities.users) found.add('users');
+  if (capabilities.egressPolicy) found.add('egress');
   if (capabilities.mounts) found.add('mounts');
   if (await hasTemplates(server)) found.add('templates');
   return found;

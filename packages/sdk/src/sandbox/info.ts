@@ -54,3 +54,35 @@ export interface LogEntry {
   readonly message: string;
   readonly fields: Record<string, string>;
 }
+
+/** Connections that left a sandbox, or did not. */
+export interface EgressCounts {
+  /** Connections, or requests where each is decided. */
+  readonly allowed: number;
+  readonly denied: number;
+  /** Allowed, but nothing came of it. */
+  readonly failed: number;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
+}
+
+/** What went to one place. */
+export interface EgressDestination extends EgressCounts {
+  /** Name that was asked for, in lower case; undefined: none was. */
+  readonly host: string | undefined;
+  /** Where the last connection was going; undefined for names that were only looked up. */
+  readonly address: string | undefined;
+  readonly port: number;
+  /** What decided last, such as `allowOut[2] *.example.com`, or why it failed. */
+  readonly rule: string;
+  readonly lastAt: Date;
+}
+
+/** What left a sandbox whose connections are decided by its network settings. */
+export interface SandboxEgress {
+  readonly totals: EgressCounts;
+  /** At most the 100 seen last, the last first. */
+  readonly destinations: readonly EgressDestination[];
+  /** Destinations that are counted in the totals alone. */
+  readonly dropped: number;
+}

@@ -12,7 +12,7 @@ export interface SandboxLifecycleOptions {
 
 /** A change to outbound requests to one host. */
 export interface NetworkRule {
-  /** Sets headers of matching requests, at most 20. Values may hold `${svc.secrets.<name>}` and identity tokens. */
+  /** Sets headers of matching requests, at most 20. Values may hold what `secret` and `identityToken` give. */
   transform?: { headers?: Record<string, string> } | undefined;
 }
 
@@ -23,6 +23,16 @@ export interface EgressProxy {
   username?: string | undefined;
   /** Needs `username`. Never read back. */
   password?: string | undefined;
+  /** TLS to the proxy itself. */
+  tls?:
+    | {
+        enabled: boolean;
+        /** Name that its certificate must have. Default: the host of `address`. */
+        serverName?: string | undefined;
+        /** Certificate of the authority that signed it, as PEM. Default: the well-known ones. */
+        caCert?: string | undefined;
+      }
+    | undefined;
 }
 
 /** What a sandbox may reach. */

@@ -6,7 +6,7 @@ import type { DaemonTarget } from '../daemon/target.js';
 import { ConflictError } from '../errors/answer-errors.js';
 import type { SnapshotInfo } from '../snapshots/snapshot.js';
 import { fromSnapshot } from '../snapshots/wire.js';
-import type { SandboxDetail, SandboxInfo, SandboxMetrics } from './info.js';
+import type { SandboxDetail, SandboxEgress, SandboxInfo, SandboxMetrics } from './info.js';
 import type {
   ConnectSandboxOptions,
   CreateSandboxOptions,
@@ -15,6 +15,7 @@ import type {
 } from './options.js';
 import {
   fromDetail,
+  fromEgress,
   fromListed,
   fromMetric,
   fromSandbox,
@@ -217,4 +218,17 @@ export async function getSandboxMetrics(
       platform.GET('/sandboxes/{sandboxID}/metrics', { params: { path: { sandboxID }, query }, fetch }),
   );
   return data.map(fromMetric);
+}
+
+export async function getSandboxEgress(
+  core: ClientCore,
+  sandboxID: string,
+  options: RequestOptions,
+): Promise<SandboxEgress> {
+  const data = await core.platform.call(
+    { operation: 'sandbox.egress', resource, options },
+    (platform, fetch) =>
+      platform.GET('/sandboxes/{sandboxID}/egress', { params: { path: { sandboxID } }, fetch }),
+  );
+  return fromEgress(data);
 }

@@ -12,7 +12,7 @@ import { Pty } from '../pty/pty.js';
 import type { SnapshotInfo } from '../snapshots/snapshot.js';
 import { readEnvs, readUsage } from './daemon-facts.js';
 import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';
-import type { SandboxDetail, SandboxInfo, SandboxMetrics } from './info.js';
+import type { SandboxDetail, SandboxEgress, SandboxInfo, SandboxMetrics } from './info.js';
 import { type SandboxLogs, sandboxLogs } from './logs.js';
 import type {
   ConnectSandboxOptions,
@@ -26,6 +26,7 @@ import {
   createSandbox,
   createSandboxSnapshot,
   getSandbox,
+  getSandboxEgress,
   getSandboxMetrics,
   killSandbox,
   listSandboxes,
@@ -246,6 +247,17 @@ export class Sandbox {
     options: RequestOptions & { start?: Date | undefined; end?: Date | undefined } = {},
   ): Promise<SandboxMetrics[]> {
     return getSandboxMetrics(this.#core, this.sandboxId, options);
+  }
+
+  /**
+   * Reads what left the sandbox, and what its network settings kept from leaving, by destination.
+   * @throws SandboxNotFoundError
+   * @example
+   * const denied = (await sandbox.egress()).destinations.filter(({ denied }) => denied > 0);
+   * @wire getSandboxEgress
+   */
+  egress(options: RequestOptions = {}): Promise<SandboxEgress> {
+    return getSandboxEgress(this.#core, this.sandboxId, options);
   }
 
   /**

@@ -9,17 +9,19 @@ import type {
   SandboxNetworkConfig,
   SandboxNetworkUpdate,
   SandboxDetail as WireDetail,
+  SandboxEgress as WireEgress,
   Sandbox as WireSandbox,
 } from '@svc/platform';
 import { encodeMetadataFilter } from '@svc/platform';
 import { defined, toSeconds } from '../core/wire-values.js';
 import type { DaemonTarget } from '../daemon/target.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
-import type { LogEntry, SandboxDetail, SandboxInfo, SandboxMetrics } from './info.js';
+import type { LogEntry, SandboxDetail, SandboxEgress, SandboxInfo, SandboxMetrics } from './info.js';
 import type {
   ConnectSandboxOptions,
   CreateSandboxOptions,
   EgressOptions,
+  EgressProxy,
   ListSandboxesOptions,
   NetworkOptions,
   NetworkRule,
@@ -85,9 +87,13 @@ function toLifecycle({ autoPause, lifecycle }: CreateSandboxOptions) {
 export function toNetwork(network: NetworkOptions): SandboxNetworkConfig {
   return defined({
     ...network,
-    egressProxy: network.egressProxy && defined(network.egressProxy),
+    egressProxy: network.egressProxy && toProxy(network.egressProxy),
     rules: network.rules && toRules(network.rules),
   });
+}
+
+function toProxy({ tls, ...proxy }: EgressProxy) {
+  return defined({ ...proxy, tls: tls && defined(tls) });
 }
 
 function toRules(rules: Record<string, NetworkRule[]>) {
@@ -103,7 +109,7 @@ export function toNetworkUpdate(
     allow_internet_access: allowInternetAccess,
     allowOut,
     denyOut,
-    egressProxy: egressProxy && defined(egressProxy),
+    egressProxy: egressProxy && toProxy(egressProxy),
     rules: rules && toRules(rules),
   });
 }
@@ -214,5 +220,19 @@ export function fromLogEntry(entry: SandboxLogEntry): LogEntry {
     level: entry.level,
     message: entry.message,
     fields: entry.fields,
+  };
+}
+
+/** What left a sandbox. */
+export function fromEgress({ totals, destinations, dropped }: WireEgress): SandboxEgress {
+  return {
+    totals,
+    destinations: destinations.map((destination) => ({
+      ...destination,
+      host: destination.host,
+      address: destination.address,
+      lastAt: new Date(destination.lastAt),
+    })),
+    dropped,
   };
 }

@@ -5,9 +5,9 @@ import { InvalidRequestError } from '../errors/answer-errors.js';
  * way out, and never enters the sandbox.
  * @throws InvalidRequestError for a name that is empty or holds braces or control characters
  * @example
- * const header = { Authorization: `Bearer ${secretPlaceholder('openai')}` };
+ * const header = { Authorization: `Bearer ${secret('openai')}` };
  */
-export function secretPlaceholder(name: string): string {
+export function secret(name: string): string {
   return placeholder('svc.secrets', name);
 }
 
@@ -15,10 +15,20 @@ export function secretPlaceholder(name: string): string {
  * The text that stands for a workload identity token declared under `iam.tokens`.
  * @throws InvalidRequestError for a name that is empty or holds braces or control characters
  * @example
- * const header = { Authorization: `Bearer ${identityTokenPlaceholder('vault')}` };
+ * const header = { Authorization: `Bearer ${identityToken('vault')}` };
  */
-export function identityTokenPlaceholder(name: string): string {
+export function identityToken(name: string): string {
   return placeholder('svc.identity.tokens', name);
+}
+
+/**
+ * A token to declare under `iam.tokens`: a JWT that names the sandbox to one audience, signed anew for requests.
+ * @param options.audience who the token is for, byte by byte as its verifier expects it.
+ * @example
+ * await Sandbox.create({ iam: { tokens: { vault: iamToken({ audience: 'https://vault.example.com' }) } } });
+ */
+export function iamToken({ audience }: { audience: string }): { audience: string; tokenType: 'JWT-SVID' } {
+  return { audience, tokenType: 'JWT-SVID' };
 }
 
 function placeholder(path: string, name: string): string {

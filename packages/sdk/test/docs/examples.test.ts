@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { beforeAll, expect, it } from 'vitest';
 
-const entries = { index: '', operator: '', testing: '' };
+const entries = { index: '', egress: '', operator: '', testing: '' };
 for (const name of Object.keys(entries) as (keyof typeof entries)[])
   entries[name] = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
 const examplesFile = fileURLToPath(new URL('./examples-of-docstrings.ts', import.meta.url));
@@ -21,8 +21,9 @@ const options: ts.CompilerOptions = {
 
 /** What examples may use without saying where it comes from. */
 const prelude = `
-import { Client, identityTokenPlaceholder, quote, Sandbox, secretPlaceholder, Template } from '../../src/index.js';
+import { Client, iamToken, identityToken, quote, Sandbox, secret, Template } from '../../src/index.js';
 import type { Command, PtySession, TemplateBuild, Volume } from '../../src/index.js';
+import { explainEgress } from '../../src/egress.js';
 import { OperatorClient } from '../../src/operator.js';
 import { createTestService, json, type TestDaemon, type TestFetch } from '../../src/testing.js';
 declare const client: Client;

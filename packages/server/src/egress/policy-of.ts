@@ -1,4 +1,4 @@
-import { type EgressPolicy, egressMode } from '@svc/egress/policy';
+import { type EgressPolicy, egressMode, policyFromSettings } from '@svc/egress/policy';
 import type { Capabilities, InstanceNetwork } from '@svc/runtime';
 import { errors } from '../errors/catalog.js';
 import type { SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
@@ -8,24 +8,10 @@ export function policyOf(
   { network, allowInternetAccess }: Pick<SandboxConfig, 'network' | 'allowInternetAccess'>,
   secrets: Pick<SandboxSecrets, 'egressProxyPassword'> = {},
 ): EgressPolicy {
-  const { egressProxy } = network ?? {};
-  const rules = Object.entries(network?.rules ?? {}).map(([host, [rule]]) => [
-    host,
-    { headers: rule?.transform?.headers ?? {} },
-  ]);
-  return {
-    allowOut: network?.allowOut ?? [],
-    denyOut: allowInternetAccess === false ? ['0.0.0.0/0'] : (network?.denyOut ?? []),
-    rules: Object.fromEntries(rules),
-    ...(egressProxy === undefined || egressProxy === null
-      ? {}
-      : {
-          proxy: {
-            ...egressProxy,
-            ...(secrets.egressProxyPassword === undefined ? {} : { password: secrets.egressProxyPassword }),
-          },
-        }),
-  };
+  const policy = policyFromSettings(network ?? {}, allowInternetAccess);
+  const password = secrets.egressProxyPassword;
+  if (policy.proxy === undefined || password === undefined) return policy;
+  return { ...policy, proxy: { ...policy.proxy, password } };
 }
 
 /**

@@ -6,6 +6,7 @@ import { NodeForwarder } from '../nodes/forwarder.js';
 import { HEARTBEAT_MS } from '../nodes/registry.js';
 import {
   connectionMetrics,
+  egressMetrics,
   gatewayMetrics,
   type OperatorServer,
   processMetrics,
@@ -99,6 +100,7 @@ export async function openDoors(options: ServerOptions, stored: Stored, unwind: 
             metrics: async () => [
               ...sandboxMetrics(context),
               ...(await diskMetrics(context)),
+              ...egressMetrics(context),
               ...gatewayMetrics(gateway.stats),
               ...connectionMetrics({
                 api: guards.api.counts,

@@ -59,6 +59,7 @@ const ROWS = {
   forkSandbox: hidden({ body: () => ({ count: 2 }) }),
   updateSandboxNetwork: hidden({ body: () => ({}) }),
   createSnapshot: hidden({ body: () => ({}) }),
+  getSandboxEgress: hidden(),
   getSandboxLogs: empty(),
   getSandboxLogsV2: empty(),
   getSandboxMetrics: empty(),

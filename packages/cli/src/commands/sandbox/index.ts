@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { addAttach } from './attach.js';
 import { addCp } from './cp.js';
 import { addCreate } from './create.js';
+import { addEgress } from './egress.js';
 import { addExec } from './exec.js';
 import { addFork } from './fork.js';
 import { addInfo } from './info.js';
@@ -33,6 +34,7 @@ export function addSandboxCommands(sandbox: Command): void {
   addTimeout(sandbox);
   addRefresh(sandbox);
   addNetwork(sandbox);
+  addEgress(sandbox);
   addPause(sandbox);
   addResume(sandbox);
   addFork(sandbox);

@@ -12,8 +12,19 @@ interface Entry {
   fields: Record<string, string>;
 }
 
-/** Logs and metrics. */
+/** Logs, metrics and what left a sandbox. */
 export const observationCases = casesOf('observation', [
+  {
+    name: 'nothing left a sandbox that was just made',
+    operation: 'getSandboxEgress',
+    expects: 'success',
+    run: async (target) => {
+      const sandbox = await target.newSandbox();
+      const answer = await call(target, 'getSandboxEgress', { path: { sandboxID: sandbox.sandboxId } });
+      const counts = { allowed: 0, denied: 0, failed: 0, bytesSent: 0, bytesReceived: 0 };
+      assert.deepEqual(assertStatus(answer, 200), { totals: counts, destinations: [], dropped: 0 });
+    },
+  },
   {
     name: 'logs are read in both directions, by level, by text, by page',
     operation: 'getSandboxLogsV2',

@@ -1,4 +1,6 @@
+import { trafficToWire } from '../../egress/wire.js';
 import { parseSandboxId } from '../../ids/parse.js';
+import { getSandbox } from '../../sandboxes/get.js';
 import { latestMetrics, readMetrics } from '../../telemetry/metrics.js';
 import { readLogs } from '../../telemetry/read-logs.js';
 import type { PartialHandlers } from '../handler.js';
@@ -19,6 +21,11 @@ export const observationHandlers = {
         logEntries: entries,
       },
     };
+  },
+
+  getSandboxEgress: async ({ context, team, params }) => {
+    const { id } = await getSandbox(context, team.id, parseSandboxId(params.sandboxID));
+    return { status: 200, body: trafficToWire(context.traffic.of(id)) };
   },
 
   getSandboxLogsV2: async ({ context, team, params, query }) => {

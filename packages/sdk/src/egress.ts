@@ -1,0 +1,1 @@
+export { type EgressExplanation, type ExplainEgressOptions, explainEgress } from './egress/explain-egress.js';
