@@ -162,7 +162,7 @@ describe('the meter of expansion', () => {
 });
 
 describe('forged archives', () => {
-  const count = Number(process.env.SVC_FUZZ_ARCHIVES ?? 3_000);
+  const count = Number(process.env.SVC_FUZZ_ARCHIVES ?? (process.env.SVC_HEAVY ? 100_000 : 3_000));
 
   it(`${count} of them are passed on or refused, never more, never slowly`, async () => {
     const seeds = [

@@ -27,14 +27,51 @@ server.listen(0, '127.0.0.1', () => {
 /** What a shell answers for a program that is not there. A user who may not look into a directory of PATH is told EACCES. */
 export const PROGRAM_MISSING = 127;
 
+/** Covers a directory with an empty one, but for one directory in it; then runs the rest. */
+const HIDE = `
+set -e
+directory=$1 but=$2; shift 2
+# Held open, it can be found again below the cover.
+exec 9<"$but"
+mount -t tmpfs -o size=1m,mode=700 hidden "$directory"
+mkdir -p "$but"
+mount --no-canonicalize --bind /proc/self/fd/9 "$but"
+exec 9<&-
+cd "$but"
+exec "$@"`;
+
+export interface Guarding {
+  /** UNIX socket of the guard proxy. */
+  socket: string;
+  /** A directory that the program is not to see, but for one in it. Absolute, without links. */
+  hide?: { directory: string; but: string };
+}
+
 /**
  * The command that runs a program behind the guard proxy of a UNIX socket, with no other network. Ends with the
  * program's code, {@link PROGRAM_MISSING} when there is none; SIGTERM ends the program too.
  */
-export function guardedCommand(socketPath: string, program: string, words: string[]): [string, string[]] {
+export function guardedCommand(
+  { socket, hide }: Guarding,
+  program: string,
+  words: string[],
+): [string, string[]] {
   const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
+  const hidden = hide === undefined ? [] : ['sh', '-c', HIDE, 'hide', hide.directory, hide.but];
   return [
     'unshare',
-    [...asUser, '--net', '--', process.execPath, '-e', RELAY, socketPath, program, ...words],
+    [
+      ...asUser,
+      '--net',
+      '--mount',
+      '--',
+      ...hidden,
+      process.execPath,
+      '-e',
+      RELAY,
+      socket,
+      program,
+      ...words,
+    ],
   ];
 }

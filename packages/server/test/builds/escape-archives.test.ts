@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -8,11 +9,17 @@ import { type ArchiveLimits, checkHost, DEFAULT_ARCHIVE_LIMITS, linuxDriverCanRu
 import { forgeArchive, paxRecord, randomNumbers, tarBytes } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { compileGlob } from '../../src/builds/files/glob.js';
+import { openDockerArchive } from '../../src/builds/images/docker-archive.js';
+import type { LocalImage } from '../../src/builds/images/image.js';
+import { openOciLayout } from '../../src/builds/images/oci-layout.js';
 import { squashImage } from '../../src/builds/images/squash.js';
 import { BuildError } from '../../src/builds/shared/build-error.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 import { createTemplate, ended, sha256, start } from '../support/templates.js';
 import { writeOciLayout } from './oci-fixture.js';
+
+/** Images that are forged. */
+const FORGED = Number(process.env.SVC_FUZZ_ARCHIVES ?? (process.env.SVC_HEAVY ? 100_000 : 1_000));
 
 /** A gzip-compressed archive of parts, made as it is sent: it is too large to hold. */
 async function compressed(parts: Iterable<Buffer>): Promise<Buffer> {
@@ -156,7 +163,7 @@ describe('an image of strangers', () => {
     await expect(squash([tarBytes(links), tarBytes(files)])).rejects.toThrow(/maze/);
   });
 
-  const count = Math.ceil(Number(process.env.SVC_FUZZ_ARCHIVES ?? 3_000) / 3);
+  const count = FORGED;
   it(`is read or refused when it is forged, ${count} times`, async () => {
     const seed = tarBytes([
       { name: 'a/', type: 'directory' },
@@ -180,7 +187,102 @@ describe('an image of strangers', () => {
     }
     expect(outcomes.read).toBeGreaterThan(count / 50);
     expect(outcomes.refused).toBeGreaterThan(count / 50);
-  }, 600_000);
+  }, 3_000_000);
+});
+
+describe('a description that comes with an image', () => {
+  const NASTY: unknown[] = [
+    null,
+    true,
+    -1,
+    1e308,
+    '',
+    '../../etc/passwd',
+    'sha256:..',
+    `sha256:${'0'.repeat(64)}`,
+    [],
+    {},
+    [null],
+    [[]],
+    { toString: 1 },
+    { length: 5 },
+    'x'.repeat(300),
+    JSON.parse('{"__proto__": {"digest": "sha256:x"}}'),
+  ];
+  const count = Math.ceil(FORGED / 4);
+
+  /** The same with one value exchanged for another, or left out. */
+  function forge(value: unknown, random: () => number): unknown {
+    const places: [object, string][] = [];
+    const copy = structuredClone({ top: value }) as object;
+    const walk = (at: object) => {
+      for (const key of Object.keys(at)) {
+        places.push([at, key]);
+        const below = (at as Record<string, unknown>)[key];
+        if (typeof below === 'object' && below !== null) walk(below);
+      }
+    };
+    walk(copy);
+    const [at, key] = places[Math.floor(random() * places.length)]! as [Record<string, unknown>, string];
+    if (random() < 0.2) delete at[key];
+    else at[key] = NASTY[Math.floor(random() * NASTY.length)];
+    return (copy as { top?: unknown }).top ?? null;
+  }
+
+  it(`is read or refused when it is forged, ${count} times`, async () => {
+    const directory = await mkdtemp(path.join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'svc-forged-'));
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    const random = randomNumbers(29);
+    /** Those of the last rounds go: the directory stays small. */
+    const written: string[] = [];
+    const blobs = path.join(directory, 'blobs', 'sha256');
+    await mkdir(blobs, { recursive: true });
+    const blob = (content: string | Buffer) => {
+      const hex = sha256(Buffer.from(content));
+      written.push(path.join(blobs, hex));
+      writeFileSync(path.join(blobs, hex), content);
+      return { digest: `sha256:${hex}`, size: content.length };
+    };
+    const layer = blob(tarBytes([{ name: 'a', content: 'a' }]));
+    written.length = 0;
+    const outcomes = { read: 0, refused: 0 };
+    const settle = async (open: Promise<LocalImage>) => {
+      try {
+        const { layers, env, digest } = await open;
+        expect(env.every((each) => typeof each === 'string')).toBe(true);
+        expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+        for (const read of layers) for await (const _ of read()) break;
+        outcomes.read += 1;
+      } catch (error) {
+        if (!(error instanceof BuildError)) throw error;
+        outcomes.refused += 1;
+      }
+    };
+    const maybe = (value: unknown) => (random() < 0.4 ? forge(value, random) : value);
+    for (let round = 0; round < count; round += 1) {
+      for (const file of written.splice(0)) rmSync(file, { force: true });
+      const config = blob(JSON.stringify(maybe({ os: 'linux', config: { Env: ['A=1', 'B'] } })));
+      const manifest = blob(JSON.stringify(maybe({ config, layers: [layer, layer] })));
+      const platform = { architecture: process.arch === 'x64' ? 'amd64' : process.arch, os: 'linux' };
+      const list = blob(JSON.stringify(maybe({ manifests: [{ ...manifest, platform }] })));
+      const chosen = random() < 0.5 ? manifest : { ...list, mediaType: 'application/x.image.index' };
+      const index = JSON.stringify(maybe({ manifests: [chosen] }));
+      // As bytes that are no JSON, too.
+      writeFileSync(path.join(directory, 'index.json'), random() < 0.05 ? index.slice(0, -3) : index);
+      await settle(openOciLayout(directory, undefined, DEFAULT_ARCHIVE_LIMITS));
+      const saved = [
+        {
+          Config: `blobs/sha256/${config.digest.slice(7)}`,
+          RepoTags: ['a:1'],
+          Layers: [`blobs/sha256/${layer.digest.slice(7)}`],
+        },
+      ];
+      writeFileSync(path.join(directory, 'manifest.json'), JSON.stringify(maybe(saved)));
+      await settle(openDockerArchive(directory, random() < 0.5 ? undefined : 'a:1', DEFAULT_ARCHIVE_LIMITS));
+    }
+    expect(outcomes.read).toBeGreaterThan(count / 50);
+    expect(outcomes.refused).toBeGreaterThan(count / 50);
+  }, 3_000_000);
 });
 
 const able = linuxDriverCanRun(await checkHost({ dataDir: tmpdir() }));

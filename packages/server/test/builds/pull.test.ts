@@ -34,6 +34,7 @@ async function standIn(script: string): Promise<void> {
 async function pull(
   credentials?: { type: 'registry'; username: string; password: string },
   allowPrivateAddresses = true,
+  more: { maxBytes?: number; hide?: string } = {},
 ) {
   const draft = path.join(directory, 'draft');
   await mkdir(draft, { recursive: true });
@@ -43,6 +44,8 @@ async function pull(
     credentials,
     allowPrivateAddresses,
     draft,
+    maxBytes: 2 ** 30,
+    ...more,
     signal: AbortSignal.timeout(30_000),
     onLine: () => {},
   });
@@ -91,6 +94,33 @@ describe('pulling an image', () => {
     const failure = await pull(undefined, false).catch((error: Error) => error.message);
     expect(failure).not.toContain('a secret');
     if (refused !== '') expect(failure).toContain(`leads to '${refused.replace('PORT', String(port))}'`);
+  });
+
+  it.each([true, false])(
+    'ends one that is larger than an image may be (private addresses: %s)',
+    async (open) => {
+      await standIn('head -c 300000000 /dev/urandom > "$HOME/blob"; exec sleep 60');
+      await expect(pull(undefined, open, { maxBytes: 20_000_000 })).rejects.toThrow(/refused: .*maxBytes/);
+      expect((await stat(path.join(directory, 'draft', 'blob'))).size).toBeLessThan(300_000_000);
+    },
+  );
+
+  it('shows the tool nothing of what the server keeps but its own draft', async () => {
+    await writeFile(path.join(directory, 'server.key'), 'the key of the server');
+    // Outside of what is hidden.
+    const bin = await mkdtemp(path.join(tmpdir(), 'svc-bin-'));
+    onTestFinished(() => rm(bin, { recursive: true, force: true }));
+    await writeFile(
+      path.join(bin, 'skopeo'),
+      `#!/bin/sh\n{ ls -A ${directory}; cat ${directory}/server.key; } > "$HOME/seen" 2>&1; touch "$TMPDIR/too"; exit 1\n`,
+      { mode: 0o755 },
+    );
+    process.env.PATH = `${bin}:${pathBefore}`;
+    await expect(pull(undefined, false, { hide: directory })).rejects.toThrow(/cannot be pulled/);
+    const seen = await readFile(path.join(directory, 'draft', 'seen'), 'utf8');
+    expect(seen).toMatch(/^draft\ncat: .*No such file/);
+    expect(existsSync(path.join(directory, 'draft', 'too'))).toBe(true);
+    expect(await readFile(path.join(directory, 'server.key'), 'utf8')).toBe('the key of the server');
   });
 
   it('behind the guard still names the tool that is missing', async () => {

@@ -37,7 +37,7 @@ it('a guarded program reaches allowed hosts, by tunnel and by request, and no ot
   onTestFinished(() => guard.close());
   const port = await serve('hello');
   const curl = async (...words: string[]) => {
-    const [program, args] = guardedCommand(socket, 'curl', ['-sS', '--max-time', '10', ...words]);
+    const [program, args] = guardedCommand({ socket }, 'curl', ['-sS', '--max-time', '10', ...words]);
     return (await promisify(execFile)(program, args)).stdout;
   };
   expect(await curl(`http://localhost:${port}/a`)).toBe('hello GET /a 0');

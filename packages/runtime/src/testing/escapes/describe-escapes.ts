@@ -4,6 +4,7 @@ import { type DriverFactory, Workbench } from '../workbench.js';
 import { imageEscapes } from './images.js';
 import { neighbourEscapes } from './neighbours.js';
 import { Outside } from './outside.js';
+import { raceEscapes } from './races.js';
 import { sandboxEscapes } from './sandboxes.js';
 
 export interface DescribeEscapesOptions {
@@ -44,5 +45,6 @@ export function describeEscapes(
     imageEscapes(bench, outside);
     sandboxEscapes(bench, outside);
     neighbourEscapes(bench, outside);
+    raceEscapes(bench, outside);
   });
 }

@@ -80,6 +80,8 @@ async function openImage(tools: BuildTools, draft: string): Promise<LocalImage> 
       credentials: job.registry,
       allowPrivateAddresses: context.config.builds.allowPrivateRegistries,
       draft,
+      hide: context.config.dataDir,
+      maxBytes: limits.maxBytes,
       signal,
       onLine: (line) => log.add('warn', line),
     });

@@ -1,17 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { entryPath } from '../files/entry-path.js';
 import { BuildError } from '../shared/build-error.js';
-import type { LocalImage } from './image.js';
+import { type LocalImage, MAX_DESCRIPTION_BYTES, MAX_LAYERS } from './image.js';
+import { ImageJson } from './image-json.js';
 import { readLayer } from './layer-stream.js';
-
-interface SavedImage {
-  Config?: string;
-  RepoTags?: string[] | null;
-  Layers?: string[];
-}
 
 /** Reads an unpacked `docker save` archive. @param tag `name:tag`; undefined: the only image. @throws {BuildError} */
 export async function openDockerArchive(
@@ -19,25 +14,33 @@ export async function openDockerArchive(
   tag: string | undefined,
   limits: ArchiveLimits,
 ): Promise<LocalImage> {
-  const images = JSON.parse(await read(directory, 'manifest.json')) as SavedImage[];
+  const images = ImageJson.parse(await read(directory, 'manifest.json')).list();
   const image =
     tag === undefined
       ? images.length === 1
         ? images[0]
         : undefined
-      : images.find((each) => each.RepoTags?.some((name) => name === tag || name === `${tag}:latest`));
-  if (image?.Config === undefined) {
-    const known = images.flatMap((each) => each.RepoTags ?? []).join(', ');
+      : images.find((each) =>
+          each
+            .get('RepoTags')
+            .texts()
+            .some((name) => name === tag || name === `${tag}:latest`),
+        );
+  const configFile = image?.get('Config').text();
+  if (image === undefined || configFile === undefined) {
+    const known = images.flatMap((each) => each.get('RepoTags').texts()).join(', ');
     throw new BuildError(
       `the archive has no image ${tag === undefined ? 'of its own' : `'${tag}'`}, but: ${known || 'none'}`,
     );
   }
-  const text = await read(directory, image.Config);
-  const config = JSON.parse(text) as { config?: { Env?: string[] | null }; rootfs?: { diff_ids?: string[] } };
+  const text = await read(directory, configFile);
+  const layers = image.get('Layers').texts();
+  if (layers.length > MAX_LAYERS)
+    throw new BuildError(`the image is refused: it has more than ${MAX_LAYERS} layers`);
   return {
     digest: `sha256:${createHash('sha256').update(text).digest('hex')}`,
-    env: config.config?.Env ?? [],
-    layers: (image.Layers ?? []).map((layer) => {
+    env: ImageJson.parse(text).get('config').get('Env').texts(),
+    layers: layers.map((layer) => {
       const file = inside(directory, layer);
       return () => readLayer(file, limits);
     }),
@@ -51,8 +54,11 @@ function inside(directory: string, name: string): string {
 }
 
 async function read(directory: string, name: string): Promise<string> {
+  const file = inside(directory, name);
   try {
-    return await readFile(inside(directory, name), 'utf8');
+    if ((await stat(file)).size > MAX_DESCRIPTION_BYTES)
+      throw new BuildError('a description in the image is too large');
+    return await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof BuildError) throw error;
     throw new BuildError('this is no complete docker archive: a part of it cannot be read');

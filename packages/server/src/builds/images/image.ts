@@ -9,3 +9,9 @@ export interface LocalImage {
   /** Layers from the lowest up; each call reads one anew, as a plain tar stream. */
   layers: (() => Readable)[];
 }
+
+/** More than any tool makes. */
+export const MAX_LAYERS = 512;
+
+/** A description in an image is no longer, bytes. */
+export const MAX_DESCRIPTION_BYTES = 16 * 1_048_576;

@@ -3,27 +3,11 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../shared/build-error.js';
-import type { LocalImage } from './image.js';
+import { type LocalImage, MAX_DESCRIPTION_BYTES, MAX_LAYERS } from './image.js';
+import { ImageJson } from './image-json.js';
 import { readLayer, verifyDigest } from './layer-stream.js';
 
-interface Descriptor {
-  mediaType?: string;
-  digest?: string;
-  platform?: { architecture?: string; os?: string };
-  annotations?: Record<string, string>;
-}
-
-interface Index {
-  manifests?: Descriptor[];
-}
-
-interface Manifest {
-  config?: Descriptor;
-  layers?: Descriptor[];
-}
-
 const REF_NAME = 'org.opencontainers.image.ref.name';
-const MAX_JSON_BYTES = 16 * 1_048_576;
 
 /** Reads an image in a directory with the OCI image layout. @throws {BuildError} */
 export async function openOciLayout(
@@ -31,21 +15,24 @@ export async function openOciLayout(
   tag: string | undefined,
   limits: ArchiveLimits,
 ): Promise<LocalImage> {
-  const index = JSON.parse(await readText(path.join(directory, 'index.json'))) as Index;
-  let descriptor = chooseByTag(index.manifests ?? [], tag);
-  for (let depth = 0; /index|manifest\.list/.test(descriptor.mediaType ?? ''); depth++) {
+  const index = ImageJson.parse(await readText(path.join(directory, 'index.json')));
+  let descriptor = chooseByTag(index.get('manifests').list(), tag);
+  for (let depth = 0; /index|manifest\.list/.test(descriptor.get('mediaType').text() ?? ''); depth++) {
     if (depth > 4) throw new BuildError('the image has too many indexes in indexes');
-    const nested = await readBlob<Index>(directory, descriptor);
-    descriptor = chooseByPlatform(nested.manifests ?? []);
+    const nested = await readBlob(directory, descriptor);
+    descriptor = chooseByPlatform(nested.get('manifests').list());
   }
-  const manifest = await readBlob<Manifest>(directory, descriptor);
-  if (manifest.config === undefined) throw new BuildError('the image has no configuration');
-  const config = await readBlob<{ config?: { Env?: string[] } }>(directory, manifest.config);
-  const files = (manifest.layers ?? []).map((layer) => [blobFile(directory, layer), layer.digest!] as const);
+  const manifest = await readBlob(directory, descriptor);
+  if (!manifest.get('config').exists) throw new BuildError('the image has no configuration');
+  const config = await readBlob(directory, manifest.get('config'));
+  const digests = manifest.get('layers').list().map(digestOf);
+  if (digests.length > MAX_LAYERS)
+    throw new BuildError(`the image is refused: it has more than ${MAX_LAYERS} layers`);
+  const files = digests.map((digest) => [blobFile(directory, digest), digest] as const);
   for (const [file, digest] of files) await verifyDigest(file, digest);
   return {
-    digest: descriptor.digest!,
-    env: config.config?.Env ?? [],
+    digest: digestOf(descriptor),
+    env: config.get('config').get('Env').texts(),
     layers: files.map(
       ([file]) =>
         () =>
@@ -54,15 +41,17 @@ export async function openOciLayout(
   };
 }
 
-function chooseByTag(manifests: Descriptor[], tag: string | undefined): Descriptor {
+function chooseByTag(manifests: ImageJson[], tag: string | undefined): ImageJson {
   const found =
     tag === undefined
       ? manifests.length === 1
         ? manifests[0]
-        : (manifests.find((each) => each.annotations?.[REF_NAME] === 'latest') ?? undefined)
-      : manifests.find((each) => each.annotations?.[REF_NAME] === tag);
+        : (manifests.find((each) => each.get('annotations').get(REF_NAME).text() === 'latest') ?? undefined)
+      : manifests.find((each) => each.get('annotations').get(REF_NAME).text() === tag);
   if (found !== undefined) return found;
-  const known = manifests.map((each) => each.annotations?.[REF_NAME] ?? '(no tag)').join(', ');
+  const known = manifests
+    .map((each) => each.get('annotations').get(REF_NAME).text() ?? '(no tag)')
+    .join(', ');
   throw new BuildError(
     tag === undefined
       ? `the image layout holds several images: name one of ${known}`
@@ -70,31 +59,39 @@ function chooseByTag(manifests: Descriptor[], tag: string | undefined): Descript
   );
 }
 
-function chooseByPlatform(manifests: Descriptor[]): Descriptor {
+function chooseByPlatform(manifests: ImageJson[]): ImageJson {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const found = manifests.find(
-    ({ platform }) => platform?.architecture === architecture && (platform.os ?? 'linux') === 'linux',
+    (each) =>
+      each.get('platform').get('architecture').text() === architecture &&
+      (each.get('platform').get('os').text() ?? 'linux') === 'linux',
   );
   if (found === undefined) throw new BuildError(`the image does not exist for linux/${architecture}`);
   return found;
 }
 
-function blobFile(directory: string, { digest }: Descriptor): string {
+function digestOf(descriptor: ImageJson): string {
+  const digest = descriptor.get('digest').text();
   if (digest === undefined || !/^sha256:[0-9a-f]{64}$/.test(digest))
     throw new BuildError('the image names a part without a sha256 digest');
+  return digest;
+}
+
+function blobFile(directory: string, digest: string): string {
   return path.join(directory, 'blobs', 'sha256', digest.slice('sha256:'.length));
 }
 
-async function readBlob<T>(directory: string, descriptor: Descriptor): Promise<T> {
-  const text = await readText(blobFile(directory, descriptor));
-  if (`sha256:${createHash('sha256').update(text).digest('hex')}` !== descriptor.digest)
-    throw new BuildError(`the image is damaged: ${descriptor.digest} does not fit its content`);
-  return JSON.parse(text) as T;
+async function readBlob(directory: string, descriptor: ImageJson): Promise<ImageJson> {
+  const digest = digestOf(descriptor);
+  const text = await readText(blobFile(directory, digest));
+  if (`sha256:${createHash('sha256').update(text).digest('hex')}` !== digest)
+    throw new BuildError(`the image is damaged: ${digest} does not fit its content`);
+  return ImageJson.parse(text);
 }
 
 async function readText(file: string): Promise<string> {
   try {
-    if ((await stat(file)).size > MAX_JSON_BYTES)
+    if ((await stat(file)).size > MAX_DESCRIPTION_BYTES)
       throw new BuildError('a description in the image is too large');
     return await readFile(file, 'utf8');
   } catch (error) {

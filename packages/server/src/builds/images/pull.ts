@@ -8,6 +8,7 @@ import { isPublicAddress } from '../../outbound/public-address.js';
 import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
 import { BuildError } from '../shared/build-error.js';
 import { authFile } from './registry-auth.js';
+import { watchSize } from './watch-size.js';
 
 export interface PullOptions {
   reference: string;
@@ -17,6 +18,10 @@ export interface PullOptions {
   allowPrivateAddresses: boolean;
   /** An empty directory of this build; the caller removes it. */
   draft: string;
+  /** Directory of the server that the tool is not to see, `draft` in it apart. */
+  hide?: string;
+  /** Most that the image may be as it comes, bytes. */
+  maxBytes: number;
   signal: AbortSignal;
   onLine(line: string): void;
 }
@@ -48,26 +53,38 @@ export async function pullImage(options: PullOptions): Promise<string> {
   const socket = path.join(draft, 'guard.sock');
   const guard = guarded ? await openGuardProxy(socket) : undefined;
   try {
-    await runTool(guarded ? guardedCommand(socket, 'skopeo', words) : ['skopeo', words], options, {
-      proxies,
-      refusedHost: () => guard?.refusedHost(),
-    });
+    await runTool(
+      guarded ? guardedCommand({ socket, ...hiding(options) }, 'skopeo', words) : ['skopeo', words],
+      options,
+      {
+        proxies,
+        refusedHost: () => guard?.refusedHost(),
+      },
+    );
     return layout;
   } finally {
     await guard?.close();
   }
 }
 
+/** What the server keeps is not for a program that reads what strangers send. */
+function hiding({ hide, draft }: PullOptions): { hide?: { directory: string; but: string } } {
+  return hide === undefined ? {} : { hide: { directory: hide, but: draft } };
+}
+
 async function runTool(
   [program, words]: [string, string[]],
-  { reference, registry, draft, signal, onLine }: PullOptions,
+  { reference, registry, draft, maxBytes, signal, onLine }: PullOptions,
   network: { proxies: Record<string, string>; refusedHost(): string | undefined },
 ): Promise<void> {
+  const tooLarge = new AbortController();
   const child = spawn(program, words, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: draft, ...network.proxies },
-    signal,
+    // Everything that it writes is in the draft, and counts.
+    env: { PATH: process.env.PATH ?? '', HOME: draft, TMPDIR: draft, ...network.proxies },
+    signal: AbortSignal.any([signal, tooLarge.signal]),
   });
+  const stopWatching = watchSize(draft, maxBytes, (reason) => tooLarge.abort(reason));
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-2_000);
@@ -76,11 +93,15 @@ async function runTool(
     child.once('error', reject);
     child.once('close', resolve);
   }).catch((error: NodeJS.ErrnoException) => {
+    stopWatching();
     signal.throwIfAborted();
+    tooLarge.signal.throwIfAborted();
     if ((error.code === 'ENOENT' || error.code === 'EACCES') && program === 'skopeo') return PROGRAM_MISSING;
     throw error;
   });
+  stopWatching();
   signal.throwIfAborted();
+  tooLarge.signal.throwIfAborted();
   if (code === 0) return;
   if (code === PROGRAM_MISSING)
     throw new BuildError(

@@ -10,7 +10,7 @@ import {
   writeTar,
 } from '../files/tar.js';
 import { BuildError } from '../shared/build-error.js';
-import type { LocalImage } from './image.js';
+import { type LocalImage, MAX_LAYERS } from './image.js';
 import { ImageTree, placeKey } from './image-tree.js';
 
 /** Without these nothing runs, and some images have none of them. */
@@ -19,9 +19,6 @@ const NEEDED: [name: string, mode: number][] = [
   ['root', 0o700],
   ['run', 0o755],
 ];
-
-/** More than any tool makes. */
-const MAX_LAYERS = 512;
 
 /**
  * Makes one tar stream of an image's layers: its whole file system. Reads each layer twice.
