@@ -8,6 +8,14 @@ export {
   hostileAnswers,
   startHostileDaemon,
 } from './testing/hostile-daemon.js';
+export {
+  NAMES,
+  type PlayedInternet,
+  PROXY_USER,
+  playInternet,
+  type Seen,
+  WORLD,
+} from './testing/internet/played-internet.js';
 export { findLinks, findRemains } from './testing/remains.js';
 export { paxRecord, type TarTestEntry, tarBytes, tarOf, tarOfEntries } from './testing/tar.js';
 export { type DriverFactory, type MadeInstance, Workbench } from './testing/workbench.js';

@@ -127,7 +127,7 @@ export interface DaemonProgram {
  * - `--control fd:6`: its control socket. Only root and who uses the driver gets there.
  * - `--allow-range CIDR`, any number: private ranges that are allowed all the same.
  *
- * What it prints goes to the driver's log, line by line. It is ended by SIGKILL.
+ * What it prints goes to the driver's log, line by line. Its standard input ends with the driver; it is ended by SIGKILL.
  */
 export interface EgressProgram {
   /** Absolute path of the bundled program (one CommonJS file). */

@@ -116,7 +116,7 @@ export class EgressProcess implements DriverEgress {
       ...this.#options.allowRanges.flatMap((range) => ['--allow-range', range]),
     ];
     const child = spawn(command!, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
       detached: true,
       cwd: '/',
       env: SCRIPT_ENVIRONMENT,
@@ -150,7 +150,9 @@ export class EgressProcess implements DriverEgress {
     });
     // It must not keep the server from ending.
     child.unref();
-    for (const stream of [child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
+    child.stdin.on('error', () => undefined);
+    for (const stream of [child.stdin, child.stdout, child.stderr])
+      (stream as unknown as { unref(): void }).unref();
     return () => last;
   }
 }

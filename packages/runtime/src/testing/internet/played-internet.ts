@@ -44,6 +44,8 @@ export interface Seen {
 export interface PlayedInternet {
   /** The certificate (PEM) that signed those of the world's HTTPS servers. */
   readonly ca: string;
+  /** A temporary directory that goes with it. */
+  readonly directory: string;
   /** Files below it are served by HTTP and HTTPS at `/files/`. */
   readonly files: string;
   /** The command line of one that runs where the driver has to run: behind it there is nothing but the played internet. */
@@ -95,6 +97,7 @@ export async function playInternet(): Promise<PlayedInternet> {
     const dial = (host: string, port: number) => dialThrough(socketPath, host, port);
     return {
       ca,
+      directory,
       files: join(directory, 'files'),
       seen,
       forget: () => void seen.splice(0),

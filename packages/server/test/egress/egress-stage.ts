@@ -2,14 +2,19 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Driver, Instance, LinuxDriverOptions } from '../src/index.js';
-import { connectDriver, type RemoteDriver } from '../src/remote/connect-driver.js';
-import { type PlayedInternet, playInternet } from '../src/testing/internet/played-internet.js';
-import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { daemonProgram } from '@svc/envd';
+import {
+  connectDriver,
+  type Driver,
+  type Instance,
+  type LinuxDriverOptions,
+  type RemoteDriver,
+} from '@svc/runtime';
+import { type PlayedInternet, playInternet, Workbench } from '@svc/runtime/testing';
+import { build } from 'esbuild';
 
 const TOKEN = 'token-of-the-stage';
-const PROGRAM = fileURLToPath(new URL('fixtures/egress-driver.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('fixtures/linux-driver.ts', import.meta.url));
 
 /** A linux driver in a process of its own, for which the played internet is the only one. */
 export interface EgressStage {
@@ -22,13 +27,20 @@ export interface EgressStage {
   close(): Promise<void>;
 }
 
-export async function openEgressStage(options: Partial<LinuxDriverOptions>): Promise<EgressStage> {
+export async function openEgressStage(options: Partial<LinuxDriverOptions> = {}): Promise<EgressStage> {
   const internet = await playInternet();
+  const entry = await bundleEgress(internet.directory);
   const log: string[] = [];
   let child: ChildProcess | undefined;
   const open = async ({ dataDir }: { dataDir: string }): Promise<Driver> => {
     const socketPath = join(dataDir, 'driver.sock');
-    const given = JSON.stringify({ dataDir, daemon: envdBundle, storeSizeMiB: 4096, ...options });
+    const given = JSON.stringify({
+      dataDir,
+      daemon: daemonProgram,
+      egress: { entry },
+      storeSizeMiB: 4096,
+      ...options,
+    });
     const node = [process.execPath, ...process.execArgv];
     const [command, ...args] = internet.inside([...node, PROGRAM, socketPath, TOKEN, given]);
     const started = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -65,6 +77,18 @@ export async function openEgressStage(options: Partial<LinuxDriverOptions>): Pro
     },
     close,
   };
+}
+
+/** The egress process of this repository's sources. */
+async function bundleEgress(directory: string): Promise<string> {
+  const outfile = join(directory, 'egress.cjs');
+  await build({
+    entryPoints: [fileURLToPath(new URL('../../../egress/src/main.ts', import.meta.url))],
+    ...{ outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'silent' },
+    conditions: ['@svc/source'],
+    mainFields: ['module', 'main'],
+  });
+  return outfile;
 }
 
 /** The same driver, whose instances are dialled from where it runs. */
