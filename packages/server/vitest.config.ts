@@ -5,6 +5,7 @@ import { packageTests } from '../../vitest.shared.js';
 const once = [
   'test/{unit,gateway,wire-format,builds}/**',
   'test/component/{forks,linux,separated}.test.ts',
+  'test/egress/{network,throughput}.test.ts',
   'test/**/rules.test.ts',
 ];
 

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { connectEgress, type EgressControl } from '@svc/egress';
+import type { EgressPolicy } from '@svc/egress/policy';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { type MadeInstance, WORLD } from '@svc/runtime/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EgressStage, openEgressStage } from './egress-stage.js';
+
+const runs = process.env.SVC_HEAVY === '1' && linuxDriverCanRun(await checkHost({}));
+const OPEN: EgressPolicy = { allowOut: [], denyOut: [], rules: {} };
+const GIB = 2 ** 30;
+const ROUNDS = 5;
+
+describe.skipIf(!runs)('what the egress process costs', () => {
+  let stage: EgressStage;
+  let control: EgressControl;
+  let direct: MadeInstance;
+  let passed: MadeInstance;
+
+  beforeAll(async () => {
+    stage = await openEgressStage();
+    control = await connectEgress(await stage.bench.driver.egress!.connect(), {
+      resolveDns: () => Promise.reject(new Error('There are no names.')),
+      resolvePlaceholders: () => Promise.reject(new Error('There are no secrets.')),
+      onReports: () => undefined,
+    });
+    direct = await stage.bench.create({ network: { egress: 'internet' } });
+    passed = await stage.bench.create({ network: { egress: 'governed' } });
+    const { id, address } = passed.instance;
+    await control.setSandbox({ id, address: address!, policy: OPEN });
+  });
+  afterAll(() => stage?.close());
+
+  it('is at most 40 % of the throughput, and no memory', async () => {
+    const download = async ({ client }: MadeInstance) => {
+      const url = `http://${WORLD.one}/bytes/${GIB}`;
+      const speed = await client.output(`curl -sf -m 300 -o /dev/null -w '%{speed_download}' ${url}`);
+      return Number(speed) / 1e6;
+    };
+    const ratios: number[] = [];
+    const memory: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      // One after the other, so that load on the machine meets both.
+      const [one, two] = [await download(direct), await download(passed)];
+      ratios.push(two / one);
+      memory.push(residentMiB());
+      console.log(`direct ${one.toFixed()} MB/s, passed through ${two.toFixed()} MB/s, ${memory.at(-1)} MiB`);
+    }
+    expect(median(ratios)).toBeGreaterThanOrEqual(0.6);
+    expect(Math.max(...memory) - memory[0]!).toBeLessThan(32);
+  }, 600_000);
+
+  it('is at most 2 ms of a new connection, half of them', async () => {
+    const times = async ({ client }: MadeInstance) =>
+      JSON.parse(await client.output(`node -e '${LATENCY}' ${WORLD.one}`)) as number[];
+    const added: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const [one, two] = [median(await times(direct)), median(await times(passed))];
+      added.push(two - one);
+      console.log(`direct ${one.toFixed(2)} ms, passed through ${two.toFixed(2)} ms`);
+    }
+    expect(median(added)).toBeLessThanOrEqual(2);
+  }, 300_000);
+
+  it('leaves room for 1,000 connections a second', async () => {
+    const rates: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const rate = async ({ client }: MadeInstance) =>
+        Number(await client.output(`node -e '${CONNECTIONS}' ${WORLD.one}`));
+      const [one, two] = [await rate(direct), await rate(passed)];
+      console.log(`direct ${one.toFixed()} connections/s, passed through ${two.toFixed()}`);
+      rates.push(two);
+    }
+    expect(Math.max(...rates)).toBeGreaterThanOrEqual(1_000);
+  }, 300_000);
+
+  function residentMiB(): number {
+    const below = (pid: number): number[] =>
+      readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+        .split(' ')
+        .filter(Boolean)
+        .flatMap((child) => [Number(child), ...below(Number(child))]);
+    const pid = below(stage.process.pid!).find((each) =>
+      readFileSync(`/proc/${each}/cmdline`, 'latin1').startsWith('/agent/lib/loader\0'),
+    );
+    const kib = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
+    return Math.round(Number(kib) / 1024);
+  }
+});
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** Prints how long each of 200 requests took, ms, each over a connection of its own. */
+const LATENCY = `
+const http = require("http");
+const one = () => new Promise((done) => {
+  const begin = performance.now();
+  http.get({ host: process.argv[1], agent: false }, (r) => r.resume().on("end", () => done(performance.now() - begin)));
+});
+(async () => {
+  for (let i = 0; i < 20; i++) await one();
+  const all = [];
+  for (let i = 0; i < 200; i++) all.push(await one());
+  console.log(JSON.stringify(all));
+})();`;
+
+/** Prints how many connections a second 64 workers make, each with one byte there and back. */
+const CONNECTIONS = `
+const net = require("net");
+const one = () => new Promise((done) => {
+  const s = net.connect({ port: 7, host: process.argv[1], noDelay: true }, () => s.write("x"));
+  s.on("data", () => s.destroy()).on("close", done).on("error", () => {});
+});
+(async () => {
+  const begin = performance.now();
+  let left = 4000;
+  await Promise.all(Array.from({ length: 64 }, async () => { while (left-- > 0) await one(); }));
+  console.log(4000 / (performance.now() - begin) * 1000);
+})();`;
