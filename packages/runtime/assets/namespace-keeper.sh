@@ -9,6 +9,7 @@ set -e
 stage=$1
 data=$2
 ulimit -c 0
+umask 022
 
 # A root that is not a mount point (a chroot) cannot be made private, and the kernel gives no user namespaces to a
 # process in a chroot. So the tree is bound onto a directory first, and becomes the real root.

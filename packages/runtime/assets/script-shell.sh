@@ -15,6 +15,8 @@
 # A call whose name begins with "ask-" may write "asks NAME" to descriptor 3; for others it is closed.
 SCRIPTS=$1
 ulimit -c 0
+# Root of an instance is nobody in the namespace, and has to reach what is mounted for it.
+umask 022
 for file in "$SCRIPTS"/functions/*.sh; do
   # shellcheck source=/dev/null
   . "$file"

@@ -30,11 +30,12 @@ const ABLE: HostFacts = {
   namespaces: true,
   userNamespaces: true,
   overlay: true,
+  ownIds: true,
   btrfs: true,
   cgroupControllers: ['cpu', 'memory', 'pids', 'freezer'],
   limits: [
     { name: 'fs.pipe-user-pages-soft', value: 1_048_576, atLeast: 1_048_576, enough: true, writable: true },
-    { name: 'fs.inotify.max_user_instances', value: 128, atLeast: 8192, enough: false, writable: true },
+    { name: 'fs.inotify.max_user_instances', value: 128, atLeast: 2 ** 28, enough: false, writable: true },
   ],
   isolation: 'container',
   runscVersion: undefined,
@@ -62,7 +63,7 @@ describe('judging a host', () => {
   it('says which limits of the kernel the server raises', () => {
     const messages = judgeHost(ABLE).map(({ message }) => message);
     expect(messages).toContain('fs.pipe-user-pages-soft is 1048576.');
-    expect(messages).toContain('fs.inotify.max_user_instances is 128; the server raises it to 8192.');
+    expect(messages).toContain('fs.inotify.max_user_instances is 128; the server raises it to 268435456.');
   });
 
   it.each([
@@ -70,6 +71,7 @@ describe('judging a host', () => {
     ['no runtime', { ociRuntimePath: undefined }, 'oci-runtime', false],
     ['no nft', { programs: { ...ABLE.programs, nft: undefined } as never }, 'nft', false],
     ['no overlay', { overlay: false }, 'overlayfs', false],
+    ['no mounts with other ids', { ownIds: false }, 'own-ids', true],
     ['no pids controller', { cgroupControllers: ['cpu', 'memory', 'freezer'] }, 'cgroups', false],
     ['an old CRIU', { criuVersion: '4.1.1' }, 'criu', true],
     ['no CRIU', { criuVersion: undefined }, 'criu', true],

@@ -4,8 +4,12 @@
 # Makes the file system of an instance, starts it and joins it to the network.
 #   FROM             writable part of a checkpoint; empty: a fresh one
 #   RESTORING        set: memory is restored, so the files that name the machine stay as they are
+#   IMAGES           directory of the images of its memory; empty: none
 #   DISK_LIMIT       of the writable part; empty: none
 #   ROOT_LAYERS, USR_LAYERS   lower directories of / and /usr, uppermost first, with colons; no USR_LAYERS: /usr is in /
+#   AT               directory of its mounts, in memory of the namespace, with the mount points `m` and `usr`
+#   FIRST_ID, ARCH   first of its own range of ids, and the processor as Node names it; no FIRST_ID: it has the host's ids
+#   LIMITS           options of prlimit for its first processes; empty: none
 #   MOUNT_BINDS      directory for the binds of mounts
 #   HOST_NAME, NAME_SERVERS   what the machine is called, and its name servers, with blanks
 #   CRIU             directory of CRIU for an OCI runtime that restores; empty: none
@@ -33,18 +37,30 @@ instance_boot() {
   [ -n "$RESTORING" ] || instance_name "$here/sv/u/etc"
   mounts=$1
   shift
-  [ "$mounts" = 0 ] || mounts_bind "$MOUNT_BINDS" "$mounts" "$@"
+  instance_mount "$mounts" "$@"
   shift "$mounts"
-  instance_overlay "$ROOT_LAYERS" "$here/sv/u" "$here/sv/w" "$here/m"
-  [ -z "$NETWORK_FIRST" ] || gvisor_keep_tmp "$here/m/tmp"
-  [ -z "$USR_LAYERS" ] || instance_overlay "$USR_LAYERS" "$here/sv/uu" "$here/sv/uw" "$here/usr"
+  [ -z "$NETWORK_FIRST" ] || gvisor_keep_tmp "$AT/m/tmp"
   [ -z "$limiting" ] || wait "$limiting"
   [ -z "$NETWORK_FIRST" ] || network_prepare "$INSTANCE"
   instance_start "$@" </dev/null >/dev/null 2>&1 || instance_explain
   pid=
   read -r pid <"$here/pid" || :
   answer pid "$pid"
+  [ -z "$LIMITS" ] || instance_limit "$pid"
   [ -n "$NETWORK_FIRST" ] || network_attach "$pid"
+  [ -z "$IMAGES" ] || [ -z "$FIRST_ID" ] || umount -l "$AT/img"
+}
+
+instance_mount() { # COUNT SOURCE ...: its file systems, and binds of the first COUNT sources
+  count=$1
+  shift
+  if [ -n "$FIRST_ID" ]; then
+    mounts_own "$count" "$@"
+    return
+  fi
+  [ "$count" = 0 ] || mounts_bind "$MOUNT_BINDS" "$count" "$@"
+  instance_overlay "$ROOT_LAYERS" "$here/sv/u" "$here/sv/w" "$AT/m"
+  [ -z "$USR_LAYERS" ] || instance_overlay "$USR_LAYERS" "$here/sv/uu" "$here/sv/uw" "$AT/usr"
 }
 
 instance_overlay() { # LOWER UPPER WORK TARGET
@@ -95,6 +111,26 @@ instance_start() {
   "$FALLBACK" "$@"
 }
 
+# OCI runtimes set limits before they make the user namespace, which then holds all users in it together to them. So the
+# limits of one user come afterwards, before the daemon starts any program.
+instance_limit() { # PID
+  limited=' '
+  found=$1
+  while [ -n "$found" ]; do
+    for process in $found; do
+      # shellcheck disable=SC2086 # Several options.
+      prlimit --pid "$process" $LIMITS
+      limited="$limited$process "
+    done
+    children=
+    read -r children <"/proc/$1/task/$1/children" || :
+    found=
+    for process in $children; do
+      case $limited in *" $process "*) ;; *) found="$found $process" ;; esac
+    done
+  done
+}
+
 instance_explain() { # fails, with what the logs say
   {
     echo 'The OCI runtime failed.'
@@ -108,8 +144,7 @@ instance_explain() { # fails, with what the logs say
 instance_remove() { # COMMAND ...: removes its directory, see store_remove
   here=i/$INSTANCE
   mounts_unbind "$MOUNT_BINDS"
-  umount "$here/usr" 2>/dev/null || umount -l "$here/usr" 2>/dev/null
-  umount "$here/m" 2>/dev/null || umount -l "$here/m" 2>/dev/null
+  mounts_leave "$AT"
   rm -rf "${OCI:?}/$INSTANCE"
   network_detach "$LEASE"
   [ ! -e "/run/netns/$INSTANCE" ] || ip netns del "$INSTANCE"

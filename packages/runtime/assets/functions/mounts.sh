@@ -1,7 +1,41 @@
 # shellcheck shell=dash
+# What is mounted for an instance, in memory of the namespace: nothing that is removed by path lies below or above.
+
+# Mounts everything with ids of its own; variables as in instance_boot.
+mounts_own() { # COUNT SOURCE ...
+  [ "$1" = 0 ] || mkdir -p "$MOUNT_BINDS"
+  perl "$SCRIPTS/own-mounts.pl" "$ARCH" "$FIRST_ID" "$AT" "$here/sv" "$ROOT_LAYERS" "$USR_LAYERS" "$IMAGES" \
+    "$MOUNT_BINDS" "$@"
+}
+
+mounts_leave() { # DIRECTORY of an instance's mounts; fine when there are none
+  [ -d "$1" ] || return 0
+  for point in "$1"/*; do
+    umount "$point" || umount -l "$point"
+    rmdir "$point"
+  done 2>/dev/null
+  rmdir "$1"
+}
+
+# Whether file systems can be mounted with ids of their own, by trying.
+mounts_try_own() {
+  here=i/.try
+  AT=/run/instances/.try
+  MOUNT_BINDS=$AT/binds
+  mounts_leave "$MOUNT_BINDS"
+  mounts_leave "$AT"
+  mkdir -p $here/sv/u $here/sv/w $here/sv/uu $here/sv/uw $here/source $AT/m $AT/usr
+  mounts_own 1 "$PWD/$here/source" && : >$AT/m/made && chown "$FIRST_ID:$FIRST_ID" $AT/m/made &&
+    [ "$(stat -c %u:%g $here/sv/u/made)" = 0:0 ]
+  code=$?
+  mounts_leave "$MOUNT_BINDS"
+  mounts_leave "$AT"
+  "$@"
+  return $code
+}
+
 # Binds of the host directories that are mounted into an instance: they let no set-uid program and no device node have any
-# effect. OCI runtimes differ in what they make of such options. They stand in memory of the namespace: nothing that is
-# removed by path lies below or above.
+# effect. OCI runtimes differ in what they make of such options.
 
 mounts_bind() { # DIRECTORY COUNT SOURCE ...: the first COUNT sources, as DIRECTORY/0, DIRECTORY/1 ...
   directory=$1

@@ -46,6 +46,12 @@ store_mount() {
     ;;
   esac
   mkdir -p "$STORE/i" "$STORE/c" "$STORE/l" "$STORE/agents"
+  # Root of an instance may not look into the store; what it runs from stands beside.
+  mkdir -p /run/agents /run/mounts
+  # An earlier version may have made the others for root alone.
+  chmod a+rx "$STORE/agents" /run/mounts /run/nodes /run/dev /run/dev/pts
+  [ ! -d /run/sys ] || chmod -R a+rX /run/sys
+  mountpoint -q /run/agents || mount --bind -o nosuid,nodev "$STORE/agents" /run/agents
   answer fsid "$(btrfs filesystem show "$STORE" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
 }
 
@@ -73,6 +79,7 @@ store_mount_image() { # sets kind; fails when there was an image already, which 
 }
 
 store_unmount() {
+  ! mountpoint -q /run/agents || umount -l /run/agents
   umount "$STORE" || umount -l "$STORE"
 }
 

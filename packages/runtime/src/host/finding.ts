@@ -13,6 +13,7 @@ export interface Finding {
     | 'limits'
     | 'networkIsolation'
     | 'gvisor'
+    | 'ownIds'
     | 'comfort';
   /** What was found or what lacks; one sentence. */
   message: string;

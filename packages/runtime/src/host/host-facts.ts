@@ -44,6 +44,8 @@ export interface HostFacts {
   userNamespaces: boolean;
   /** Whether an overlay with the options for checkpoints can be mounted, by trying. */
   overlay: boolean;
+  /** Whether file systems can be mounted with ids of their own, by trying. */
+  ownIds: boolean;
   btrfs: boolean;
   cgroupControllers: string[];
   /** Limits of the kernel that the driver raises when it starts. */
@@ -111,6 +113,10 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     overlay: (await succeeds('unshare', ['-m', 'true']))
       ? await succeeds('unshare', ['-m', 'sh', assetPath('try-overlay.sh')])
       : await knowsFileSystem('overlay'),
+    ownIds: await succeeds('unshare', [
+      ...['-m', 'sh', assetPath('try-own-ids.sh')],
+      ...[assetPath('own-mounts.pl'), process.arch],
+    ]),
     btrfs: await knowsFileSystem('btrfs'),
     cgroupControllers: parseCgroupControllers(
       await read('/proc/self/mountinfo'),

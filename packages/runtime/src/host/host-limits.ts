@@ -8,16 +8,43 @@ export function hostNofileLimit(limits = readFileSync('/proc/self/limits', 'utf8
 }
 
 /**
- * What the kernel grants one user in all, and how much sandboxes need of it together: they all count as the same user.
- * The memory behind it is bounded by each sandbox's own limit.
+ * What the kernel grants one user in all, and how much sandboxes need of it together. Their user namespaces are made by the
+ * host's root, so what is counted along namespaces counts for it too, whatever ids they have: where sandboxes could use
+ * it up, nobody else had any. The memory behind it is bounded by each sandbox's own limit.
  */
 const NEEDED: { file: string; atLeast: number }[] = [
   // Pipe buffers, in pages. Past it a restore cannot give pipes their size back: about 80 forks with the default.
   { file: '/proc/sys/fs/pipe-user-pages-soft', atLeast: 1_048_576 },
-  { file: '/proc/sys/fs/inotify/max_user_instances', atLeast: 8192 },
+  // About a kilobyte each: memory runs out before these do.
+  { file: '/proc/sys/fs/inotify/max_user_instances', atLeast: 2 ** 28 },
+  { file: '/proc/sys/fs/inotify/max_user_watches', atLeast: 2 ** 28 },
   // Processes and threads of the whole host: the default is used up by 16 sandboxes of 2048.
   { file: '/proc/sys/kernel/pid_max', atLeast: 1_048_576 },
 ];
+
+/**
+ * Of queued signals and message queues, which the kernel counts along user namespaces up to the host's root: what all
+ * sandboxes together may have, and what one user in a sandbox may. Of signals the host keeps half for itself; of queues,
+ * which it hardly uses, sandboxes may have all that it may: nine of the usual size. Nothing where there is no limit.
+ */
+export function sharedLimits(limits = readFileSync('/proc/self/limits', 'utf8')): SharedLimit[] {
+  return [
+    { name: 'sigpending' as const, line: /^Max pending signals\s+(\S+)/m, share: 1 / 2, most: 512 },
+    { name: 'msgqueue' as const, line: /^Max msgqueue size\s+(\S+)/m, share: 1, most: 102_400 },
+  ].flatMap(({ name, line, share, most }) => {
+    const soft = Number(line.exec(limits)?.[1]);
+    if (!(soft > 0)) return [];
+    const together = Math.floor(soft * share);
+    return [{ name, together, each: Math.min(most, together) }];
+  });
+}
+
+export interface SharedLimit {
+  /** As `prlimit` calls it. */
+  name: 'sigpending' | 'msgqueue';
+  together: number;
+  each: number;
+}
 
 /** One of the kernel's limits that many sandboxes run into. */
 export interface HostLimit {

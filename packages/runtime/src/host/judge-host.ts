@@ -46,6 +46,13 @@ export function judgeHost(facts: HostFacts): Finding[] {
       'User namespaces are switched off.',
       'sysctl -w user.max_user_namespaces=65536',
     ),
+    switchable(
+      facts.ownIds,
+      'own-ids',
+      'ownIds',
+      'File systems can be mounted with ids of their own.',
+      "File systems cannot be mounted with ids of their own (Linux 5.19 or later and perl are needed): users in sandboxes have the numbers of the host's.",
+    ),
     judgeControllers(facts),
     program(facts, 'mkfs.btrfs', 'diskLimit', ['btrfs-progs']),
     // Starts sandboxes in a third of the time that runc takes.

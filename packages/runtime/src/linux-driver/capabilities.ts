@@ -13,6 +13,7 @@ export function capabilitiesOf(host: LinuxHost, tier: OciTier): Capabilities {
   if (host.network.egressProblem !== undefined) reasons.push(host.network.egressProblem);
   if (host.egress !== undefined && host.governProblem !== undefined)
     reasons.push(`No egress policies: ${host.governProblem}`);
+  if (tier.ownIds && host.idsProblem !== undefined) reasons.push(host.idsProblem);
   if (host.agent?.init === false)
     reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
   if (host.bases.current === undefined)

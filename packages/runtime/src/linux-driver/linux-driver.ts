@@ -198,6 +198,7 @@ export class LinuxDriver implements Driver {
   #recover(): void {
     for (const entry of this.#host.records.all()) {
       this.#host.network.reserve(entry.lease);
+      if (entry.firstId !== undefined) this.#host.ids?.reserve(entry.firstId);
       const instance = this.#add(entry);
       if (entry.held === true && instance.running)
         void this.#registry.cleanUp.attempt(`thaw ${entry.name}`, async () => {
@@ -250,6 +251,7 @@ export class LinuxDriver implements Driver {
     const host = this.#host;
     const keeper = await host.up();
     const lease = host.network.take();
+    const firstId = this.#tiers[host.isolation].ownIds ? host.ids?.take() : undefined;
     const entry: InstanceEntry = {
       name: `s${randomId()}`,
       ...(id === undefined ? {} : { id }),
@@ -257,6 +259,7 @@ export class LinuxDriver implements Driver {
       spec,
       isolation: host.isolation,
       lease,
+      ...(firstId === undefined ? {} : { firstId }),
       createdAtMs: host.now(),
       agent: agent ?? host.agent!.name,
       layers: spec.layers,

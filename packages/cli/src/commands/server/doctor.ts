@@ -23,6 +23,7 @@ const losses: Record<Finding['neededFor'], string> = {
   limits: 'no limits',
   networkIsolation: 'no network isolation',
   gvisor: 'no sandboxes with a kernel of their own',
+  ownIds: 'no user ids of their own for sandboxes',
   comfort: 'works all the same',
 };
 

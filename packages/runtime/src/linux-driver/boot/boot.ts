@@ -1,21 +1,23 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { lchownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processStart } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
-import { hostNofileLimit } from '../../host/host-limits.js';
+import { hostNofileLimit, sharedLimits } from '../../host/host-limits.js';
 import { type Dial, dialTcp } from '../../shared/dial.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { waitForDaemon } from '../../shared/readiness.js';
 import { CRIU_CONFIG } from '../criu/criu-config.js';
+import { unlinkImages } from '../criu/images-for.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { ScriptCall } from '../namespace/script-call.js';
-import { type OciConfig, ociConfig, PING_GROUPS } from '../oci/oci-config.js';
+import { type OciConfig, ociConfig, pingGroups } from '../oci/oci-config.js';
 import { agentArgs } from '../rootfs/agent.js';
 import { planRoot } from '../rootfs/layer-facts.js';
+import { AGENTS, bindsOf, mountsOf, rootOf, usrOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 import type { OciTier, Origin, StartCommand } from '../tiers/tier.js';
-import { bindsOf, boundMounts } from './mount-binds.js';
+import { boundMounts } from './mount-binds.js';
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -39,6 +41,10 @@ export async function boot(
     timeoutMs: START_TIMEOUT_MS,
   });
   const pid = Number(answers.pid);
+  if (start.images !== undefined) {
+    unlinkImages(host, entry);
+    ownQueues(pid, entry);
+  }
   const began = processStart(pid);
   if (began === undefined) {
     throw new DriverError(code, 'The sandbox ended while it started.');
@@ -52,6 +58,16 @@ export async function boot(
     signal,
     gaveUp: () => (processStart(pid) === began ? undefined : 'The sandbox ended while it started.'),
   });
+}
+
+/** CRIU makes the namespace of message queues before it becomes root of the instance. Nothing inside can move these mounts. */
+function ownQueues(pid: number, { firstId }: InstanceEntry): void {
+  if (firstId === undefined) return;
+  try {
+    lchownSync(`/proc/${pid}/root/dev/mqueue`, firstId, firstId);
+  } catch {
+    // It ended meanwhile.
+  }
 }
 
 /**
@@ -83,15 +99,17 @@ function writeBundle(
   hostname: string,
 ): OciConfig {
   const bundle = join(host.paths.store, 'i', entry.name);
-  mkdirSync(join(keeper.view(bundle), 'm'), { recursive: true });
   mkdirSync(join(keeper.view(bundle), 'wk'), { recursive: true });
-  mkdirSync(join(keeper.view(bundle), 'usr'), { recursive: true });
+  const root = rootOf(entry.name);
+  const usr = usrOf(entry.name);
+  for (const path of [mountsOf(entry.name), root, usr]) keeper.makeDirectory(path);
   const agent = { init: host.agent?.init ?? true };
   const config = ociConfig({
     hostname,
-    root: join(bundle, 'm'),
-    usr: planRoot(host.store, host.bases, entry.layers).usr === undefined ? undefined : join(bundle, 'usr'),
-    agent: join(host.paths.store, 'agents', entry.agent),
+    root,
+    usr: planRoot(host.store, host.bases, entry.layers).usr === undefined ? undefined : usr,
+    agent: `${AGENTS}/${entry.agent}`,
+    firstId: entry.firstId,
     args: agentArgs(agent, host.options.daemon, DAEMON_PORT),
     cgroupsPath: host.cgroups.pathOf(entry.name),
     criuConfig: join(bundle, 'criu.conf'),
@@ -127,14 +145,24 @@ function bootCall(
     variables: {
       INSTANCE: entry.name,
       FROM: origin.kind === 'fresh' ? undefined : `c/${origin.checkpointId}/sv`,
+      IMAGES: start.images,
       RESTORING: restoring ? 'yes' : undefined,
       DISK_LIMIT: store.quota && diskMiB !== undefined ? `${diskMiB}M` : undefined,
       ROOT_LAYERS: plan.root.join(':'),
       USR_LAYERS: plan.usr?.join(':'),
+      AT: mountsOf(entry.name),
+      FIRST_ID: entry.firstId,
+      ARCH: process.arch,
+      LIMITS:
+        start.limitsUsers !== true
+          ? ''
+          : sharedLimits()
+              .map(({ name, each }) => `--${name}=${each}`)
+              .join(' '),
       MOUNT_BINDS: bindsOf(entry.name),
       HOST_NAME: hostname,
       NAME_SERVERS: network.nameServers().join(' '),
-      PING_GROUPS,
+      PING_GROUPS: pingGroups(entry.firstId),
       CRIU: host.criu,
       OCI: paths.oci,
       CGROUPS: start.cgroup === undefined ? undefined : host.cgroups.directoriesOf(entry.name).join(' '),

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RetryLater } from '../../shared/retry-later.js';
 import { isRunning, type LinuxHost } from '../host/linux-host.js';
+import { bindsOf, mountsOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
-import { bindsOf } from './mount-binds.js';
 
 const KILL_TIMEOUT_MS = 10_000;
 
@@ -34,6 +34,7 @@ export async function disposeInstance(
     await cleanUp.attempt(`files of instance ${entry.name}`, () => removeFiles(host, entry));
     for (let tries = 0; !host.cgroups.remove(entry.name) && tries < 50; tries += 1) await sleep(20);
     host.network.release(entry.lease);
+    host.ids?.release(entry.firstId);
     host.records.remove(entry.name);
   };
 }
@@ -46,6 +47,7 @@ async function removeFiles(host: LinuxHost, entry: InstanceEntry): Promise<void>
       name: 'instance_remove',
       variables: {
         INSTANCE: entry.name,
+        AT: mountsOf(entry.name),
         MOUNT_BINDS: bindsOf(entry.name),
         OCI: host.paths.oci,
         LEASE: entry.lease,

@@ -1,10 +1,6 @@
 import type { InstanceMount } from '../../contract/instance.js';
 import type { BoundMount } from '../oci/oci-config.js';
-
-/** Directory of the binds of an instance's mounts, in the keeper's namespace. */
-export function bindsOf(name: string): string {
-  return `/run/mounts/${name}`;
-}
+import { bindsOf } from '../state/mount-points.js';
 
 /** The mounts of an instance with what the OCI runtime binds instead of the directories themselves: binds of them. */
 export function boundMounts(name: string, mounts: readonly InstanceMount[]): BoundMount[] {

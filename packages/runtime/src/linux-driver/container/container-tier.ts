@@ -13,6 +13,7 @@ import { startCommand } from './start-command.js';
 export function containerTier(host: LinuxHost, memoryProblem: string | undefined): OciTier {
   return {
     isolation: 'container',
+    ownIds: true,
     memoryProblem,
     bundle: (_entry, config) => config,
     start: (entry, origin, config) => startCommand(host, entry, origin, config),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { criuCommand } from '../criu/criu-command.js';
 import { mountsToFind } from '../criu/external-mounts.js';
+import { imagesView, linkImages } from '../criu/images-for.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { InstanceEntry } from '../state/records.js';
@@ -22,13 +23,16 @@ export function startCommand(
     ...['--bundle', bundle, '--pid-file', join(bundle, 'pid'), '--detach', entry.name],
   ];
   if (origin.kind === 'checkpoint' && origin.memory) {
-    const images = join(paths.store, `c/${origin.checkpointId}/img`);
-    if (restoresItself(host)) return restoreInCgroup(host, entry, { images, work, config });
+    const linked = linkImages(host, entry, origin.checkpointId);
+    const images = entry.firstId === undefined ? join(paths.store, linked) : imagesView(entry.name);
+    if (restoresItself(host))
+      return { ...restoreInCgroup(host, entry, { images, work, config }), images: linked };
     const restore = call(host.runtime, 'restore', '--image-path', images, '--work-path', work);
-    return { command: ['timeout', '-s', 'KILL', String(RESTORE_TIMEOUT_S), ...restore] };
+    return { command: ['timeout', '-s', 'KILL', String(RESTORE_TIMEOUT_S), ...restore], images: linked };
   }
   const command = call(host.starter, 'run');
-  return host.starter === host.runtime ? { command } : { command, fallback: host.runtime };
+  const fallback = host.starter === host.runtime ? {} : { fallback: host.runtime };
+  return { command, ...fallback, limitsUsers: true };
 }
 
 /** Whether the driver calls CRIU for a restore, and so has to make the cgroup before. */

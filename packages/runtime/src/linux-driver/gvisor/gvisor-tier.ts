@@ -21,6 +21,8 @@ export function gvisorTier(
   const command = (name: string) => runscCommand(runsc ?? 'runsc', paths, name);
   return {
     isolation: 'gvisor',
+    // Its users are numbers in a kernel of its own.
+    ownIds: false,
     memoryProblem: runscProblem,
     bundle: (entry, config) => gvisorConfig(config, `/run/netns/${entry.name}`),
     start(entry, origin, config) {

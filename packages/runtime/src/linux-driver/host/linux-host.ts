@@ -11,11 +11,15 @@ import { VolumeProcess } from '../../volume-process/volume-process.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
 import { EgressProcess } from '../egress/egress-process.js';
+import { releaseBlock } from '../ids/claim-block.js';
+import type { IdRanges } from '../ids/id-ranges.js';
+import { openRanges } from '../ids/open-ranges.js';
 import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { Network } from '../network/network.js';
-import { SYS_DIRECTORIES } from '../oci/hidden-paths.js';
+import { SYS, SYS_DIRECTORIES } from '../oci/hidden-paths.js';
 import { type Agent, prepareAgent } from '../rootfs/agent.js';
 import { Bases } from '../rootfs/bases.js';
+import { INSTANCES } from '../state/mount-points.js';
 import type { LinuxDriverOptions } from '../state/options.js';
 import { type Paths, pathsOf } from '../state/paths.js';
 import { type InstanceEntry, Records } from '../state/records.js';
@@ -50,6 +54,10 @@ export class LinuxHost {
   /** What keeps new instances apart from the host's kernel. */
   readonly isolation: Isolation;
   agent: Agent | undefined;
+  /** Ranges of host ids, one for each instance. Undefined: all have the host's. */
+  ids: IdRanges | undefined;
+  /** Why there are none. */
+  idsProblem: string | undefined;
   /** Limits of the host that stand in the way of many sandboxes, as sentences. */
   limitProblems: string[] = [];
   #keeper: NamespaceKeeper | undefined;
@@ -140,8 +148,9 @@ export class LinuxHost {
       );
       this.cgroups.prepare(this.budget);
       await this.store.mount(keeper);
-      for (const path of SYS_DIRECTORIES) mkdirSync(keeper.view(path), { recursive: true });
+      for (const path of [SYS, ...SYS_DIRECTORIES, INSTANCES]) keeper.makeDirectory(path);
       await this.store.run({ name: 'base_root_make' }, { timeoutMs: 60_000 });
+      await this.#openIds();
       this.agent = await prepareAgent(this.store.view('agents'), this.options.daemon);
       await this.network.prepare(keeper, found === undefined);
       await this.#startEgress(keeper);
@@ -177,6 +186,20 @@ export class LinuxHost {
       this.governProblem = error.message;
     }
     this.network.resolves = this.governProblem === undefined;
+  }
+
+  async #openIds(): Promise<void> {
+    if (this.ids !== undefined) return;
+    const opened = await openRanges({
+      store: this.store,
+      paths: this.paths,
+      runtime: this.runtime,
+      base: this.bases.current === undefined ? undefined : this.bases.treeOf(this.bases.current),
+      pool: this.options.ids,
+    });
+    this.ids = 'ranges' in opened ? opened.ranges : undefined;
+    this.idsProblem = 'problem' in opened ? opened.problem : undefined;
+    if ('problem' in opened) this.log('warn', opened.problem, { detail: opened.detail });
   }
 
   /** The gateway went down with the former keeper: sandboxes that still run need their veth pairs again. */
@@ -225,6 +248,8 @@ export class LinuxHost {
     }
     this.#keeper = undefined;
     await this.cgroups.removeParent();
+    if (this.ids !== undefined) releaseBlock(this.paths);
+    this.ids = undefined;
     if (existsSync(this.paths.networkFile)) rmSync(this.paths.networkFile, { force: true });
   }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isSameProcess, processStart } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
 import { assetPath } from '../../shared/assets.js';
@@ -89,6 +89,16 @@ export class NamespaceKeeper {
   /** The same absolute path, as seen from the driver's own process. */
   view(path: string): string {
     return `/proc/${this.pid}/root${path}`;
+  }
+
+  /** Makes a directory of the namespace that everybody may pass through, whatever this process hides by default. */
+  makeDirectory(path: string): void {
+    const before = process.umask(0o022);
+    try {
+      mkdirSync(this.view(path), { recursive: true });
+    } finally {
+      process.umask(before);
+    }
   }
 
   /** The command line that runs a command inside the namespace. */

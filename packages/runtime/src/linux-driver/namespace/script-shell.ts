@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { sharedLimits } from '../../host/host-limits.js';
 import { assetPath } from '../../shared/assets.js';
 import { killFamily } from '../../shared/process-family.js';
 import { readText } from '../../shared/read-text.js';
@@ -95,7 +96,11 @@ export class ScriptShell {
   #start(): ChildProcessWithoutNullStreams {
     if (this.#child !== undefined) return this.#child;
     copyScripts(this.#view(SCRIPTS));
-    const [file, ...args] = [...this.#enter, 'sh', `${SCRIPTS}/script-shell.sh`, SCRIPTS, this.#mark];
+    // What makes a user namespace hands its limits down: those of all users in there together.
+    const limits = sharedLimits().map(({ name, together }) => `--${name}=${together}:`);
+    const limited = limits.length > 0 ? ['prlimit', ...limits] : [];
+    const shell = ['sh', `${SCRIPTS}/script-shell.sh`, SCRIPTS, this.#mark];
+    const [file, ...args] = [...this.#enter, ...limited, ...shell];
     const child = spawn(file!, args, { detached: true, stdio: 'pipe', env: SCRIPT_ENVIRONMENT });
     this.#child = child;
     this.#unread = '';
@@ -140,7 +145,7 @@ function copyScripts(directory: string): void {
   rmSync(`${directory}/functions`, { recursive: true, force: true });
   mkdirSync(`${directory}/functions`, { recursive: true, mode: 0o700 });
   const functions = readdirSync(assetPath('functions')).map((name) => `functions/${name}`);
-  for (const name of ['script-shell.sh', 'criu-hook.sh', 'gvisor-start.sh', ...functions])
+  for (const name of ['script-shell.sh', 'criu-hook.sh', 'gvisor-start.sh', 'own-mounts.pl', ...functions])
     writeFileSync(`${directory}/${name}`, readFileSync(assetPath(name)), { mode: 0o700 });
 }
 

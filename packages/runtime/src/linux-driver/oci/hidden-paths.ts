@@ -15,7 +15,7 @@ export const HIDDEN_OF_PROC = `acpi asound bus fs scsi
 const SHOWN_OF_SYS = ['/sys/devices/system/cpu', '/sys/devices/system/node'];
 
 /** A directory that holds nothing but the mount points of `SHOWN_OF_SYS`, in the keeper's namespace. */
-const SYS = '/run/sys';
+export const SYS = '/run/sys';
 
 /** What has to be made for it. */
 export const SYS_DIRECTORIES = SHOWN_OF_SYS.map((path) => path.replace('/sys', SYS));

@@ -1,4 +1,5 @@
 import type { InstanceLimits, InstanceMount } from '../../contract/instance.js';
+import { IDS } from '../ids/id-ranges.js';
 import { HIDDEN_OF_PROC, sysMounts } from './hidden-paths.js';
 import { seccompProfile } from './seccomp.js';
 
@@ -20,6 +21,8 @@ export interface OciConfigInput {
   /** Whether the kernel accounts swap, so that a memory limit can cover it. */
   swapAccounting: boolean;
   mounts: BoundMount[];
+  /** First of the 65,536 host ids that are its own. Undefined: it has the host's. */
+  firstId: number | undefined;
   /** Whether root inside may open raw sockets. */
   rawSockets: boolean;
   /** Highest number of open files that this host lets us give. */
@@ -40,6 +43,9 @@ const CAPABILITIES = [
   'CAP_SYS_CHROOT',
 ];
 
+/** What container engines give by default beside these. */
+const CAPABILITIES_WITH_OWN_IDS = ['CAP_AUDIT_WRITE', 'CAP_MKNOD', 'CAP_SETFCAP'];
+
 /** Device numbers a sandbox may use: null, zero, full, random, urandom, tty, ptmx, pts. */
 const DEVICES: [major: number, minor?: number][] = [
   [1, 3],
@@ -57,8 +63,10 @@ const DEV = '/run/dev';
 /** The nodes, bound read-only, so that root inside cannot change the host's. */
 const NODES = '/run/nodes';
 
-/** All groups that a sandbox has may open ICMP sockets. */
-export const PING_GROUPS = '0 65535';
+/** All groups that a sandbox has may open ICMP sockets. @param firstId of the groups, as whoever writes it counts. */
+export function pingGroups(firstId = 0): string {
+  return `${firstId} ${firstId + IDS - 1}`;
+}
 
 /** Where memory runs out on the whole host, programs of sandboxes end before the service does. */
 const OOM_SCORE_ADJUSTMENT = 800;
@@ -70,8 +78,12 @@ export const CPU_PERIOD_US = 100_000;
 export function ociConfig(input: OciConfigInput) {
   const { limits } = input;
   const memoryBytes = limits.memoryMiB === undefined ? undefined : limits.memoryMiB * 1024 * 1024;
-  const capabilities = input.rawSockets ? [...CAPABILITIES, 'CAP_NET_RAW'] : CAPABILITIES;
-  const mapping = [{ containerID: 0, hostID: 0, size: 65_536 }];
+  const capabilities = [
+    ...CAPABILITIES,
+    ...(input.firstId === undefined ? [] : CAPABILITIES_WITH_OWN_IDS),
+    ...(input.rawSockets ? ['CAP_NET_RAW'] : []),
+  ];
+  const mapping = [{ containerID: 0, hostID: input.firstId ?? 0, size: IDS }];
   return {
     ociVersion: '1.0.0',
     process: {
@@ -80,7 +92,8 @@ export function ociConfig(input: OciConfigInput) {
       args: input.args,
       cwd: '/',
       env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root'],
-      noNewPrivileges: true,
+      // Root that a set-uid program makes is nobody on the host, where it has ids of its own.
+      noNewPrivileges: input.firstId === undefined,
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
       oomScoreAdj: OOM_SCORE_ADJUSTMENT,
       rlimits: [
@@ -164,7 +177,7 @@ export function ociConfig(input: OciConfigInput) {
       maskedPaths: HIDDEN_OF_PROC,
       readonlyPaths: ['/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
       // Lets everybody ping without raw sockets. A restore sets it for itself: CRIU makes an empty network namespace.
-      sysctl: { 'net.ipv4.ping_group_range': PING_GROUPS },
+      sysctl: { 'net.ipv4.ping_group_range': pingGroups() },
     },
   };
 }

@@ -1,16 +1,34 @@
-import { closeSync, constants, fstatSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { randomId } from '../../shared/instance-id.js';
 import type { LinuxHost } from '../host/linux-host.js';
+import { rootOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 
 /** What is longer was not written by us, and nobody waits while it is read. */
 const MAX_BYTES = 64 * 1024;
 
+interface NameChange {
+  from: string;
+  to: string;
+  /** The machine's root as the host sees it. */
+  owner: number;
+}
+
 /** Corrects the files that name an instance. A full disk must not keep it from running with its old name in them. */
 export function renameInstance(host: LinuxHost, entry: InstanceEntry, from: string): void {
-  if (!host.store.mounted) return;
+  if (host.current === undefined) return;
   try {
-    renameMachine(host.store.view(`i/${entry.name}/m/etc`), from, entry.id ?? entry.name);
+    const root = host.current.view(rootOf(entry.name));
+    renameMachine(`${root}/etc`, { from, to: entry.id ?? entry.name, owner: entry.firstId ?? 0 });
   } catch (error) {
     host.log('warn', 'the files that name an instance could not be changed', {
       instance: entry.name,
@@ -25,8 +43,8 @@ export function renameInstance(host: LinuxHost, entry: InstanceEntry, from: stri
  * machine's programs run and could point them at anything.
  * @param etc the machine's `/etc`.
  */
-function renameMachine(etc: string, from: string, to: string): void {
-  if (from === to) return;
+function renameMachine(etc: string, change: NameChange): void {
+  if (change.from === change.to) return;
   let directory: number;
   try {
     directory = openSync(etc, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -35,13 +53,13 @@ function renameMachine(etc: string, from: string, to: string): void {
     return;
   }
   try {
-    for (const file of ['hosts', 'hostname']) replaceName(`/proc/self/fd/${directory}`, file, from, to);
+    for (const file of ['hosts', 'hostname']) replaceName(`/proc/self/fd/${directory}`, file, change);
   } finally {
     closeSync(directory);
   }
 }
 
-function replaceName(directory: string, file: string, from: string, to: string): void {
+function replaceName(directory: string, file: string, { from, to, owner }: NameChange): void {
   const found = readRegularFile(`${directory}/${file}`);
   if (found === undefined) return;
   const text = renameIn(found.text, from, to);
@@ -50,6 +68,8 @@ function replaceName(directory: string, file: string, from: string, to: string):
   const draft = `${directory}/.${file}.${randomId()}`;
   const fd = openSync(draft, 'wx', found.mode);
   try {
+    // What root of the host makes has no owner in there.
+    fchownSync(fd, owner, owner);
     writeFileSync(fd, text);
   } finally {
     closeSync(fd);

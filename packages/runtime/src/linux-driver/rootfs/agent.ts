@@ -63,6 +63,8 @@ export async function prepareAgent(agents: string, daemon: DaemonProgram): Promi
     await cp(daemon.directory, join(draft, 'daemon'), { recursive: true, dereference: true });
     const addons = (await filesOf(daemon.directory)).filter((file) => file.endsWith('.node'));
     await copyLibraries([node, ...lent, ...(await ofSameMachine(addons, node))], join(draft, 'lib'));
+    // Root of an instance is nobody to these files.
+    await runProgram('chmod', ['-R', 'a+rX', draft], { timeoutMs: 20_000 });
     await rename(draft, target);
   }
   return { name, init: init !== undefined, hostname: lent.length > 0 };
@@ -134,7 +136,11 @@ async function copyLibraries(programs: string[], target: string): Promise<void> 
 }
 
 async function fingerprint(files: string[], daemon: DaemonProgram): Promise<string> {
-  const hash = createHash('sha256').update(process.version).update(relative(daemon.directory, daemon.entry));
+  // Those of an earlier version were for root alone.
+  const hash = createHash('sha256')
+    .update('for all')
+    .update(process.version)
+    .update(relative(daemon.directory, daemon.entry));
   for (const file of files.sort()) {
     if (file.startsWith(daemon.directory)) {
       hash

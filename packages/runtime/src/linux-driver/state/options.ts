@@ -16,6 +16,12 @@ export interface NetworkOptions {
   nameServers?: string[];
 }
 
+/** Host user and group ids, both ends included. */
+export interface IdPool {
+  first: number;
+  last: number;
+}
+
 export interface LinuxDriverOptions extends DriverOptions {
   /** What keeps new instances apart from the host's kernel. Default `container`. */
   isolation?: Isolation;
@@ -39,6 +45,12 @@ export interface LinuxDriverOptions extends DriverOptions {
    */
   rawSockets?: boolean;
   network?: NetworkOptions;
+  /**
+   * Host user and group ids out of which the driver takes a block for its sandboxes, 65,536 for each: the first and the last.
+   * Default 536870912 to 2147483647, without what `/etc/subuid` and `/etc/subgid` give to others. False: users inside have
+   * the numbers of the host's, and set-uid programs have no effect.
+   */
+  ids?: IdPool | false;
   /**
    * MiB that sandboxes leave free on the file system of the data directory: for the service's database and for the host.
    * Default 5 % of it, at most 2048.

@@ -16,6 +16,8 @@ export interface Paths {
   store: string;
   keeperFile: string;
   networkFile: string;
+  /** Which block of host ids the driver has. */
+  idsFile: string;
 }
 
 export function pathsOf(dataDir: string): Paths {
@@ -29,5 +31,6 @@ export function pathsOf(dataDir: string): Paths {
     store: join(dataDir, 'store'),
     keeperFile: join(dataDir, 'keeper.json'),
     networkFile: join(dataDir, 'network.json'),
+    idsFile: join(dataDir, 'ids.json'),
   };
 }

@@ -16,6 +16,8 @@ export interface InstanceEntry {
   isolation?: Isolation;
   /** Which pair of addresses it has in the block of the network. */
   lease: number;
+  /** First of the 65,536 host ids that are its own; absent: it has the host's. */
+  firstId?: number;
   /** Its init as the host sees it, with the start time that tells it from a later process. */
   pid?: number;
   start?: string;

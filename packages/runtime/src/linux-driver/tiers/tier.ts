@@ -16,6 +16,10 @@ export interface StartCommand {
   fallback?: string;
   /** Limits of a cgroup that the driver makes, and that the command has to run in. Absent: the runtime makes its own. */
   cgroup?: OciConfig['linux']['resources'];
+  /** Directory in the store with the images of memory that the command reads, with the instance's ids; it goes once it runs. */
+  images?: string;
+  /** Whether the limits of one user are to be set once it runs, because the kernel counts it along user namespaces. */
+  limitsUsers?: boolean;
   /** Whether the network namespace exists before the command and has the instance's name. Else it is the command's work. */
   networkFirst?: boolean;
 }
@@ -43,6 +47,8 @@ export interface StoreMemoryOptions {
  */
 export interface OciTier {
   readonly isolation: Isolation;
+  /** Whether instances can have a range of host ids each. */
+  readonly ownIds: boolean;
   /** Why memory cannot be stored; undefined: it can. One sentence. */
   readonly memoryProblem: string | undefined;
   /** What the runtime finds as `config.json`. */

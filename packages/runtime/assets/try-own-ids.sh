@@ -1,0 +1,11 @@
+#!/bin/sh
+# Whether file systems can be mounted with ids of their own, tried with the host's /usr. For a mount namespace of its own:
+# nothing of it stays.
+#
+# usage: try-own-ids.sh OWN_MOUNTS ARCH     (the script beside this one, and the processor as Node names it)
+set -e
+mount -t tmpfs -o mode=755 tmpfs /mnt
+mkdir /mnt/m
+cd /usr
+perl "$1" "$2" 536870912 /mnt '' bin:lib '' '' '' 0
+[ "$(stat -c %u /mnt/m)" = 536870912 ]
