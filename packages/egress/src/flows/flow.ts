@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
+import type { EgressSandbox } from '../control/types.js';
 import { reset } from '../failures/reset.js';
 import { parseHost } from '../policy/hosts.js';
 import type { EgressDecision, EgressFlow } from '../policy/types.js';
 import type { KnownSandbox, OpenFlow, Registry } from '../sandboxes/registry.js';
-import type { Attempt, Reports } from '../sandboxes/reports.js';
+import type { Attempt, ByteCounts, Reports } from '../sandboxes/reports.js';
 
 /** Where a connection comes from and was going. */
 export interface FlowEnds {
@@ -35,17 +36,20 @@ export class Flow implements OpenFlow {
   readonly #over = new AbortController();
   #known: KnownSandbox;
   #standing: Standing | undefined;
+  #bytes: ByteCounts;
+  #counting: { sandbox: EgressSandbox; attempt: Attempt } | undefined;
 
   constructor(socket: Socket, ends: FlowEnds, known: KnownSandbox, registry: Registry, reports: Reports) {
     this.socket = socket;
     this.ends = ends;
     this.signal = this.#over.signal;
+    this.#bytes = socket;
     this.#known = known;
     this.#reports = reports;
     const forget = registry.add(ends.source, this);
     socket.once('close', () => {
       forget();
-      reports.finish(socket);
+      reports.finish(this.#bytes);
       this.#over.abort();
     });
   }
@@ -81,8 +85,17 @@ export class Flow implements OpenFlow {
     };
     const attempt: Attempt = { ...target, outcome: 'allowed', rule: decision.rule };
     this.#reports.tell(sandbox, attempt);
-    this.#reports.count(sandbox, attempt, this.socket);
+    this.#counting = { sandbox, attempt };
+    this.#reports.count(sandbox, attempt, this.#bytes);
     return { ...decision, host };
+  }
+
+  /** Counts bytes elsewhere from now on: what opens a connection takes its bytes past the socket. */
+  countAt(bytes: ByteCounts): void {
+    this.#reports.finish(this.#bytes);
+    this.#bytes = bytes;
+    if (this.#counting !== undefined)
+      this.#reports.count(this.#counting.sandbox, this.#counting.attempt, bytes);
   }
 
   /** Reports that nothing came of what was allowed. */

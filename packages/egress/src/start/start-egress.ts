@@ -8,9 +8,11 @@ import { DnsForwarder } from '../dns/forwarder.js';
 import { NameResolver } from '../dns/resolve-name.js';
 import { dnsConnections, serveUdp } from '../dns/serve-dns.js';
 import type { FlowEnds } from '../flows/flow.js';
-import { FlowServer } from '../flows/flow-server.js';
+import { Http1Relay } from '../http/relay-http1.js';
+import { Interceptor } from '../intercept/interceptor.js';
 import { Registry } from '../sandboxes/registry.js';
 import { Reports } from '../sandboxes/reports.js';
+import { FlowServer } from '../serve/flow-server.js';
 
 /** What a server listens on: an inherited descriptor, an address, or the path of a Unix socket. */
 export type Listen = Pick<ListenOptions, 'host' | 'port' | 'path'> | { fd: number };
@@ -63,10 +65,14 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
   const reports = new Reports();
   const questions = new Questions(answerMs === undefined ? {} : { answerMs });
   const dialer = new Dialer(new NameResolver(questions), options);
+  const relay = new Http1Relay();
+  const interceptor = new Interceptor({ dialer, relay, questions });
   const flows = new FlowServer({
     registry,
     reports,
     dialer,
+    relay,
+    interceptor,
     limits: { perSandbox: connectionsPerSandbox, total: connections, peekMs },
   });
   const endsOf = options.endsOf ?? transparentEnds;
@@ -86,7 +92,7 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
       set: (sandbox) => registry.set(sandbox),
       setAll: (sandboxes) => registry.setAll(sandboxes),
       remove: (id) => registry.remove(id),
-      setAuthority: () => undefined,
+      setAuthority: (authority, extraRoots) => interceptor.setAuthority(authority, extraRoots),
       takeReports: () => reports.take(),
     },
     questions,

@@ -1,15 +1,19 @@
 import type { Socket } from 'node:net';
-import type { Dialer, DialTarget } from '../dial/dialer.js';
+import type { Dialer } from '../dial/dialer.js';
 import { describeFailure } from '../failures/dial-error.js';
 import { reset } from '../failures/reset.js';
+import { type Admission, Flow, type FlowEnds } from '../flows/flow.js';
+import { join } from '../flows/join.js';
+import { targetOf } from '../flows/target.js';
+import { plainConnection } from '../http/plain-connection.js';
+import type { Http1Relay } from '../http/relay-http1.js';
+import type { Interceptor } from '../intercept/interceptor.js';
 import { readClientHello } from '../peek/client-hello.js';
 import { peek } from '../peek/peek.js';
 import { readRequestLine } from '../peek/request-line.js';
 import { splitAuthority } from '../policy/hosts.js';
 import type { Registry } from '../sandboxes/registry.js';
 import type { Reports } from '../sandboxes/reports.js';
-import { type Admission, Flow, type FlowEnds } from './flow.js';
-import { join } from './join.js';
 
 export interface FlowLimits {
   /** Connections of one sandbox. */
@@ -24,6 +28,8 @@ export interface FlowServerOptions {
   registry: Registry;
   reports: Reports;
   dialer: Dialer;
+  relay: Http1Relay;
+  interceptor: Interceptor;
   limits: FlowLimits;
 }
 
@@ -74,11 +80,19 @@ export class FlowServer {
   async #tls(flow: Flow): Promise<void> {
     const seen = await peek(flow.socket, readClientHello, this.#peekLimits());
     const hello = seen?.state === 'read' ? seen.hello : undefined;
-    await this.#pass(flow, flow.admit(hello?.host, { unread: true }));
+    const admission = flow.admit(hello?.host, { unread: true });
+    if (hello !== undefined && admission?.transform !== undefined)
+      await this.#options.interceptor.accept(flow, hello, admission);
+    else await this.#pass(flow, admission);
   }
 
   async #http(flow: Flow): Promise<void> {
     const seen = await peek(flow.socket, readRequestLine, this.#peekLimits());
+    if (seen?.state === 'read' && flow.known.policy?.readsHosts === true) {
+      const { relay, dialer } = this.#options;
+      relay.accept(flow.socket, plainConnection(flow, dialer));
+      return;
+    }
     const host = seen?.state === 'read' ? splitAuthority(seen.host ?? '')?.host : undefined;
     await this.#pass(flow, flow.admit(host, { unread: true }));
   }
@@ -100,9 +114,4 @@ export class FlowServer {
   #peekLimits() {
     return { bytes: PEEK_BYTES, ms: this.#options.limits.peekMs };
   }
-}
-
-function targetOf(flow: Flow, { dial, host }: Admission): DialTarget {
-  const { address, port } = flow.ends;
-  return { address, port, ...(dial === 'name' && host !== undefined ? { name: host } : {}) };
 }

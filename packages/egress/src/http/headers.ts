@@ -1,0 +1,34 @@
+/** Fields that are about one connection and not about the message. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Header fields in order, each name before its value, as Node has them raw. */
+export type RawHeaders = readonly string[];
+
+/** Leaves out fields that are about the connection, and those that are replaced; then adds. */
+export function forwardedHeaders(
+  raw: RawHeaders,
+  set: readonly (readonly [string, string])[] = [],
+): string[] {
+  const replaced = new Set(set.map(([name]) => name.toLowerCase()));
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const lower = raw[at]!.toLowerCase();
+    if (!HOP_BY_HOP.has(lower) && !replaced.has(lower)) kept.push(raw[at]!, raw[at + 1]!);
+  }
+  for (const [name, value] of set) kept.push(name, value);
+  return kept;
+}
+
+export function valuesOf(raw: RawHeaders, name: string): string[] {
+  return raw.filter((_, at) => at % 2 === 1 && raw[at - 1]!.toLowerCase() === name);
+}

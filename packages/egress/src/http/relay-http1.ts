@@ -1,0 +1,262 @@
+import {
+  Agent,
+  type ClientRequest,
+  type ClientRequestArgs,
+  createServer,
+  type IncomingMessage,
+  request as makeRequest,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+import { join } from '../flows/join.js';
+import { hostOfRequest } from './authority.js';
+import type { HttpConnection, RequestPlan } from './exchange.js';
+import { forwardedHeaders, valuesOf } from './headers.js';
+
+const MAX_HEADER_BYTES = 64 * 1024;
+const KEEP_ALIVE_MS = 120_000;
+/** Requests of one connection that wait for their answers. */
+const MAX_PIPELINED = 64;
+/** Connections to the outside for one of a sandbox: its requests may name several hosts. */
+const MAX_UPSTREAM = 8;
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+interface Served {
+  connection: HttpConnection;
+  agent: UpstreamAgent;
+  pending: number;
+}
+
+type ForwardPlan = Extract<RequestPlan, { kind: 'forward' }>;
+
+/** Reads the requests of connections as HTTP/1 and sends each on as it is decided. */
+export class Http1Relay {
+  readonly #server: Server;
+  readonly #served = new WeakMap<Duplex, Served>();
+
+  constructor() {
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS });
+    this.#server.timeout = 0;
+    const serve = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response);
+    this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void this.#upgrade(request, socket, head);
+    });
+    this.#server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+      this.#served.get(socket)?.connection.cut();
+    });
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+      const status =
+        error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+      if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      else socket.destroy();
+    });
+  }
+
+  /** Takes a connection over, with what it has sent so far unread. */
+  accept(socket: Duplex, connection: HttpConnection): void {
+    const agent = new UpstreamAgent();
+    this.#served.set(socket, { connection, agent, pending: 0 });
+    socket.once('close', () => agent.destroy());
+    this.#server.emit('connection', socket);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const served = this.#served.get(request.socket)!;
+    const { connection, agent } = served;
+    served.pending += 1;
+    response.once('close', () => {
+      served.pending -= 1;
+    });
+    if (served.pending > MAX_PIPELINED) return connection.cut();
+    const plan = await planOf(request, connection);
+    if (request.socket.destroyed) return;
+    if (plan.kind === 'cut') return connection.cut();
+    if (plan.kind === 'answer') {
+      response.sendDate = false;
+      response.writeHead(plan.status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+      response.end(plan.text);
+      return;
+    }
+    this.#forward(request, response, plan, { connection, agent, again: REPEATABLE.has(request.method!) });
+  }
+
+  #forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    plan: ForwardPlan,
+    how: { connection: HttpConnection; agent: UpstreamAgent; again: boolean },
+  ): void {
+    const { connection, agent, again } = how;
+    const upstream = send(request, plan, agent);
+    if (upstream === undefined) {
+      response.writeHead(400, { connection: 'close' });
+      response.end();
+      return;
+    }
+    upstream.on('continue', () => response.writeContinue());
+    upstream.on('response', (answer) => answerWith(response, answer, connection));
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      // A connection that was kept may end as the next request is sent: that one was not seen by anybody.
+      const stale = upstream.reusedSocket && error.code === 'ECONNRESET' && !response.headersSent;
+      if (stale && again && !hasBody(request)) {
+        this.#forward(request, response, plan, { ...how, again: false });
+        return;
+      }
+      if (response.writableFinished || request.socket.destroyed) return;
+      connection.fail(error);
+      connection.cut();
+    });
+    response.once('close', () => {
+      if (!response.writableFinished) upstream.destroy();
+    });
+    if (hasBody(request)) request.pipe(upstream);
+    else upstream.end();
+  }
+
+  /** WebSockets, and whatever else a connection becomes. */
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const served = this.#served.get(socket);
+    if (served === undefined) return void socket.destroy();
+    const { connection, agent } = served;
+    const plan = await planOf(request, connection);
+    if (socket.destroyed) return;
+    if (plan.kind === 'cut') return connection.cut();
+    if (plan.kind === 'answer') {
+      socket.end(
+        `HTTP/1.1 ${plan.status} Refused\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(plan.text)}\r\n\r\n${plan.text}`,
+      );
+      return;
+    }
+    const upgrade = valuesOf(request.rawHeaders, 'upgrade').join(', ');
+    const upstream = send(request, plan, agent, ['Connection', 'Upgrade', 'Upgrade', upgrade]);
+    if (upstream === undefined) return void socket.destroy();
+    upstream.on('upgrade', (answer, other, rest) => {
+      socket.write(
+        headOf(answer, [
+          'Connection',
+          'Upgrade',
+          'Upgrade',
+          valuesOf(answer.rawHeaders, 'upgrade').join(', '),
+        ]),
+      );
+      if (rest.length > 0) other.unshift(rest);
+      if (head.length > 0) socket.unshift(head);
+      join(socket, other);
+    });
+    upstream.on('response', (answer) => {
+      socket.write(headOf(answer, ['Connection', 'close']));
+      answer.pipe(socket);
+      answer.on('error', () => socket.destroy());
+    });
+    upstream.on('error', (error) => {
+      connection.fail(error);
+      connection.cut();
+    });
+    socket.once('close', () => upstream.destroy());
+    upstream.end();
+  }
+}
+
+async function planOf(request: IncomingMessage, connection: HttpConnection): Promise<RequestPlan> {
+  const asked = hostOfRequest(request.url!, request.rawHeaders);
+  if (asked === 'conflict')
+    return { kind: 'answer', status: 400, text: 'The request names no host, or two.\n' };
+  return connection.plan({ method: request.method!, host: asked.host });
+}
+
+function send(
+  request: IncomingMessage,
+  plan: ForwardPlan,
+  agent: UpstreamAgent,
+  more: string[] = [],
+): ClientRequest | undefined {
+  const { rawHeaders } = request;
+  const headers = [...forwardedHeaders(rawHeaders, plan.set), ...more];
+  if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked');
+  else if (
+    !hasBody(request) &&
+    request.headers['content-length'] === undefined &&
+    !REPEATABLE.has(request.method!)
+  )
+    headers.push('Content-Length', '0');
+  const options: UpstreamOptions = {
+    agent,
+    method: request.method!,
+    path: request.url!,
+    headers: headers as never,
+    setHost: false,
+    target: plan,
+  };
+  try {
+    return makeRequest(options);
+  } catch {
+    // Letters that may not stand in a request, which the parser let through.
+    return undefined;
+  }
+}
+
+function answerWith(response: ServerResponse, answer: IncomingMessage, connection: HttpConnection): void {
+  response.sendDate = false;
+  try {
+    response.writeHead(answer.statusCode!, answer.statusMessage ?? '', forwardedHeaders(answer.rawHeaders));
+  } catch (error) {
+    answer.destroy();
+    connection.fail(error);
+    connection.cut();
+    return;
+  }
+  response.flushHeaders();
+  answer.pipe(response);
+  answer.once('end', () => {
+    if (answer.rawTrailers.length > 0) response.addTrailers(pairsOf(answer.rawTrailers));
+  });
+  answer.once('close', () => {
+    if (answer.complete || response.destroyed) return;
+    connection.fail(new Error('ended early'));
+    connection.cut();
+  });
+  answer.on('error', () => undefined);
+}
+
+function headOf(answer: IncomingMessage, more: readonly string[]): string {
+  const lines = pairsOf([...forwardedHeaders(answer.rawHeaders), ...more]).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  return `HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n${lines.join('')}\r\n`;
+}
+
+function pairsOf(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as [string, string]] : []));
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+interface UpstreamOptions extends ClientRequestArgs {
+  target: ForwardPlan;
+}
+
+/** Connections to the outside of one connection of a sandbox: one for each host that its requests name. */
+class UpstreamAgent extends Agent {
+  constructor() {
+    super({ keepAlive: true, maxSockets: 1, maxTotalSockets: MAX_UPSTREAM });
+  }
+
+  override getName(options?: object): string {
+    return (options as UpstreamOptions).target.key;
+  }
+
+  override createConnection(
+    options: object,
+    made?: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    (options as UpstreamOptions).target.open().then(
+      (socket) => made?.(null, socket),
+      (error: Error) => made?.(error, undefined as never),
+    );
+    return undefined;
+  }
+}
