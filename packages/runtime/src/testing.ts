@@ -16,6 +16,6 @@ export {
   type Seen,
   WORLD,
 } from './testing/internet/played-internet.js';
-export { findLinks, findRemains } from './testing/remains.js';
+export { findLeaks, findLinks } from './testing/leaks.js';
 export { paxRecord, type TarTestEntry, tarBytes, tarOf, tarOfEntries } from './testing/tar.js';
 export { type DriverFactory, type MadeInstance, Workbench } from './testing/workbench.js';

@@ -1,9 +1,9 @@
 import { describeDriver } from '../src/testing.js';
 import { gvisorDriver, gvisorGaps, wholeGvisorSkipReason } from './gvisor-host.js';
-import { linuxRemains } from './linux-remains.js';
+import { linuxLeaks } from './linux-leaks.js';
 
 describeDriver('linux with gVisor', (options) => gvisorDriver(options), {
   skip: wholeGvisorSkipReason(),
-  remains: linuxRemains,
+  leaks: linuxLeaks,
   gaps: gvisorGaps,
 });

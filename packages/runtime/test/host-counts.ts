@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
-import { findLinks, findRemains } from '../src/testing/remains.js';
+import { findLeaks, findLinks } from '../src/testing/leaks.js';
 
 /** What one data directory has on the host. Counted under its own label: other programs come and go beside it. */
 export async function countOnHost(dataDir: string): Promise<Record<string, number>> {
@@ -14,7 +14,7 @@ export async function countOnHost(dataDir: string): Promise<Record<string, numbe
     }
   });
   return {
-    traces: findRemains(dataDir).length,
+    traces: findLeaks(dataDir).length,
     cgroups: await countCgroups(tag),
     links: findLinks(dataDir).length,
     loopDevices: loops.length,

@@ -10,7 +10,7 @@ import { Cgroups } from '../src/linux-driver/cgroups/cgroups.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
-import { findRemains } from '../src/testing/remains.js';
+import { findLeaks } from '../src/testing/leaks.js';
 import { bundleModule } from './bundle-module.js';
 import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason } from './linux-host.js';
@@ -53,7 +53,7 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
       expect(readdirSync(paths.oci)).toEqual([]);
       expect(new Cgroups(paths.tag).names()).toEqual([]);
       expect(readdirSync('/sys/class/net').filter((name) => name.includes(paths.tag))).toEqual([]);
-      expect(findRemains(dataDir)).toEqual([]);
+      expect(findLeaks(dataDir)).toEqual([]);
     } finally {
       const driver = await createLinuxDriver({ dataDir, daemon: envdBundle });
       await driver.reap({ instanceIds: [], checkpointIds: [] });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { createProcessDriver } from '../src/index.js';
-import { DaemonClient, findRemains } from '../src/testing.js';
+import { DaemonClient, findLeaks } from '../src/testing.js';
 import { bundleModule } from './bundle-module.js';
 import { envdBundle } from './envd-bundle.js';
 
@@ -76,11 +76,11 @@ describe('a process driver that is killed at any moment', () => {
         const adopted = await driver.adopt(kept);
         expect(await new DaemonClient(adopted!).health()).toBe(204);
         // A daemon that was just being started when its driver was killed ends by itself: nobody is there to be told.
-        await eventually('nothing but what was kept', () => findRemains(dataDir).length === 1);
+        await eventually('nothing but what was kept', () => findLeaks(dataDir).length === 1);
       } finally {
         await driver.close({ destroyInstances: true });
       }
-      await eventually('nothing left', () => findRemains(dataDir).length === 0);
+      await eventually('nothing left', () => findLeaks(dataDir).length === 0);
     }
   });
 
@@ -102,6 +102,6 @@ describe('a process driver that is killed at any moment', () => {
     } finally {
       await driver.close({ destroyInstances: true });
     }
-    expect(findRemains(dataDir)).toEqual([]);
+    expect(findLeaks(dataDir)).toEqual([]);
   });
 });

@@ -2,12 +2,12 @@ import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { describeDriver } from '../src/testing.js';
 import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason } from './linux-host.js';
-import { linuxRemains } from './linux-remains.js';
+import { linuxLeaks } from './linux-leaks.js';
 import { overSocket } from './serve-for-test.js';
 
 describeDriver(
   'linux, over a socket',
   async ({ dataDir }) =>
     overSocket(await createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 })),
-  { skip: linuxSkipReason(), remains: linuxRemains },
+  { skip: linuxSkipReason(), leaks: linuxLeaks },
 );

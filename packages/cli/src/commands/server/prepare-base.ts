@@ -11,9 +11,9 @@ import type { UpFlags } from './up-flags.js';
 export async function prepareBase(cli: Cli, flags: UpFlags, options: ServerOptions): Promise<void> {
   if (process.getuid?.() !== 0 || options.baseRoot === 'host') return;
   if (findBase(baseDirectory({}), await baseRecipe()) !== undefined) return;
-  const wish = flags.driver ?? (typeof options.driver === 'string' ? options.driver : undefined);
+  const configured = flags.driver ?? (typeof options.driver === 'string' ? options.driver : undefined);
   const { name } = await chooseDriver({
-    driver: wish,
+    driver: configured,
     ociRuntime: options.ociRuntime,
     dataDir: options.dataDir,
   });

@@ -24,9 +24,9 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   const options = await resolveServerOptions(flags, cli.env);
   if (report === undefined) await prepareBase(cli, flags, options);
   const unprotected = await hardenProcess();
-  const wish = typeof options.driver === 'string' ? options.driver : flags.driver;
+  const configured = flags.driver ?? (typeof options.driver === 'string' ? options.driver : undefined);
   const chosen = await chooseDriver({
-    driver: flags.driver ?? wish,
+    driver: configured,
     ociRuntime: options.ociRuntime,
     dataDir: options.dataDir,
   });

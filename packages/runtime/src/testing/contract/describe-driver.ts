@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Gaps, skipGap } from '../gaps.js';
-import { findRemains } from '../remains.js';
+import { findLeaks } from '../leaks.js';
 import { type DriverFactory, Workbench } from '../workbench.js';
 import { burstPromises } from './burst.js';
 import { checkpointPromises } from './checkpoints.js';
@@ -23,8 +23,8 @@ export interface DescribeDriverOptions {
   parent?: string;
   /** What this driver is known not to pass. */
   gaps?: Gaps;
-  /** Traces on the host that only this kind of driver leaves (cgroups, namespaces, links), by name. */
-  remains?: (dataDir: string) => Promise<string[]> | string[];
+  /** Leaked resources that only this kind of driver can leave on the host (cgroups, namespaces, links), by name. */
+  leaks?: (dataDir: string) => Promise<string[]> | string[];
 }
 
 /**
@@ -39,9 +39,9 @@ export function describeDriver(
   const title = options.skip === undefined ? name : `${name} (skipped: ${options.skip})`;
   describe.skipIf(options.skip !== undefined)(`the driver contract: ${title}`, () => {
     const bench = new Workbench(factory, options.parent);
-    const remains = async () => [
-      ...findRemains(bench.dataDir),
-      ...((await options.remains?.(bench.dataDir)) ?? []),
+    const leaks = async () => [
+      ...findLeaks(bench.dataDir),
+      ...((await options.leaks?.(bench.dataDir)) ?? []),
     ];
     beforeEach((context) => skipGap(context, options.gaps));
     beforeAll(() => bench.open());
@@ -93,7 +93,7 @@ export function describeDriver(
       await bench.create();
       await bench.close();
       try {
-        expect(await remains()).toEqual([]);
+        expect(await leaks()).toEqual([]);
       } finally {
         await bench.open();
       }

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { pathsOf } from '../linux-driver/state/paths.js';
 
-/** Traces of a data directory on the host: processes that name it or stand in it, and mounts. Empty without /proc. */
-export function findRemains(dataDir: string): string[] {
+/** What a data directory left on the host: processes that name it or stand in it, and mounts. Empty without /proc. */
+export function findLeaks(dataDir: string): string[] {
   return [...processes(dataDir), ...mounts(dataDir)].sort();
 }
 
