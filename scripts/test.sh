@@ -15,45 +15,73 @@ if [ -n "${SVC_NODE:-}" ]; then
   echo "Tests run on Node $(node --version)."
 fi
 
-failures=0
-check() {
-  printf '\n== %s\n' "$1"
+export SVC_TEST_BUILT=1 # setup.sh has just built: programs that tests start need not be read from their sources
+state=$(mktemp -d "${TMPDIR:-/tmp}/svc-test.XXXXXX")
+chmod 711 "$state" # PostgreSQL runs as its own user
+touch "$state/failed-checks" "$state/failed-tests"
+trap 'scripts/postgres.sh stop; rm -rf "$state"' EXIT
+
+# Runs one step and prints what it said in one piece, so that steps may run side by side.
+check() { # check NAME COMMAND...
+  local name=$1 started=$SECONDS output
   shift
-  "$@" || { failures=$((failures + 1)); printf '!! failed: %s\n' "$*"; }
+  output=$(mktemp "$state/output.XXXXXX")
+  "$@" >"$output" 2>&1 || { echo "$name" >>"$state/failed-checks"; printf '!! failed: %s\n' "$*" >>"$output"; }
+  printf '\n== %s (%s s)\n%s\n' "$name" "$((SECONDS - started))" "$(cat "$output")"
+}
+
+# Runs the tests of packages, one package after the other.
+tests() { # tests FOLDER...
+  local folder started
+  for folder; do
+    started=$SECONDS
+    (cd "$folder" && exec npm test --silent) 2>&1 | sed -u "s|^|${folder#packages/}: |"
+    [ "${PIPESTATUS[0]}" = 0 ] || echo "$folder" >>"$state/failed-tests"
+    printf '\n== Tests of %s (%s s)\n' "$folder" "$((SECONDS - started))"
+  done
 }
 
 turbo() { node_modules/.bin/turbo run "$@"; }
 
-check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
-check "Types" turbo typecheck --output-logs=errors-only --concurrency=2
-check "Imports, specifications, generated code, shell scripts, links" node scripts/check-all.mjs
+{
+  check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
+  check "Imports, specifications, generated code, shell scripts, links" node scripts/check-all.mjs
+} &
+check "Types" turbo typecheck --output-logs=errors-only --concurrency=1
 check "API reference" node scripts/docs.mjs
+wait
 
 # PostgreSQL for the tests of the second storage dialect; without it those tests say that they are skipped.
 # It has a directory of this run's own: another checkout may run its tests at the same time.
-SVC_TEST_POSTGRES_DIR=$(mktemp -d "${TMPDIR:-/tmp}/svc-test-postgres.XXXXXX")
-export SVC_TEST_POSTGRES_DIR
-trap 'scripts/postgres.sh stop' EXIT
+export SVC_TEST_POSTGRES_DIR=$state/postgres
 if postgres_url=$(scripts/postgres.sh start); then
   export SVC_TEST_POSTGRES_URL=$postgres_url
 else
   echo "PostgreSQL could not be started: its tests are skipped."
 fi
 
-# One package after the other: on two cores, real servers and real sandboxes side by side would test the machine.
 find packages examples -maxdepth 2 -name 'test-results*.json' -delete
-printf '\n== Tests\n'
-SVC_CONFORMANCE_RECORD=$(mktemp -d "${TMPDIR:-/tmp}/svc-test-coverage.XXXXXX")
-export SVC_CONFORMANCE_RECORD
-turbo test --concurrency=1 --continue --output-logs=full --log-order=stream || tests_failed=1
-check "Table of coverage" npm run coverage -w packages/conformance -- --check
-rm -rf "$SVC_CONFORMANCE_RECORD"
-unset SVC_CONFORMANCE_RECORD
+export SVC_CONFORMANCE_RECORD=$state/coverage
+mkdir "$SVC_CONFORMANCE_RECORD"
 
+# Two lanes side by side. What mostly waits for real sandboxes and programs runs in the first, and leaves much of two cores
+# idle: the rest fills it.
+sandboxes=(packages/runtime packages/conformance packages/cli examples)
+rest=()
+for config in packages/*/vitest.config.ts; do
+  folder=$(dirname "$config")
+  [[ " ${sandboxes[*]} " == *" $folder "* ]] || rest+=("$folder")
+done
+{
+  tests "${sandboxes[@]}"
+  check "Table of coverage" npm run coverage -w packages/conformance -- --check
+} &
+tests "${rest[@]}"
 # What differs between the versions of Node that are supported, on those that this run is not on.
 for version in ${SVC_OTHER_NODES-22 24}; do
   case $(node --version) in "v$version".*) continue ;; esac
-  scripts/test-on-node.sh "$version" || tests_failed=1
+  scripts/test-on-node.sh "$version" || echo "Node $version" >>"$state/failed-tests"
 done
+wait
 
-node scripts/test-summary.mjs --checks-failed "$failures" --runner-failed "${tests_failed:-0}"
+node scripts/test-summary.mjs --checks-failed "$(wc -l <"$state/failed-checks")" --runner-failed "$(wc -l <"$state/failed-tests")"

@@ -1,11 +1,12 @@
 import { mergeConfig } from 'vitest/config';
 import { packageTests } from '../../vitest.shared.js';
 
-/** Tests that know of no database, or choose theirs themselves: run once. */
+/** Tests of what no database decides, or that choose theirs themselves: run once. */
 const once = [
-  'test/{unit,gateway,wire-format,builds}/**',
+  'test/{unit,gateway,wire-format,builds,hostile}/**',
   'test/component/{forks,linux,separated}.test.ts',
   'test/egress/{network,throughput}.test.ts',
+  'test/wire/{malformed,slow-body}.test.ts',
   'test/**/rules.test.ts',
 ];
 

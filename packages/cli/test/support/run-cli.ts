@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { runSources } from '@svc/support/testing/run-sources';
+import { childProgram } from '@svc/support/testing/child-program';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const main = childProgram(new URL('../../src/main.ts', import.meta.url));
 
-/** Arguments of Node that run the program from its sources. */
-export const nodeArguments = [...runSources, main];
+/** Arguments of Node that run the program. */
+export const nodeArguments = [...main.options, main.file];
 
 export interface CliRun {
   code: number | null;

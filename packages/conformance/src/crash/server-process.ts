@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { runSources } from '@svc/support/testing/run-sources';
+import { childProgram } from '@svc/support/testing/child-program';
 import type { Inspection } from './child.js';
 
 export interface ServerProcess {
@@ -20,8 +19,9 @@ export async function startServerProcess(
   dataDir: string,
   driver: 'process' | 'linux',
 ): Promise<ServerProcess> {
-  const child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), [dataDir, driver], {
-    execArgv: runSources,
+  const { options, file } = childProgram(new URL('./child.ts', import.meta.url));
+  const child = fork(file, [dataDir, driver], {
+    execArgv: options,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, NODE_OPTIONS: '' },
   });

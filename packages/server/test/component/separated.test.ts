@@ -5,11 +5,10 @@ import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { eventually } from '@svc/support/eventually';
-import { runSources } from '@svc/support/testing/run-sources';
+import { childProgram } from '@svc/support/testing/child-program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareDataLayout } from '../../src/separate/data-layout.js';
 import { findHindrance, findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
@@ -24,7 +23,7 @@ const able = hindrance === undefined;
 if (!able) console.warn(`The server as two processes: skipped, ${hindrance}`);
 const run = promisify(execFile);
 const NOBODY = 65_534;
-const RUNTIME = fileURLToPath(new URL('../../src/separate/svc-runtime.ts', import.meta.url));
+const runtime = childProgram(new URL('../../src/separate/svc-runtime.ts', import.meta.url));
 
 // Each test starts both processes from sources, some twice.
 describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => {
@@ -186,7 +185,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     const user = await findServiceUser();
     const socket = path.join(dataDir, 'runtime.sock');
     const alone = (): ChildProcess =>
-      spawn(process.execPath, [...runSources, RUNTIME, '--alone', '--data-dir', dataDir], {
+      spawn(process.execPath, [...runtime.options, runtime.file, '--alone', '--data-dir', dataDir], {
         env: { PATH: process.env.PATH ?? '', SVC_SERVER_KEY: 'a'.repeat(64) },
         stdio: ['ignore', 'pipe', 'inherit'],
       });

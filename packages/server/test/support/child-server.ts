@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { runSources } from '@svc/support/testing/run-sources';
+import { childProgram } from '@svc/support/testing/child-program';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const main = childProgram(new URL('../../src/main.ts', import.meta.url));
 
 /** What a child server is told: any ports, nothing to say unless something is wrong. */
 export function childEnvironment(dataDir: string, driver: 'linux' | 'process'): Record<string, string> {
@@ -28,7 +27,7 @@ export interface ChildServer {
 }
 
 /**
- * Starts the server's program from its sources, in a process that can be killed.
+ * Starts the server's program in a process that can be killed.
  * @param options.before code that runs before it, such as a fault
  * @param options.within a command that runs it
  */
@@ -37,7 +36,7 @@ export async function startChildServer(
   { before = '', within = [] }: { before?: string; within?: string[] } = {},
 ): Promise<ChildServer> {
   const fault = ['--import', `data:text/javascript,${encodeURIComponent(before)}`];
-  const [program, ...args] = [...within, process.execPath, ...runSources, ...fault, main];
+  const [program, ...args] = [...within, process.execPath, ...main.options, ...fault, main.file];
   const child = spawn(program!, args, {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

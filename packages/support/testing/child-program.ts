@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const loader = ['--import', new URL('./typescript-loader.mjs', import.meta.url).href];
+/** Options of Node with which it runs this repository's TypeScript sources, siblings included. */
+export const runSources = ['--conditions=@svc/source', ...loader];
+/** Whether programs run as they were built. The gate asks for it, since it has just built: reading sources costs a second of each start. */
+const built = process.env.SVC_TEST_BUILT === '1';
+
+export interface ChildProgram {
+  /** Options of Node. */
+  options: string[];
+  file: string;
+}
+
+/**
+ * How Node runs a program of this repository in a process that a test may kill: from its source, siblings included, so
+ * that there is nothing to build first; with `SVC_TEST_BUILT=1` what the build made of it and of its siblings.
+ * @param source the program's file, such as `…/src/main.ts`
+ */
+export function childProgram(source: URL): ChildProgram {
+  if (!built) return { options: runSources, file: fileURLToPath(source) };
+  const output = fileURLToPath(source).replace(/^(.*)\/src\/(.+)\.ts$/, '$1/dist/$2.js');
+  // What only tests have is never built: it runs from its source, on what its siblings' builds made.
+  return existsSync(output)
+    ? { options: [], file: output }
+    : { options: loader, file: fileURLToPath(source) };
+}
