@@ -11,10 +11,12 @@ import type { InstanceEntry } from '../state/records.js';
 import { storeIsFull } from '../store/storage-full.js';
 import { criuCommand } from './criu-command.js';
 import { mountsToName } from './external-mounts.js';
-import { explainDumpFailure } from './undumpable.js';
+import { explainDumpFailure, ranOutOfTime } from './undumpable.js';
 
 /** A dump writes about 1 GiB per second; what takes longer than this hangs. */
 const DUMP_TIMEOUT_S = 60;
+/** How long CRIU may take to get hold of all processes. Its own limit of 10 s is overrun on a host that is very busy. */
+const SEIZE_TIMEOUT_S = 45;
 /** Where the OCI runtime looks for the standard streams when it restores. */
 const DESCRIPTORS = 'descriptors.json';
 const CRIU_HOOK = `${SCRIPTS}/criu-hook.sh`;
@@ -46,6 +48,7 @@ export async function dumpMemory(
     more: [
       ...['--tree', `${entry.pid}`, '--leave-running', '--action-script', CRIU_HOOK],
       ...['--freeze-cgroup', host.cgroups.freezerOf(entry.name)],
+      ...['--timeout', `${SEIZE_TIMEOUT_S}`],
     ],
   });
   let freezing: Promise<void> | undefined;
@@ -75,7 +78,7 @@ export async function dumpMemory(
   const detail = `${lines.slice(-12).join('\n')}\n${result.stderr}`.trim();
   host.log('warn', 'a checkpoint failed', { instance: entry.name, detail });
   if (saysDiskFull(detail) || store.isFull()) throw storeIsFull({ detail });
-  if (result.code === undefined || result.code === 137) {
+  if (result.code === undefined || result.code === 137 || ranOutOfTime(log)) {
     throw new DriverError('timeout', 'Storing the memory of the sandbox took too long.', { detail });
   }
   throw new DriverError(

@@ -35,6 +35,11 @@ const REASONS: [pattern: RegExp, text: string][] = [
   [/fsnotify|inotify|Can't dump that handle/i, 'watches a file that cannot be stored'],
 ];
 
+/** Whether CRIU's log says that it got hold of the processes too late: the host was too busy, no program is at fault. */
+export function ranOutOfTime(log: string): boolean {
+  return /Error .*Timeout reached/.test(log);
+}
+
 /** What CRIU's log says, for a user: which program it gave up on, and why. Call it while the programs still live. */
 export function explainDumpFailure(log: string): string {
   const errors = log.split('\n').filter((line) => line.includes('Error'));
