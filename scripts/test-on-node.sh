@@ -26,7 +26,7 @@ run() { # run PACKAGE FILTER...
 whole=no
 [ "${2:-}" != --whole ] || whole=yes
 
-run envd test/loader test/process test/files test/server test/watch
+run envd test/startup test/process test/files test/http test/filesystem
 run sdk test/config test/core test/files test/sandbox test/webhooks test/e2e/commands test/e2e/files test/e2e/pty
 run server test/unit test/gateway test/wire/create-sandbox test/wire/lifecycle test/wire/malformed
 exit $failed

@@ -78,10 +78,11 @@ async function hideTables(server: Server, hidden: (name: string) => boolean): Pr
 
 /** A store that takes every statement and gives no answer before the signal. */
 function stalled(signal: AbortSignal): unknown {
-  const never = () =>
-    new Promise((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
+  const over = new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  over.catch(() => undefined);
+  const never = () => over;
   const query: unknown = new Proxy(() => {}, {
     apply: () => query,
     get: (_, name) => {
