@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type HostFacts, parseCgroupControllers } from '../src/host/host-facts.js';
+import { chooseIoWeights, type HostFacts, parseCgroupControllers } from '../src/host/host-facts.js';
 import { judgeHost } from '../src/host/judge-host.js';
 import { compareVersions } from '../src/host/programs.js';
 import { checkHost, DriverError, fixHost, linuxDriverCanRun, selectDriver } from '../src/index.js';
@@ -53,7 +53,19 @@ const ABLE: HostFacts = {
     upToDate: true,
   },
   freeDiskBytes: 10 * 2 ** 30,
+  ioWeights: 'bfq',
 };
+
+describe('what schedules disks by weight', () => {
+  it.each([
+    [['none [mq-deadline] kyber bfq\n', 'none\n'], '', undefined],
+    [['none\n', 'mq-deadline kyber [bfq] none\n'], '', 'bfq'],
+    [['[none] mq-deadline\n'], '8:0 enable=0 ctrl=auto\n', undefined],
+    [['[none] mq-deadline\n'], '8:0 enable=0\n8:16 enable=1 ctrl=user\n', 'io.cost'],
+  ] as const)('of %j and %j is %s', (schedulers, cost, expected) => {
+    expect(chooseIoWeights(schedulers, cost)).toBe(expected);
+  });
+});
 
 describe('judging a host', () => {
   it('finds nothing wrong with one that has everything', () => {
@@ -88,6 +100,7 @@ describe('judging a host', () => {
       true,
     ],
     ['a full disk', { freeDiskBytes: 1000 }, 'free-disk', true],
+    ['disks without weights', { ioWeights: undefined }, 'io-weights', true],
   ] as const)('names what lacks: %s', (_, change, id, canRun) => {
     const findings = judgeHost({ ...ABLE, ...change } as HostFacts);
     expect(findings.filter(({ ok }) => !ok).map((finding) => finding.id)).toEqual([id]);

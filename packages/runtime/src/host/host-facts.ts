@@ -1,4 +1,4 @@
-import { readFile, statfs } from 'node:fs/promises';
+import { readdir, readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { BaseRoot } from '../contract/base-root.js';
 import type { Isolation } from '../contract/capabilities.js';
@@ -62,6 +62,8 @@ export interface HostFacts {
   runscVersion: string | undefined;
   runscDirectory: string;
   freeDiskBytes: number | undefined;
+  /** What schedules disks by weight here; undefined: nothing does. */
+  ioWeights: 'bfq' | 'io.cost' | undefined;
   /** What the template `base` stands on, and what was built for it. */
   baseRoot: BaseRoot;
   base: BuiltBase | undefined;
@@ -133,6 +135,7 @@ export async function readHostFacts(options: HostOptions = {}): Promise<HostFact
     runscVersion: await versionOfRunsc(runscDirectory),
     runscDirectory,
     freeDiskBytes: await freeDisk(options.dataDir ?? '/var/lib'),
+    ioWeights: chooseIoWeights(await schedulers(), await read('/sys/fs/cgroup/io.cost.qos')),
   };
 }
 
@@ -146,6 +149,21 @@ export function parseCgroupControllers(mountinfo: string, v2Controllers: string)
   // v2 has no freezer controller: freezing is part of every cgroup there.
   if (v2Controllers.trim() !== '') found.add('freezer');
   return [...found];
+}
+
+/**
+ * What gives disks to cgroups by their weight.
+ * @param schedulers `/sys/block/NAME/queue/scheduler` of every disk; the one in brackets is in use.
+ * @param cost `io.cost.qos` of cgroup v2
+ */
+export function chooseIoWeights(schedulers: readonly string[], cost: string): HostFacts['ioWeights'] {
+  if (/\benable=1\b/.test(cost)) return 'io.cost';
+  return schedulers.some((line) => line.includes('[bfq]')) ? 'bfq' : undefined;
+}
+
+async function schedulers(): Promise<string[]> {
+  const disks = await readdir('/sys/block').catch(() => []);
+  return Promise.all(disks.map((name) => read(`/sys/block/${name}/queue/scheduler`)));
 }
 
 async function succeeds(command: string, args: string[]): Promise<boolean> {

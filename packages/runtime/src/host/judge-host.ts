@@ -72,6 +72,7 @@ export function judgeHost(facts: HostFacts): Finding[] {
     ...judgeRunsc(facts),
     ...facts.limits.map(judgeLimit),
     judgeDisk(facts),
+    judgeIoWeights(facts),
   ];
 }
 
@@ -165,6 +166,21 @@ function judgeDisk({ freeDiskBytes }: HostFacts): Finding {
   return freeDiskBytes >= FREE_DISK_MINIMUM_BYTES
     ? found('free-disk', 'comfort', `${text}.`)
     : missing('free-disk', 'comfort', `Only ${text}; 2 GiB or more are advised.`);
+}
+
+function judgeIoWeights({ ioWeights }: HostFacts): Finding {
+  return ioWeights === undefined
+    ? missing(
+        'io-weights',
+        'comfort',
+        'No disk is scheduled by weight (bfq, io.cost): a sandbox that writes much slows the service down.',
+        { fix: 'echo bfq > /sys/block/DISK/queue/scheduler' },
+      )
+    : found(
+        'io-weights',
+        'comfort',
+        `Disks are scheduled by weight (${ioWeights}): sandboxes have half of the service's.`,
+      );
 }
 
 function program(

@@ -51,12 +51,15 @@ export class Cgroups {
     if (this.version === 1) {
       set('memory', 'memory.limit_in_bytes', budget.memoryBytes);
       set('pids', 'pids.max', budget.pids);
+      // Where disks are scheduled by weight (bfq), half of what the service has.
+      set('blkio', 'blkio.bfq.weight', 50);
       return;
     }
     set('', 'memory.max', budget.memoryBytes);
     set('', 'pids.max', budget.pids);
     // Where disks are scheduled by weight, half of what the service has.
     set('', 'io.weight', 'default 50');
+    set('', 'io.bfq.weight', 50);
   }
 
   /** What all instances together use; files that the kernel only keeps because there is room do not count. */
