@@ -5,6 +5,7 @@ import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { compactMetrics } from '../telemetry/compact-metrics.js';
 import { forgetOld } from '../telemetry/retention.js';
 import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
+import { tightenVolumes } from '../volumes/tighten.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
 import { repeat } from '../work/repeat.js';
 import type { BaseTemplate } from './seed.js';
@@ -12,6 +13,8 @@ import type { Unwind } from './unwind.js';
 
 /** Between two rounds of putting samples together and forgetting what is old: often, so that each has little to do. */
 const RETENTION_MS = 60_000;
+/** Between two looks at volumes that fill. */
+const VOLUME_LIMITS_MS = 2_000;
 
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(
@@ -34,6 +37,8 @@ export function startBackground(
     await compactMetrics(context);
     await forgetOld(context);
   });
+  if (driver.capabilities.mounts)
+    every('volume limits', 'limiting volumes', VOLUME_LIMITS_MS, () => tightenVolumes(context));
   const webhooks = startWebhookWorker(context);
   unwind.add('webhooks', () => webhooks.stop());
 

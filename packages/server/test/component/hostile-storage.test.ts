@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limitOf } from '../../src/volumes/limit.js';
+import { tightenVolumes } from '../../src/volumes/tighten.js';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
@@ -84,6 +85,30 @@ describe('the limit of a volume', () => {
 });
 
 describe.skipIf(!able)('a volume that a hostile team fills', () => {
+  it('takes no room from the total of the team by being one of several that are filled at once', async () => {
+    const limits = { maxStorageMiB: 300, maxVolumeMiB: 200 };
+    const test = await startTestServer({ driver: 'linux', poolSize: 0, teamLimits: limits });
+    onTestFinished(() => test[Symbol.asyncDispose]());
+    const names = ['a', 'b', 'c'];
+    const ids: string[] = [];
+    for (const name of names) {
+      const { status, body } = await test.api('POST', '/volumes', { name });
+      expect(status).toBe(201);
+      ids.push(body.volumeID);
+    }
+    const volumeMounts = names.map((name) => ({ name, path: `/${name}` }));
+    const sandbox = await createSandbox(test, { volumeMounts });
+    const fill = (path: string) => run(test, sandbox, `cat /dev/zero 2>&1 > ${path}; sync; true`);
+    expect(await fill('/a/fill')).toMatch(/quota exceeded/i);
+    await tightenVolumes(test.server.context);
+    await Promise.all([fill('/b/fill'), fill('/c/fill')]);
+    await tightenVolumes(test.server.context);
+    await Promise.all([fill('/b/more'), fill('/c/more')]);
+    const used = await Promise.all(ids.map((id) => test.server.context.volumes.usedBytes(id)));
+    // Without it, 600.
+    expect(used.reduce((sum, bytes) => sum + bytes, 0) / 2 ** 20).toBeLessThan(350);
+  }, 120_000);
+
   it('is full for the API and for programs, and for nobody else', async () => {
     const test = await startTestServer({ driver: 'linux', poolSize: 0, teamLimits: { maxVolumeMiB: 32 } });
     onTestFinished(() => test[Symbol.asyncDispose]());
