@@ -145,6 +145,8 @@ instance_remove() { # COMMAND ...: removes its directory, see store_remove
   here=i/$INSTANCE
   mounts_unbind "$MOUNT_BINDS"
   mounts_leave "$AT"
+  # Where an earlier version mounted them.
+  umount -l "$here/usr" "$here/m" 2>/dev/null
   rm -rf "${OCI:?}/$INSTANCE"
   network_detach "$LEASE"
   [ ! -e "/run/netns/$INSTANCE" ] || ip netns del "$INSTANCE"

@@ -48,6 +48,7 @@ function restoreInCgroup(
 ): StartCommand {
   const command = criuCommand(host, entry, {
     action: 'restore',
+    root: config.root.path,
     images,
     work,
     external: mountsToFind(config),

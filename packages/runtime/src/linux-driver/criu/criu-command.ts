@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { LinuxHost } from '../host/linux-host.js';
-import { rootOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 
 export interface CriuCall {
   action: 'dump' | 'restore';
+  /** Where the instance's root is mounted. */
+  root: string;
   /** Directories in the store. */
   images: string;
   work: string;
@@ -21,7 +22,7 @@ export function criuCommand(host: LinuxHost, entry: InstanceEntry, call: CriuCal
   const bundle = join(host.paths.store, 'i', entry.name);
   return [
     ...['timeout', '-s', 'KILL', `${call.timeoutS}`, join(host.criu!, 'criu'), call.action],
-    ...['--no-default-config', '--config', join(bundle, 'criu.conf'), '--root', rootOf(entry.name)],
+    ...['--no-default-config', '--config', join(bundle, 'criu.conf'), '--root', call.root],
     ...['--images-dir', call.images, '--work-dir', call.work, '--log-file', `${call.action}.log`, '-v2'],
     ...['--empty-ns', 'net', ...call.external.flatMap((mount) => ['--external', mount]), ...call.more],
   ];

@@ -41,6 +41,8 @@ export async function dumpMemory(
   const config = JSON.parse(readFileSync(keeper.view(join(bundle, 'config.json')), 'utf8')) as OciConfig;
   const dump = criuCommand(host, entry, {
     action: 'dump',
+    // One of an earlier version has it somewhere else.
+    root: config.root.path,
     images,
     work,
     external: mountsToName(entry.pid!, config),
