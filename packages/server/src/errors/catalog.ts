@@ -117,8 +117,8 @@ export const errors = {
       errorCode: 'sandbox_capacity_unavailable',
       retryAfterSeconds: 1,
     }),
-  noCompatibleNode: (reason: string) =>
-    error(503, `${PLACEMENT}${reason}`, { errorCode: 'sandbox_no_compatible_node' }),
+  noCompatibleNode: (reason: string, cause?: unknown) =>
+    error(503, `${PLACEMENT}${reason}`, { errorCode: 'sandbox_no_compatible_node', cause }),
   placementTimeout: (attempts: number) =>
     error(504, `${PLACEMENT}timed out${attempts > 0 ? ` after ${attempts} attempts` : ''}, try again`, {
       errorCode: 'sandbox_placement_timeout',

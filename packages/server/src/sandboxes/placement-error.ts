@@ -11,8 +11,10 @@ export function placementError(error: unknown, timedOut: boolean): ApiError {
     case 'no_capacity':
     case 'storage_full':
       return errors.capacityUnavailable(error.message);
+    // This machine lacks what it takes; the message tells what to do.
     case 'unsupported':
-      return errors.noCompatibleNode(error.message);
+    case 'restore_failed':
+      return errors.noCompatibleNode(error.message, error);
     case 'timeout':
       return errors.placementTimeout(1);
     default:

@@ -19,6 +19,7 @@ import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storageFull } from '../store/storage-full.js';
 import type { OciTier } from '../tiers/tier.js';
+import { type HostFile, openHostFiles } from './host-files.js';
 
 const DUMP_ATTEMPTS = 3;
 
@@ -34,6 +35,8 @@ export interface CheckpointRecord {
   agent: string;
   /** What the machine was called; its files say so. */
   hostname?: string;
+  /** Files of the host's `/usr` that the stored programs had open. Absent: the file system shows nothing of the host. */
+  hostFiles?: HostFile[] | undefined;
   /** Mount targets that were there; memory refers to them. */
   mounts: string[];
 }
@@ -70,6 +73,7 @@ export async function checkpointInstance(
   await clearDraft(host, draft);
   const wasFrozen = host.cgroups.frozen(entry.name);
   let frozenMs = 0;
+  let hostFiles: HostFile[] | undefined;
   try {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -80,6 +84,8 @@ export async function checkpointInstance(
         };
         if (options.memory) {
           await tier.storeMemory(keeper, entry, { draft, onStandstill });
+          // A kernel of its own has copies of what it read.
+          if (tier.isolation === 'container') hostFiles = openHostFiles(host, keeper, entry);
         } else {
           onStandstill();
           await host.cgroups.freeze(entry.name);
@@ -113,6 +119,7 @@ export async function checkpointInstance(
       layers: entry.layers,
       isolation: tier.isolation,
       agent: entry.agent,
+      hostFiles,
       hostname: entry.id ?? entry.name,
       mounts: entry.spec.mounts.map((mount) => mount.target),
     };

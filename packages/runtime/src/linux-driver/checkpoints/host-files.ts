@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { DriverError } from '../../contract/errors.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
+import { isThere } from '../rootfs/inside-layer.js';
+import { planRoot } from '../rootfs/layer-facts.js';
+import type { InstanceEntry } from '../state/records.js';
+
+/** A file of the host's `/usr` as it was when programs had it open. */
+export interface HostFile {
+  path: string;
+  size: number;
+  mtimeMs: number;
+}
+
+/**
+ * The files of the host's `/usr` that an instance's programs have mapped or open, for those that stand on it: their memory is of
+ * use only together with exactly these files. Undefined for an instance that shows nothing of the host.
+ */
+export function openHostFiles(
+  host: LinuxHost,
+  keeper: NamespaceKeeper,
+  entry: InstanceEntry,
+): HostFile[] | undefined {
+  const { usr } = planRoot(host.store, host.bases, entry.layers);
+  if (usr === undefined) return undefined;
+  const paths = new Set(host.cgroups.pids(entry.name).flatMap(openFiles));
+  // What a layer or the instance itself has in its place is part of the checkpoint.
+  const above = [`i/${entry.name}/sv/uu`, ...usr.filter((path) => !path.startsWith('/'))];
+  return [...paths].sort().flatMap((path) => {
+    if (above.some((layer) => isThere(host.store.view(layer), path.slice('/usr/'.length)))) return [];
+    const found = identify(keeper, path);
+    return found === undefined ? [] : [found];
+  });
+}
+
+/**
+ * Refuses memory whose files of the host are others now: an upgrade of the host replaced them. CRIU looks at their sizes only.
+ * @throws {DriverError} `unsupported`, with what to do.
+ */
+export function requireHostFiles(keeper: NamespaceKeeper, files: readonly HostFile[]): void {
+  const changed = files.filter(({ path, size, mtimeMs }) => {
+    const now = identify(keeper, path);
+    return now?.size !== size || now.mtimeMs !== mtimeMs;
+  });
+  if (changed.length === 0) return;
+  const names = changed.slice(0, 3).map(({ path }) => path);
+  const more = changed.length > names.length ? ` and ${changed.length - names.length} more` : '';
+  throw new DriverError(
+    'unsupported',
+    `Its memory cannot be restored: the programs of this machine that it was running have been replaced since (${names.join(', ')}${more}). Its files are kept: start it cold with memory: false. Sandboxes of the template base do not depend on this machine's programs.`,
+  );
+}
+
+function openFiles(pid: number): string[] {
+  try {
+    const maps = readFileSync(`/proc/${pid}/maps`, 'utf8').matchAll(/ (\/usr\/[^\n]+)$/gm);
+    const descriptors = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+    return [...[...maps].map(([, path]) => path!), ...descriptors.filter((path) => path.startsWith('/usr/'))];
+  } catch {
+    // It has ended.
+    return [];
+  }
+}
+
+function identify(keeper: NamespaceKeeper, path: string): HostFile | undefined {
+  const found = statSync(keeper.view(path), { throwIfNoEntry: false });
+  return found?.isFile() === true
+    ? { path, size: found.size, mtimeMs: Math.trunc(found.mtimeMs) }
+    : undefined;
+}

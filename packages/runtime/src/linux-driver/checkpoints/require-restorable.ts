@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import { DriverError } from '../../contract/errors.js';
+import type { LinuxHost } from '../host/linux-host.js';
+import type { CheckpointRecord } from './checkpoint.js';
+import { requireHostFiles } from './host-files.js';
+
+/**
+ * Refuses to restore memory where something that it needs is gone. A base that is missing is refused when the file system is planned.
+ * @throws {DriverError} `unsupported`, with what to do.
+ */
+export async function requireRestorable(host: LinuxHost, checkpoint: CheckpointRecord): Promise<void> {
+  const keeper = await host.up();
+  if (!existsSync(host.store.view(`agents/${checkpoint.agent}`)))
+    throw new DriverError(
+      'unsupported',
+      'Its memory cannot be restored: the daemon that it was running is gone from this machine. Its files are kept: start it cold with memory: false.',
+    );
+  requireHostFiles(keeper, checkpoint.hostFiles ?? []);
+}
