@@ -25,6 +25,7 @@ import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom } from './cgroups/admission.js';
 import type { CheckpointRecord } from './checkpoints/checkpoint.js';
 import { linuxCheckpoints } from './checkpoints/checkpoints.js';
+import { requireRestorable } from './checkpoints/require-restorable.js';
 import type { LinuxHost } from './host/linux-host.js';
 import { linuxLayers } from './layers/layers.js';
 import { LinuxInstance } from './linux-instance.js';
@@ -96,6 +97,8 @@ export class LinuxDriver implements Driver {
     }, WATCH_INTERVAL_MS);
     this.#watch.unref();
     host.space.start();
+    host.named = () => [...this.#registry.items].filter(({ named }) => named).map(({ entry }) => entry);
+    host.shares.start();
   }
 
   create(options: CreateOptions): Promise<Instance> {
@@ -115,6 +118,7 @@ export class LinuxDriver implements Driver {
           throw new DriverError('unsupported', 'The checkpoint holds no memory.');
         if (memory && !this.capabilities.memorySnapshot)
           throw new DriverError('unsupported', 'Memory cannot be restored on this host.');
+        if (memory) await requireRestorable(this.#host, checkpoint);
         const spec = { ...options.spec, layers: checkpoint.layers };
         const origin = { kind: 'checkpoint', checkpointId: checkpoint.id, memory } as const;
         const agent = memory ? checkpoint.agent : undefined;
@@ -169,6 +173,7 @@ export class LinuxDriver implements Driver {
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {
     if (!(await this.#registry.close(options))) return;
     clearInterval(this.#watch);
+    this.#host.shares.stop();
     await this.#host.space.stop();
     await this.#mutex.idle();
     await this.#host.background.idle();

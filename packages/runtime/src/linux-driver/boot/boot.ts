@@ -14,6 +14,7 @@ import type { ScriptCall } from '../namespace/script-call.js';
 import { type OciConfig, ociConfig, pingGroups } from '../oci/oci-config.js';
 import { agentArgs } from '../rootfs/agent.js';
 import { planRoot } from '../rootfs/layer-facts.js';
+import { shareMounts } from '../rootfs/share-files.js';
 import { AGENTS, bindsOf, mountsOf, rootOf, usrOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 import type { OciTier, Origin, StartCommand } from '../tiers/tier.js';
@@ -33,12 +34,20 @@ export async function boot(
 ): Promise<void> {
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const code = restoring ? 'restore_failed' : 'create_failed';
+  // A kernel of its own tells of the instance's share by itself.
+  if (tier.isolation === 'container') host.shares.make(keeper, entry);
   const config = writeBundle(host, tier, keeper, entry, hostname);
   const start = tier.start(entry, origin, config);
   if (start.cgroup !== undefined) host.cgroups.make(entry.name, start.cgroup);
   const answers = await host.store.run(bootCall(host, keeper, entry, hostname, origin, start), {
     code,
     timeoutMs: START_TIMEOUT_MS,
+    ...(restoring
+      ? {
+          message:
+            'Its memory could not be restored on this machine. Its files are kept: start it cold with memory: false.',
+        }
+      : {}),
   });
   const pid = Number(answers.pid);
   if (start.images !== undefined) {
@@ -115,6 +124,7 @@ function writeBundle(
     criuConfig: join(bundle, 'criu.conf'),
     limits: entry.spec.limits,
     swapAccounting: host.cgroups.swapAccounting,
+    shares: tier.isolation === 'container' ? shareMounts(entry.name) : [],
     mounts: boundMounts(entry.name, entry.spec.mounts),
     rawSockets: host.options.rawSockets === true,
     maxOpenFiles: hostNofileLimit(),

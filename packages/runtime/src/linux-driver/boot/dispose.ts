@@ -32,6 +32,7 @@ export async function disposeInstance(
   }
   return async () => {
     await cleanUp.attempt(`files of instance ${entry.name}`, () => removeFiles(host, entry));
+    host.shares.remove(entry.name);
     for (let tries = 0; !host.cgroups.remove(entry.name) && tries < 50; tries += 1) await sleep(20);
     host.network.release(entry.lease);
     host.ids?.release(entry.firstId);

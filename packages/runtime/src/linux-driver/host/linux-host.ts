@@ -19,6 +19,7 @@ import { Network } from '../network/network.js';
 import { SYS, SYS_DIRECTORIES } from '../oci/hidden-paths.js';
 import { type Agent, prepareAgent } from '../rootfs/agent.js';
 import { Bases } from '../rootfs/bases.js';
+import { ShareFiles } from '../rootfs/share-files.js';
 import { INSTANCES } from '../state/mount-points.js';
 import type { LinuxDriverOptions } from '../state/options.js';
 import { type Paths, pathsOf } from '../state/paths.js';
@@ -42,6 +43,8 @@ export class LinuxHost {
   /** Works on files of volumes, without this process's rights. */
   readonly volumeProcess: VolumeProcess;
   readonly bases: Bases;
+  /** What tells instances of their own share of the host. */
+  readonly shares: ShareFiles;
   /** Removal of what ended, for which nobody waits. */
   readonly background: Background;
   /** What all sandboxes together may use. */
@@ -53,6 +56,8 @@ export class LinuxHost {
   readonly criu: string | undefined;
   /** What keeps new instances apart from the host's kernel. */
   readonly isolation: Isolation;
+  /** Instances that somebody has by their id; the driver knows. */
+  named: () => Iterable<InstanceEntry> = () => [];
   agent: Agent | undefined;
   /** Ranges of host ids, one for each instance. Undefined: all have the host's. */
   ids: IdRanges | undefined;
@@ -100,6 +105,12 @@ export class LinuxHost {
       reserveMiB: options.reserveMiB,
       background: this.background,
       log: (level, message, fields) => this.log(level, message, fields),
+    });
+    this.shares = new ShareFiles({
+      keeper: () => this.current,
+      usage: (name) => this.cgroups.usage(name),
+      frozen: (name) => this.cgroups.frozen(name),
+      named: () => this.named(),
     });
     this.budget = budgetOf(
       { totalMemoryBytes: readHostMemory().totalBytes, pidMax: readPidMax() },

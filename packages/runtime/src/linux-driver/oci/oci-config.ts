@@ -23,6 +23,8 @@ export interface OciConfigInput {
   mounts: BoundMount[];
   /** First of the 65,536 host ids that are its own. Undefined: it has the host's. */
   firstId: number | undefined;
+  /** Files that stand in for those of `/proc` and `/sys` which tell of the whole host. Default none. */
+  shares?: BoundMount[];
   /** Whether root inside may open raw sockets. */
   rawSockets: boolean;
   /** Highest number of open files that this host lets us give. */
@@ -134,6 +136,12 @@ export function ociConfig(input: OciConfigInput) {
         options: ['nosuid', 'noexec', 'nodev'],
       },
       ...sysMounts(),
+      ...(input.shares ?? []).map(({ target, source }) => ({
+        destination: target,
+        type: 'bind',
+        source,
+        options: ['bind', 'ro', 'nosuid', 'noexec', 'nodev'],
+      })),
       {
         destination: '/.sbx',
         type: 'bind',
