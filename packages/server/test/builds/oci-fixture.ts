@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { OWN_ARCHITECTURE } from '../../src/builds/images/oci-layout.js';
 import { sha256, type TarFile, tarOf } from '../support/templates.js';
 
 /** A small root file system of programs of this host, with the libraries that they need. */
@@ -45,11 +46,11 @@ export async function tinyRootfs(): Promise<TarFile[]> {
   );
 }
 
-/** Writes an image as an OCI layout: one gzip layer per list. */
+/** Writes an image as an OCI layout: one layer per list, by gzip unless it is plain. */
 export async function writeOciLayout(
   directory: string,
   layers: TarFile[][],
-  options: { env?: string[]; tag?: string } = {},
+  options: { env?: string[]; tag?: string; architecture?: string; plain?: boolean } = {},
 ): Promise<void> {
   await mkdir(path.join(directory, 'blobs', 'sha256'), { recursive: true });
   const blob = async (content: Buffer) => {
@@ -60,11 +61,17 @@ export async function writeOciLayout(
   const described = [];
   for (const entries of layers)
     described.push({
-      mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip',
-      ...(await blob(gzipSync(await tarOf(entries), { level: 1 }))),
+      mediaType: `application/vnd.oci.image.layer.v1.tar${options.plain ? '' : '+gzip'}`,
+      ...(await blob(options.plain ? await tarOf(entries) : gzipSync(await tarOf(entries), { level: 1 }))),
     });
   const config = await blob(
-    Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', config: { Env: options.env ?? [] } })),
+    Buffer.from(
+      JSON.stringify({
+        architecture: options.architecture ?? OWN_ARCHITECTURE,
+        os: 'linux',
+        config: { Env: options.env ?? [], User: 'web', Entrypoint: ['/bin/app'] },
+      }),
+    ),
   );
   const manifest = await blob(Buffer.from(JSON.stringify({ schemaVersion: 2, config, layers: described })));
   await writeFile(path.join(directory, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');

@@ -8,6 +8,8 @@ import { ImageJson } from './image-json.js';
 import { readLayer, verifyDigest } from './layer-stream.js';
 
 const REF_NAME = 'org.opencontainers.image.ref.name';
+/** As images call it. */
+export const OWN_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
 /** Reads an image in a directory with the OCI image layout. @throws {BuildError} */
 export async function openOciLayout(
@@ -25,6 +27,7 @@ export async function openOciLayout(
   const manifest = await readBlob(directory, descriptor);
   if (!manifest.get('config').exists) throw new BuildError('the image has no configuration');
   const config = await readBlob(directory, manifest.get('config'));
+  requirePlatform(config);
   const digests = manifest.get('layers').list().map(digestOf);
   if (digests.length > MAX_LAYERS)
     throw new BuildError(`the image is refused: it has more than ${MAX_LAYERS} layers`);
@@ -59,14 +62,23 @@ function chooseByTag(manifests: ImageJson[], tag: string | undefined): ImageJson
   );
 }
 
+/** An image that no index names a platform for says itself what it was made for. */
+function requirePlatform(config: ImageJson): void {
+  const os = config.get('os').text() ?? 'linux';
+  const architecture = config.get('architecture').text() ?? OWN_ARCHITECTURE;
+  if (architecture !== OWN_ARCHITECTURE || os !== 'linux')
+    throw new BuildError(
+      `the image is made for ${`${os}/${architecture}`.slice(0, 100)}, and this server runs linux/${OWN_ARCHITECTURE}`,
+    );
+}
+
 function chooseByPlatform(manifests: ImageJson[]): ImageJson {
-  const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const found = manifests.find(
     (each) =>
-      each.get('platform').get('architecture').text() === architecture &&
+      each.get('platform').get('architecture').text() === OWN_ARCHITECTURE &&
       (each.get('platform').get('os').text() ?? 'linux') === 'linux',
   );
-  if (found === undefined) throw new BuildError(`the image does not exist for linux/${architecture}`);
+  if (found === undefined) throw new BuildError(`the image does not exist for linux/${OWN_ARCHITECTURE}`);
   return found;
 }
 

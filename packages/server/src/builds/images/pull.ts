@@ -7,6 +7,7 @@ import { openGuardProxy } from '../../outbound/guard-proxy.js';
 import { isPublicAddress } from '../../outbound/public-address.js';
 import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
 import { BuildError } from '../shared/build-error.js';
+import { OWN_ARCHITECTURE } from './oci-layout.js';
 import { authFile } from './registry-auth.js';
 import { watchSize } from './watch-size.js';
 
@@ -44,8 +45,7 @@ export async function pullImage(options: PullOptions): Promise<string> {
   const content = credentials === undefined ? JSON.stringify({ auths: {} }) : authFile(registry, credentials);
   await writeFile(auth, content, { mode: 0o600 });
   const layout = path.join(draft, 'layout');
-  const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
-  const args = ['copy', '--override-os', 'linux', '--override-arch', architecture, '--authfile', auth];
+  const args = ['copy', '--override-os', 'linux', '--override-arch', OWN_ARCHITECTURE, '--authfile', auth];
   const words = [...args, `docker://${reference}`, `oci:${layout}:latest`];
   const proxies = proxySettings();
   const guarded = !options.allowPrivateAddresses && Object.keys(proxies).length === 0;

@@ -1,0 +1,207 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import zlib from 'node:zlib';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
+import { extract } from 'tar-stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
+import { openOciLayout } from '../../src/builds/images/oci-layout.js';
+import { pullImage } from '../../src/builds/images/pull.js';
+import { squashImage } from '../../src/builds/images/squash.js';
+import type { TarFile } from '../support/templates.js';
+import { writeOciLayout } from './oci-fixture.js';
+
+const missing = ['docker-registry', 'skopeo', 'openssl', 'perl'].filter(
+  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0,
+);
+const reason =
+  missing.length > 0
+    ? `${missing.join(', ')} missing (scripts/prepare-host.sh --tests)`
+    : process.getuid?.() === 0
+      ? undefined
+      : 'it takes root';
+if (reason !== undefined) console.warn(`Images of a registry: skipped, ${reason}`);
+
+const USER = 'puller';
+const PASSWORD = 'its-password';
+
+const LOWER: TarFile[] = [
+  { name: 'bin/sh', content: '#!', mode: 0o755 },
+  { name: 'data/old', content: 'old' },
+  { name: 'data/kept', content: 'kept', uid: 33, gid: 44 },
+  { name: 'emptied/one', content: '1' },
+  { name: 'shared', content: 'shared', mode: 0o4755 },
+  { name: 'twin', type: 'link', linkname: 'shared' },
+  { name: 'app', type: 'symlink', linkname: '/data/kept' },
+];
+const UPPER: TarFile[] = [
+  { name: 'data/.wh.old' },
+  { name: 'emptied/.wh..wh..opq' },
+  { name: 'emptied/two', content: '2' },
+];
+
+describe.skipIf(reason !== undefined)('images of a registry with TLS and a password', () => {
+  let home: string;
+  let registry: string;
+  let trusted: string;
+  let server: ReturnType<typeof spawn>;
+
+  beforeAll(async () => {
+    home = await mkdtemp(path.join(tmpdir(), 'svc-registry-'));
+    registry = `127.0.0.1:${await freePort()}`;
+    execFileSync(
+      'openssl',
+      [
+        ...[
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:prime256v1',
+          '-nodes',
+          '-days',
+          '2',
+        ],
+        ...['-subj', '/CN=registry of a test', '-addext', 'subjectAltName=IP:127.0.0.1'],
+        ...['-keyout', path.join(home, 'key.pem'), '-out', path.join(home, 'ca.crt')],
+      ],
+      { stdio: 'ignore' },
+    );
+    // Where image tools look for the authority of one registry; the directory is this registry's own.
+    trusted = `/etc/containers/certs.d/${registry}`;
+    await mkdir(trusted, { recursive: true });
+    await cp(path.join(home, 'ca.crt'), path.join(trusted, 'ca.crt'));
+    const hash = execFileSync('perl', ['-e', `print crypt('${PASSWORD}', '$2y$05$abcdefghijklmnopqrstuu')`]);
+    await writeFile(path.join(home, 'htpasswd'), `${USER}:${hash}\n`);
+    await writeFile(
+      path.join(home, 'config.yml'),
+      JSON.stringify({
+        version: '0.1',
+        log: { level: 'error', accesslog: { disabled: true } },
+        storage: { filesystem: { rootdirectory: path.join(home, 'registry') } },
+        http: {
+          addr: registry,
+          tls: { certificate: path.join(home, 'ca.crt'), key: path.join(home, 'key.pem') },
+        },
+        auth: { htpasswd: { realm: 'test', path: path.join(home, 'htpasswd') } },
+      }),
+    );
+    server = spawn('docker-registry', ['serve', path.join(home, 'config.yml')], { stdio: 'ignore' });
+    await eventually('the registry to answer', () =>
+      spawnSync('openssl', ['s_client', '-connect', registry], { input: '' }).status === 0 ? true : undefined,
+    );
+    await writeOciLayout(path.join(home, 'image'), [LOWER, UPPER], { env: ['FLAVOUR=pulled'] });
+    push('image', 'app:1');
+    await writeOciLayout(path.join(home, 'plain'), [LOWER, UPPER], { env: ['FLAVOUR=pulled'], plain: true });
+    push('plain', 'zipped:1', '--dest-compress-format', 'zstd');
+    const foreign = process.arch === 'x64' ? 'arm64' : 'amd64';
+    await writeOciLayout(path.join(home, 'foreign'), [LOWER], { architecture: foreign });
+    push('foreign', 'foreign:1');
+  });
+  afterAll(async () => {
+    server?.kill('SIGKILL');
+    await rm(trusted, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true });
+  });
+
+  function push(layout: string, name: string, ...options: string[]): void {
+    execFileSync('skopeo', [
+      ...['copy', '--quiet', '--dest-creds', `${USER}:${PASSWORD}`, ...options],
+      ...[`oci:${path.join(home, layout)}:latest`, `docker://${registry}/${name}`],
+    ]);
+  }
+
+  async function pull(
+    name: string,
+    options: { password?: string; anonymous?: boolean; privateAllowed?: boolean } = {},
+  ) {
+    const draft = await mkdtemp(path.join(home, 'draft-'));
+    const { password = PASSWORD, anonymous = false, privateAllowed = true } = options;
+    const layout = await pullImage({
+      reference: `${registry}/${name}`,
+      registry,
+      credentials: anonymous ? undefined : { type: 'registry', username: USER, password },
+      allowPrivateAddresses: privateAllowed,
+      maxBytes: 64 * 2 ** 20,
+      draft,
+      signal: AbortSignal.timeout(60_000),
+      onLine: () => {},
+    });
+    return openOciLayout(layout, 'latest', DEFAULT_ARCHIVE_LIMITS);
+  }
+
+  async function entriesOf(name: string): Promise<Record<string, string>> {
+    const image = await pull(name);
+    expect(image.env).toEqual(['FLAVOUR=pulled']);
+    expect(image.layers).toHaveLength(2);
+    const files: Record<string, string> = {};
+    const squashed = await squashImage(image, DEFAULT_ARCHIVE_LIMITS, AbortSignal.timeout(60_000));
+    for await (const entry of squashed.pipe(extract())) {
+      const { name: file, type, linkname, uid, gid, mode } = entry.header;
+      const content = await text(entry);
+      if (type === 'directory') continue;
+      files[file.replace(/^\.?\//, '')] =
+        type === 'file' ? `${content} ${uid}:${gid} ${(mode! & 0o7777).toString(8)}` : `${type} ${linkname}`;
+    }
+    return files;
+  }
+
+  it('come with all layers: whiteouts, hard links, owners, set-user-id bits, environment', async () => {
+    const files = await entriesOf('app:1');
+    expect(files).toMatchObject({
+      'data/kept': 'kept 33:44 644',
+      'emptied/two': '2 0:0 644',
+      shared: 'shared 0:0 4755',
+      app: 'symlink /data/kept',
+    });
+    expect(files.twin).toMatch(/^(link \.?\/?shared|shared 0:0 4755)$/);
+    expect(Object.keys(files)).not.toContain('data/old');
+    expect(Object.keys(files)).not.toContain('emptied/one');
+  });
+
+  it.runIf('createZstdDecompress' in zlib)('come compressed by zstd too', async () => {
+    expect(await entriesOf('zipped:1')).toEqual(await entriesOf('app:1'));
+  });
+  it.skipIf('createZstdDecompress' in zlib)(
+    'are refused with a reason when this Node cannot read zstd',
+    async () => {
+      await expect(entriesOf('zipped:1')).rejects.toThrow(
+        /compressed by zstd, which this server cannot read/,
+      );
+    },
+  );
+
+  it('are refused without their password, with a wrong one, and when there is none of that name', async () => {
+    await expect(pull('app:1', { anonymous: true })).rejects.toThrow(
+      /cannot be pulled: .*authentication required/,
+    );
+    const failure = pull('app:1', { password: 'wrong-guess' });
+    await expect(failure).rejects.toThrow(/cannot be pulled: .*(authentication required|unauthorized)/);
+    await expect(failure).rejects.not.toThrow(/wrong-guess/);
+    await expect(pull('nothing:1')).rejects.toThrow(/cannot be pulled: .*(manifest unknown|not found)/);
+  });
+
+  it('are refused when they are made for another processor', async () => {
+    await expect(pull('foreign:1')).rejects.toThrow(/is made for linux\/\w+, and this server runs linux\//);
+  });
+
+  it('are out of reach while private registries are not allowed', async () => {
+    await expect(pull('app:1', { privateAllowed: false })).rejects.toThrow(
+      // From a network of its own, where this machine is not.
+      /no public address|connection refused/,
+    );
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
