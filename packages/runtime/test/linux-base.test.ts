@@ -82,6 +82,14 @@ describe.skipIf(skip !== undefined)('the template base', () => {
     );
   });
 
+  it('is not told where on the host it lies', async () => {
+    const { client } = await bench.create();
+    const { stdout } = await client.run('cat /proc/self/mountinfo /proc/mounts', 'root');
+    expect(stdout).toContain('lowerdir=');
+    expect(stdout).not.toContain(baseDirectory({}));
+    expect(stdout).not.toContain(bench.dataDir);
+  });
+
   it('is no tree that an instance can change, nor a layer that can be deleted', async () => {
     const { client, instance } = await bench.create();
     await client.run('rm -rf /usr/share/doc; echo changed >/etc/debian_version', 'root');

@@ -12,7 +12,7 @@ export interface LayerFacts {
 }
 
 export interface RootPlan {
-  /** Lower directories of the root, uppermost first: relative to the store, or absolute. */
+  /** Lower directories of the root, uppermost first, relative to the store. */
   root: string[];
   /** The same for `/usr` when that is an overlay of its own, over the host's. */
   usr: string[] | undefined;
@@ -21,7 +21,7 @@ export interface RootPlan {
 export interface RootSources {
   /** What is known of a layer; undefined when there is no such layer. */
   facts(id: string): LayerFacts | undefined;
-  /** Absolute path of a base's tree; undefined when it is not on this host. */
+  /** Path of a base's tree, relative to the store; undefined when it is not on this host. */
   base(name: string): string | undefined;
 }
 
