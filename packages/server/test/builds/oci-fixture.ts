@@ -46,11 +46,11 @@ export async function tinyRootfs(): Promise<TarFile[]> {
   );
 }
 
-/** Writes an image as an OCI layout: one layer per list, by gzip unless it is plain. */
+/** Writes an image as an OCI layout: one layer per list. */
 export async function writeOciLayout(
   directory: string,
   layers: TarFile[][],
-  options: { env?: string[]; tag?: string; architecture?: string; plain?: boolean } = {},
+  options: { env?: string[]; tag?: string; architecture?: string; zstd?: boolean } = {},
 ): Promise<void> {
   await mkdir(path.join(directory, 'blobs', 'sha256'), { recursive: true });
   const blob = async (content: Buffer) => {
@@ -61,8 +61,12 @@ export async function writeOciLayout(
   const described = [];
   for (const entries of layers)
     described.push({
-      mediaType: `application/vnd.oci.image.layer.v1.tar${options.plain ? '' : '+gzip'}`,
-      ...(await blob(options.plain ? await tarOf(entries) : gzipSync(await tarOf(entries), { level: 1 }))),
+      mediaType: `application/vnd.oci.image.layer.v1.tar+${options.zstd ? 'zstd' : 'gzip'}`,
+      ...(await blob(
+        options.zstd
+          ? execFileSync('zstd', ['-c'], { input: await tarOf(entries) })
+          : gzipSync(await tarOf(entries), { level: 1 }),
+      )),
     });
   const config = await blob(
     Buffer.from(
