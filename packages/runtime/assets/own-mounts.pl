@@ -81,7 +81,8 @@ sub layer_view { # SOURCE: gives where it is seen with the ids of the range
 
 sub overlay { # LAYERS UPPER WORK TARGET
   my ($layers, $upper, $work, $target) = @_;
-  my $lower = join ':', map { m{^/} ? layer_view($_) : $_ } split /:/, $layers;
+  # A base is a link of the driver's in the store, to a tree outside.
+  my $lower = join ':', map { m{^/} ? layer_view($_) : m{^b/} ? layer_view(readlink $_) : $_ } split /:/, $layers;
   my $type = 'overlay';
   my $options = "lowerdir=$lower";
   $options .= ",upperdir=$upper,workdir=$work,index=on,nfs_export=on" if $writable ne '';
