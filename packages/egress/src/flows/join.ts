@@ -1,5 +1,7 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { reset } from '../failures/reset.js';
 
 /**
  * Passes bytes both ways until both sides have ended. A side that breaks takes the other one with it. Each side is read only
@@ -27,7 +29,6 @@ function link(from: Duplex, to: Duplex): void {
 }
 
 function breakOff(side: Duplex): void {
-  if (side.destroyed) return;
-  if (side instanceof Socket && side.constructor === Socket) side.resetAndDestroy();
+  if (side instanceof Socket && !(side instanceof TLSSocket)) reset(side);
   else side.destroy();
 }
