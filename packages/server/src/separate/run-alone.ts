@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, rename, rm, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { daemonProgram } from '@svc/envd';
 import { DriverLog, selectDriver, serveDriver } from '@svc/runtime';
 import { loadConfig } from '../config/load.js';
+import { driverPrograms } from '../start/driver-programs.js';
 import { hardenProcess } from '../start/harden-process.js';
 import { linuxOptions } from '../start/open-driver.js';
 import { afterPredecessor } from './after-predecessor.js';
@@ -39,7 +39,7 @@ export async function runAlone(answer: (line: RuntimeAnswer) => void): Promise<v
   const { driver } = await afterPredecessor(() =>
     selectDriver({
       dataDir: layout.runtime,
-      daemon: daemonProgram,
+      ...driverPrograms(),
       preferred: 'linux',
       linux: linuxOptions(options),
       log: log.write,

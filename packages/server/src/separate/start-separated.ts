@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { daemonProgram } from '@svc/envd';
 import { lockDirectory } from '#support/directory-lock';
 import type { ServerOptions } from '../config/options.js';
+import { driverPrograms } from '../start/driver-programs.js';
 import { createLogger } from '../start/logger.js';
 import { linuxOptions } from '../start/open-driver.js';
 import type { Server } from '../start/server.js';
@@ -86,7 +86,7 @@ async function startBoth(options: ServerOptions, account: ServiceUser): Promise<
   const log = createLogger(options.logLevel ?? 'info');
   const driver = {
     dataDir: layout.runtime,
-    daemon: daemonProgram,
+    ...driverPrograms(),
     preferred: 'linux' as const,
     linux: linuxOptions(options),
   };

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { daemonProgram } from '@svc/envd';
 import { type Driver, selectDriver } from '@svc/runtime';
 import type { ServerOptions } from '../config/options.js';
 import type { Log } from '../context/context.js';
+import { driverPrograms } from './driver-programs.js';
 import { adoptEarlierVolumes } from './earlier-volumes.js';
 
 export interface OpenedDriver {
@@ -20,7 +20,7 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
   await adoptEarlierVolumes(options.dataDir, dataDir);
   const { driver, why } = await selectDriver({
     dataDir,
-    daemon: daemonProgram,
+    ...driverPrograms(),
     now,
     preferred: desired,
     log: (level, message, fields) => log[level]({ ...fields }, message),
@@ -30,8 +30,10 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
 }
 
 /** What the server's options say about the `linux` driver. */
-export function linuxOptions({ ociRuntime, baseRoot, maxMemoryMiB, diskReserveMiB }: ServerOptions) {
+export function linuxOptions(options: ServerOptions) {
+  const { ociRuntime, baseRoot, maxMemoryMiB, diskReserveMiB, egress } = options;
   return {
+    ...(egress?.allowRanges === undefined ? {} : { network: { allowRanges: egress.allowRanges } }),
     ...(ociRuntime === undefined ? {} : { ociRuntime }),
     ...(baseRoot === undefined ? {} : { baseRoot }),
     ...(maxMemoryMiB === undefined ? {} : { maxMemoryMiB }),
