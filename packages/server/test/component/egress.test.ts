@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type PlayedInternet, playInternet, WORLD } from '@svc/runtime/testing';
 import { eventually } from '@svc/support/eventually';
@@ -19,6 +21,8 @@ const hindrance = root
 if (hindrance !== undefined) console.warn(`Egress through the server: skipped, ${hindrance}`);
 
 const SECRET = 'value-that-no-sandbox-may-ever-see';
+/** What the search of memory has to find, to prove that it finds anything. */
+const MARKER = 'marker-in-the-memory-of-a-program';
 const KEY = '${svc.secrets.api-key}';
 const CLOSED = { denyOut: ['0.0.0.0/0'] };
 const ONLY_ONE = { ...CLOSED, allowOut: ['one.test'] };
@@ -152,13 +156,37 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     });
   });
 
-  it('carries a secret that is in no memory, file, variable or packet of the sandbox', async () => {
+  it('carries a secret that is in no memory, file or variable of the sandbox', async () => {
+    await writeFile(path.join(internet.files, 'paid'), 'the answer');
     const iam = { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } };
     const made = await createSandbox(test, { network: WITH_KEY, iam });
-    const body = await run(test, made, 'curl -sS -m 20 https://one.test/paid 2>&1');
-    const answer = JSON.parse(body);
-    expect(answer.headers.authorization).toBe(`Bearer ${SECRET}`);
-    expect(decodeJwt(answer.headers['x-id'])).toMatchObject({ aud: ['https://cloud.test'] });
+    // A program that goes on, and whose memory holds something to find.
+    await run(test, made, `sh -c 'marker="${MARKER}"; while :; do sleep 1; done' > /dev/null 2>&1 &`);
+    for (const client of [
+      'curl -sS -m 20 https://one.test/files/paid',
+      `python3 -c "import urllib.request as u; print(u.urlopen('https://one.test/files/paid', timeout=20).read().decode())"`,
+    ]) {
+      internet.forget();
+      expect((await run(test, made, `${client} 2>&1`)).trim()).toBe('the answer');
+      const [request] = internet.seen.filter(({ server }) => server === 'https');
+      const headers = request?.headers as Record<string, string>;
+      expect(headers.authorization).toBe(`Bearer ${SECRET}`);
+      expect(decodeJwt(headers['x-id']!)).toMatchObject({
+        aud: ['https://cloud.test'],
+        sub: expect.stringMatching(new RegExp(`/sandbox/${made.id}$`)),
+      });
+    }
+    const inside = (text: string) =>
+      run(
+        test,
+        made,
+        `cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c '[${text[0]}]${text.slice(1)}'; grep -rlsF '${text}' /etc /home /root /tmp /var /usr/local | grep -v '^/proc' | wc -l`,
+        'root',
+      );
+    expect((await inside(SECRET)).split('\n').slice(0, 2)).toEqual(['0', '0']);
+    expect((await test.api('POST', `/sandboxes/${made.id}/pause`)).status).toBe(204);
+    expect(await holds(dataDir, MARKER)).toBe(true);
+    expect(await holds(dataDir, SECRET)).toBe(false);
   });
 
   it('fails closed for a secret that was revoked', async () => {
@@ -173,13 +201,13 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
   });
 });
 
-/** Files below a directory that hold a text. */
-export async function filesWith(directory: string, text: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(directory, { withFileTypes: true, recursive: true }))
-    if (entry.isFile()) {
-      const file = path.join(entry.parentPath, entry.name);
-      if ((await readFile(file).catch(() => Buffer.alloc(0))).includes(text)) found.push(file);
-    }
-  return found;
+/** Whether a file below a directory holds a text, whatever kind of file. */
+async function holds(directory: string, text: string): Promise<boolean> {
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    'grep -raqsF -e "$1" "$0" && echo yes || echo no',
+    directory,
+    text,
+  ]);
+  return stdout.trim() === 'yes';
 }
