@@ -88,11 +88,10 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
 
   type Made = Awaited<ReturnType<typeof createSandbox>>;
   /** Status of a request from inside, or `no`. */
-  const get = async (made: Made, url: string) =>
-    (await run(test, made, `curl -s -m 10 -o /dev/null -w '%{http_code}' '${url}' || echo no`)).replace(
-      '000no',
-      'no',
-    );
+  const get = async (made: Made, url: string) => {
+    const output = await run(test, made, `curl -s -m 10 -o /dev/null -w '%{http_code}' '${url}' || echo no`);
+    return output.trim().replace(/^000no$/, 'no');
+  };
   const put = (made: Made, body: object) => test.api('PUT', `/sandboxes/${made.id}/network`, body);
 
   it('is what the settings say, and follows them on a running sandbox at once', async () => {
