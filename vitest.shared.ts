@@ -38,7 +38,7 @@ export function packageTests(options: PackageTestOptions = {}) {
       env: { SVC_BASE_ROOT: process.env.SVC_BASE_ROOT ?? 'host' },
       pool: 'forks',
       maxWorkers: 2,
-      // Files of a worker share the modules that they load: reading ours anew for each file took half of the processor time.
+      // Files of a worker share the modules that they load: reading ours anew for each file took nearly half of the processor time.
       isolate: false,
       fileParallelism: options.fileParallelism ?? true,
       // A test that passes only when it is tried again tells of a fault, in it or in what it tests.
