@@ -2,6 +2,7 @@ import type { DriverOptions } from '../contract/driver.js';
 import { runProgram } from '../shared/run-program.js';
 import { buildBase } from './base-root.js';
 import { checkHost } from './check-host.js';
+import { EGRESS_USER, hasEgressUser } from './egress-user.js';
 import type { Finding } from './finding.js';
 import { type HostOptions, readHostFacts } from './host-facts.js';
 import { judgeHost } from './judge-host.js';
@@ -25,7 +26,9 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
   const modules = lacking.flatMap(({ fix }) => /^modprobe (\w+)$/.exec(fix ?? '')?.[1] ?? []);
   const wantsCriu = lacking.some(({ id }) => id === 'criu');
   const wantsBase = lacking.some(({ id }) => id === 'base');
+  const wantsUser = !hasEgressUser();
   const plan = [
+    ...(wantsUser ? [`make the system user ${EGRESS_USER}`] : []),
     ...(packages.length > 0 ? [`apt-get install ${packages.join(' ')}`] : []),
     ...modules.map((name) => `modprobe ${name}`),
     ...(wantsBase ? ['build the root file system of the template base, about a minute'] : []),
@@ -41,6 +44,12 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
     if (facts.programs['apt-get'] === undefined)
       log('warn', 'There is no apt-get: install the packages by hand.');
     else await aptInstall(facts.programs['apt-get'], packages, log);
+  }
+  if (wantsUser) {
+    const options = ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent'];
+    options.push('--shell', '/usr/sbin/nologin', EGRESS_USER);
+    const { exitCode, stderr } = await runProgram('useradd', options);
+    if (exitCode !== 0) log('warn', `${EGRESS_USER} could not be made: ${stderr.trim()}`);
   }
   for (const name of modules) await runProgram('modprobe', [name]).catch(() => undefined);
   if (wantsCriu) {

@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline';
 import type { Duplex, Readable } from 'node:stream';
 import type { DriverEgress, DriverOptions, EgressProgram } from '../../contract/driver.js';
 import { DriverError, driverClosed } from '../../contract/errors.js';
+import { egressUser } from '../../host/egress-user.js';
 import { assetPath } from '../../shared/assets.js';
 import { dialUnix } from '../../shared/dial.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { NAME_SERVER, PROXY_PORT } from '../network/nft-rules.js';
-import { egressUser } from './egress-user.js';
 
 /** In the keeper's namespace: memory that goes with it, for root alone. */
 const DIRECTORY = '/run/egress';
