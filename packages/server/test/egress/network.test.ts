@@ -16,7 +16,8 @@ const ONLY_ONE: EgressPolicy = { allowOut: ['one.test', '*.one.test'], denyOut: 
 /** A mirror that the operator allows, at a private address. */
 const ALLOWED = `${WORLD.mirror}/32`;
 
-describe.skipIf(!runs)('what sandboxes reach', () => {
+// Programs of six kinds start in several sandboxes: on a busy machine that takes its time.
+describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   let stage: EgressStage;
   let control: EgressControl;
   const reports: EgressReport[] = [];
