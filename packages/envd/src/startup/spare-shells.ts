@@ -63,7 +63,7 @@ export class SpareShells implements StartedAhead {
       return { child, pipes };
     } catch {
       // Somebody has just ended it.
-      discard({ child, pipes });
+      discard({ pipes });
       return undefined;
     }
   }
@@ -142,7 +142,10 @@ function shellName(): string {
   }
 }
 
-function discard({ child, pipes }: StartedProgram): void {
-  child.kill('SIGKILL');
+/**
+ * A shell ends with its input. It is not killed: in a copy of this daemon that is just being restored the time of the
+ * waiting shell is over at once, and CRIU gives the whole sandbox up when a process dies that it has not let go yet.
+ */
+function discard({ pipes }: Pick<StartedProgram, 'pipes'>): void {
   pipes.close();
 }

@@ -50,6 +50,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
   const started = () => {
     const pipes = createPipeSource(folder);
     const children: number[] = [];
+    const signals: (NodeJS.Signals | null)[] = [];
     let clock = 0;
     const spares = new SpareShells({
       pipes,
@@ -57,12 +58,14 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
       start(identity, ends) {
         const child = spawnShell(identity, { session: true }, ends, terminals);
         children.push(child.pid!);
+        child.once('exit', (_, signal) => signals.push(signal));
         return child;
       },
     });
     return {
       spares,
       children,
+      signals,
       pipes,
       later: (ms: number) => {
         clock += ms;
@@ -174,6 +177,12 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
       )
       .toMatch(/gone|\) Z /);
     expect(spares.take(spec('true'))).toBeUndefined();
+  });
+
+  it('ends by itself: in a copy that is being restored CRIU may hold it still, and killing it would end the whole copy', async () => {
+    const { spares, signals } = await ready();
+    spares.close();
+    await expect.poll(() => signals, { timeout: 30_000 }).toEqual([null]);
   });
 
   it('ends when it is closed, and no other follows', async () => {
