@@ -4,7 +4,9 @@ import type { BuildLog } from './build-log.js';
 import type { LayerCache } from './layer-cache.js';
 
 /** What a build takes of the server. */
-export type BuildPorts = Uses<'config' | 'db' | 'driver' | 'ids' | 'keys' | 'log' | 'now' | 'signal'>;
+export type BuildPorts = Uses<
+  'config' | 'db' | 'driver' | 'egress' | 'ids' | 'keys' | 'log' | 'now' | 'signal'
+>;
 
 /** What every phase of a build works with. */
 export interface BuildTools {

@@ -56,7 +56,7 @@ export class BuildMachine implements AsyncDisposable {
 
   /** Boots an instance for a build, by default from its layers. */
   static async boot(
-    context: Uses<'driver' | 'ids' | 'keys' | 'now'>,
+    context: Uses<'driver' | 'egress' | 'ids' | 'keys' | 'now'>,
     spec: InstanceSpec,
     settings: { env?: Record<string, string>; user?: string; workdir?: string | null },
     signal: AbortSignal,
@@ -64,6 +64,8 @@ export class BuildMachine implements AsyncDisposable {
   ): Promise<BuildMachine> {
     const id = `b${context.ids.hex(10)}`;
     const instance = await (make?.(id) ?? context.driver.create({ id, spec, signal }));
+    // Its names are looked up by the egress process, which answers those that it knows.
+    context.egress.set(instance, {}).catch(() => {});
     const token = daemonToken(context.keys, { id, daemon_generation: 0 });
     try {
       await initDaemon(
