@@ -3,10 +3,11 @@
 # system of the template base.
 # Says what it is about to install, installs only what is missing, and may be run again at any time. Needs root.
 #
-# usage: scripts/prepare-host.sh [--linux] [--criu] [--examples] [--tests] [--all] [--check]
+# usage: scripts/prepare-host.sh [--linux] [--criu] [--gvisor] [--examples] [--tests] [--all] [--check]
 #   --linux   packages of the linux driver (default, with --criu)
 #   --base    root file system of the template base in $SVC_BASE_DIR (default /var/lib/svc/base), built in about a minute
 #   --criu    private CRIU in $SVC_CRIU_DIR (default /var/lib/svc/criu); host packages stay as they are
+#   --gvisor  private gVisor in $SVC_RUNSC_DIR (default /var/lib/svc/runsc), for sandboxes with a kernel of their own
 #   --examples what the examples run in their sandboxes (python3)
 #   --tests   what only the test suites use
 #   --all     everything above
@@ -14,22 +15,24 @@
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
+runsc_directory=${SVC_RUNSC_DIR:-/var/lib/svc/runsc}
 base_directory=${SVC_BASE_DIR:-/var/lib/svc/base}
-linux='' criu='' base='' examples='' tests='' check=''
+linux='' criu='' gvisor='' base='' examples='' tests='' check=''
 [ $# -gt 0 ] || { linux=1 criu=1; }
 for flag in "$@"; do
   case $flag in
     --linux) linux=1 ;;
     --criu) criu=1 ;;
+    --gvisor) gvisor=1 ;;
     --base) base=1 ;;
     --examples) examples=1 ;;
     --tests) tests=1 ;;
-    --all) linux=1 criu=1 base=1 examples=1 tests=1 ;;
+    --all) linux=1 criu=1 gvisor=1 base=1 examples=1 tests=1 ;;
     --check) check=1 ;;
     *) echo "prepare-host: unknown option $flag" >&2; exit 2 ;;
   esac
 done
-[ -n "$linux$criu$base$examples$tests" ] || { linux=1 criu=1; }
+[ -n "$linux$criu$gvisor$base$examples$tests" ] || { linux=1 criu=1; }
 PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
 
 packages=
@@ -58,7 +61,7 @@ if [ -n "$base" ]; then
   need mmdebstrap mmdebstrap
   need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
 fi
-if [ -n "$criu" ]; then
+if [ -n "$criu$gvisor" ]; then
   need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
 fi
 if [ -n "$examples" ]; then
@@ -80,16 +83,20 @@ if [ -n "$criu" ]; then
   if [ -z "$version" ] || [ "$(printf '4.2\n%s\n' "$version" | sort -V | head -n 1)" != 4.2 ]; then criu_missing=1; fi
 fi
 
+runsc_missing=
+if [ -n "$gvisor" ] && [ ! -x "$runsc_directory/runsc" ]; then runsc_missing=1; fi
+
 base_missing=
 build_base() { sh "$here/../packages/runtime/assets/base/build.sh" "$base_directory" "$@"; }
 if [ -n "$base" ] && [ ! -e "$base_directory/$(build_base --recipe)/base.json" ]; then base_missing=1; fi
 
-if [ -z "$packages$criu_missing$base_missing" ]; then
+if [ -z "$packages$criu_missing$runsc_missing$base_missing" ]; then
   echo 'prepare-host: everything is here already'
   exit 0
 fi
 [ -z "$packages" ] || echo "prepare-host: Debian packages to install:$packages"
 [ -z "$criu_missing" ] || echo "prepare-host: private CRIU (>= 4.2) to install into $criu_directory"
+[ -z "$runsc_missing" ] || echo "prepare-host: private gVisor to install into $runsc_directory"
 [ -z "$base_missing" ] || echo "prepare-host: root file system of the template base to build in $base_directory (about a minute)"
 [ -z "$check" ] || exit 1
 [ "$(id -u)" = 0 ] || { echo 'prepare-host: must run as root' >&2; exit 3; }
@@ -106,6 +113,9 @@ if [ -n "$packages" ]; then
   DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends $packages >/dev/null
 fi
 [ -z "$criu_missing" ] || sh "$here/../packages/runtime/assets/install-criu.sh" "$criu_directory"
+# Without it sandboxes are containers.
+[ -z "$runsc_missing" ] || sh "$here/../packages/runtime/assets/install-runsc.sh" "$runsc_directory" ||
+  echo 'prepare-host: gVisor could not be installed: see above' >&2
 # Without it everything else works: the template host is there, and images.
 [ -z "$base_missing" ] || build_base >/dev/null || echo 'prepare-host: the template base could not be built: see above' >&2
 echo 'prepare-host: done'

@@ -35,7 +35,7 @@ base_log=
 if [ "$host" = yes ]; then
   say "Preparing the host"
   case "$purpose" in
-    tests) needs=(--linux --criu --examples --tests) ;;
+    tests) needs=(--linux --criu --gvisor --examples --tests) ;;
     *) needs=(--linux --criu --examples) ;;
   esac
   # Without it, what can run runs: the server (and each test) says what is missing and what that costs.

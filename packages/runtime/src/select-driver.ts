@@ -1,10 +1,10 @@
 import type { Driver, DriverOptions } from './contract/driver.js';
 import { DriverError } from './contract/errors.js';
 import { type Finding, lacking, linuxDriverCanRun } from './host/finding.js';
-import { readHostFacts, TESTED_RUNTIMES } from './host/host-facts.js';
+import { type HostFacts, readHostFacts, TESTED_RUNTIMES } from './host/host-facts.js';
 import { judgeHost } from './host/judge-host.js';
 import type { LinuxDriverOptions } from './linux-driver/state/options.js';
-import { randomId } from './shared/instance-id.js';
+import { trialStart } from './trial-start.js';
 
 /** What `driver` may be in settings and flags, the one that isolates first. */
 export const driverNames = ['linux', 'process'] as const;
@@ -15,6 +15,11 @@ export interface SelectDriverOptions extends DriverOptions {
   preferred?: DriverName | undefined;
   /** Whether `process`, which isolates nothing, may be taken without being asked for by name. Default false. */
   allowProcess?: boolean | undefined;
+  /**
+   * Whether a sandbox is started before the driver is given. Default false; done all the same for an OCI runtime that is not
+   * among the tested ones.
+   */
+  trialStart?: boolean | undefined;
   /** Further options of the `linux` driver. */
   linux?: Omit<LinuxDriverOptions, keyof DriverOptions>;
 }
@@ -25,6 +30,8 @@ export interface SelectedDriver {
   why: string;
   /** What the host has and lacks for the `linux` driver. Empty for a `process` driver that was asked for. */
   findings: Finding[];
+  /** How long the sandbox of `trialStart` took to answer, ms. Undefined: none was started. */
+  startedMs?: number | undefined;
 }
 
 /**
@@ -33,23 +40,25 @@ export interface SelectedDriver {
  * data directory.
  */
 export async function selectDriver(options: SelectDriverOptions): Promise<SelectedDriver> {
-  const { preferred, allowProcess, linux, ...common } = options;
+  const { preferred, allowProcess, linux, trialStart: _, ...common } = options;
   if (preferred === 'process') return openProcess(common, [], 'It was asked for.');
   const facts = await readHostFacts({
     dataDir: common.dataDir,
     ...(linux?.ociRuntime === undefined ? {} : { ociRuntime: linux.ociRuntime }),
     ...(linux?.baseRoot === undefined ? {} : { baseRoot: linux.baseRoot }),
+    ...(linux?.isolation === undefined ? {} : { isolation: linux.isolation }),
+    ...(linux?.runscDirectory === undefined ? {} : { runscDirectory: linux.runscDirectory }),
     ...(linux?.criuDirectory === undefined ? {} : { criuDirectory: linux.criuDirectory }),
   });
   const findings = judgeHost(facts);
   if (linuxDriverCanRun(findings)) {
     const { createLinuxDriver } = await import('./linux-driver/index.js');
     const driver = await createLinuxDriver({ ...common, ...linux }, facts);
-    if (!TESTED_RUNTIMES.some((name) => name === facts.ociRuntime))
-      await requireStart(driver, facts.ociRuntime);
-    const lacks = findings.filter(({ ok }) => !ok).map(({ message }) => message);
-    const why = preferred === 'linux' ? 'It was asked for.' : 'The host has all that it needs.';
-    return { driver, findings, why: [why, ...lacks].join(' ') };
+    const tested = TESTED_RUNTIMES.some((name) => name === facts.ociRuntime);
+    const startedMs = options.trialStart === true || !tested ? await requireStart(driver, facts) : undefined;
+    const why = preferred === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';
+    const tried = startedMs === undefined ? [] : [`A sandbox started in ${startedMs} ms.`];
+    return { driver, findings, why: [why, ...tried].join(' '), startedMs };
   }
   if (preferred === undefined && allowProcess === true) {
     return openProcess(common, findings, `The linux driver cannot run here. ${lacking(findings).join(' ')}`);
@@ -58,24 +67,24 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
 }
 
 /**
- * A runtime that nobody tested may be there and start nothing: better to hear of it now than at every create.
+ * What nobody tested on this host may be there and start nothing: better to hear of it now than at every create.
  * @throws {DriverError} `unsupported`; the driver is closed then.
  */
-async function requireStart(driver: Driver, ociRuntime: string): Promise<void> {
-  const spec = { layers: [], limits: {}, network: { egress: 'none' }, mounts: [], labels: {} } as const;
+async function requireStart(
+  driver: Driver,
+  { isolation, ociRuntime }: HostFacts,
+): Promise<number | undefined> {
   try {
-    const instance = await driver.create({ id: randomId(), spec: { ...spec, layers: [], mounts: [] } });
-    await instance.destroy();
+    return await trialStart(driver);
   } catch (error) {
-    // A full host says nothing about the runtime.
-    if (DriverError.is(error) && ['no_capacity', 'storage_full'].includes(error.code)) return;
-    // What runs from before may go on: only this runtime is refused.
+    // What runs from before may go on: only new ones are refused.
     await driver.close();
-    const detail = DriverError.is(error) ? error.detail : undefined;
-    throw new DriverError('unsupported', `The OCI runtime ${ociRuntime} starts no sandbox: choose runc.`, {
-      cause: error,
-      detail,
-    });
+    const detail = DriverError.is(error) ? [error.message, error.detail].join('\n') : undefined;
+    const message =
+      isolation === 'gvisor'
+        ? 'gVisor starts no sandbox on this host: choose the isolation container.'
+        : `The OCI runtime ${ociRuntime} starts no sandbox${ociRuntime === 'runc' ? '' : ': choose runc'}.`;
+    throw new DriverError('unsupported', message, { cause: error, detail });
   }
 }
 

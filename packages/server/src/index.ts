@@ -15,5 +15,6 @@ export { hardenProcess } from './start/harden-process.js';
 export { installLastResort } from './start/last-resort.js';
 export type { Server, StopOptions } from './start/server.js';
 export { startServer } from './start/start-server.js';
+export { type TryStartOptions, tryStart } from './start/try-start.js';
 export { StorageError, type StorageOptions } from './storage/open.js';
 export { DataDirectoryError } from './storage/private-directory.js';

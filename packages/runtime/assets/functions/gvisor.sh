@@ -8,11 +8,16 @@ gvisor_keep_tmp() { # DIRECTORY
   [ -e "$1/.X11-unix" ] || [ -L "$1/.X11-unix" ] || mkdir -m 1777 "$1/.X11-unix"
 }
 
-# Stores memory and file system of one moment. RUNSC: command line of the runtime for this sandbox, up to the verb; WORK:
+# Stores memory and file system of one moment. ADDRESS: of the sandbox. Connections over the network cannot be stored. What
+# gVisor cuts off by itself makes a program that waits with epoll, as Node does, spin for ever after a restore: so the
+# connections that this host holds, those to the daemon above all, end before, in time for both sides to notice. RUNSC: command line of the runtime for this sandbox, up to the verb; WORK:
 # for logs. The sandbox stands still afterwards.
 gvisor_store() { # NAME IMAGES SOURCE TARGET LIMIT_S RUNSC ...
   name=$1 images=$2 source=$3 target=$4 limit=$5
   shift 5
+  ss -K -H dst "$ADDRESS" >/dev/null 2>&1
+  ip netns exec gw ss -K -H dst "$ADDRESS" >/dev/null 2>&1
+  sleep 0.05
   timeout -s KILL "$limit" "$@" pause "$name" >"$WORK/pause.log" 2>&1 </dev/null || return
   timeout -s KILL "$limit" "$@" checkpoint --leave-running --image-path "$images" "$name" >"$WORK/dump.log" 2>&1 </dev/null ||
     return

@@ -1,4 +1,5 @@
 import type { DriverOptions } from '../contract/driver.js';
+import { DriverError } from '../contract/errors.js';
 import { runProgram } from '../shared/run-program.js';
 import { buildBase } from './base-root.js';
 import { checkHost } from './check-host.js';
@@ -14,8 +15,8 @@ export interface FixHostOptions extends HostOptions {
 }
 
 /**
- * Gets what the host lacks, where that is possible: Debian packages by apt-get as root, and a private copy of CRIU that
- * touches no package of the host. What cannot be got stays among the findings with its command.
+ * Gets what the host lacks, where that is possible: Debian packages by apt-get as root, and private copies of CRIU and, where it
+ * is asked for, gVisor that touch no package of the host. What cannot be got stays among the findings with its command.
  * @returns the findings afterwards.
  */
 export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
@@ -27,12 +28,14 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
   const wantsCriu = lacking.some(({ id }) => id === 'criu');
   const wantsBase = lacking.some(({ id }) => id === 'base');
   const wantsUser = !hasEgressUser();
+  const wantsRunsc = lacking.some(({ id }) => id === 'gvisor');
   const plan = [
     ...(wantsUser ? [`make the system user ${EGRESS_USER}`] : []),
     ...(packages.length > 0 ? [`apt-get install ${packages.join(' ')}`] : []),
     ...modules.map((name) => `modprobe ${name}`),
     ...(wantsBase ? ['build the root file system of the template base, about a minute'] : []),
     ...(wantsCriu ? [`install a private CRIU in ${facts.criuDirectory}`] : []),
+    ...(wantsRunsc ? [`install a private gVisor in ${facts.runscDirectory}`] : []),
   ];
   for (const step of plan) log('info', options.install ? step : `would do: ${step}`);
   if (!options.install || plan.length === 0) return checkHost(options);
@@ -58,6 +61,15 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
       await installPrivateCriu({ directory: facts.criuDirectory, log: (line) => log('info', line) });
     } catch (error) {
       log('warn', `CRIU could not be installed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (wantsRunsc) {
+    try {
+      const { installPrivateRunsc } = await import('./install-runsc.js');
+      await installPrivateRunsc({ directory: facts.runscDirectory, log: (line) => log('info', line) });
+    } catch (error) {
+      const detail = DriverError.is(error) ? error.detail : undefined;
+      log('warn', detail ?? String(error));
     }
   }
   if (wantsBase) {

@@ -1,4 +1,4 @@
-import { baseRoots, driverNames } from '@svc/runtime';
+import { baseRoots, driverNames, isolations } from '@svc/runtime';
 import type { ServerOptions, Tuning } from './options.js';
 
 /** What a value of the file must be; a table is a map of options in its turn. */
@@ -90,6 +90,8 @@ const options: { [option: string]: Rule } = {
   driver: oneOf(...driverNames),
   ociRuntime: text,
   baseRoot: oneOf(...baseRoots),
+  isolation: oneOf(...isolations),
+  trialStart: yesOrNo,
   user: text,
   runtimeSocket: text,
   storage: { kind: oneOf('sqlite', 'postgres'), url: text, file: text, schema: text, poolSize: whole(1) },

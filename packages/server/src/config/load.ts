@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { baseRoots, driverNames } from '@svc/runtime';
+import { baseRoots, driverNames, isolations } from '@svc/runtime';
 import { parse } from 'yaml';
 import type { RateLimit } from '../limits/rate-limit.js';
 import { findConfigProblem } from './check-file.js';
@@ -30,6 +30,8 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_DRIVER', 'driver', oneOf(...driverNames)],
   ['SVC_OCI_RUNTIME', 'ociRuntime', text],
   ['SVC_BASE_ROOT', 'baseRoot', oneOf(...baseRoots)],
+  ['SVC_ISOLATION', 'isolation', oneOf(...isolations)],
+  ['SVC_TRIAL_START', 'trialStart', (value) => oneOf('on', 'off')(value, 'SVC_TRIAL_START') === 'on'],
   ['SVC_USER', 'user', text],
   ['SVC_RUNTIME_SOCKET', 'runtimeSocket', text],
   ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],

@@ -1,4 +1,4 @@
-import type { BaseRoot, Driver, DriverName } from '@svc/runtime';
+import type { BaseRoot, Driver, DriverName, Isolation } from '@svc/runtime';
 import type { Ids } from '../ids/ids.js';
 import type { RateLimit } from '../limits/rate-limit.js';
 import type { TeamLimits } from '../limits/team-limits.js';
@@ -59,6 +59,13 @@ export interface ServerOptions {
    * `host`, the host's `/usr`, which needs no download. The template `host` always has the latter. Default `debian`.
    */
   baseRoot?: BaseRoot;
+  /**
+   * What keeps sandboxes apart from the host's kernel with the `linux` driver: `container`, namespaces on that kernel, or `gvisor`, a
+   * kernel of their own that runs as a program. Sandboxes that are there keep theirs. Default `container`.
+   */
+  isolation?: Isolation;
+  /** Whether the server starts only once a sandbox has been started, to see that it can be. Default false; `svc server up` does it. */
+  trialStart?: boolean;
   /** Default: SQLite in the data directory. */
   storage?: StorageOptions;
   /** Name of this server among those that share a database. Default: made once and kept in the data directory. */

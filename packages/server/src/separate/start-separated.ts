@@ -89,6 +89,7 @@ async function startBoth(options: ServerOptions, account: ServiceUser): Promise<
     ...driverPrograms(),
     preferred: 'linux' as const,
     linux: linuxOptions(options),
+    trialStart: options.trialStart === true,
   };
   const waiting = spawnRuntime();
   try {

@@ -25,17 +25,19 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
     preferred: desired,
     log: (level, message, fields) => log[level]({ ...fields }, message),
     linux: linuxOptions(options),
+    trialStart: options.trialStart === true,
   });
   return { driver, why, owned: true };
 }
 
 /** What the server's options say about the `linux` driver. */
 export function linuxOptions(options: ServerOptions) {
-  const { ociRuntime, baseRoot, maxMemoryMiB, diskReserveMiB, egress } = options;
+  const { ociRuntime, baseRoot, isolation, maxMemoryMiB, diskReserveMiB, egress } = options;
   return {
     ...(egress?.allowRanges === undefined ? {} : { network: { allowRanges: egress.allowRanges } }),
     ...(ociRuntime === undefined ? {} : { ociRuntime }),
     ...(baseRoot === undefined ? {} : { baseRoot }),
+    ...(isolation === undefined ? {} : { isolation }),
     ...(maxMemoryMiB === undefined ? {} : { maxMemoryMiB }),
     ...(diskReserveMiB === undefined ? {} : { reserveMiB: diskReserveMiB }),
   };

@@ -1,4 +1,4 @@
-import { checkHost, type DriverName, type Finding, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, type DriverName, type Finding, type Isolation, linuxDriverCanRun } from '@svc/runtime';
 import { CliError } from '../../errors/cli-error.js';
 
 /** The driver to start with, and why. */
@@ -12,6 +12,7 @@ export interface ChosenDriver {
 interface DesiredDriver {
   driver: DriverName | 'auto' | undefined;
   ociRuntime: string | undefined;
+  isolation: Isolation | undefined;
   dataDir: string;
 }
 
@@ -21,8 +22,12 @@ interface DesiredDriver {
  */
 export async function chooseDriver(desired: DesiredDriver): Promise<ChosenDriver> {
   if (desired.driver === 'process') return { name: 'process', why: 'It was asked for.', lacking: [] };
-  const { dataDir, ociRuntime } = desired;
-  const findings = await checkHost({ dataDir, ...(ociRuntime === undefined ? {} : { ociRuntime }) });
+  const { dataDir, ociRuntime, isolation } = desired;
+  const findings = await checkHost({
+    dataDir,
+    ...(ociRuntime === undefined ? {} : { ociRuntime }),
+    ...(isolation === undefined ? {} : { isolation }),
+  });
   const lacking = findings.filter(({ ok }) => !ok);
   if (linuxDriverCanRun(findings)) {
     const asked = desired.driver === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';

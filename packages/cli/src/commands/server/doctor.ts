@@ -1,5 +1,13 @@
-import { checkHost, type Finding, fixHost, linuxDriverCanRun } from '@svc/runtime';
-import type { Command } from 'commander';
+import {
+  checkHost,
+  DriverError,
+  type Finding,
+  fixHost,
+  type Isolation,
+  linuxDriverCanRun,
+} from '@svc/runtime';
+import type { TryStartOptions } from '@svc/server';
+import { type Command, Option } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
 import { findDataDirectory } from '../../connection/local-servers.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
@@ -10,6 +18,8 @@ interface DoctorFlags {
   fix?: boolean;
   dryRun?: boolean;
   ociRuntime?: string;
+  isolation?: Isolation;
+  start?: boolean;
   dataDir?: string;
 }
 
@@ -32,24 +42,71 @@ export function addDoctor(server: Command): void {
     .option('--fix', 'get what is missing: Debian packages, the template base, a private CRIU; as root')
     .option('--dry-run', 'with --fix: only say what would be done')
     .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, with crun to start)')
+    .addOption(
+      new Option(
+        '--isolation <tier>',
+        'what is to keep sandboxes apart from this kernel: container, or gvisor, which --fix then gets (SVC_ISOLATION)',
+      ).choices(['container', 'gvisor']),
+    )
+    .option('--no-start', 'do not start a sandbox at the end to see that it can be')
     .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
     .action(
       act(async (cli, flags: DoctorFlags) => {
         const { fix = false, dryRun = false, ociRuntime } = flags;
         const { dataDir } = await findDataDirectory(cli.env, flags.dataDir);
-        const host = { dataDir, ...(ociRuntime === undefined ? {} : { ociRuntime }) };
-        const findings = fix
+        const isolation = flags.isolation ?? (cli.env.SVC_ISOLATION === 'gvisor' ? 'gvisor' : 'container');
+        const host = { dataDir, isolation, ...(ociRuntime === undefined ? {} : { ociRuntime }) };
+        const found = fix
           ? await fixHost({ ...host, install: !dryRun, log: (_level, line) => cli.out.note(line) })
           : await checkHost(host);
-        const isolated = linuxDriverCanRun(findings);
         // Loaded here: the server's code is large, and other commands do without.
-        const { foreseeUser } = await import('@svc/server');
+        const { foreseeUser, tryStart } = await import('@svc/server');
+        const findings =
+          flags.start === false || !linuxDriverCanRun(found)
+            ? found
+            : [...found, ...(await findStarts(found, { isolation, ociRuntime }, tryStart))];
+        const isolated = linuxDriverCanRun(findings);
         const serverUser = await foreseeUser(dataDir);
         const record = { isolated, findings, serverUser };
         cli.out.result(record, () => formatFindings(record, cli.out.style));
         if (!isolated) throw new ExitWith(exitCodes.failure);
       }),
     );
+}
+
+/**
+ * Starts a sandbox of each kind that the host seems to be able to run. What was asked for is needed; of the others it is
+ * good to know.
+ */
+async function findStarts(
+  found: readonly Finding[],
+  asked: TryStartOptions,
+  tryStart: (options: TryStartOptions) => Promise<number | undefined>,
+): Promise<Finding[]> {
+  const hasGvisor = found.some(({ id, ok }) => id === 'gvisor' && ok);
+  const kinds: Isolation[] = hasGvisor ? ['container', 'gvisor'] : ['container'];
+  const starts: Finding[] = [];
+  for (const isolation of kinds) {
+    const neededFor =
+      isolation === asked.isolation ? 'driver' : isolation === 'gvisor' ? 'gvisor' : 'comfort';
+    const finding = { id: `start-${isolation}`, neededFor } as const;
+    try {
+      const tookMs = await tryStart({ ...asked, isolation });
+      const message =
+        tookMs === undefined
+          ? `There was no room to start a sandbox (${isolation}).`
+          : `A sandbox (${isolation}) started and answered in ${tookMs} ms.`;
+      starts.push({ ...finding, ok: tookMs !== undefined, message });
+    } catch (error) {
+      const detail = DriverError.is(error) ? `${error.message} ${error.detail ?? ''}` : String(error);
+      starts.push({
+        ...finding,
+        ok: false,
+        message: `A sandbox (${isolation}) does not start: ${detail}`.trim(),
+      });
+    }
+  }
+  return starts;
 }
 
 interface Diagnosis {

@@ -14,6 +14,7 @@ export async function prepareBase(cli: Cli, flags: UpFlags, options: ServerOptio
   const configured = flags.driver ?? (typeof options.driver === 'string' ? options.driver : undefined);
   const { name } = await chooseDriver({
     driver: configured,
+    isolation: options.isolation,
     ociRuntime: options.ociRuntime,
     dataDir: options.dataDir,
   });

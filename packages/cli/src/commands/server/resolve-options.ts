@@ -33,7 +33,8 @@ export async function resolveServerOptions(
         'publicApiUrl',
         'publicSandboxUrl',
       ]),
-      ...pick(rest, ['ociRuntime', 'baseRoot', 'user', 'poolSize', 'maxSandboxes', 'logLevel']),
+      ...pick(rest, ['ociRuntime', 'baseRoot', 'isolation', 'user', 'poolSize', 'maxSandboxes', 'logLevel']),
+      ...(rest.trialStart === false ? { trialStart: false } : {}),
       ...(port === undefined ? {} : { apiPort: port }),
       ...(driver === undefined || driver === 'auto' ? {} : { driver }),
       ...(postgresUrl === undefined ? {} : { storage: { kind: 'postgres', url: postgresUrl } }),
@@ -50,6 +51,7 @@ export async function resolveServerOptions(
   // A terminal shows what matters to who sits there; a log file is for finding out later.
   return {
     logLevel: env.SVC_DETACHED_LOG === undefined ? 'error' : 'info',
+    trialStart: true,
     ...loaded,
     ...(tuning === undefined ? {} : { tuning }),
   };

@@ -28,6 +28,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   const chosen = await chooseDriver({
     driver: configured,
     ociRuntime: options.ociRuntime,
+    isolation: options.isolation,
     dataDir: options.dataDir,
   });
   const startOptions = { ...options, driver: chosen.name };
@@ -57,7 +58,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     startedAt: new Date().toISOString(),
     dataDir: options.dataDir,
     driver: server.driver.name,
-    why: chosen.why,
+    why: chosen.name === 'linux' ? server.driverReason : chosen.why,
     apiUrl: server.apiUrl,
     sandboxUrl: server.sandboxUrl,
     ...(server.operatorUrl === undefined ? {} : { operatorUrl: server.operatorUrl }),

@@ -1,4 +1,4 @@
-import type { BaseRoot, DriverName } from '@svc/runtime';
+import type { BaseRoot, DriverName, Isolation } from '@svc/runtime';
 /** Options of `server up`. */
 export interface UpFlags {
   config?: string;
@@ -14,6 +14,8 @@ export interface UpFlags {
   user?: string;
   ociRuntime?: string;
   baseRoot?: BaseRoot;
+  isolation?: Isolation;
+  trialStart?: boolean;
   poolSize?: number;
   maxSandboxes?: number;
   teamMaxSandboxes?: number;

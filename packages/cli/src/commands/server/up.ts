@@ -40,6 +40,13 @@ export function addUp(server: Command): void {
         "what the template base stands on: debian, built once, or host, this machine's /usr (SVC_BASE_ROOT)",
       ).choices(['debian', 'host']),
     )
+    .addOption(
+      new Option(
+        '--isolation <tier>',
+        'what keeps sandboxes apart from this kernel: container, or gvisor, a kernel of their own (SVC_ISOLATION)',
+      ).choices(['container', 'gvisor']),
+    )
+    .option('--no-trial-start', 'do not start a sandbox first to see that it can be (SVC_TRIAL_START=off)')
     .option('--pool-size <count>', 'sandboxes kept booted and waiting', wholeNumber('--pool-size', 0, 1000))
     .option(
       '--max-sandboxes <count>',

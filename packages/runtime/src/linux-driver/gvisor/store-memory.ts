@@ -33,7 +33,7 @@ export async function storeMemory(
     const images = join(paths.store, draft, 'img');
     const call = store.call({
       name: 'gvisor_store',
-      variables: { WORK: work },
+      variables: { WORK: work, ADDRESS: host.network.addressOf(entry.lease) },
       arguments: [entry.name, images, `i/${entry.name}/sv`, `${draft}/sv`, `${CALL_TIMEOUT_S}`, ...command],
     });
     const result = await keeper.script(call, { timeoutMs: (2 * CALL_TIMEOUT_S + 60) * 1000 });
@@ -45,13 +45,23 @@ export async function storeMemory(
     if (saysDiskFull(detail) || store.isFull()) throw storeIsFull({ detail });
     if (result.code === undefined || result.code === 137)
       throw new DriverError('timeout', 'Storing the memory of the sandbox took too long.', { detail });
-    throw new DriverError('undumpable', 'The memory of the sandbox cannot be stored.', { detail });
+    throw new DriverError(
+      'undumpable',
+      `The memory of the sandbox cannot be stored${explainFailure(detail)}.`,
+      { detail },
+    );
   } finally {
     if (wasFrozen) {
       await letGo(host, command, entry);
       await cgroups.freeze(entry.name);
     }
   }
+}
+
+/** What a failed checkpoint says of its reason, for the user. Pure. */
+export function explainFailure(detail: string): string {
+  const deleted = /dentry\("([^"]{1,200})"\)\.beforeSave: deleted/.exec(detail)?.[1];
+  return deleted === undefined ? '' : `: a program holds a deleted file open (/${deleted})`;
 }
 
 /** Lets an instance go on, whatever made it stand still. */

@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { daemonProgram } from '@svc/envd';
+import { type Isolation, selectDriver } from '@svc/runtime';
+
+export interface TryStartOptions {
+  isolation: Isolation;
+  ociRuntime?: string | undefined;
+}
+
+/**
+ * Starts one sandbox on this host, in a data directory of its own that goes again, and ends it.
+ * @returns how long it took until it answered, ms. Undefined: there was no room to try.
+ * @throws {DriverError} `unsupported` with the reason.
+ */
+export async function tryStart({ isolation, ociRuntime }: TryStartOptions): Promise<number | undefined> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-trial-'));
+  try {
+    const { driver, startedMs } = await selectDriver({
+      dataDir,
+      daemon: daemonProgram,
+      preferred: 'linux',
+      trialStart: true,
+      // Plain directories: making a store would take longer than everything else.
+      linux: { isolation, storeSizeMiB: 0, ...(ociRuntime === undefined ? {} : { ociRuntime }) },
+    });
+    await driver.close({ destroyInstances: true });
+    return startedMs;
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
