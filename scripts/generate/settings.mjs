@@ -12,6 +12,7 @@ const UP = 'packages/cli/src/commands/server/up.ts';
 const PROGRAM_ONLY = ['now', 'ids'];
 /** Flags of `svc server up` whose name is not that of their option; undefined for those that set none. */
 const FLAGS = {
+  noTrialStart: 'trialStart',
   port: 'apiPort',
   postgresUrl: 'storage.url',
   allowPrivateWebhooks: 'tuning.webhooks.allowPrivateAddresses',
