@@ -16,7 +16,7 @@ const RESTRICTIONS = `
 grep -E '^(Cap|NoNewPrivs|Seccomp|Groups|Uid)' /proc/self/status
 cat /proc/1/limits; cut -c 1-11,22- /proc/self/uid_map /proc/self/gid_map
 cut -d ' ' -f 2-4 /proc/self/mounts | sed 's/=i\\/[^/]*/=i/g; s/uuid=on,//; s/,[ug]id=[0-9]*//g; s/instances.[^/]*//' | sort
-ls -la --time-style=+ /dev
+ls -lA --time-style=+ /dev
 for name in user pid net mnt uts ipc; do readlink /proc/1/ns/$name | cut -d : -f 1; done`;
 /** Files of a cgroup that hold its limits, on v1 and v2. */
 const CONTROLS = [

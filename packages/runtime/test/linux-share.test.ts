@@ -54,7 +54,7 @@ describe.skipIf(skip !== undefined)('an instance with half a processor and 256 M
     expect(await client.output(PROGRAMS)).toBe('256\n1 1\n1\n5');
     const used = async () =>
       Number(await client.output(`free -m | sed -n 's/^Mem: *[0-9]* *\\([0-9]*\\) .*/\\1/p'`));
-    const running = await client.start(`python3 -c 'b = b"x" * (100 << 20); input()' </dev/zero & sleep 20`);
+    const running = await client.start(`python3 -c 'import time; b = b"x" * (100 << 20); time.sleep(60)'`);
     await eventually('the memory that it took', async () => ((await used()) >= 100 ? true : undefined));
     running.leave();
     // No program inside can say something else there.

@@ -50,6 +50,7 @@ describe.each(Object.entries(hostileAnswers))('a daemon that answers with %s', (
     await using daemon = await startHostileDaemon(answer);
     let port = good.port;
     const context = {
+      egress: { set: async () => {} },
       ids: { hex: () => 'aa' },
       keys: createKeyRing(Buffer.alloc(32)),
       now: () => Date.now(),
