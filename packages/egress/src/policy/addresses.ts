@@ -42,8 +42,8 @@ export function parseRange(text: string): Range | undefined {
     prefix = Number(bits) - (family === 4 && host.includes(':') ? 96 : 0);
     if (prefix < 0 || prefix > size) return undefined;
   }
-  const rest_ = (1n << BigInt(size - prefix)) - 1n;
-  return { family, first: value & ~rest_, last: value | rest_ };
+  const span = (1n << BigInt(size - prefix)) - 1n;
+  return { family, first: value & ~span, last: value | span };
 }
 
 export function contains(range: Range, address: Address): boolean {
