@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Uses } from '../context/context.js';
 import { daemonLogs } from '../daemon/daemon-control.js';
 import type { LogEntry } from '../daemon/log-page.js';
@@ -5,19 +6,23 @@ import { daemonToken } from '../keys/sandbox-tokens.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { storeLogs } from './store-logs.js';
 
-const PAGE = 1_000;
+/** Entries of a page: few enough that nobody else waits long while one is read and stored. */
+const PAGE = 250;
 /** More than a daemon keeps: a collection ends when it has caught up, or with its time. */
-const MAX_PAGES = 1_100;
+const MAX_PAGES = 4_400;
+/** How long a collection that nobody waits for rests after a page, in times that the page took. */
+const REST = 3;
 
 /**
  * Takes over what the processes of a sandbox printed since the last time. Calls for one sandbox run one after another.
  * @param options.timeoutMs bounds the whole collection.
+ * @param options.resting leaves three quarters of the time to others: a sandbox may print as fast as it can.
  * @returns the daemon's number of the last entry taken.
  */
 export function collectLogs(
   context: Uses<'config' | 'db' | 'keys' | 'now'>,
   live: LiveSandbox,
-  options: { timeoutMs: number },
+  options: { timeoutMs: number; resting?: boolean },
 ): Promise<number> {
   const run = async (): Promise<number> => {
     const { instance, row } = live;
@@ -25,6 +30,7 @@ export function collectLogs(
     let after = await readCursor(context, row);
     const signal = AbortSignal.timeout(options.timeoutMs);
     for (let page = 0; page < MAX_PAGES; page += 1) {
+      const began = performance.now();
       const logs = await daemonLogs(instance, after, PAGE, {
         token: daemonToken(context.keys, live.row),
         signal,
@@ -33,6 +39,10 @@ export function collectLogs(
       after = logs.entries.at(-1)!.seq;
       await storeLogs(context, row, logs, after);
       if (logs.entries.length < PAGE) break;
+      if (options.resting !== true) continue;
+      await sleep((performance.now() - began) * REST, undefined, { ref: false });
+      // What is left is for the next collection.
+      if (signal.aborted) break;
     }
     return after;
   };

@@ -33,7 +33,8 @@ export async function sampleAll(
           const now = context.now();
           samples.push(sampleOf(live.row, now, stats, memory.get(live.row.id)));
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
-          if (now >= (live.logsRetryAt ?? 0)) await collectLogs(context, live, { timeoutMs: 2_000 });
+          if (now >= (live.logsRetryAt ?? 0))
+            await collectLogs(context, live, { timeoutMs: 2_000, resting: true });
         } catch (error) {
           live.logsRetryAt = context.now() + LOGS_RETRY_MS;
           // Sandboxes end while they are looked at; anything else keeps somebody from seeing their logs.
