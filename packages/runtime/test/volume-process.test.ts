@@ -42,6 +42,20 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
     return found;
   }
 
+  it('is started once by calls that come at the same time', async () => {
+    let started = 0;
+    const one = new VolumeProcess(async () => {
+      started += 1;
+      return { directory: volumes, enter: (command) => [...command] };
+    });
+    try {
+      await Promise.all(['/a', '/b', '/c'].map((path) => one.content('mine').makeDirectory(path, {})));
+      expect(started).toBe(1);
+    } finally {
+      await one.close();
+    }
+  });
+
   it('has no rights on the host, and sees nothing but the volumes and the programs', async () => {
     await process_.content('mine').write('/file', Readable.from(['x']), {});
     const root = `/proc/${pid()}/root`;

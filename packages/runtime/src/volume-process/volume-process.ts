@@ -76,12 +76,13 @@ export class VolumeProcess {
   }
 
   async #run(): Promise<Running> {
+    const before = this.#running;
+    const running = await before?.catch(() => undefined);
     if (this.#closed) throw driverClosed();
-    const running = await this.#running?.catch(() => undefined);
     if (running?.socket.writable === true) return running;
-    const started = this.#start();
-    this.#running = started;
-    return started;
+    // Of several calls that found none the first starts it.
+    if (this.#running === undefined || this.#running === before) this.#running = this.#start();
+    return this.#running;
   }
 
   async #start(): Promise<Running> {
