@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { LineSplitter } from '#support/line-splitter';
 import { entryPath, parentsOf } from '../../src/builds/files/entry-path.js';
 import { signUpload, verifyUpload } from '../../src/builds/files/upload-token.js';
 import { parseImageReference } from '../../src/builds/images/image-reference.js';
 import { expandVariables } from '../../src/builds/shared/expand-variables.js';
 import { stepKey } from '../../src/builds/shared/layer-cache.js';
-import { LineSplitter } from '../../src/builds/shared/line-splitter.js';
 import { homePath } from '../../src/builds/steps/home-path.js';
 import { createKeyRing } from '../../src/keys/key-ring.js';
 import { BuildQueue } from '../../src/work/build-queue.js';

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import type { DriverEgress, DriverOptions, EgressProgram } from '../../contract/driver.js';
 import { DriverError, driverClosed } from '../../contract/errors.js';
 import { egressUser } from '../../host/egress-user.js';
@@ -10,6 +9,7 @@ import { dialUnix } from '../../shared/dial.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { NAME_SERVER, PROXY_PORT } from '../network/nft-rules.js';
+import { readOutput } from './read-output.js';
 
 /** In the keeper's namespace: memory that goes with it, for root alone. */
 const DIRECTORY = '/run/egress';
@@ -129,8 +129,8 @@ export class EgressProcess implements DriverEgress {
       last = line;
       log(level, `egress process: ${line}`);
     };
-    eachLine(child.stdout, tell('info'));
-    eachLine(child.stderr, tell('warn'));
+    readOutput(child.stdout, tell('info'));
+    readOutput(child.stderr, tell('warn'));
     child.once('error', (error) => {
       last = error.message;
     });
@@ -155,9 +155,4 @@ export class EgressProcess implements DriverEgress {
       (stream as unknown as { unref(): void }).unref();
     return () => last;
   }
-}
-
-/** Lines, the longest cut: whoever writes them may be in somebody else's hands. */
-function eachLine(stream: Readable, onLine: (line: string) => void): void {
-  createInterface({ input: stream }).on('line', (line) => onLine(line.slice(0, 500)));
 }

@@ -2,11 +2,11 @@ import type { Readable } from 'node:stream';
 import { basicAuthorization, Code, ConnectError, createDaemonClient, type DaemonClient } from '@svc/daemon';
 import { createDialTransport, type DaemonDial, exchange } from '@svc/daemon/dial';
 import type { Instance, InstanceSpec } from '@svc/runtime';
+import { LineSplitter } from '#support/line-splitter';
 import type { Uses } from '../../context/context.js';
 import { dialDaemon, initDaemon } from '../../daemon/daemon-control.js';
 import { daemonToken } from '../../keys/sandbox-tokens.js';
 import { BuildError } from './build-error.js';
-import { LineSplitter } from './line-splitter.js';
 
 /** What the build instance may say at once: root in it may answer in the daemon's place. */
 const MAX_ANSWER_BYTES = 64 * 1024;
