@@ -6,6 +6,8 @@ import type { EgressControl, EgressHandlers, EgressQuestion } from './types.js';
 import { placeholderFromWire, reportFromWire, sandboxToWire } from './wire.js';
 
 const BASE_URL = 'http://egress';
+/** Longest message that is taken of the process: it reads what attackers send, and may be in their hands. */
+const MAX_MESSAGE_BYTES = 2 * 2 ** 20;
 
 /**
  * Rules an egress process over a connection to its control socket, and answers its questions. When the connection ends,
@@ -40,6 +42,7 @@ export async function connectEgress(connection: Duplex, handlers: EgressHandlers
       baseUrl: BASE_URL,
       httpVersion: '2',
       sessionManager: sessions,
+      readMaxBytes: MAX_MESSAGE_BYTES,
       acceptCompression: [],
     }),
   );

@@ -4,6 +4,7 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@conn
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { Egress, type EventsResponseSchema } from '../gen/egress/egress_pb.js';
 import type { Questions } from './questions.js';
+import { reportBatches } from './report-batches.js';
 import type { EgressAuthority, EgressReport, EgressSandbox } from './types.js';
 import { reportToWire, sandboxFromWire } from './wire.js';
 
@@ -50,9 +51,8 @@ export function serveControl(target: ControlTarget, questions: Questions, { repo
         }
         if (Date.now() >= due) {
           due = Date.now() + reportMs;
-          const reports = target.takeReports();
-          if (reports.length > 0)
-            yield { event: { case: 'reports', value: { reports: reports.map(reportToWire) } } };
+          for (const batch of reportBatches(target.takeReports()))
+            yield { event: { case: 'reports', value: { reports: batch.map(reportToWire) } } };
           if (waiting.length > 0) continue;
         }
         await new Promise<void>((resolve) => {

@@ -57,7 +57,7 @@ export interface EgressHandlers {
     placeholders: readonly Placeholder[],
     about: EgressQuestion & { host: string },
   ): Promise<readonly string[]>;
-  /** Gets what happened, at most once a second. */
+  /** Gets what happened, about once a second; all of one sandbox in one call. */
   onReports(reports: readonly EgressReport[]): void;
 }
 

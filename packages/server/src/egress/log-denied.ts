@@ -3,7 +3,7 @@ import type { Uses } from '../context/context.js';
 import type { LogEntry } from '../daemon/log-page.js';
 import { addToLog } from '../telemetry/collect-logs.js';
 
-/** Lines of one batch for one sandbox; batches come at most once a second. */
+/** Lines of one batch for one sandbox, which is in one batch a second at most. */
 const MOST = 20;
 
 type Entry = Omit<LogEntry, 'seq'>;

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { EgressHandlers } from '@svc/egress';
+import type { EgressHandlers, EgressQuestion } from '@svc/egress';
 import type { ServerContext, Uses } from '../context/context.js';
 import type { SandboxEgress } from '../context/sandbox-egress.js';
 import { BoundedWork } from './bounded.js';
@@ -44,28 +44,12 @@ export async function startEgress(
   const forwarder = createDnsForwarder(dns);
   const { egress } = driver;
   if (egress === undefined) return ungoverned;
-  const lanes = new BoundedWork(PER_SANDBOX);
-  const bounded = <T>(sandboxId: string, signal: AbortSignal, work: (limit: AbortSignal) => Promise<T>) =>
-    lanes.run(sandboxId, () => work(AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])));
-  const handlers: EgressHandlers = {
-    resolveDns: (query, { sandboxId, signal }) =>
-      bounded(sandboxId, signal, (limit) => forwarder.resolve(query, limit)),
-    resolvePlaceholders: (placeholders, { sandboxId, execution, signal }) =>
-      bounded(sandboxId, signal, async () => {
-        const { scope } = link.runOf(sandboxId, execution) ?? {};
-        try {
-          if (scope === undefined) throw new Error('the sandbox has no rules');
-          return await resolvePlaceholders(context(), scope, placeholders);
-        } catch (error) {
-          context().log.debug({ err: error, sandboxId }, 'a placeholder could not be resolved');
-          throw error;
-        }
-      }),
-    onReports: (reports) => {
-      for (const report of reports) traffic.add(report);
-      void logDenied(context(), reports);
-    },
-  };
+  const handlers = answersTo({
+    context,
+    resolveDns: forwarder.resolve,
+    runOf: (sandboxId, execution) => link.runOf(sandboxId, execution),
+    traffic,
+  });
   const link = new EgressLink({
     connect: async (on, signal) => {
       // Servers of drivers without an egress process do not load what speaks to one.
@@ -79,6 +63,50 @@ export async function startEgress(
       context().log.warn({ err: error }, 'the egress process is out of reach, will be tried again'),
   });
   return link;
+}
+
+export interface AnswersOptions {
+  context: () => Ports;
+  resolveDns(query: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
+  runOf: SandboxEgress['runOf'];
+  traffic: TrafficCounters;
+}
+
+/**
+ * Answers what the egress process asks and takes what it reports. It reads what attackers send and may be in their hands:
+ * it is answered for sandboxes that live, so many questions of each at once.
+ */
+export function answersTo({ context, resolveDns, runOf, traffic }: AnswersOptions): EgressHandlers {
+  const lanes = new BoundedWork(PER_SANDBOX);
+  const answer = async <T>(
+    { sandboxId, execution, signal }: EgressQuestion,
+    work: (limit: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    if (runOf(sandboxId, execution) === undefined) throw new Error('there is no such sandbox');
+    return lanes.run(sandboxId, () => work(AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])));
+  };
+  return {
+    resolveDns: (query, about) => answer(about, (limit) => resolveDns(query, limit)),
+    resolvePlaceholders: (placeholders, about) =>
+      answer(about, async () => {
+        // Its rules may have changed while this waited.
+        const { scope } = runOf(about.sandboxId, about.execution) ?? {};
+        try {
+          if (scope === undefined) throw new Error('the sandbox has no rules');
+          return await resolvePlaceholders(context(), scope, placeholders);
+        } catch (error) {
+          context().log.debug(
+            { err: error, sandboxId: about.sandboxId },
+            'a placeholder could not be resolved',
+          );
+          throw error;
+        }
+      }),
+    onReports: (reports) => {
+      for (const report of reports) traffic.add(report);
+      void logDenied(context(), reports);
+    },
+  };
 }
 
 /** Of a driver that carries no traffic of its own. */
