@@ -6,6 +6,13 @@ import { isThere } from '../rootfs/inside-layer.js';
 import { planRoot } from '../rootfs/layer-facts.js';
 import type { InstanceEntry } from '../state/records.js';
 
+/**
+ * What is read of an instance's mappings, characters, and of its descriptors. An instance may have millions, and the driver
+ * serves others meanwhile. What is beyond is left to CRIU, which compares sizes.
+ */
+const MAPPINGS = 8 * 2 ** 20;
+const DESCRIPTORS = 20_000;
+
 /** A file of the host's `/usr` as it was when programs had it open. */
 export interface HostFile {
   path: string;
@@ -24,7 +31,7 @@ export function openHostFiles(
 ): HostFile[] | undefined {
   const { usr } = planRoot(host.store, host.bases, entry.layers);
   if (usr === undefined) return undefined;
-  const paths = new Set(host.cgroups.pids(entry.name).flatMap(openFiles));
+  const paths = openFiles(host.cgroups.pids(entry.name));
   // What a layer or the instance itself has in its place is part of the checkpoint.
   const above = [`i/${entry.name}/sv/uu`, ...usr.filter((path) => !path.startsWith('/'))];
   return [...paths].sort().flatMap((path) => {
@@ -52,15 +59,30 @@ export function requireHostFiles(keeper: NamespaceKeeper, files: readonly HostFi
   );
 }
 
-function openFiles(pid: number): string[] {
-  try {
-    const maps = readFileSync(`/proc/${pid}/maps`, 'utf8').matchAll(/ (\/usr\/[^\n]+)$/gm);
-    const descriptors = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
-    return [...[...maps].map(([, path]) => path!), ...descriptors.filter((path) => path.startsWith('/usr/'))];
-  } catch {
-    // It has ended.
-    return [];
+/** Files below `/usr` that processes have mapped or open, of so much as is read. */
+export function openFiles(pids: readonly number[], proc = '/proc'): Set<string> {
+  const paths = new Set<string>();
+  let mappings = MAPPINGS;
+  let descriptors = DESCRIPTORS;
+  for (const pid of pids) {
+    if (mappings <= 0 && descriptors <= 0) break;
+    try {
+      if (mappings > 0) {
+        const maps = readFileSync(`${proc}/${pid}/maps`, 'utf8');
+        mappings -= maps.length;
+        for (const [, path] of maps.matchAll(/ (\/usr\/[^\n]+)$/gm)) paths.add(path!);
+      }
+      const open = descriptors > 0 ? readdirSync(`${proc}/${pid}/fd`).slice(0, descriptors) : [];
+      descriptors -= open.length;
+      for (const fd of open) {
+        const path = readlinkSync(`${proc}/${pid}/fd/${fd}`);
+        if (path.startsWith('/usr/')) paths.add(path);
+      }
+    } catch {
+      // It has ended.
+    }
   }
+  return paths;
 }
 
 function identify(keeper: NamespaceKeeper, path: string): HostFile | undefined {
