@@ -65,8 +65,20 @@ interface Events {
   error: EndEvent;
 }
 
+/**
+ * Held for good: Node lets go of a channel that nobody holds, and when that is collected late it also forgets the next
+ * one of the same name, with everybody who subscribed to it since.
+ */
+const channels = {
+  start: runtime.channel(diagnosticsChannels.start),
+  response: runtime.channel(diagnosticsChannels.response),
+  retry: runtime.channel(diagnosticsChannels.retry),
+  end: runtime.channel(diagnosticsChannels.end),
+  error: runtime.channel(diagnosticsChannels.error),
+};
+
 /** Publishes an event; it is only made when there is a subscriber. */
 export function publish<Name extends keyof Events>(name: Name, event: () => Events[Name]): void {
-  const channel = runtime.channel(diagnosticsChannels[name]);
+  const channel = channels[name];
   if (channel.hasSubscribers) channel.publish(event());
 }

@@ -1,4 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { CallEngine, type CallEngineOptions } from '../../src/calls/call-engine.js';
 import { HttpCaller, type HttpCallerOptions } from '../../src/calls/http-caller.js';
@@ -222,6 +225,23 @@ describe('a call over HTTP', () => {
       status: 200,
       waitedMs: 100,
     });
+  });
+
+  it('reaches those who subscribed after Node collected what nobody held', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { fetch } = scriptedFetch(json(200, {}), json(200, {}));
+    await callerOver(fetch).call(context, (send) => send(request()));
+    await nextTurn();
+    collect();
+    let ended = 0;
+    const listener = () => void ended++;
+    subscribe(diagnosticsChannels.end, listener);
+    // Node forgets what it collected in a turn of its own.
+    await nextTurn();
+    await callerOver(fetch).call(context, (send) => send(request()));
+    unsubscribe(diagnosticsChannels.end, listener);
+    expect(ended).toBe(1);
   });
 
   it('writes no secret into its log lines', async () => {
