@@ -92,7 +92,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     await instance.destroy();
     const next = await bench.create();
     expect(await next.client.output('echo made')).toBe('made');
-  }, 60_000);
+  }, 120_000);
 
   it('cannot keep a neighbour from writing, whichever of their own disks they fill', async () => {
     await bench.driver.volumes.make('hostile', { limitMiB: 64 });

@@ -12,6 +12,11 @@ export class Background {
     this.#tasks.add(guarded);
   }
 
+  /** Whether a task is under way. */
+  get busy(): boolean {
+    return this.#tasks.size > 0;
+  }
+
   /** Settles once no task is left, those that others add meanwhile included. */
   async idle(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);

@@ -14,9 +14,12 @@ const MIB = 2 ** 20;
 const TRIM_BYTES = 128 * MIB;
 const TRIM_PAUSE_MS = 10_000;
 const FILE = 'ballast';
-/** How long a caller waits for room that ended sandboxes have yet to give back, and how often at most. */
-const RECLAIM_MS = 15_000;
-const RECLAIM_PAUSE_MS = 5_000;
+/** How long a caller waits at most for room that ended sandboxes have yet to give back: a busy disk takes its time. */
+const RECLAIM_MS = 60_000;
+/** Committing costs every sandbox: not one right after another. */
+const RECLAIM_PAUSE_MS = 1_000;
+/** How long one round waits for removals, before it looks at what others gave back. */
+const REMOVALS_MS = 5_000;
 
 export interface SpaceGuardOptions {
   store: Store;
@@ -24,7 +27,7 @@ export interface SpaceGuardOptions {
   /** Default 5 % of the file system of the data directory, at most 2048. */
   reserveMiB?: number | undefined;
   /** Removal of what ended. */
-  background: Pick<Background, 'idle'>;
+  background: Pick<Background, 'idle' | 'busy'>;
   log(level: 'info' | 'warn', message: string, fields: Record<string, unknown>): void;
 }
 
@@ -35,7 +38,7 @@ export class SpaceGuard {
   #timer: NodeJS.Timeout | undefined;
   #adjusting: Promise<void> | undefined;
   #trimAfter = 0;
-  #reclaiming: Promise<void> | undefined;
+  #reclaiming: Promise<boolean> | undefined;
   #reclaimAfter = 0;
 
   constructor(options: SpaceGuardOptions) {
@@ -67,15 +70,19 @@ export class SpaceGuard {
 
   /**
    * Refuses what there is no room for. Sandboxes that ended give their room back in the background: where it is
-   * short, this first waits for what is on its way.
+   * short, this first waits for what is on its way, at most 60 s.
    * @throws {DriverError} `storage_full` when the store has less than `neededBytes`, or shares a disk that has only its reserve.
    */
   async require(neededBytes = 0): Promise<void> {
-    if (this.#shortage(neededBytes) === undefined) return;
-    await this.#reclaim();
-    const shortage = this.#shortage(neededBytes);
-    if (shortage !== undefined)
-      throw new DriverError('storage_full', shortage, { detail: this.#inWords(neededBytes) });
+    const deadline = Date.now() + RECLAIM_MS;
+    let isMoreToCome = true;
+    for (;;) {
+      const shortage = this.#shortage(neededBytes);
+      if (shortage === undefined) return;
+      if (!isMoreToCome || Date.now() >= deadline)
+        throw new DriverError('storage_full', shortage, { detail: this.#inWords(neededBytes) });
+      isMoreToCome = await this.#reclaim();
+    }
   }
 
   #shortage(neededBytes: number): string | undefined {
@@ -99,14 +106,15 @@ export class SpaceGuard {
     return `MiB: needed ${needed}; store: free ${free}, used ${used}, kept back ${ballast}; host: free ${hostFree}, reserve ${reserve}`;
   }
 
-  /** Waits until deleted trees are freed and their blocks are the host's again. Never rejects. */
-  #reclaim(): Promise<void> {
+  /** Gives blocks of deleted trees back to the host. Resolves to whether another try may find more. Never rejects. */
+  #reclaim(): Promise<boolean> {
     this.#reclaiming ??= this.#reclaimOnce()
-      .catch((error: unknown) =>
+      .catch((error: unknown) => {
         this.#options.log('warn', 'the room of deleted sandboxes could not be reclaimed', {
           error: String(error),
-        }),
-      )
+        });
+        return this.#options.background.busy;
+      })
       .finally(() => {
         this.#reclaiming = undefined;
         this.#reclaimAfter = Date.now() + RECLAIM_PAUSE_MS;
@@ -114,14 +122,23 @@ export class SpaceGuard {
     return this.#reclaiming;
   }
 
-  async #reclaimOnce(): Promise<void> {
+  async #reclaimOnce(): Promise<boolean> {
     const { store, background } = this.#options;
-    if (!store.mounted || store.kind !== 'btrfs' || Date.now() < this.#reclaimAfter) return;
-    await Promise.race([background.idle(), sleep(RECLAIM_MS, undefined, { ref: false })]);
+    if (!store.mounted || store.kind !== 'btrfs') return false;
+    await sleep(this.#reclaimAfter - Date.now());
+    const roomBefore = this.#room();
+    await Promise.race([background.idle(), sleep(REMOVALS_MS, undefined, { ref: false })]);
     await store.run({ name: 'store_free_deleted' }, { timeoutMs: RECLAIM_MS });
     this.#trimAfter = 0;
     await this.#adjusting;
     await this.adjust();
+    return background.busy || this.#room() > roomBefore;
+  }
+
+  /** What there is to write into, whether the ballast holds it back or not, and what the host has for it. */
+  #room(): number {
+    const { storeFreeBytes, hostFreeBytes } = this.use();
+    return storeFreeBytes + this.#ballast() + hostFreeBytes;
   }
 
   use(): StorageUse {
