@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isInsideVfork } from '../src/linux-driver/criu/standstill.js';
 import { explainDumpFailure, ranOutOfTime } from '../src/linux-driver/criu/undumpable.js';
 
 describe("what CRIU's log of a failed dump says", () => {
@@ -16,5 +17,21 @@ describe("what CRIU's log of a failed dump says", () => {
     const log = "Error (criu/files-ext.c:96): Can't dump file 7 of that type [600] (io_uring)";
     expect(ranOutOfTime(log)).toBe(false);
     expect(explainDumpFailure(log)).toBe('a program uses io_uring');
+  });
+});
+
+describe('a process that starts a program', () => {
+  const calls = { vfork: 58, clone: 56, clone3: 435 };
+  it.each([
+    ['58 0x0 0x0 0x7ffc 0x7fff', true],
+    ['56 0x4011 0x0 0x0 0x0 0x0 0x7ffd 0x7fff', true],
+    ['56 0x1200011 0x0 0x0 0x0 0x0 0x7ffd 0x7fff', false],
+    ['435 0x7ffc 0x58 0x0 0x0 0x0 0x7ffd 0x7fff', true],
+    ['270 0x0 0x0 0x0 0x0 0x7ffe 0x0 0x7ffe', false],
+    ['-1 0x7ffe 0x7fc6', false],
+    ['running', false],
+    [undefined, false],
+  ])('stands in %s: %s', (text, expected) => {
+    expect(isInsideVfork(text, calls)).toBe(expected);
   });
 });

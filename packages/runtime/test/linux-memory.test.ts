@@ -29,7 +29,19 @@ const UNDUMPABLE = [
     ready: 'test -s /tmp/up',
     named: /"python3" \(process \d+\) holds a file open that is in none of its file systems/,
   },
+  {
+    title: 'a program that waits for one which never begins',
+    script: startsPrograms(1000, 0),
+    ready: 'test -e /tmp/up',
+    named: /"perl" \(process \d+\) waits for a program that it starts and that does not begin/,
+  },
 ];
+
+/** Starts others as shells and spawn functions do, by vfork, and takes its time over each and between them, seconds. */
+function startsPrograms(each: number, between: number): string {
+  const call = process.arch === 'arm64' ? 220 : 56;
+  return `exec perl -e '$| = 1; open(F, ">/tmp/up"); for (;;) { my $p = syscall(${call}, 0x4011, 0, 0, 0, 0); if ($p == 0) { select(undef, undef, undef, ${each}); exec "true" } waitpid($p, 0); print F "x"; select(undef, undef, undef, ${between}) }'`;
+}
 
 /** What the filter of a sandbox refuses, made outside. Each says when it is ready. */
 const FOREIGN = [
@@ -85,6 +97,18 @@ describe.skipIf(skip !== undefined)('memory of linux instances', () => {
     }
     for (const program of PROGRAMS) expect(await step(client, program), program.title).toBe('2');
   }, 240_000);
+
+  it('waits for programs that are just being started', async () => {
+    const { instance, client } = await bench.create();
+    await client.start(startsPrograms(0.01, 0.01));
+    await eventually('the first to run', async () => (await client.run('test -e /tmp/up')).exitCode === 0);
+    for (let round = 0; round < 5; round++) {
+      const checkpointId = `starting${round}`;
+      await instance.checkpoint({ checkpointId, memory: true, then: 'continue' });
+    }
+    const before = Number(await client.output('wc -c < /tmp/up'));
+    await eventually('it to go on', async () => Number(await client.output('wc -c < /tmp/up')) > before);
+  });
 
   it('keeps a file open whose name is gone while another name of it stays', async () => {
     const { instance, client } = await bench.create();

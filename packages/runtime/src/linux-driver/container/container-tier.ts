@@ -1,5 +1,6 @@
 import { DriverError } from '../../contract/errors.js';
 import { dumpMemory } from '../criu/dump-memory.js';
+import { freezeForDump } from '../criu/standstill.js';
 import { findUndumpable } from '../criu/undumpable.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { OciTier } from '../tiers/tier.js';
@@ -30,7 +31,7 @@ export function containerTier(host: LinuxHost, memoryProblem: string | undefined
         draft,
         freeze: () => {
           onStandstill();
-          return host.cgroups.freeze(entry.name);
+          return freezeForDump(host.cgroups, entry.name);
         },
       }),
     async letGo(entry) {

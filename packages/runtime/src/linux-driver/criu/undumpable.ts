@@ -7,7 +7,7 @@ export function findUndumpable(initPid: number, pids: readonly number[], cgroupV
   const found: string[] = [];
   const home = link(`/proc/${initPid}/ns/user`);
   for (const pid of pids) {
-    const name = nameOf(pid);
+    const name = programName(pid);
     const namespace = link(`/proc/${pid}/ns/user`);
     if (namespace !== undefined && namespace !== home) {
       found.push(`${name} runs in a user namespace of its own`);
@@ -47,12 +47,12 @@ export function explainDumpFailure(log: string): string {
     .map((line) => /\(pid: (\d+)\) failed/.exec(line)?.[1])
     .find((each) => each !== undefined);
   const reason = REASONS.find(([pattern]) => errors.some((line) => pattern.test(line)))?.[1];
-  const subject = pid === undefined ? 'a program' : nameOf(Number(pid));
+  const subject = pid === undefined ? 'a program' : programName(Number(pid));
   return `${subject} ${reason ?? 'uses something that a checkpoint cannot hold'}`;
 }
 
 /** A program as its user sees it. */
-function nameOf(pid: number): string {
+export function programName(pid: number): string {
   return `"${readText(`/proc/${pid}/comm`)?.trim() ?? '?'}" (process ${innerPid(pid)})`;
 }
 

@@ -1,0 +1,56 @@
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DriverError } from '../../contract/errors.js';
+import { readText } from '../../shared/read-text.js';
+import type { Cgroups } from '../cgroups/cgroups.js';
+import { programName } from './undumpable.js';
+
+/** Starting a program takes a millisecond or two; who waits for longer waits for a child that does not come. */
+const PATIENCE_MS = 1_000;
+const CLONE_VFORK = 0x4000;
+/** Numbers of `vfork`, `clone` and `clone3`. The flags of the last are in memory; nobody else is found inside it. */
+const CALLS =
+  process.arch === 'arm64' ? { vfork: -1, clone: 220, clone3: 435 } : { vfork: 58, clone: 56, clone3: 435 };
+
+/**
+ * Freezes a sandbox at a moment when CRIU can get hold of each of its programs. One that started another stands inside
+ * `vfork` until the other has begun: it counts as frozen there, and cannot be seized before its child goes on.
+ * @throws {DriverError} `undumpable` when a program stays there; `timeout`
+ */
+export async function freezeForDump(
+  cgroups: Pick<Cgroups, 'freeze' | 'thaw' | 'pids'>,
+  name: string,
+): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (let round = 1; ; round++) {
+    await cgroups.freeze(name);
+    const pid = cgroups.pids(name).find(isStartingProgram);
+    if (pid === undefined) return;
+    if (Date.now() >= deadline)
+      throw new DriverError(
+        'undumpable',
+        `The memory of the sandbox cannot be stored: ${programName(pid)} waits for a program that it starts and that does not begin.`,
+      );
+    cgroups.thaw(name);
+    await sleep(round);
+  }
+}
+
+function isStartingProgram(pid: number): boolean {
+  return threads(pid).some((tid) => isInsideVfork(readText(`/proc/${pid}/task/${tid}/syscall`)));
+}
+
+/** Reads what `/proc/<pid>/syscall` says: the number of the system call that a process stands in, then its arguments. */
+export function isInsideVfork(text: string | undefined, calls = CALLS): boolean {
+  const [number, flags] = (text ?? '').split(' ', 2).map(Number);
+  if (number === calls.clone) return ((flags ?? 0) & CLONE_VFORK) !== 0;
+  return number === calls.vfork || number === calls.clone3;
+}
+
+function threads(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
