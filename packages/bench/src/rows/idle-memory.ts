@@ -1,23 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { below, type Row, runs } from '../row.js';
 import { SPEC, withDriver } from '../support/driver-floor.js';
-import { proportionalMiB } from '../support/memory.js';
-
-/** Daemons of sandboxes that run now. */
-function daemons(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('envd.cjs');
-      } catch {
-        return false;
-      }
-    });
-}
+import { daemons, proportionalMiB } from '../support/processes.js';
 
 /** Mean of as many Node processes that do nothing. */
 async function bareNode(count: number): Promise<number> {

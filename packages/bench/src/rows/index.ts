@@ -4,6 +4,7 @@ import { coldScript } from './cold-script.js';
 import { create } from './create.js';
 import { fork } from './fork.js';
 import { hostility } from './hostility.js';
+import { idleCost } from './idle-cost.js';
 import { idleMemory } from './idle-memory.js';
 import { importTime } from './import-time.js';
 import { runTrue } from './run-true.js';
@@ -23,5 +24,6 @@ export const rows: readonly Row[] = [
   transfer,
   stdio,
   idleMemory,
+  idleCost,
   hostility,
 ];

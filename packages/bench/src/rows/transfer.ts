@@ -2,7 +2,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import { Readable } from 'node:stream';
 import { Client } from '@svc/sdk';
 import { atLeast, type Figure, type Row, runs } from '../row.js';
-import { memoryMiB } from '../support/memory.js';
+import { memoryMiB } from '../support/processes.js';
 import { startServerChild } from '../support/server-child.js';
 import { timed } from '../support/time.js';
 
