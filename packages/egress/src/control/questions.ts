@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { AnswerRequest, QuestionSchema } from '../gen/egress/egress_pb.js';
+import { Counts } from '../limits/counts.js';
 import type { Placeholder } from '../policy/placeholders.js';
 import type { EgressSandbox } from './types.js';
 
@@ -8,6 +9,8 @@ type QuestionMessage = MessageInitShape<typeof QuestionSchema>;
 
 const ANSWER_MS = 10_000;
 const MAX_WAITING = 10_000;
+/** Of one sandbox: one that asks and asks leaves room for others. */
+const MAX_WAITING_PER_SANDBOX = 1_000;
 
 /** There was no answer. What the server said of it stays with the server. */
 export class NoAnswerError extends Error {
@@ -23,6 +26,7 @@ export class Questions {
     string,
     { settle(answer: AnswerRequest['answer']): void; message: QuestionMessage }
   >();
+  readonly #waitingOf = new Counts();
   readonly #answerMs: number;
   #send: ((message: QuestionMessage) => void) | undefined;
 
@@ -63,13 +67,16 @@ export class Questions {
   }
 
   #ask(sandbox: EgressSandbox, question: QuestionMessage['question'] & {}): Promise<AnswerRequest['answer']> {
-    if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new NoAnswerError());
+    if (this.#waiting.size >= MAX_WAITING || this.#waitingOf.of(sandbox.id) >= MAX_WAITING_PER_SANDBOX)
+      return Promise.reject(new NoAnswerError());
+    const leave = this.#waitingOf.add(sandbox.id);
     const id = randomUUID();
     const message = { id, sandboxId: sandbox.id, execution: sandbox.execution ?? '', question };
     return new Promise((resolve, reject) => {
       const finish = () => {
         clearTimeout(timer);
         this.#waiting.delete(id);
+        leave();
       };
       const timer = setTimeout(() => {
         finish();

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { NameResolver } from '../dns/resolve-name.js';
 import { DialError } from '../failures/dial-error.js';
+import { Counts } from '../limits/counts.js';
 import { parseHost } from '../policy/hosts.js';
 import type { KnownSandbox } from '../sandboxes/registry.js';
 import { type ConnectTcp, connectTcp } from './connect-tcp.js';
@@ -16,6 +17,14 @@ export interface DialTarget {
   port: number;
 }
 
+export interface DialerOptions {
+  /** Connections of one sandbox, those that are being made too. */
+  perSandbox: number;
+  /** How long one may take. Default 30 000 ms. */
+  dialMs?: number;
+  connectTcp?: ConnectTcp;
+}
+
 const DIAL_MS = 30_000;
 /** Addresses of one name that are tried. */
 const MAX_ADDRESSES = 4;
@@ -25,11 +34,14 @@ export class Dialer {
   readonly #resolver: NameResolver;
   readonly #dialMs: number;
 
+  readonly #perSandbox: number;
+  readonly #open = new Counts();
   readonly #connect: ConnectTcp;
 
-  constructor(resolver: NameResolver, options: { dialMs?: number; connectTcp?: ConnectTcp } = {}) {
+  constructor(resolver: NameResolver, options: DialerOptions) {
     this.#resolver = resolver;
     this.#dialMs = options.dialMs ?? DIAL_MS;
+    this.#perSandbox = options.perSandbox;
     this.#connect = options.connectTcp ?? connectTcp;
   }
 
@@ -38,21 +50,32 @@ export class Dialer {
    * @throws {Error} see `describeFailure`
    */
   async dial(known: KnownSandbox, target: DialTarget): Promise<Socket | TLSSocket> {
+    if (this.#open.of(known.sandbox.id) >= this.#perSandbox) throw new DialError('connection limit');
+    const leave = this.#open.add(known.sandbox.id);
     const timer = new AbortController();
     const timeout = setTimeout(() => timer.abort(new DialError('connect timeout')), this.#dialMs);
-    const { signal } = timer;
     try {
-      const proxy = known.policy?.policy.proxy;
-      if (proxy === undefined) return await this.#direct(known, target, signal);
-      return await connectThroughProxy(
-        proxy,
-        { host: target.name ?? target.address, port: target.port },
-        (host, port) => this.#toHost(known, host, port, signal),
-        signal,
-      );
+      const socket = await this.#anyWay(known, target, timer.signal);
+      socket.once('close', leave);
+      if (socket.closed) leave();
+      return socket;
+    } catch (error) {
+      leave();
+      throw error;
     } finally {
       clearTimeout(timeout);
     }
+  }
+
+  #anyWay(known: KnownSandbox, target: DialTarget, signal: AbortSignal): Promise<Socket | TLSSocket> {
+    const proxy = known.policy?.policy.proxy;
+    if (proxy === undefined) return this.#direct(known, target, signal);
+    return connectThroughProxy(
+      proxy,
+      { host: target.name ?? target.address, port: target.port },
+      (host, port) => this.#toHost(known, host, port, signal),
+      signal,
+    );
   }
 
   #direct(known: KnownSandbox, target: DialTarget, signal: AbortSignal): Promise<Socket> {

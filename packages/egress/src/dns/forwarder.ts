@@ -1,4 +1,5 @@
 import type { Questions } from '../control/questions.js';
+import { Counts } from '../limits/counts.js';
 import type { KnownSandbox, Registry } from '../sandboxes/registry.js';
 import type { Reports } from '../sandboxes/reports.js';
 import { emptyReply, isReplyTo, parseQuery, SERVICE_BINDINGS, truncatedReply } from './message.js';
@@ -21,7 +22,7 @@ const MAX_QUERY_BYTES = 4_096;
 export class DnsForwarder {
   readonly #options: ForwarderOptions;
   readonly #counter: QueryCounter;
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting = new Counts();
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -38,8 +39,7 @@ export class DnsForwarder {
     const question = query.length > MAX_QUERY_BYTES ? undefined : parseQuery(query);
     if (known === undefined || question === undefined) return undefined;
     const { id } = known.sandbox;
-    const waiting = this.#waiting.get(id) ?? 0;
-    if (waiting >= MAX_WAITING || !this.#counter.admit(id)) return undefined;
+    if (this.#waiting.of(id) >= MAX_WAITING || !this.#counter.admit(id)) return undefined;
     if (known.policy !== undefined) {
       const { allowed, rule } = known.policy.decideName(question.name);
       if (!allowed) {
@@ -49,7 +49,7 @@ export class DnsForwarder {
       // Without the keys that hide names in TLS, clients show where they connect to, as the policy needs.
       if (SERVICE_BINDINGS.has(question.type)) return emptyReply(query, question, 'ok');
     }
-    this.#waiting.set(id, waiting + 1);
+    const leave = this.#waiting.add(id);
     try {
       const reply = await this.#ask(known, query);
       if (!isReplyTo(reply, question)) return emptyReply(query, question, 'failed');
@@ -57,9 +57,7 @@ export class DnsForwarder {
     } catch {
       return emptyReply(query, question, 'failed');
     } finally {
-      const left = (this.#waiting.get(id) ?? 1) - 1;
-      if (left === 0) this.#waiting.delete(id);
-      else this.#waiting.set(id, left);
+      leave();
     }
   }
 

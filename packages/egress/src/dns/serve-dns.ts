@@ -1,6 +1,7 @@
 import type { Socket as UdpSocket } from 'node:dgram';
 import type { Socket } from 'node:net';
 import { reset } from '../failures/reset.js';
+import { Counts } from '../limits/counts.js';
 import type { Registry } from '../sandboxes/registry.js';
 import type { DnsForwarder } from './forwarder.js';
 
@@ -28,20 +29,14 @@ export function dnsConnections(
   forwarder: DnsForwarder,
   registry: Registry,
 ): (socket: Socket, source: string) => void {
-  const open = new Map<string, number>();
+  const open = new Counts();
   return (socket, source) => {
     socket.on('error', () => undefined);
-    const count = open.get(source) ?? 0;
-    if (registry.find(source) === undefined || count >= MAX_CONNECTIONS) {
+    if (registry.find(source) === undefined || open.of(source) >= MAX_CONNECTIONS) {
       reset(socket);
       return;
     }
-    open.set(source, count + 1);
-    socket.once('close', () => {
-      const left = (open.get(source) ?? 1) - 1;
-      if (left === 0) open.delete(source);
-      else open.set(source, left);
-    });
+    socket.once('close', open.add(source));
     socket.setTimeout(IDLE_MS, () => socket.destroy());
     serveConnection(socket, source, forwarder);
   };

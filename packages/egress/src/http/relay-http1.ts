@@ -14,10 +14,12 @@ import { hostOfRequest } from './authority.js';
 import type { HttpConnection, RequestPlan } from './exchange.js';
 import { forwardedHeaders, valuesOf } from './headers.js';
 
-const MAX_HEADER_BYTES = 64 * 1024;
-const KEEP_ALIVE_MS = 120_000;
-/** Requests of one connection that wait for their answers. */
+const MAX_HEADER_BYTES = 32 * 1024;
+/** How long a connection may take for its next request, to the end of its headers. */
+const NEXT_REQUEST_MS = 120_000;
+/** Requests of one connection that wait for their answers, and the characters of their headers. */
 const MAX_PIPELINED = 64;
+const MAX_WAITING_CHARACTERS = 2 * MAX_HEADER_BYTES;
 /** Connections to the outside for one of a sandbox: its requests may name several hosts. */
 const MAX_UPSTREAM = 8;
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -26,6 +28,14 @@ interface Served {
   connection: HttpConnection;
   agent: UpstreamAgent;
   pending: number;
+  waitingCharacters: number;
+  /** Ends the connection unless a request comes in time. */
+  patience: NodeJS.Timeout | undefined;
+}
+
+export interface Http1RelayOptions {
+  /** Default 120 000 ms. */
+  nextRequestMs?: number | undefined;
 }
 
 type ForwardPlan = Extract<RequestPlan, { kind: 'forward' }>;
@@ -35,8 +45,12 @@ export class Http1Relay {
   readonly #server: Server;
   readonly #served = new WeakMap<Duplex, Served>();
 
-  constructor() {
-    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS });
+  readonly #nextRequestMs: number;
+
+  constructor({ nextRequestMs = NEXT_REQUEST_MS }: Http1RelayOptions = {}) {
+    this.#nextRequestMs = nextRequestMs;
+    // The server's own time limits count for listeners alone.
+    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 0 });
     this.#server.timeout = 0;
     const serve = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response);
     this.#server.on('request', serve).on('checkContinue', serve).on('checkExpectation', serve);
@@ -57,19 +71,30 @@ export class Http1Relay {
   /** Takes a connection over, with what it has sent so far unread. */
   accept(socket: Duplex, connection: HttpConnection): void {
     const agent = new UpstreamAgent();
-    this.#served.set(socket, { connection, agent, pending: 0 });
-    socket.once('close', () => agent.destroy());
+    const served: Served = { connection, agent, pending: 0, waitingCharacters: 0, patience: undefined };
+    this.#served.set(socket, served);
+    this.#awaitRequest(served);
+    socket.once('close', () => {
+      clearTimeout(served.patience);
+      agent.destroy();
+    });
     this.#server.emit('connection', socket);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const served = this.#served.get(request.socket)!;
     const { connection, agent } = served;
+    const characters = request.rawHeaders.reduce((sum, { length }) => sum + length, request.url!.length);
+    clearTimeout(served.patience);
     served.pending += 1;
+    served.waitingCharacters += characters;
     response.once('close', () => {
       served.pending -= 1;
+      served.waitingCharacters -= characters;
+      if (served.pending === 0 && !request.socket.destroyed) this.#awaitRequest(served);
     });
-    if (served.pending > MAX_PIPELINED) return connection.cut();
+    if (served.pending > MAX_PIPELINED || served.waitingCharacters > MAX_WAITING_CHARACTERS)
+      return connection.cut();
     const plan = await planOf(request, connection);
     if (request.socket.destroyed) return;
     if (plan.kind === 'cut') return connection.cut();
@@ -80,6 +105,12 @@ export class Http1Relay {
       return;
     }
     this.#forward(request, response, plan, { connection, agent, again: REPEATABLE.has(request.method!) });
+  }
+
+  #awaitRequest(served: Served): void {
+    clearTimeout(served.patience);
+    served.patience = setTimeout(() => served.connection.cut(), this.#nextRequestMs);
+    served.patience.unref();
   }
 
   #forward(
@@ -119,6 +150,7 @@ export class Http1Relay {
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const served = this.#served.get(socket);
     if (served === undefined) return void socket.destroy();
+    clearTimeout(served.patience);
     const { connection, agent } = served;
     const plan = await planOf(request, connection);
     if (socket.destroyed) return;
@@ -143,6 +175,7 @@ export class Http1Relay {
       );
       if (rest.length > 0) other.unshift(rest);
       if (head.length > 0) socket.unshift(head);
+      for (const side of [socket, other]) side.allowHalfOpen = true;
       join(socket, other);
     });
     upstream.on('response', (answer) => {
@@ -254,7 +287,11 @@ class UpstreamAgent extends Agent {
     made?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
     (options as UpstreamOptions).target.open().then(
-      (socket) => made?.(null, socket),
+      (socket) => {
+        // One that the server ended while it was not in use must not get the next request.
+        socket.allowHalfOpen = false;
+        made?.(null, socket);
+      },
       (error: Error) => made?.(error, undefined as never),
     );
     return undefined;

@@ -2,6 +2,7 @@ import {
   type ClientHttp2Stream,
   connect,
   constants,
+  type Http2Stream,
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
   performServerHandshake,
@@ -12,9 +13,28 @@ import { splitAuthority } from '../policy/hosts.js';
 import type { ByteCounts } from '../sandboxes/reports.js';
 import type { HttpConnection, RequestPlan } from './exchange.js';
 
-const WINDOW_BYTES = 2 ** 20;
-const SESSION_WINDOW_BYTES = 4 * 2 ** 20;
-const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxHeaderListSize: 64 * 1024, maxConcurrentStreams: 100 };
+/** What a client may send that the server has not taken: it is near. */
+const CLIENT_WINDOW_BYTES = 256 * 1024;
+/** What a server may, which is far away. */
+const UPSTREAM_WINDOW_BYTES = 2 ** 20;
+/** Of one connection, for what is not bodies. */
+const SESSION_MEMORY_MB = 1;
+const SETTINGS = {
+  initialWindowSize: CLIENT_WINDOW_BYTES,
+  maxHeaderListSize: 32 * 1024,
+  maxConcurrentStreams: 100,
+};
+
+/** Fields of HTTP/1 that must not stand in a message of HTTP/2, but for `te: trailers`. */
+const ABOUT_CONNECTION = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 /** Reads a connection as HTTP/2 and sends each of its requests on over another one. Both end together. */
 export function relayHttp2(parts: {
@@ -25,13 +45,19 @@ export function relayHttp2(parts: {
   bytes: ByteCounts;
 }): void {
   const { client, upstream, connection, bytes } = parts;
-  const server = performServerHandshake(client, { settings: SETTINGS });
+  // HTTP/2 has no use for a connection that one side has ended: it would stay for as long as the other side likes.
+  for (const side of [client, upstream]) side.allowHalfOpen = false;
+  const server = performServerHandshake(client, {
+    settings: SETTINGS,
+    maxSessionMemory: SESSION_MEMORY_MB,
+  });
   const session = connect('https://upstream', {
     createConnection: () => upstream,
-    settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
+    settings: { enablePush: false, initialWindowSize: UPSTREAM_WINDOW_BYTES },
+    maxSessionMemory: SESSION_MEMORY_MB,
   });
-  server.once('connect', () => server.setLocalWindowSize(SESSION_WINDOW_BYTES));
-  session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES));
+  server.once('connect', () => server.setLocalWindowSize(CLIENT_WINDOW_BYTES));
+  session.once('connect', () => session.setLocalWindowSize(UPSTREAM_WINDOW_BYTES));
   server.on('error', () => connection.cut());
   session.on('error', () => connection.cut());
   server.once('close', () => session.destroy());
@@ -40,16 +66,11 @@ export function relayHttp2(parts: {
   session.once('close', () => server.close());
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
-    void serve(stream, headers);
+    serve(stream, headers).catch((error) => breakOff(error, connection, stream));
   });
 
   const serve = async (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> => {
-    const authority = headers[':authority'] ?? headers.host;
-    const host = authority === undefined ? undefined : splitAuthority(authority)?.host;
-    const plan: RequestPlan =
-      headers[':method'] === 'CONNECT'
-        ? { kind: 'answer', status: 405, text: 'Not passed on.\n' }
-        : await connection.plan({ method: headers[':method'] ?? '', host });
+    const plan = await planOf(headers, connection);
     if (stream.destroyed) return;
     if (plan.kind === 'cut') return connection.cut();
     if (plan.kind === 'answer') {
@@ -58,7 +79,7 @@ export function relayHttp2(parts: {
       return;
     }
     if (session.destroyed || session.closed) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
-    const outgoing: OutgoingHttpHeaders = { ...headers };
+    const outgoing = passedOn(headers);
     for (const [name, value] of plan.set) outgoing[name.toLowerCase()] = value;
     exchange(
       stream,
@@ -69,6 +90,29 @@ export function relayHttp2(parts: {
   };
 }
 
+/** Decides about a request. One that names two hosts is refused: the server might believe the other one. */
+async function planOf(headers: IncomingHttpHeaders, connection: HttpConnection): Promise<RequestPlan> {
+  const { ':method': method = '', ':authority': authority, host: field } = headers;
+  if (method === 'CONNECT') return { kind: 'answer', status: 405, text: 'Not passed on.\n' };
+  if (authority !== undefined && field !== undefined && authority.toLowerCase() !== field.toLowerCase())
+    return { kind: 'answer', status: 400, text: 'The request names two hosts.\n' };
+  const host = splitAuthority(authority ?? field ?? '')?.host;
+  return connection.plan({ method, host });
+}
+
+/** Leaves out what is about a connection of HTTP/1: the library takes it from strangers, and throws when it is to send it. */
+function passedOn(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const kept: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers))
+    if (!ABOUT_CONNECTION.has(name) || (name === 'te' && value === 'trailers')) kept[name] = value;
+  return kept;
+}
+
+function breakOff(error: unknown, connection: HttpConnection, ...streams: Http2Stream[]): void {
+  connection.fail(error);
+  for (const stream of streams) if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+}
+
 function exchange(
   stream: ServerHttp2Stream,
   upstream: ClientHttp2Stream,
@@ -77,23 +121,31 @@ function exchange(
 ): void {
   let sent: OutgoingHttpHeaders = {};
   let received: OutgoingHttpHeaders = {};
-  stream.on('trailers', (trailers) => {
-    sent = trailers;
-  });
-  upstream.on('wantTrailers', () => upstream.sendTrailers(sent));
-  upstream.on('headers', (headers) => {
-    if (!stream.destroyed) stream.additionalHeaders(headers);
-  });
-  upstream.on('response', (headers, flags) => {
+  /** What the library refuses to send on costs these two streams. */
+  const attempt = (send: () => void) => {
     if (stream.destroyed) return;
-    const ends = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
-    stream.respond(headers, ends ? { endStream: true } : { waitForTrailers: true });
-    if (!ends) upstream.pipe(stream);
+    try {
+      send();
+    } catch (error) {
+      breakOff(error, connection, stream, upstream);
+    }
+  };
+  stream.on('trailers', (trailers) => {
+    sent = passedOn(trailers);
   });
+  upstream.on('wantTrailers', () => attempt(() => upstream.sendTrailers(sent)));
+  upstream.on('headers', (headers) => attempt(() => stream.additionalHeaders(passedOn(headers))));
+  upstream.on('response', (headers, flags) =>
+    attempt(() => {
+      const ends = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      stream.respond(passedOn(headers), ends ? { endStream: true } : { waitForTrailers: true });
+      if (!ends) upstream.pipe(stream);
+    }),
+  );
   upstream.on('trailers', (trailers) => {
-    received = trailers;
+    received = passedOn(trailers);
   });
-  stream.on('wantTrailers', () => stream.sendTrailers(received));
+  stream.on('wantTrailers', () => attempt(() => stream.sendTrailers(received)));
   stream.on('data', (chunk: Buffer) => {
     bytes.bytesRead += chunk.length;
   });

@@ -9,6 +9,7 @@ import { targetOf } from '../flows/target.js';
 import type { HttpConnection } from '../http/exchange.js';
 import type { Http1Relay } from '../http/relay-http1.js';
 import { relayHttp2 } from '../http/relay-http2.js';
+import { Counts } from '../limits/counts.js';
 import type { ClientHello } from '../peek/client-hello.js';
 import { parseHost } from '../policy/hosts.js';
 import { LeafCertificates } from './leaf-certificates.js';
@@ -17,6 +18,8 @@ import { UpstreamTls } from './upstream-tls.js';
 
 const UNRESOLVED = 'A header of this request could not be resolved. It was not sent.\n';
 const PROTOCOLS = ['h2', 'http/1.1'];
+/** Connections of one sandbox over HTTP/2, each of which may keep a megabyte or two here. Others get HTTP/1.1. */
+const MAX_HTTP2 = 100;
 const HANDSHAKE_MS = 30_000;
 
 /** Opens the TLS of hosts that have rules, to set headers of their requests. */
@@ -26,6 +29,7 @@ export class Interceptor {
   readonly #questions: Questions;
   #certificates: LeafCertificates | undefined;
   #tls = new UpstreamTls();
+  readonly #http2 = new Counts();
 
   constructor(parts: { dialer: Dialer; relay: Http1Relay; questions: Questions }) {
     this.#dialer = parts.dialer;
@@ -49,16 +53,20 @@ export class Interceptor {
     try {
       if (host === undefined || this.#certificates === undefined)
         throw new DialError('no certificate authority');
-      const offered = PROTOCOLS.filter((each) => hello.protocols.includes(each));
+      const { id } = flow.known.sandbox;
+      const known = PROTOCOLS.slice(this.#http2.of(id) < MAX_HTTP2 ? 0 : 1);
+      const offered = known.filter((each) => hello.protocols.includes(each));
+      if (offered.length === 0 && hello.protocols.includes('h2')) throw new DialError('connection limit');
+      // Taken before anything is waited for, so that many at once are no more than may be.
+      const leave = offered.includes('h2') ? this.#http2.add(id) : undefined;
+      flow.signal.addEventListener('abort', () => leave?.());
       const context = this.#certificates.contextFor(host);
       context.catch(() => undefined);
       const upstream = await this.#open(flow, admission, host, offered);
-      flow.signal.addEventListener('abort', () => upstream.destroy());
-      if (flow.signal.aborted) {
-        upstream.destroy();
-        return;
-      }
+      endTogether(flow, upstream);
+      if (flow.signal.aborted) return;
       const protocol = upstream.alpnProtocol || (offered.includes('http/1.1') ? 'http/1.1' : undefined);
+      if (protocol !== 'h2') leave?.();
       const client = terminate(flow, await context, protocol);
       if (protocol === 'h2') {
         await secured(client);
@@ -111,8 +119,7 @@ export class Interceptor {
               ready = undefined;
               if (made !== undefined && !made.destroyed) return made;
               const again = await this.#open(flow, admission, host, ['http/1.1']);
-              flow.signal.addEventListener('abort', () => again.destroy());
-              if (flow.signal.aborted) again.destroy();
+              endTogether(flow, again);
               return again;
             },
           };
@@ -127,6 +134,14 @@ export class Interceptor {
   }
 }
 
+/** Ends a connection with the flow. A flow may use many, one after another, and holds on to none that is over. */
+function endTogether(flow: Flow, upstream: TLSSocket): void {
+  const end = () => upstream.destroy();
+  flow.signal.addEventListener('abort', end);
+  upstream.once('close', () => flow.signal.removeEventListener('abort', end));
+  if (flow.signal.aborted) end();
+}
+
 /** TLS with the client, as the host. */
 function terminate(flow: Flow, secureContext: SecureContext, protocol: string | undefined): TLSSocket {
   const client = new TLSSocket(flow.socket as Socket, {
@@ -134,6 +149,8 @@ function terminate(flow: Flow, secureContext: SecureContext, protocol: string | 
     secureContext,
     ...(protocol === undefined ? {} : { ALPNProtocols: [protocol] }),
   });
+  // A client that ends in the middle of the handshake waits for nothing.
+  client.allowHalfOpen = false;
   client.on('error', () => flow.cut());
   const timer = setTimeout(() => flow.cut(), HANDSHAKE_MS);
   client.once('secure', () => clearTimeout(timer));

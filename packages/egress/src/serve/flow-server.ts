@@ -16,7 +16,7 @@ import type { Registry } from '../sandboxes/registry.js';
 import type { Reports } from '../sandboxes/reports.js';
 
 export interface FlowLimits {
-  /** Connections of one sandbox. */
+  /** Connections of one sandbox, while there are many free ones. */
   perSandbox: number;
   /** Connections of all. */
   total: number;
@@ -31,6 +31,14 @@ export interface FlowServerOptions {
   relay: Http1Relay;
   interceptor: Interceptor;
   limits: FlowLimits;
+}
+
+/**
+ * How many connections one sandbox may have while so many are open: half of what is free, so that some are left for whoever
+ * comes next, however many sandboxes take all that they may.
+ */
+export function shareOf({ perSandbox, total }: FlowLimits, open: number): number {
+  return Math.min(perSandbox, Math.floor((total - open) / 2));
 }
 
 const PEEK_BYTES = 16 * 1024;
@@ -54,8 +62,7 @@ export class FlowServer {
       reset(socket);
       return;
     }
-    const full = registry.flowsOf(ends.source) >= limits.perSandbox || registry.openFlows >= limits.total;
-    if (full) {
+    if (registry.flowsOf(ends.source) >= shareOf(limits, registry.openFlows)) {
       const { address, port } = ends;
       reports.tell(known.sandbox, { address, port, outcome: 'denied', rule: 'connection limit' });
       reset(socket);

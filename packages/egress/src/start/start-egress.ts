@@ -26,12 +26,14 @@ export interface StartEgressOptions {
   dnsTcp?: Listen;
   /** Ranges that may be reached though they are always denied otherwise. */
   allowRanges?: readonly string[];
-  /** Connections of one sandbox. Default 2000. */
+  /** Connections of one sandbox: half of the free ones where that is less. Default 2000; twice as many to the outside. */
   connectionsPerSandbox?: number;
   /** Connections of all sandboxes. Default 20 000. */
   connections?: number;
   /** How long a client may take to say where it wants to go. Default 5000 ms. */
   peekMs?: number;
+  /** How long a connection that is read may take for its next request. Default 120 000 ms. */
+  nextRequestMs?: number;
   /** How long a connection to the outside may take. Default 30 000 ms. */
   dialMs?: number;
   /** Between batches of reports. Default 1000 ms. */
@@ -64,8 +66,12 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
   const registry = new Registry({ allowRanges });
   const reports = new Reports();
   const questions = new Questions(answerMs === undefined ? {} : { answerMs });
-  const dialer = new Dialer(new NameResolver(questions), options);
-  const relay = new Http1Relay();
+  const dialer = new Dialer(new NameResolver(questions), {
+    ...options,
+    // A connection whose requests name several hosts has one for each.
+    perSandbox: connectionsPerSandbox * 2,
+  });
+  const relay = new Http1Relay({ nextRequestMs: options.nextRequestMs });
   const interceptor = new Interceptor({ dialer, relay, questions });
   const flows = new FlowServer({
     registry,

@@ -98,6 +98,12 @@ describe('a request line', () => {
   ])('%j: %s', (text, state) => {
     expect(readRequestLine(Buffer.from(text)).state).toBe(state);
   });
+  it('takes no time to speak of, whatever stands in the place of its host', () => {
+    for (const hosts of [' '.repeat(16_000), ' \t'.repeat(8_000), '\r'.repeat(16_000), 'a '.repeat(8_000)])
+      for (const end of ['', 'x', '\r\n'])
+        expect(readRequestLine(Buffer.from(`GET / HTTP/1.1\r\nhost:${hosts}${end}`)).state).toBe('read');
+  });
+
   it('comes with the host that follows it', () => {
     expect(readRequestLine(Buffer.from('GET / HTTP/1.1\r\nx: y\r\nHOST: a.example \r\n'))).toEqual({
       state: 'read',

@@ -125,7 +125,7 @@ export function raceEscapes(bench: Workbench, outside: Outside): void {
         await instance.destroy();
         await outside.expectUntouched();
       },
-      600_000,
+      3_000_000,
     );
 
     it(`gets nothing of the host while COPY unpacks, ${TRIES} entries`, async () => {
@@ -152,7 +152,7 @@ export function raceEscapes(bench: Workbench, outside: Outside): void {
         await client.run('pkill perl', 'root');
       }
       await outside.expectUntouched();
-    }, 600_000);
+    }, 3_000_000);
 
     it(`gets nothing of the host by a layer, ${TRIES} entries that go through links of each other`, async () => {
       if (bench.driver.capabilities.layers !== 'rootfs') return;
@@ -178,7 +178,7 @@ export function raceEscapes(bench: Workbench, outside: Outside): void {
         if ((error as { code?: unknown }).code === undefined) throw error;
       }
       await outside.expectUntouched();
-    }, 600_000);
+    }, 3_000_000);
 
     it('gets nothing of the host by layers and checkpoints that are made meanwhile', async () => {
       if (bench.driver.capabilities.layers !== 'rootfs') return;
@@ -194,6 +194,6 @@ export function raceEscapes(bench: Workbench, outside: Outside): void {
       }
       await instance.destroy();
       await outside.expectUntouched();
-    }, 600_000);
+    }, 3_000_000);
   });
 }
