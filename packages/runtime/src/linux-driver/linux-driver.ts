@@ -47,6 +47,8 @@ const STARTS_AT_ONCE = 4;
 const MIN_DISK_BYTES = 320 * 2 ** 20;
 /** How often the first processes are looked at, ms. */
 const WATCH_INTERVAL_MS = 200;
+/** The look at who a process is, and not only whether there is one, costs a read of a file: every three seconds. */
+const FULL_LOOK_EVERY = 15;
 
 /** Isolated sandboxes on this host: an OCI runtime, overlays, a private network, CRIU. Made by `createLinuxDriver`. */
 export class LinuxDriver implements Driver {
@@ -92,8 +94,10 @@ export class LinuxDriver implements Driver {
         directory: host.paths.volumes,
       });
     this.#recover();
+    let looks = 0;
     this.#watch = setInterval(() => {
-      for (const instance of this.#registry.items) instance.check();
+      const how = looks++ % FULL_LOOK_EVERY === 0 ? 'full' : 'often';
+      for (const instance of this.#registry.items) instance.check(how);
     }, WATCH_INTERVAL_MS);
     this.#watch.unref();
     host.space.start();

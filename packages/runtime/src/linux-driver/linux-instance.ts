@@ -14,7 +14,7 @@ import type {
 import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { checkpointInstance } from './checkpoints/checkpoint.js';
-import { isRunning, type LinuxHost } from './host/linux-host.js';
+import { isRunning, type LinuxHost, mayRun } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
 import { requireNetwork } from './spec.js';
 import type { InstanceEntry } from './state/records.js';
@@ -81,10 +81,15 @@ export class LinuxInstance implements RegisteredInstance {
     return !this.#over && isRunning(this.entry);
   }
 
-  /** Looks whether the first process is still there and settles `ended` when not. */
-  check(): void {
+  /**
+   * Looks whether the first process is still there and settles `ended` when not.
+   * @param how `often`: at a price that can be paid many times a second; ends that it misses are found by a full look.
+   */
+  check(how: 'full' | 'often' = 'full'): void {
     // While it is being made there is no first process yet.
-    if (this.#over || this.entry.state === 'making' || isRunning(this.entry)) return;
+    if (this.#over || this.entry.state === 'making') return;
+    if (how === 'often' && mayRun(this.entry)) return;
+    if (isRunning(this.entry)) return;
     this.finish(this.#owner.host.cgroups.oomKills(this.entry.name) > 0 ? 'oom' : 'exited');
   }
 

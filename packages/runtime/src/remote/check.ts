@@ -14,6 +14,8 @@ const MAX_MOUNTS = 64;
 const MAX_PATH_BYTES = 4_096;
 const MAX_POOL = 10_000;
 const MAX_IDS = 1_000_000;
+/** Sandboxes that are looked at in one go: nobody else is served meanwhile. */
+export const MAX_STATS = 64;
 
 const refuse = (message: string) => new DriverError('invalid_spec', message);
 
@@ -98,6 +100,12 @@ export function checkVolumeLimit(limitMiB: number | undefined): { limitMiB?: num
 export function checkKept(ids: readonly string[]): string[] {
   if (ids.length > MAX_IDS) throw refuse(`There are more than ${MAX_IDS} ids.`);
   return [...ids];
+}
+
+/** @throws {DriverError} `invalid_spec` */
+export function checkStatsHandles(handles: readonly string[]): readonly string[] {
+  if (handles.length > MAX_STATS) throw refuse(`There are more than ${MAX_STATS} handles.`);
+  return handles;
 }
 
 const OWNERSHIP = {

@@ -1,17 +1,19 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { Instance } from '../contract/instance.js';
-import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
+import type { Driver as DriverService, StatsResponse_OutcomeSchema } from '../gen/driver/driver_pb.js';
 import { requireCheckpointId, requireInstanceId, requireLayerId } from '../shared/instance-id.js';
 import { Cancellations } from './cancellations.js';
-import { checkArchiveLimits, checkKept, checkPool, checkSpec } from './check.js';
+import { checkArchiveLimits, checkKept, checkPool, checkSpec, checkStatsHandles } from './check.js';
 import type { DriverEvent } from './driver-log.js';
 import { InstanceHandles } from './handles.js';
 import { openUpload } from './upload.js';
 import { volumeCalls } from './volume-calls.js';
 import {
   archiveLimitsFromWire,
+  failureToWire,
   instanceToWire,
   networkFromWire,
   specFromWire,
@@ -160,7 +162,9 @@ export class DriverCalls {
         await this.#handles.get(handle).setNetwork(networkFromWire(egress));
         return {};
       },
-      stats: ({ handle }) => this.#handles.get(handle).stats(),
+      stats: async ({ handles }) => ({
+        outcomes: await Promise.all(checkStatsHandles(handles).map((handle) => this.#stats(handle))),
+      }),
       checkpoint: ({ callId, handle, checkpointId, memory, destroy }, context) =>
         this.#cancellable(callId, context, async (signal) => {
           const { frozenMs, ...checkpoint } = await this.#handles.get(handle).checkpoint({
@@ -179,6 +183,14 @@ export class DriverCalls {
         return {};
       },
     } satisfies Partial<Handlers>;
+  }
+
+  async #stats(handle: string): Promise<MessageInitShape<typeof StatsResponse_OutcomeSchema>> {
+    try {
+      return { outcome: { case: 'stats', value: await this.#handles.get(handle).stats() } };
+    } catch (error) {
+      return { outcome: { case: 'failure', value: failureToWire(error) } };
+    }
   }
 
   async #cancellable<T>(

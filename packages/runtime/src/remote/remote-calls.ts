@@ -10,6 +10,7 @@ import {
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { driverClosed } from '../contract/errors.js';
 import { Driver as DriverService, type WatchResponse } from '../gen/driver/driver_pb.js';
+import { StatsBatch } from './stats-batch.js';
 import { CancelledError, fromConnectError } from './wire.js';
 
 /** Connections that wait for the next call; more are made while many calls run. */
@@ -20,6 +21,8 @@ export class RemoteCalls {
   readonly #client: Client<typeof DriverService>;
   readonly #disconnect: () => void;
   readonly #ended = new AbortController();
+  /** What instances use. */
+  readonly stats = new StatsBatch((handles) => this.run((client) => client.stats({ handles })));
 
   /** @param disconnect ends what the transport holds open. */
   constructor(transport: Transport, disconnect: () => void) {

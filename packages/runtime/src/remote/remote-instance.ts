@@ -95,11 +95,8 @@ export class RemoteInstance implements Instance {
     await this.#calls.run((client) => client.setNetwork({ handle: this.#handle, egress }));
   }
 
-  async stats(): Promise<InstanceStats> {
-    const { $typeName: _, ...stats } = await this.#calls.run((client) =>
-      client.stats({ handle: this.#handle }),
-    );
-    return stats;
+  stats(): Promise<InstanceStats> {
+    return this.#calls.stats.of(this.#handle);
   }
 
   async checkpoint({ checkpointId, memory, then, signal }: CheckpointOptions): Promise<Checkpoint> {

@@ -11,6 +11,7 @@ import type {
   InstanceReach,
   InstanceRecord,
   InstanceSpec,
+  InstanceStats,
 } from '../contract/instance.js';
 import {
   VOLUME_ERROR_CODES,
@@ -40,28 +41,29 @@ export function oneOf<const T extends string>(what: string, value: string, known
 // Failures
 
 export function toConnectError(error: unknown, aborted: boolean): ConnectError {
-  if (aborted && !DriverError.is(error)) return failure(Code.Canceled, ABORTED, 'The call was cancelled.');
-  if (DriverError.is(error))
-    return failure(Code.FailedPrecondition, error.code, error.message, error.detail ?? causeOf(error));
-  if (VolumeError.is(error))
-    return failure(Code.FailedPrecondition, error.code, error.message, undefined, true);
-  // A defect: what it says is for the log alone.
-  return failure(Code.Internal, '', 'The sandbox driver failed.', describe(error));
+  if (aborted && !DriverError.is(error))
+    return connectError(Code.Canceled, {
+      code: ABORTED,
+      message: 'The call was cancelled.',
+      volume: false,
+    });
+  const failure = failureToWire(error);
+  return connectError(failure.code === '' ? Code.Internal : Code.FailedPrecondition, failure);
 }
 
-function failure(
-  code: Code,
-  failureCode: string,
-  message: string,
-  detail?: string,
-  volume = false,
-): ConnectError {
-  return new ConnectError(message, code, undefined, [
-    {
-      desc: FailureSchema,
-      value: { code: failureCode, message, volume, ...(detail === undefined ? {} : { detail }) },
-    },
-  ]);
+function connectError(code: Code, failure: FailureFields): ConnectError {
+  return new ConnectError(failure.message, code, undefined, [{ desc: FailureSchema, value: failure }]);
+}
+
+type FailureFields = Pick<wire.Failure, 'code' | 'message' | 'volume' | 'detail'>;
+
+/** What a driver threw. What a defect says is for the log alone. */
+export function failureToWire(error: unknown): FailureFields {
+  if (VolumeError.is(error)) return { code: error.code, message: error.message, volume: true };
+  const [code, message, detail] = DriverError.is(error)
+    ? [error.code, error.message, error.detail ?? causeOf(error)]
+    : ['', 'The sandbox driver failed.', describe(error)];
+  return { code, message, volume: false, ...(detail === undefined ? {} : { detail }) };
 }
 
 function causeOf({ cause }: Error): string | undefined {
@@ -76,17 +78,20 @@ function describe(error: unknown): string {
 export function fromConnectError(error: unknown): Error {
   const connectError = ConnectError.from(error);
   const [found] = connectError.findDetails(FailureSchema);
-  if (found === undefined)
-    return new DriverError('unreachable', 'The sandbox runtime does not answer.', {
-      cause: error,
-      detail: connectError.message,
-    });
-  if (found.code === ABORTED) return new CancelledError(found.message);
-  const volumeCode = found.volume && VOLUME_ERROR_CODES.find((each) => each === found.code);
-  if (volumeCode) return new VolumeError(volumeCode, found.message);
-  const code = DRIVER_ERROR_CODES.find((each) => each === found.code);
-  if (code === undefined) return new Error(`${found.message} ${found.detail ?? ''}`.trimEnd());
-  return new DriverError(code satisfies DriverErrorCode, found.message, { detail: found.detail });
+  if (found !== undefined) return failureFromWire(found);
+  return new DriverError('unreachable', 'The sandbox runtime does not answer.', {
+    cause: error,
+    detail: connectError.message,
+  });
+}
+
+export function failureFromWire(failure: wire.Failure): Error {
+  if (failure.code === ABORTED) return new CancelledError(failure.message);
+  const volumeCode = failure.volume && VOLUME_ERROR_CODES.find((each) => each === failure.code);
+  if (volumeCode) return new VolumeError(volumeCode, failure.message);
+  const code = DRIVER_ERROR_CODES.find((each) => each === failure.code);
+  if (code === undefined) return new Error(`${failure.message} ${failure.detail ?? ''}`.trimEnd());
+  return new DriverError(code satisfies DriverErrorCode, failure.message, { detail: failure.detail });
 }
 
 // Specifications and instances
@@ -153,6 +158,11 @@ export function reachFromWire(reach: wire.Reach | undefined): InstanceReach | un
 export function recordFromWire(record: wire.ListResponse_Record): InstanceRecord {
   const { id, labels, createdAtMs } = record;
   return { id, labels, createdAtMs, state: oneOf('The state', record.state, ['running', 'frozen', 'dead']) };
+}
+
+export function statsFromWire(stats: wire.InstanceStats): InstanceStats {
+  const { $typeName: _, $unknown: __, ...rest } = stats;
+  return rest;
 }
 
 export function endFromWire(reason: string): InstanceEnd {

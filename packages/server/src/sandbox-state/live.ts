@@ -1,6 +1,7 @@
 import type { Instance } from '@svc/runtime';
 import type { Selectable } from 'kysely';
 import type { SandboxesTable } from '../storage/schema.js';
+import type { LogsLook } from './logs-look.js';
 
 export type SandboxRow = Selectable<SandboxesTable>;
 
@@ -22,8 +23,8 @@ export interface LiveSandbox {
   gone: boolean;
   /** The last collection of logs: they run one after another. */
   logs: Promise<number> | undefined;
-  /** When a failed collection of logs is tried again by itself, ms since the epoch. */
-  logsRetryAt: number | undefined;
+  /** When its logs are taken over next without being asked for. */
+  logsLook: LogsLook | undefined;
   /** Writes of the row run one after another. */
   writes: Promise<unknown>;
   /** Nobody knows how the last write of the row ended: it is read again before the next. */
@@ -40,7 +41,7 @@ export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
     run: 0,
     gone: false,
     logs: undefined,
-    logsRetryAt: undefined,
+    logsLook: undefined,
     writes: Promise.resolve(),
     stale: false,
     retryAt: 0,

@@ -1,6 +1,8 @@
 import { DriverError } from '@svc/runtime';
 import type { Insertable } from 'kysely';
 import type { Uses } from '../context/context.js';
+import type { LiveSandbox } from '../sandbox-state/live.js';
+import { isDue, nextLook } from '../sandbox-state/logs-look.js';
 import type { SandboxMetricsTable } from '../storage/schema.js';
 import { collectLogs } from './collect-logs.js';
 import { sampleOf } from './metrics.js';
@@ -8,8 +10,8 @@ import { sampleOf } from './metrics.js';
 /** Readings before the last, for the CPU share. */
 export type CpuMemory = Map<string, { cpuUsageUs: number; at: number }>;
 
-/** A sandbox whose daemon gave no logs is not asked again for so long: it must not hold up the others. */
-const LOGS_RETRY_MS = 30_000;
+/** Sandboxes that are read at a time: the driver tells of them in one go. */
+const AT_ONCE = 32;
 
 /** Reads what every running sandbox uses, and takes over its logs. */
 export async function sampleAll(
@@ -22,9 +24,9 @@ export async function sampleAll(
   );
   const alive = new Set(running.map((live) => live.row.id));
   for (const id of memory.keys()) if (!alive.has(id)) memory.delete(id);
-  for (let at = 0; at < running.length; at += 8)
+  for (let at = 0; at < running.length; at += AT_ONCE)
     await Promise.all(
-      running.slice(at, at + 8).map(async (live) => {
+      running.slice(at, at + AT_ONCE).map(async (live) => {
         const { instance } = live;
         // Killed or paused while others were read.
         if (instance === undefined || live.transition !== undefined) return;
@@ -33,10 +35,8 @@ export async function sampleAll(
           const now = context.now();
           samples.push(sampleOf(live.row, now, stats, memory.get(live.row.id)));
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
-          if (now >= (live.logsRetryAt ?? 0))
-            await collectLogs(context, live, { timeoutMs: 2_000, resting: true });
+          if (isDue(live.logsLook, now, stats.cpuUsageUs)) await takeLogs(context, live, stats.cpuUsageUs);
         } catch (error) {
-          live.logsRetryAt = context.now() + LOGS_RETRY_MS;
           // Sandboxes end while they are looked at; anything else keeps somebody from seeing their logs.
           const level = DriverError.is(error) ? 'debug' : 'warn';
           context.log[level]({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');
@@ -49,4 +49,18 @@ export async function sampleAll(
       .values(samples.slice(at, at + 50))
       .onConflict((conflict) => conflict.columns(['sandbox_id', 'at']).doNothing())
       .execute();
+}
+
+async function takeLogs(
+  context: Uses<'config' | 'db' | 'keys' | 'now'>,
+  live: LiveSandbox,
+  cpuUsageUs: number,
+): Promise<void> {
+  const last = live.logsLook;
+  let cursor: number | undefined;
+  try {
+    cursor = await collectLogs(context, live, { timeoutMs: 2_000, resting: true });
+  } finally {
+    live.logsLook = nextLook(last, cursor, context.now(), cpuUsageUs);
+  }
 }

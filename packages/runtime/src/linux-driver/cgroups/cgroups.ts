@@ -234,28 +234,29 @@ export class Cgroups {
   }
 
   usage(name: string): { cpuUsageUs: number; memoryBytes: number; memoryCacheBytes: number; pids: number } {
-    const number = (controller: string, file: string) =>
-      Number(readText(join(this.#directory(controller, name), file))?.trim() ?? 0) || 0;
-    const field = (controller: string, file: string, key: string) =>
-      Number(
-        new RegExp(`^${key} (\\d+)$`, 'm').exec(
-          readText(join(this.#directory(controller, name), file)) ?? '',
-        )?.[1] ?? 0,
-      );
-    if (this.version === 1) {
-      return {
-        cpuUsageUs: Math.round(number('cpuacct', 'cpuacct.usage') / 1000),
-        memoryBytes: number('memory', 'memory.usage_in_bytes'),
-        memoryCacheBytes: field('memory', 'memory.stat', 'total_cache'),
-        pids: number('pids', 'pids.current'),
-      };
-    }
+    const v1 = this.version === 1;
     return {
-      cpuUsageUs: field('', 'cpu.stat', 'usage_usec'),
-      memoryBytes: number('', 'memory.current'),
-      memoryCacheBytes: field('', 'memory.stat', 'file'),
-      pids: number('', 'pids.current'),
+      cpuUsageUs: this.cpuUsageUs(name),
+      memoryBytes: this.#number('memory', name, v1 ? 'memory.usage_in_bytes' : 'memory.current'),
+      memoryCacheBytes: this.#field('memory', name, 'memory.stat', v1 ? 'total_cache' : 'file'),
+      pids: this.#number('pids', name, 'pids.current'),
     };
+  }
+
+  /** Processor time that an instance has used, µs. */
+  cpuUsageUs(name: string): number {
+    return this.version === 1
+      ? Math.round(this.#number('cpuacct', name, 'cpuacct.usage') / 1000)
+      : this.#field('cpu', name, 'cpu.stat', 'usage_usec');
+  }
+
+  #number(controller: string, name: string, file: string): number {
+    return Number(readText(join(this.#directory(controller, name), file))) || 0;
+  }
+
+  #field(controller: string, name: string, file: string, key: string): number {
+    const text = readText(join(this.#directory(controller, name), file)) ?? '';
+    return Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
   }
 
   /** Removes the cgroups of a dead instance. False while a process is still in one of them. */

@@ -109,7 +109,7 @@ export class LinuxHost {
     this.shares = new ShareFiles({
       keeper: () => this.current,
       usage: (name) => this.cgroups.usage(name),
-      frozen: (name) => this.cgroups.frozen(name),
+      cpuUsageUs: (name) => this.cgroups.cpuUsageUs(name),
       named: () => this.named(),
     });
     this.budget = budgetOf(
@@ -268,4 +268,17 @@ export class LinuxHost {
 /** Whether the recorded init process still runs. */
 export function isRunning(entry: InstanceEntry): boolean {
   return entry.pid !== undefined && entry.start !== undefined && isSameProcess(entry.pid, entry.start);
+}
+
+/**
+ * Whether there still is a process of that number. A tenth of the price of {@link isRunning}, and wrong for a zombie and
+ * once the number is somebody else's.
+ */
+export function mayRun(entry: InstanceEntry): boolean {
+  if (entry.pid === undefined) return false;
+  try {
+    return process.kill(entry.pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -7,6 +7,9 @@ import { type HostTexts, type Share, shareTexts } from './share-texts.js';
 /** How often the files are written anew, ms, and how many instances at most are gone through each time. */
 const REFRESH_MS = 1000;
 const AT_ONCE = 64;
+/** Who used no more processor time since, and has no load that fades, has nothing new to tell. */
+const IDLE_CPU_US = 2_000;
+const IDLE_LOAD = 0.005;
 
 /** Directory of an instance's files, in the memory of the keeper's namespace. */
 function directoryOf(name: string): string {
@@ -36,7 +39,8 @@ export interface ShareSources {
   keeper(): NamespaceKeeper | undefined;
   /** What an instance uses now. */
   usage(name: string): { cpuUsageUs: number; memoryBytes: number; memoryCacheBytes: number; pids: number };
-  frozen(name: string): boolean;
+  /** One figure of it: a tenth of the price. */
+  cpuUsageUs(name: string): number;
   /** Instances that somebody has by their id. */
   named(): Iterable<InstanceEntry>;
 }
@@ -92,8 +96,7 @@ export class ShareFiles {
       this.#next = (this.#next + 1) % running.length;
       const entry = running[this.#next]!;
       try {
-        // Its programs read nothing now.
-        if (this.#sources.frozen(entry.name)) continue;
+        if (this.#isIdle(entry.name)) continue;
         const { meminfo, stat, loadavg } = shareTexts(this.#share(entry), host);
         const directory = keeper.view(directoryOf(entry.name));
         for (const [file, text] of Object.entries({ meminfo, stat, loadavg }))
@@ -102,6 +105,15 @@ export class ShareFiles {
         // It ends just now, or its files went with an earlier namespace: then they stay as they are.
       }
     }
+  }
+
+  #isIdle(name: string): boolean {
+    const before = this.#loads.get(name);
+    return (
+      before !== undefined &&
+      before.load[0] < IDLE_LOAD &&
+      this.#sources.cpuUsageUs(name) - before.cpuUsageUs < IDLE_CPU_US
+    );
   }
 
   #texts(): HostTexts {
