@@ -1,29 +1,30 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
-import { type PlayedInternet, playInternet, WORLD } from '@svc/runtime/testing';
+import { type PlayedInternet, WORLD } from '@svc/runtime/testing';
 import { eventually } from '@svc/support/eventually';
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { findHindrance, findServiceUser } from '../../src/separate/service-user.js';
-import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { egressProcesses } from '../egress/egress-processes.js';
+import { capturePackets } from '../egress/packet-capture.js';
+import {
+  type InternetServer,
+  lacksInternetServer,
+  startInternetServer,
+  statusInside,
+} from '../support/internet-server.js';
 import { createSandbox, run } from '../support/sandboxes.js';
-import type { ApiAnswer, TestServer } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
 
-const root = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost());
-const hindrance = root
-  ? await findHindrance(await findServiceUser(), tmpdir())
-  : 'the linux driver needs root';
+const hindrance = await lacksInternetServer();
 if (hindrance !== undefined) console.warn(`Egress through the server: skipped, ${hindrance}`);
 
 const SECRET = 'value-that-no-sandbox-may-ever-see';
 /** What the search of memory has to find, to prove that it finds anything. */
 const MARKER = 'marker-in-the-memory-of-a-program';
 const KEY = '${svc.secrets.api-key}';
+const IDENTITY = { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } };
 const CLOSED = { denyOut: ['0.0.0.0/0'] };
 const ONLY_ONE = { ...CLOSED, allowOut: ['one.test'] };
 const WITH_KEY = {
@@ -35,63 +36,21 @@ const WITH_KEY = {
   },
 };
 
-/** The whole server, two processes, where the only internet is a played one. */
 describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { timeout: 120_000 }, () => {
+  let started: InternetServer;
   let internet: PlayedInternet;
-  let directory: string;
-  let dataDir: string;
-  let server: ChildServer;
   let test: TestServer;
 
   beforeAll(async () => {
-    internet = await playInternet();
-    directory = await mkdtemp(path.join(tmpdir(), 'egress-'));
-    await chmod(directory, 0o711);
-    dataDir = path.join(directory, 'data');
-    const roots = path.join(directory, 'roots.pem');
-    await writeFile(roots, internet.ca);
-    const config = path.join(directory, 'config.yaml');
-    await writeFile(config, JSON.stringify({ egress: { dns: [WORLD.resolver], trustedRoots: roots } }));
-    server = await startChildServer(
-      { ...childEnvironment(dataDir, 'linux'), SVC_CONFIG: config, SVC_POOL_SIZE: '1' },
-      { within: internet.inside([]) },
-    );
-    const reach = async (url: string) =>
-      `http://127.0.0.1:${await internet.forward(Number(new URL(url).port))}`;
-    const [apiUrl, sandboxUrl] = await Promise.all([reach(server.apiUrl), reach(server.sandboxUrl)]);
-    const { apiKey } = JSON.parse(readFileSync(path.join(dataDir, 'server/credentials.json'), 'utf8'));
-    const api = async (method: string, target: string, body?: unknown): Promise<ApiAnswer> => {
-      const answer = await fetch(`${apiUrl}${target}`, {
-        method,
-        headers: {
-          'X-API-Key': apiKey,
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await answer.text();
-      return {
-        status: answer.status,
-        headers: answer.headers,
-        body: text === '' ? undefined : JSON.parse(text),
-      };
-    };
-    test = { server: { apiUrl, sandboxUrl, apiKey }, dataDir, api } as unknown as TestServer;
-    expect((await api('POST', '/secrets', { name: 'api-key', value: SECRET })).status).toBe(201);
+    started = await startInternetServer();
+    ({ internet, test } = started);
+    expect((await test.api('POST', '/secrets', { name: 'api-key', value: SECRET })).status).toBe(201);
   }, 120_000);
   beforeEach(() => internet.forget());
-  afterAll(async () => {
-    await server?.stop();
-    await internet?.close();
-    await rm(directory, { recursive: true, force: true });
-  }, 60_000);
+  afterAll(() => started?.close(), 60_000);
 
   type Made = Awaited<ReturnType<typeof createSandbox>>;
-  /** Status of a request from inside, or `no`. */
-  const get = async (made: Made, url: string) => {
-    const output = await run(test, made, `curl -s -m 10 -o /dev/null -w '%{http_code}' '${url}' || echo no`);
-    return output.trim().replace(/^000no$/, 'no');
-  };
+  const get = (made: Made, url: string) => statusInside(test, made, url);
   const put = (made: Made, body: object) => test.api('PUT', `/sandboxes/${made.id}/network`, body);
 
   it('is what the settings say, and follows them on a running sandbox at once', async () => {
@@ -159,8 +118,7 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     timeout: 900_000,
   }, async () => {
     await writeFile(path.join(internet.files, 'paid'), 'the answer');
-    const iam = { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } };
-    const made = await createSandbox(test, { network: WITH_KEY, iam });
+    const made = await createSandbox(test, { network: WITH_KEY, iam: IDENTITY });
     // A program that goes on, and whose memory holds something to find.
     await run(test, made, `sh -c 'marker="${MARKER}"; while :; do sleep 1; done' > /dev/null 2>&1 &`);
     for (const client of [
@@ -190,8 +148,30 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     // Reads the whole store, gigabytes: behind a switch.
     if (process.env.SVC_HEAVY !== '1') return;
     expect((await test.api('POST', `/sandboxes/${made.id}/pause`)).status).toBe(204);
-    expect(await holds(dataDir, MARKER)).toBe(true);
-    expect(await holds(dataDir, SECRET)).toBe(false);
+    expect(await holds(started.dataDir, MARKER)).toBe(true);
+    expect(await holds(started.dataDir, SECRET)).toBe(false);
+  });
+
+  it('carries a secret that no packet shows, neither on the side of the sandbox nor on that of the internet', async () => {
+    const made = await createSandbox(test, { network: WITH_KEY, iam: IDENTITY });
+    const [egress] = egressProcesses(started.pid);
+    const capture = await capturePackets(egress!, path.join(internet.directory, 'packets'));
+    onTestFinished(() => capture.stop());
+    // What a program reads and writes is what TLS carries; the trace shows it in the clear.
+    const trace = await run(test, made, `curl -sS -m 20 --trace-ascii - https://one.test/files/none 2>&1`);
+    expect(trace).toContain('HTTP/1.1 404');
+    expect(trace).not.toContain(SECRET);
+    const [request] = internet.seen.filter(({ server }) => server === 'https');
+    expect(request?.headers).toMatchObject({ authorization: `Bearer ${SECRET}` });
+    // Over plain HTTP the capture has to find what the program says, and no key is added.
+    expect((await run(test, made, `curl -sS -m 20 http://one.test/${MARKER}`)).length).toBeGreaterThan(0);
+    const packets = await eventually('the packets', async () => {
+      const seen = await capture.packets();
+      return seen.includes(`GET /${MARKER}`) ? seen : undefined;
+    });
+    expect(packets.includes('uplink ')).toBe(true);
+    expect(packets.includes(SECRET)).toBe(false);
+    expect(packets.includes(SECRET.slice(8, 24))).toBe(false);
   });
 
   it('fails closed for a secret that was revoked', async () => {

@@ -8,6 +8,7 @@ import type { EgressPolicy } from '@svc/egress/policy';
 import { checkHost, type InstanceNetwork, linuxDriverCanRun } from '@svc/runtime';
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { egressProcesses } from './egress-processes.js';
 import { type EgressStage, openEgressStage } from './egress-stage.js';
 
 const runs = linuxDriverCanRun(await checkHost({}));
@@ -281,7 +282,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
         expect(stage.internet.seen.filter(({ url }) => url === '/slow').length).toBeGreaterThanOrEqual(count),
       { timeout: 40_000 },
     );
-    const [first] = egressProcesses();
+    const [first] = egressProcesses(stage.process.pid!);
     const lost = control.closed;
     process.kill(first!, 'SIGKILL');
     await lost;
@@ -291,13 +292,13 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     control = await rule();
     await govern(made, OPEN);
     await vi.waitFor(async () => expect(await reaches(made.client)).toBe(true), { timeout: 20_000 });
-    const [second] = egressProcesses();
+    const [second] = egressProcesses(stage.process.pid!);
     expect(second).not.toBe(first);
     expect(stage.log.some((line) => line.includes('the egress process ended'))).toBe(true);
   });
 
   it('is decided by a process that has nothing to lose', async () => {
-    const [pid] = egressProcesses();
+    const [pid] = egressProcesses(stage.process.pid!);
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     expect(status).toMatch(/^CapPrm:\t0+$/m);
     expect(status).toMatch(/^CapBnd:\t0+$/m);
@@ -313,7 +314,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   it('survives the driver: none is left over, and sandboxes are governed again by the next', async () => {
     const made = await make('governed', OPEN);
     const { id, address } = made.instance;
-    const [before] = egressProcesses();
+    const [before] = egressProcesses(stage.process.pid!);
     const ended = once(stage.process, 'exit');
     stage.process.kill('SIGKILL');
     await ended;
@@ -326,23 +327,11 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     control = await rule();
     await govern(again, ONLY_ONE);
     await table(again.client, { 'http://one.test/': '200', 'http://two.test/': 'no' });
-    expect(egressProcesses()).toHaveLength(1);
+    expect(egressProcesses(stage.process.pid!)).toHaveLength(1);
   });
 
   async function reaches(client: DaemonClient): Promise<boolean> {
     return (await get(client, `http://${WORLD.one}/`)) === '200';
-  }
-
-  /** Egress processes of the driver. */
-  function egressProcesses(): number[] {
-    const below = (pid: number): number[] =>
-      readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-        .split(' ')
-        .filter(Boolean)
-        .flatMap((child) => [Number(child), ...below(Number(child))]);
-    return below(stage.process.pid!).filter((pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('/agent/lib/loader\0'),
-    );
   }
 });
 

@@ -4,6 +4,7 @@ import type { EgressPolicy } from '@svc/egress/policy';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { egressProcesses } from './egress-processes.js';
 import { type EgressStage, openEgressStage } from './egress-stage.js';
 
 const runs = process.env.SVC_HEAVY === '1' && linuxDriverCanRun(await checkHost({}));
@@ -75,14 +76,7 @@ describe.skipIf(!runs)('what the egress process costs', () => {
   }, 300_000);
 
   function residentMiB(): number {
-    const below = (pid: number): number[] =>
-      readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-        .split(' ')
-        .filter(Boolean)
-        .flatMap((child) => [Number(child), ...below(Number(child))]);
-    const pid = below(stage.process.pid!).find((each) =>
-      readFileSync(`/proc/${each}/cmdline`, 'latin1').startsWith('/agent/lib/loader\0'),
-    );
+    const [pid] = egressProcesses(stage.process.pid!);
     const kib = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
     return Math.round(Number(kib) / 1024);
   }

@@ -6,14 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { makeCertificates } from './certificates.js';
-import { RELAY_PROGRAM, WORLD_PROGRAM } from './programs.js';
+import { INWARD_PROGRAM, RELAY_PROGRAM, WORLD_PROGRAM } from './programs.js';
 
 /** Addresses of the played internet. They look public, and lead nowhere but to the world's own servers. */
 export const WORLD = {
-  /** HTTP on 80 and 8080, HTTPS on 443 and 8443, an echo on 7, and a SOCKS5 proxy on 1080 of {@link WORLD.proxy}. */
+  /** HTTP on 80 and 8080, HTTPS on 443 and 8443, and an echo on 7. */
   one: '93.184.216.34',
   two: '93.184.216.35',
   other: '151.101.1.69',
+  /** A SOCKS5 proxy on 1080, and one that is spoken to by TLS on 1081. */
   proxy: '185.199.108.7',
   /** Answers names of {@link NAMES} on port 53, by UDP and TCP. */
   resolver: '9.9.9.10',
@@ -28,6 +29,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'two.test': WORLD.two,
   'other.test': WORLD.other,
   'mirror.test': WORLD.mirror,
+  'proxy.test': WORLD.proxy,
   /** Answers of hostile zones. */
   'metadata.test': '169.254.169.254',
   'loopback.test': '127.0.0.1',
@@ -56,6 +58,8 @@ export interface PlayedInternet {
   dial(host: string, port: number): Promise<Socket>;
   /** A port on this process's loopback that leads to one where the driver runs. */
   forward(port: number, host?: string): Promise<number>;
+  /** A port on the loopback of where the driver runs that leads to one of this process's loopback. */
+  lend(port: number): Promise<number>;
   /** What the servers saw so far. */
   readonly seen: readonly Seen[];
   forget(): void;
@@ -119,6 +123,22 @@ export async function playInternet(): Promise<PlayedInternet> {
         servers.push(server);
         await once(server, 'listening');
         return (server.address() as { port: number }).port;
+      },
+      lend: async (port) => {
+        const path = join(directory, `lent-${port}.sock`);
+        const server = createServer({ allowHalfOpen: true }, (near) => {
+          const far = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+          near.on('error', () => undefined).on('close', () => far.destroy());
+          far.on('error', () => undefined).on('close', () => near.destroy());
+          near.pipe(far).pipe(near);
+        }).listen(path);
+        servers.push(server);
+        await once(server, 'listening');
+        let lent = 0;
+        await start(children, inNamespace(here, [process.execPath, '-e', INWARD_PROGRAM, path]), (line) => {
+          lent = Number(line);
+        });
+        return lent;
       },
       close,
     };

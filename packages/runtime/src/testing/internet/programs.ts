@@ -28,6 +28,20 @@ net.createServer({ allowHalfOpen: true }, (near) => {
 }).listen(process.argv[1], () => console.log('ready'));
 `;
 
+/** Leads connections to a port of its loopback to a Unix socket. Argument: path of the socket. Prints the port. */
+export const INWARD_PROGRAM = `
+const net = require('node:net');
+const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
+  const far = net.connect({ path: process.argv[1], allowHalfOpen: true });
+  for (const [one, other] of [[near, far], [far, near]]) one.on('error', () => {}).on('close', () => other.destroy());
+  near.pipe(far);
+  far.pipe(near);
+}).listen(0, '127.0.0.1', () => {
+  console.log(server.address().port);
+  console.log('ready');
+});
+`;
+
 /** The servers of the world. Argument: JSON of addresses, names, user and directory. Prints what they see, as JSON lines. */
 export const WORLD_PROGRAM = `
 const dgram = require('node:dgram');
@@ -36,6 +50,7 @@ const http = require('node:http');
 const https = require('node:https');
 const net = require('node:net');
 const path = require('node:path');
+const { createServer: createTlsServer } = require('node:tls');
 const { addresses, names, user, directory } = JSON.parse(process.argv[1]);
 const see = (seen) => process.stdout.write(JSON.stringify(seen) + '\\n');
 process.on('uncaughtException', (error) => process.stderr.write(String(error.stack) + '\\n'));
@@ -85,7 +100,8 @@ const quiet = (socket) => socket.on('error', () => {});
 
 // SOCKS5 with a password; names are resolved here.
 const resolve = (name) => names[name.toLowerCase()] ?? names[name.toLowerCase().split('.').slice(1).join('.')];
-const socks = net.createServer(quiet).on('connection', (socket) => {
+const serveSocks = (socket) => {
+  quiet(socket);
   let state = 'greeting';
   let buffer = Buffer.alloc(0);
   const onData = (data) => {
@@ -112,7 +128,7 @@ const socks = net.createServer(quiet).on('connection', (socket) => {
       const port = buffer.readUInt16BE(length - 2);
       buffer = buffer.subarray(length);
       socket.off('data', onData);
-      see({ server: 'socks', host, port, named });
+      see({ server: 'socks', host, port, named, encrypted: socket.encrypted === true });
       const far = net.connect({ host: (named ? resolve(host) : host) ?? '0.0.0.1', port });
       far.on('error', () => socket.destroy());
       socket.on('close', () => far.destroy());
@@ -124,7 +140,7 @@ const socks = net.createServer(quiet).on('connection', (socket) => {
     }
   };
   socket.on('data', onData);
-});
+};
 
 // DNS: A records of the names, NXDOMAIN for others.
 function answerQuery(query) {
@@ -173,7 +189,8 @@ for (const host of plain) {
   for (const port of [443, 8443]) open(https.createServer({ ...tls, keepAliveTimeout: 600000 }, answer('https')), port, host);
   open(net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => quiet(socket).pipe(socket)), 7, host);
 }
-open(socks, 1080, addresses.proxy);
+open(net.createServer(serveSocks), 1080, addresses.proxy);
+open(createTlsServer(tls, serveSocks), 1081, addresses.proxy);
 open(tcp, 53, addresses.resolver);
 listening.push(new Promise((done) => udp.bind(53, addresses.resolver, done)));
 Promise.all(listening).then(() => console.log('ready'));
