@@ -3,7 +3,8 @@
  * `teams`: teams can be made and changed. `servers`: further servers with settings of their own can be started.
  * `templates`: the template operations answer. `memory`: memory snapshots. `isolation`: the sandbox is a machine of its
  * own. `users`: several users inside. `mounts`: volumes can be mounted. `receiver`: webhooks reach this machine. `egress`:
- * connections of sandboxes are decided by their network settings.
+ * connections of sandboxes are decided by their network settings. `internet`: such a server can be started whose only
+ * internet is a played one.
  */
 export type Capability =
   | 'teams'
@@ -14,4 +15,5 @@ export type Capability =
   | 'users'
   | 'mounts'
   | 'receiver'
-  | 'egress';
+  | 'egress'
+  | 'internet';

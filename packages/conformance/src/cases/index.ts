@@ -3,6 +3,7 @@ import { connectCases } from './daemon/connect-protocol.js';
 import { fileCases } from './daemon/files.js';
 import { filesystemCases } from './daemon/filesystem.js';
 import { processCases } from './daemon/process.js';
+import { egressCases } from './egress/egress.js';
 import { browserCases } from './every-operation/browsers.js';
 import { credentialCases } from './every-operation/credentials.js';
 import { limitCases } from './every-operation/limits.js';
@@ -41,6 +42,7 @@ export const cases: readonly Case[] = [
   ...webhookCases,
   ...teamCases,
   ...gatewayCases,
+  ...egressCases,
   ...placementCases,
   ...processCases,
   ...connectCases,

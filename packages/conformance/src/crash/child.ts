@@ -1,5 +1,8 @@
-import { startServer } from '@svc/server';
+import { type Server, type ServerOptions, startServer } from '@svc/server';
 import { embeddedOptions } from '../targets/embedded.js';
+
+/** What the child tells when its server is up. */
+export type Facts = Pick<Server, 'apiUrl' | 'sandboxUrl' | 'operatorUrl' | 'operatorToken' | 'apiKey'>;
 
 /** What the child tells when asked: what is on record and what the driver has. */
 export interface Inspection {
@@ -8,11 +11,12 @@ export interface Inspection {
   checkpoints: string[];
 }
 
-/** A server in a process of its own, which may be killed at any moment. Arguments: data directory, driver. */
-const [dataDir, driver] = process.argv.slice(2) as [string, 'process' | 'linux'];
+/** A server in a process of its own, which may be killed at any moment. Arguments: data directory, driver, more settings. */
+const [dataDir, driver, settings] = process.argv.slice(2) as [string, 'process' | 'linux', string];
 const server = await startServer({
   ...embeddedOptions(dataDir, driver),
   poolSize: driver === 'linux' ? 1 : 0,
+  ...(JSON.parse(settings) as Partial<ServerOptions>),
 });
 
 process.on('message', async (message: unknown) => {
@@ -41,4 +45,5 @@ process.on('message', async (message: unknown) => {
   }
 });
 
-process.send!({ apiUrl: server.apiUrl, sandboxUrl: server.sandboxUrl, apiKey: server.apiKey });
+const { apiUrl, sandboxUrl, operatorUrl, operatorToken, apiKey } = server;
+process.send!({ apiUrl, sandboxUrl, operatorUrl, operatorToken, apiKey } satisfies Facts);

@@ -1,12 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { ServerOptions } from '@svc/server';
 import { childProgram } from '@svc/support/testing/child-program';
-import type { Inspection } from './child.js';
+import type { Facts, Inspection } from './child.js';
 
-export interface ServerProcess {
-  apiUrl: string;
-  sandboxUrl: string;
-  apiKey: string;
+export interface ServerProcess extends Facts {
   inspect(): Promise<Inspection>;
   /** Ends it with no chance to clean up. */
   kill(): Promise<void>;
@@ -14,14 +12,22 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
+export interface ServerProcessOptions {
+  /** More settings than those of the suite; what JSON can say. */
+  settings?: Partial<ServerOptions>;
+  /** A command that runs the program it is given. */
+  within?: readonly string[];
+}
+
 /** Starts a server in a child process on a data directory. */
 export async function startServerProcess(
   dataDir: string,
   driver: 'process' | 'linux',
+  { settings = {}, within = [] }: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
   const { options, file } = childProgram(new URL('./child.ts', import.meta.url));
-  const child = fork(file, [dataDir, driver], {
-    execArgv: options,
+  const [program, ...words] = [...within, process.execPath, ...options, file, dataDir, driver];
+  const child = spawn(program!, [...words, JSON.stringify(settings)], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, NODE_OPTIONS: '' },
   });
@@ -39,7 +45,7 @@ export async function startServerProcess(
     ])) as [T];
     return answer;
   };
-  const at = await ask<{ apiUrl: string; sandboxUrl: string; apiKey: string }>();
+  const at = await ask<Facts>();
   return {
     ...at,
     inspect() {

@@ -4,9 +4,10 @@ import path from 'node:path';
 import { type Server, type ServerOptions, startServer } from '@svc/server';
 import type { Capability } from '../capability.js';
 import { closeConnections, send } from '../wire/send.js';
+import { startPlayedServer } from './played-server.js';
 import { SandboxShelf } from './sandboxes.js';
 import { startSpecialServer } from './special-server.js';
-import type { ServerKind, SpecialServer, Target } from './target.js';
+import type { PlayedServer, ServerKind, SpecialServer, Target } from './target.js';
 import { createTeam } from './teams.js';
 
 /** Settings of the server under test: as an operator would have it, but in a hurry. */
@@ -36,6 +37,7 @@ export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target
   const server = await startServer(embeddedOptions(dataDir, driver));
   const shelf = new SandboxShelf(server, server.sandboxUrl, 'base');
   const special = new Map<ServerKind, Promise<SpecialServer & { close(): Promise<void> }>>();
+  let played: Promise<PlayedServer & { close(): Promise<void> }> | undefined;
   return {
     name: driver,
     apiUrl: server.apiUrl,
@@ -55,7 +57,12 @@ export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target
       }
       return started;
     },
+    played() {
+      played ??= startPlayedServer(driver);
+      return played;
+    },
     async close() {
+      await (await played)?.close();
       for (const started of special.values()) await (await started).close();
       await server.stop({ destroySandboxes: true });
       closeConnections();
@@ -70,7 +77,7 @@ async function capabilitiesOf(server: Server): Promise<Set<Capability>> {
   if (capabilities.memorySnapshot) found.add('memory');
   if (capabilities.isolation !== 'none') found.add('isolation');
   if (capabilities.users) found.add('users');
-  if (capabilities.egressPolicy) found.add('egress');
+  if (capabilities.egressPolicy) found.add('egress').add('internet');
   if (capabilities.mounts) found.add('mounts');
   if (await hasTemplates(server)) found.add('templates');
   return found;

@@ -1,3 +1,4 @@
+import type { PlayedInternet } from '@svc/runtime/testing';
 import type { Capability } from '../capability.js';
 import type { Api } from '../wire/call.js';
 import type { Daemon } from '../wire/rpc.js';
@@ -53,6 +54,14 @@ export type Fault =
   | 'busy'
   | 'hold';
 
+/** A server of the target's driver whose only internet is a played one, which tells what it saw. */
+export interface PlayedServer extends Api {
+  sandboxUrl: string;
+  internet: Pick<PlayedInternet, 'ca' | 'seen'>;
+  newSandbox(options?: Record<string, unknown>, api?: Api): Promise<TestSandbox>;
+  team(options?: TeamOptions): Promise<TestTeam>;
+}
+
 /** A service under test. */
 export interface Target extends Api {
   name: string;
@@ -69,5 +78,7 @@ export interface Target extends Api {
   team(options?: TeamOptions): Promise<TestTeam>;
   /** Started at the first call, shared by the cases that name it. */
   server(kind: ServerKind): Promise<SpecialServer>;
+  /** Started at the first call. Needs the capability `internet`. */
+  played(): Promise<PlayedServer>;
   close(): Promise<void>;
 }

@@ -4,7 +4,10 @@ import type { Server } from '@svc/server';
 import type { TeamOptions, TestTeam } from './target.js';
 
 /** Makes a team with a key, as an operator does: on the operator port. */
-export async function createTeam(server: Server, options: TeamOptions = {}): Promise<TestTeam> {
+export async function createTeam(
+  server: Pick<Server, 'apiUrl' | 'operatorUrl' | 'operatorToken'>,
+  options: TeamOptions = {},
+): Promise<TestTeam> {
   const { operatorUrl, operatorToken: token, apiUrl } = server;
   if (operatorUrl === undefined) throw new Error('the server of this test has no operator port');
   const operator = createOperatorClient({ baseUrl: operatorUrl, token });

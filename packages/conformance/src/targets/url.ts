@@ -34,6 +34,7 @@ export async function openUrlTarget(env: NodeJS.ProcessEnv): Promise<Target | un
     newSandbox: (options, from) => shelf.create(options, from),
     team: lacks('teams to make'),
     server: lacks('servers to start'),
+    played: lacks('played internet'),
     close: () => shelf.clear(),
   };
 }

@@ -2,7 +2,20 @@ import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
 import { assertRecord, knock, to } from '../../requests/knock.js';
 import { assertStatus, call } from '../../wire/call.js';
+import { startProcess } from '../../wire/run.js';
 import { serveEcho } from './echo.js';
+
+const HTTPS_PORT = 8_443;
+const PLAIN_PORT = 8_080;
+/** A certificate that nobody signed: it is not verified. */
+const CERTIFICATE =
+  'cd /tmp && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=x 2> /dev/null';
+const SERVER = `
+const { readFileSync } = require('fs');
+const say = (text) => (request, response) => response.end(text);
+require('https').createServer({ key: readFileSync('key.pem'), cert: readFileSync('cert.pem') }, say('by TLS')).listen(${HTTPS_PORT}, () =>
+  require('http').createServer(say('in the clear')).listen(${PLAIN_PORT}, () => console.log('ready')));
+`;
 
 /** What the network settings of a sandbox change on the way in. */
 export const networkSettingCases: Draft[] = [
@@ -59,6 +72,32 @@ export const networkSettingCases: Draft[] = [
       assert.equal(got.headers['x-forwarded-host'], host);
       echo.stop();
       assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
+    },
+  },
+  {
+    name: 'ports of httpsPorts are spoken to by TLS, others are not, after a pause too',
+    operation: 'gateway',
+    expects: 'success',
+    needs: ['isolation'],
+    timeoutMs: 180_000,
+    run: async (target) => {
+      const sandbox = await target.newSandbox({ network: { httpsPorts: [HTTPS_PORT] } });
+      const script = `${CERTIFICATE}; exec node -e "$0"`;
+      const server = await startProcess(sandbox, { cmd: '/bin/sh', args: ['-c', script, SERVER] });
+      await server.until('ready\n');
+      server.leave();
+      const says = async (port: number) => {
+        const { text } = await knock(target, to(sandbox.sandboxId, port));
+        return text;
+      };
+      assert.deepEqual([await says(HTTPS_PORT), await says(PLAIN_PORT)], ['by TLS', 'in the clear']);
+      const path = { sandboxID: sandbox.sandboxId };
+      if (target.capabilities.has('memory')) {
+        assertStatus(await call(target, 'pauseSandbox', { path }), 204);
+        assertStatus(await call(target, 'resumeSandbox', { path, body: { timeout: 120 } }), 201);
+        assert.deepEqual([await says(HTTPS_PORT), await says(PLAIN_PORT)], ['by TLS', 'in the clear']);
+      }
+      assertStatus(await call(target, 'killSandbox', { path }), 204);
     },
   },
 ];

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
+import type { Draft } from '../../case.js';
+import { unique } from '../../requests/samples.js';
+import type { PlayedServer } from '../../targets/target.js';
+import { assertStatus, call } from '../../wire/call.js';
+import { CLOSED, end, headersOf, ownName, PLAYED_MS, seenOf, statusInside } from './played.js';
+
+const ruled = (host: string, headers: Record<string, string>) => ({
+  ...CLOSED,
+  allowOut: [host],
+  rules: { [host]: [{ transform: { headers } }] },
+});
+
+/** Headers that requests get on the way out. */
+export const headerCases: Draft[] = [
+  {
+    name: 'rules set headers for their host alone, over HTTPS and those without placeholders over HTTP',
+    operation: 'createSandboxV2',
+    expects: 'success',
+    needs: ['internet'],
+    timeoutMs: PLAYED_MS,
+    run: async (target) => {
+      const server = await target.played();
+      const host = ownName();
+      const other = ownName();
+      const name = unique('key');
+      assertStatus(await call(server, 'createSecret', { body: { name, value: 'v-1' } }), 201);
+      const network = ruled(host, { 'X-Static': 'fixed', 'X-Key': `Key \${svc.secrets.${name}}` });
+      const sandbox = await server.newSandbox({ network: { ...network, allowOut: [host, other] } });
+      const secure = await headersOf(server, sandbox, `https://${host}/`);
+      assert.deepEqual([secure['x-static'], secure['x-key']], ['fixed', 'Key v-1']);
+      const plain = await headersOf(server, sandbox, `http://${host}/`);
+      assert.deepEqual([plain['x-static'], plain['x-key']], ['fixed', undefined]);
+      const unruled = await headersOf(server, sandbox, `http://${other}/`);
+      assert.deepEqual([unruled['x-static'], unruled['x-key']], [undefined, undefined]);
+      await end(server, sandbox);
+    },
+  },
+  {
+    name: 'a secret is put in with its current version, and nothing is sent once it is revoked',
+    operation: 'updateSecret',
+    expects: 'success',
+    needs: ['internet'],
+    timeoutMs: PLAYED_MS,
+    run: async (target) => {
+      const server = await target.played();
+      const host = ownName();
+      const name = unique('key');
+      const path = { secretID: name };
+      assertStatus(await call(server, 'createSecret', { body: { name, value: 'v-1' } }), 201);
+      const sandbox = await server.newSandbox({
+        network: ruled(host, { Authorization: `Bearer \${svc.secrets.${name}}` }),
+      });
+      const sent = async () => (await headersOf(server, sandbox, `https://${host}/`)).authorization;
+      assert.equal(await sent(), 'Bearer v-1');
+      assertStatus(await call(server, 'updateSecret', { path, body: { value: 'v-2' } }), 200);
+      assert.equal(await sent(), 'Bearer v-2');
+      assertStatus(await call(server, 'deleteSecret', { path }), 204);
+      const before = seenOf(server, host).length;
+      assert.equal(await statusInside(sandbox, `https://${host}/`), '502');
+      assert.equal(seenOf(server, host).length, before, 'nothing was sent');
+      await end(server, sandbox);
+    },
+  },
+  {
+    name: 'an identity token is one that the published documents verify, for its audience and its sandbox',
+    operation: 'createSandboxV2',
+    expects: 'success',
+    needs: ['internet'],
+    timeoutMs: PLAYED_MS,
+    run: async (target) => {
+      const server = await target.played();
+      const host = ownName();
+      const sandbox = await server.newSandbox({
+        iam: { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } },
+        network: ruled(host, { Authorization: `Bearer \${svc.identity.tokens.cloud}` }),
+      });
+      const { authorization = '' } = await headersOf(server, sandbox, `https://${host}/`);
+      const claims = await verified(server, authorization.replace(/^Bearer /, ''));
+      assert.deepEqual(claims.aud, ['https://cloud.test']);
+      assert.match(String(claims.sub), new RegExp(`^spiffe://.+/sandbox/${sandbox.sandboxId}$`));
+      assert.equal(Number(claims.exp) - Number(claims.iat), 300);
+      await end(server, sandbox);
+    },
+  },
+];
+
+/** The claims of a token, once a published key fits its signature. */
+async function verified(server: PlayedServer, token: string): Promise<Record<string, unknown>> {
+  const [head = '', body = '', signature = ''] = token.split('.');
+  const read = (text: string) =>
+    JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Record<string, unknown>;
+  const { alg, kid } = read(head);
+  assert.equal(alg, 'ES256');
+  const issuer = assertStatus<{ issuer: string }>(
+    await call(server, 'getOpenidConfiguration', { key: null }),
+    200,
+  );
+  const { keys } = assertStatus<{ keys: (JsonWebKey & { kid: string })[] }>(
+    await call(server, 'getJwks', { key: null }),
+    200,
+  );
+  const key = keys.find((each) => each.kid === kid);
+  assert.ok(key !== undefined, 'the key of the token is published');
+  const fits = verify(
+    'sha256',
+    Buffer.from(`${head}.${body}`),
+    { key: createPublicKey({ key, format: 'jwk' }), dsaEncoding: 'ieee-p1363' },
+    Buffer.from(signature, 'base64url'),
+  );
+  assert.ok(fits, 'the signature is of that key');
+  const claims = read(body);
+  assert.equal(claims.iss, issuer.issuer);
+  return claims;
+}

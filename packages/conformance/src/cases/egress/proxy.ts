@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { PROXY_USER } from '@svc/runtime/testing';
+import type { Draft } from '../../case.js';
+import { assertFailure, assertStatus, call } from '../../wire/call.js';
+import { CLOSED, end, ownName, PLAYED_MS, seenOf, statusInside, updateNetwork, WORLD } from './played.js';
+
+/** Everything through a proxy of the team's own. */
+export const proxyCases: Draft[] = [
+  {
+    name: 'an egress proxy carries what is allowed, by name and by TLS where it speaks it, and fails closed',
+    operation: 'updateSandboxNetwork',
+    expects: 'success',
+    needs: ['internet', 'teams'],
+    timeoutMs: PLAYED_MS,
+    run: async (target) => {
+      const server = await target.played();
+      const team = await server.team({ egressProxy: true });
+      const host = ownName();
+      const egressProxy = { address: `${WORLD.proxy}:1080`, ...PROXY_USER };
+      const network = { ...CLOSED, allowOut: [host], egressProxy };
+      const sandbox = await server.newSandbox({ network }, team);
+      const proxied = () => {
+        const asked = seenOf(server, host).filter((each) => each.server === 'socks');
+        return asked.map(({ named, encrypted }) => ({ named, encrypted }));
+      };
+      assert.equal(await statusInside(sandbox, `http://${host}/`), '200');
+      assert.equal(await statusInside(sandbox, 'http://two.test/'), 'no');
+      assert.deepEqual(proxied(), [{ named: true, encrypted: false }]);
+      const tls = { enabled: true, serverName: 'proxy.test', caCert: server.internet.ca };
+      const secure = { ...egressProxy, address: `${WORLD.proxy}:1081`, tls };
+      await updateNetwork(server, sandbox, { ...network, egressProxy: secure }, team.apiKey);
+      assert.equal(await statusInside(sandbox, `http://${host}/`), '200');
+      assert.deepEqual(proxied().at(-1), { named: true, encrypted: true });
+      const seen = seenOf(server, host).length;
+      for (const broken of [
+        { ...egressProxy, password: 'wrong' },
+        { ...egressProxy, address: `${WORLD.proxy}:1082` },
+      ]) {
+        await updateNetwork(server, sandbox, { ...network, egressProxy: broken }, team.apiKey);
+        assert.equal(await statusInside(sandbox, `http://${host}/`), 'no');
+      }
+      assert.equal(seenOf(server, host).length, seen, 'nothing went past the proxy');
+      const record = assertStatus<object>(
+        await call(team, 'getSandbox', { path: { sandboxID: sandbox.sandboxId } }),
+        200,
+      );
+      assert.ok(!JSON.stringify(record).includes(PROXY_USER.password), 'no password is shown');
+      await end(server, sandbox, team.apiKey);
+    },
+  },
+  {
+    name: 'an egress proxy needs the flag of its team, and an address of the public internet',
+    operation: 'createSandboxV2',
+    expects: '403 egressProxy',
+    needs: ['internet', 'teams'],
+    timeoutMs: PLAYED_MS,
+    run: async (target) => {
+      const server = await target.played();
+      const create = (api: { apiUrl: string; apiKey: string }, address: string) =>
+        call(api, 'createSandboxV2', { body: { templateID: 'base', network: { egressProxy: { address } } } });
+      const without = await server.team();
+      assertFailure(await create(without, `${WORLD.proxy}:1080`), {
+        status: 403,
+        message: /network\.egressProxy/,
+      });
+      const allowed = await server.team({ egressProxy: true });
+      for (const address of ['10.0.0.1:1080', '127.0.0.1:1080', '[::1]:1080'])
+        assertFailure(await create(allowed, address), { status: 400, message: /public internet/ });
+    },
+  },
+];
