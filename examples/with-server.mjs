@@ -1,12 +1,13 @@
 // Runs a program against a server of its own, which is gone afterwards:
 //
-//   node examples/with-server.mjs [--driver linux|process] [--runtime COMMAND] examples/quickstart.mjs
+//   node examples/with-server.mjs [--driver linux|process] [--config FILE] [--runtime COMMAND] examples/quickstart.mjs
 //
+// --config adds settings of the server, as JSON.
 // --runtime runs the program with something else than this Node: `bun`, `deno run -A`, another `node`.
 // Without --driver: `linux` where the host can isolate sandboxes, else `process`, which isolates nothing, and says so.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -15,13 +16,13 @@ import { parseArgs } from 'node:util';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 
 const { values, positionals } = parseArgs({
-  options: { driver: { type: 'string' }, runtime: { type: 'string' } },
+  options: { driver: { type: 'string' }, config: { type: 'string' }, runtime: { type: 'string' } },
   allowPositionals: true,
 });
 const [program, ...programArguments] = positionals;
 if (program === undefined) {
   console.error(
-    'usage: node examples/with-server.mjs [--driver linux|process] [--runtime COMMAND] PROGRAM.mjs',
+    'usage: node examples/with-server.mjs [--driver linux|process] [--config FILE] [--runtime COMMAND] PROGRAM.mjs',
   );
   process.exit(2);
 }
@@ -50,6 +51,7 @@ async function startServer(driver) {
     logLevel: 'warn',
     destroySandboxesOnStop: true,
     tuning: { webhooks: { allowPrivateAddresses: true } },
+    ...(values.config === undefined ? {} : JSON.parse(await readFile(values.config, 'utf8'))),
   };
   await writeFile(config, JSON.stringify(options));
   const main = fileURLToPath(new URL('../bin/svc-server.js', import.meta.resolve('@svc/server')));

@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
-
-const folder = fileURLToPath(new URL('..', import.meta.url));
+import { runExample } from './run-example.js';
 
 /** What each example must have printed. */
 const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boolean }[] = [
@@ -32,20 +29,6 @@ const findings = await checkHost({});
 const linux = linuxDriverCanRun(findings);
 if (!linux) console.warn('linux driver: skipped, this host cannot run it (svc server doctor says why)');
 
-function run(driver: string, name: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ['with-server.mjs', '--driver', driver, `${name}.mjs`], {
-    cwd: folder,
-  });
-  let output = '';
-  child.stdout.on('data', (data) => {
-    output += data;
-  });
-  child.stderr.on('data', (data) => {
-    output += data;
-  });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
-}
-
 describe.each(linux ? ['process', 'linux'] : ['process'])('examples on the %s driver', (driver) => {
   it.for(EXAMPLES)('$name prints what it promises', async ({ name, prints, needsMemory }, context) => {
     if (needsMemory === true && driver === 'process') context.skip('the process driver cannot fork memory');
@@ -54,7 +37,7 @@ describe.each(linux ? ['process', 'linux'] : ['process'])('examples on the %s dr
       findings.some((finding) => finding.neededFor === 'memorySnapshot' && !finding.ok)
     )
       context.skip('this host has no CRIU that can store memory');
-    const { code, output } = await run(driver, name);
+    const { code, output } = await runExample([process.execPath], ['--driver', driver, `${name}.mjs`]);
     for (const text of prints) expect(output).toMatch(text);
     expect(code, output).toBe(0);
   });

@@ -11,8 +11,8 @@ import {
   TimeoutError,
 } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { embeddedOptions } from '../src/embedded-options.js';
 import { linuxLacks } from '../src/linux-host.js';
-import { embeddedOptions } from '../src/targets/embedded.js';
 
 const lacks = await linuxLacks();
 if (lacks !== undefined) console.warn(`stock client on linux: skipped. ${lacks}`);

@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { cliVersion } from '../../src/cli/version.js';
 import { completionScripts } from '../../src/commands/completion/scripts.js';
 import { readTree } from '../../src/commands/completion/tree.js';
 import { toCreateOptions } from '../../src/commands/sandbox/create.js';
 import { readsCommands } from '../../src/commands/sandbox/exec.js';
-import { collectRule, toEgress } from '../../src/commands/sandbox/network-flags.js';
+import { addEgressOptions, collectRule, toEgress } from '../../src/commands/sandbox/network-flags.js';
 import { resolveServerOptions } from '../../src/commands/server/resolve-options.js';
 import { definitionKind } from '../../src/commands/template/read-definition.js';
 import { targetPath } from '../../src/commands/volume/put.js';
@@ -143,6 +144,23 @@ describe('options of commands', () => {
     });
     expect(() => collectRule('nonsense')).toThrow('not a rule');
     expect(() => toEgress({ egressProxy: 'http://proxy:1' })).toThrow('socks5://');
+  });
+
+  it('of egress proxies say how TLS is spoken to them', () => {
+    const egressProxy = 'socks5://proxy.example:1080';
+    const tls = { egressProxyTls: true, egressProxyServerName: 'p', egressProxyCa: 'PEM' };
+    expect(toEgress({ egressProxy, egressProxyTls: true })).toEqual({
+      egressProxy: { address: 'proxy.example:1080', tls: { enabled: true } },
+    });
+    expect(toEgress({ egressProxy, ...tls }).egressProxy?.tls).toEqual({
+      enabled: true,
+      serverName: 'p',
+      caCert: 'PEM',
+    });
+    expect(() => toEgress({ egressProxy, egressProxyCa: 'PEM' })).toThrow('about TLS');
+    expect(() => toEgress(tls)).toThrow('need the proxy');
+    const command = addEgressOptions(new Command().exitOverride());
+    expect(() => command.parse(['--egress-proxy-ca', '/no/such/file'], { from: 'user' })).toThrow('ENOENT');
   });
 
   it('of exec tell programs that wait for commands from others', () => {

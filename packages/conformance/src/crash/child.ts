@@ -1,5 +1,5 @@
 import { type Server, type ServerOptions, startServer } from '@svc/server';
-import { embeddedOptions } from '../targets/embedded.js';
+import { embeddedOptions } from '../embedded-options.js';
 
 /** What the child tells when its server is up. */
 export type Facts = Pick<Server, 'apiUrl' | 'sandboxUrl' | 'operatorUrl' | 'operatorToken' | 'apiKey'>;

@@ -1,35 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Server, type ServerOptions, startServer } from '@svc/server';
+import { type Server, startServer } from '@svc/server';
 import type { Capability } from '../capability.js';
+import { embeddedOptions } from '../embedded-options.js';
 import { closeConnections, send } from '../wire/send.js';
 import { startPlayedServer } from './played-server.js';
 import { SandboxShelf } from './sandboxes.js';
 import { startSpecialServer } from './special-server.js';
 import type { PlayedServer, ServerKind, SpecialServer, Target } from './target.js';
 import { createTeam } from './teams.js';
-
-/** Settings of the server under test: as an operator would have it, but in a hurry. */
-export function embeddedOptions(dataDir: string, driver: 'process' | 'linux'): ServerOptions {
-  return {
-    dataDir,
-    apiPort: 0,
-    sandboxPort: 0,
-    operatorPort: 0,
-    driver,
-    logLevel: (process.env.SVC_CONFORMANCE_LOG as ServerOptions['logLevel']) ?? 'silent',
-    poolSize: driver === 'linux' ? 2 : 0,
-    base: { cpuCount: 1, memoryMiB: 256, diskMiB: 512 },
-    rateLimits: { general: { rate: 10_000, burst: 100_000 }, create: { rate: 10_000, burst: 100_000 } },
-    teamLimits: { maxConcurrentSandboxes: 500, maxSecrets: 500, maxWebhooks: 500 },
-    tuning: {
-      metrics: { sampleMs: 500 },
-      webhooks: { allowPrivateAddresses: true, retryDelaysMs: [50, 50, 50], timeoutMs: 2_000 },
-      minAutoResumeSeconds: 300,
-    },
-  };
-}
 
 /** A server in this process, on a data directory of its own. */
 export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target> {

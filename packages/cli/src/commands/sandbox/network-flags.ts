@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { EgressOptions, EgressProxy, NetworkRule } from '@svc/sdk';
 import type { Command } from 'commander';
 import { UsageError } from '../../errors/cli-error.js';
@@ -9,6 +10,10 @@ export interface EgressFlags {
   denyOut?: string[];
   rule?: Record<string, NetworkRule[]>;
   egressProxy?: string;
+  egressProxyTls?: boolean;
+  egressProxyServerName?: string;
+  /** PEM. */
+  egressProxyCa?: string;
 }
 
 /** Adds them to a command. */
@@ -28,17 +33,60 @@ export function addEgressOptions(command: Command): Command {
     .option(
       '--egress-proxy <url>',
       'SOCKS5 proxy for outbound connections: socks5://[user:password@]host:port',
+    )
+    .option('--egress-proxy-tls', 'speak TLS to the proxy')
+    .option('--egress-proxy-server-name <name>', 'with TLS: the name in its certificate (default: its host)')
+    .option(
+      '--egress-proxy-ca <file>',
+      'with TLS: the authority that signed its certificate, as PEM (default: the well-known ones)',
+      readCertificate,
     );
 }
 
 /** The SDK's options. What was not said stays away. Pure. */
-export function toEgress({ allowOut, denyOut, rule, egressProxy }: EgressFlags): EgressOptions {
+export function toEgress(flags: EgressFlags): EgressOptions {
+  const { allowOut, denyOut, rule } = flags;
+  const egressProxy = toProxy(flags);
   return {
     ...(allowOut === undefined ? {} : { allowOut }),
     ...(denyOut === undefined ? {} : { denyOut }),
     ...(rule === undefined ? {} : { rules: rule }),
-    ...(egressProxy === undefined ? {} : { egressProxy: parseProxy(egressProxy) }),
+    ...(egressProxy === undefined ? {} : { egressProxy }),
   };
+}
+
+function toProxy(flags: EgressFlags): EgressProxy | undefined {
+  const { egressProxy, egressProxyServerName: serverName, egressProxyCa: caCert } = flags;
+  const more = serverName !== undefined || caCert !== undefined;
+  if (egressProxy === undefined) {
+    if (flags.egressProxyTls || more)
+      throw new UsageError('Options of the TLS to a proxy need the proxy.', 'Add --egress-proxy URL.');
+    return undefined;
+  }
+  const proxy = parseProxy(egressProxy);
+  if (!flags.egressProxyTls) {
+    if (!more) return proxy;
+    throw new UsageError(
+      '--egress-proxy-server-name and --egress-proxy-ca are about TLS.',
+      'Add --egress-proxy-tls.',
+    );
+  }
+  return {
+    ...proxy,
+    tls: {
+      enabled: true,
+      ...(serverName === undefined ? {} : { serverName }),
+      ...(caCert === undefined ? {} : { caCert }),
+    },
+  };
+}
+
+function readCertificate(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--egress-proxy-ca: ${(error as Error).message}`);
+  }
 }
 
 /** Reads `host:header=value`; the host has no colon, the value may have anything. Pure. */

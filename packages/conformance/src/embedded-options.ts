@@ -1,0 +1,22 @@
+import type { ServerOptions } from '@svc/server';
+
+/** Settings of the server under test: as an operator would have it, but in a hurry. */
+export function embeddedOptions(dataDir: string, driver: 'process' | 'linux'): ServerOptions {
+  return {
+    dataDir,
+    apiPort: 0,
+    sandboxPort: 0,
+    operatorPort: 0,
+    driver,
+    logLevel: (process.env.SVC_CONFORMANCE_LOG as ServerOptions['logLevel']) ?? 'silent',
+    poolSize: driver === 'linux' ? 2 : 0,
+    base: { cpuCount: 1, memoryMiB: 256, diskMiB: 512 },
+    rateLimits: { general: { rate: 10_000, burst: 100_000 }, create: { rate: 10_000, burst: 100_000 } },
+    teamLimits: { maxConcurrentSandboxes: 500, maxSecrets: 500, maxWebhooks: 500 },
+    tuning: {
+      metrics: { sampleMs: 500 },
+      webhooks: { allowPrivateAddresses: true, retryDelaysMs: [50, 50, 50], timeoutMs: 2_000 },
+      minAutoResumeSeconds: 300,
+    },
+  };
+}
