@@ -7,10 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { createClient } from '@connectrpc/connect';
-import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Driver as DriverService } from '../src/gen/driver/driver_pb.js';
 import {
   connectDriver,
   createProcessDriver,
@@ -23,10 +20,16 @@ import {
   serveDriver,
 } from '../src/index.js';
 import { checkSpec, isCleanPath } from '../src/remote/check.js';
+import { FRAME, FrameReader, frameOf } from '../src/remote/frames.js';
+import { RemoteCalls } from '../src/remote/remote-calls.js';
+import { openUpgraded } from '../src/remote/upgrade.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { tarOf } from '../src/testing/tar.js';
 import { envdBundle } from './envd-bundle.js';
 import { TOKEN } from './serve-for-test.js';
+
+/** What tests send calls with that no server makes. */
+type Client = Parameters<Parameters<RemoteCalls['run']>[0]>[0];
 
 const spec = { layers: [], limits: {}, network: { egress: 'internet' as const }, mounts: [], labels: {} };
 
@@ -89,43 +92,64 @@ describe('a driver that is served over a socket', () => {
       socket.end(bytes);
       await over;
     }
+    const name = Buffer.from('\x06Create');
+    const framed = [
+      Buffer.alloc(70_000, 255),
+      Buffer.alloc(9),
+      frameOf(1, FRAME.answer, name),
+      frameOf(1, FRAME.failure, Buffer.alloc(0)),
+    ];
+    for (const bytes of framed) {
+      const socket = await openUpgraded(
+        { socketPath, token: TOKEN },
+        'svc-calls',
+        AbortSignal.timeout(5_000),
+      );
+      const over = new Promise((resolve) => socket.once('close', resolve));
+      socket.on('error', () => undefined).resume();
+      socket.write(bytes);
+      await over;
+    }
+    const socket = await openUpgraded({ socketPath, token: TOKEN }, 'svc-calls', AbortSignal.timeout(5_000));
+    const answers: number[] = [];
+    const reader = new FrameReader();
+    const answered = new Promise<void>((resolve) =>
+      socket.on('data', (chunk: Buffer) => {
+        for (const { kind } of reader.read(chunk)) if (answers.push(kind) === 4) resolve();
+      }),
+    );
+    // Byte by byte, as a stream may come, and calls that there are not.
+    for (const byte of frameOf(1, FRAME.call, name, Buffer.alloc(50, 255))) socket.write(Buffer.of(byte));
+    for (const method of ['\x09ReadFile!', '\xff', ''])
+      socket.write(frameOf(2, FRAME.call, Buffer.from(method)));
+    await answered;
+    expect(answers).toEqual(Array(4).fill(FRAME.failure));
+    socket.destroy();
     for (const body of [Buffer.alloc(70_000, 255), Buffer.from('{}'), Buffer.alloc(0)])
       expect(await post(socketPath, '/driver.Driver/Create', body)).toBeGreaterThanOrEqual(400);
     expect(await remote.list()).toEqual([]);
   });
 
   it('refuses what no server has to ask for', async () => {
-    const client = createClient(
-      DriverService,
-      createConnectTransport({
-        baseUrl: 'http://runtime',
-        httpVersion: '1.1',
-        nodeOptions: { socketPath },
-        interceptors: [
-          (next) => (call) => {
-            call.header.set('authorization', `Bearer ${TOKEN}`);
-            return next(call);
-          },
-        ],
-      }),
-    );
+    const calls = RemoteCalls.overSocket({ socketPath, token: TOKEN });
     const wire = { layers: [], limits: {}, egress: 'internet', mounts: [], labels: {} };
     const failures: unknown[] = [];
     const refused = [
-      () => client.create({ id: '../../etc', spec: wire }),
-      () => client.create({ id: 'fine' }),
-      () => client.create({ id: 'fine', spec: { ...wire, layers: ['../../../root'] } }),
-      () => client.create({ id: 'fine', spec: { ...wire, egress: 'everything' } }),
-      () => client.create({ id: 'fine', spec: { ...wire, limits: { diskMib: Number.NaN } } }),
-      () => client.create({ id: 'fine', spec: { ...wire, labels: { long: 'x'.repeat(5_000) } } }),
-      () => client.restore({ id: 'fine', spec: wire, checkpointId: '../x' }),
-      () => client.deleteCheckpoint({ checkpointId: '..' }),
-      () => client.deleteLayer({ id: '../i' }),
-      () => client.makeVolume({ id: '../v' }),
-      () => client.freeze({ handle: '__proto__' }),
-      () => client.setPool({ kinds: [{ spec: wire, size: 4_000_000_000 }] }),
-      () => client.importLayer((async function* () {})()),
-      () =>
+      (client: Client) => client.create({ id: '../../etc', spec: wire }),
+      (client: Client) => client.create({ id: 'fine' }),
+      (client: Client) => client.create({ id: 'fine', spec: { ...wire, layers: ['../../../root'] } }),
+      (client: Client) => client.create({ id: 'fine', spec: { ...wire, egress: 'everything' } }),
+      (client: Client) => client.create({ id: 'fine', spec: { ...wire, limits: { diskMib: Number.NaN } } }),
+      (client: Client) =>
+        client.create({ id: 'fine', spec: { ...wire, labels: { long: 'x'.repeat(5_000) } } }),
+      (client: Client) => client.restore({ id: 'fine', spec: wire, checkpointId: '../x' }),
+      (client: Client) => client.deleteCheckpoint({ checkpointId: '..' }),
+      (client: Client) => client.deleteLayer({ id: '../i' }),
+      (client: Client) => client.makeVolume({ id: '../v' }),
+      (client: Client) => client.freeze({ handle: '__proto__' }),
+      (client: Client) => client.setPool({ kinds: [{ spec: wire, size: 4_000_000_000 }] }),
+      (client: Client) => client.importLayer((async function* () {})()),
+      (client: Client) =>
         client.importLayer(
           (async function* () {
             yield { part: { case: 'data' as const, value: new Uint8Array(10) } };
@@ -133,11 +157,12 @@ describe('a driver that is served over a socket', () => {
         ),
     ];
     for (const call of refused) {
-      await call().then(
+      await calls.run(call as (client: Client) => Promise<unknown>).then(
         () => failures.push(call.toString()),
         () => undefined,
       );
     }
+    calls.end();
     expect(failures).toEqual([]);
     expect(await remote.list()).toEqual([]);
     expect(await remote.layers.list()).toEqual([]);

@@ -12,11 +12,16 @@ export class Cancellations {
     task: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const controller = new AbortController();
-    const signal = AbortSignal.any([connection, controller.signal]);
+    const { signal } = controller;
+    const lose = () => controller.abort(connection.reason);
+    if (connection.aborted) lose();
+    // Not `AbortSignal.any`: the connection outlives its calls, and would remember each.
+    connection.addEventListener('abort', lose, { once: true });
     if (callId !== '') this.#running.set(callId, controller);
     try {
       return await task(signal);
     } finally {
+      connection.removeEventListener('abort', lose);
       if (this.#running.get(callId) === controller) this.#running.delete(callId);
     }
   }

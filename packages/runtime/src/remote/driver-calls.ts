@@ -1,26 +1,26 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { Instance } from '../contract/instance.js';
-import type { Driver as DriverService, StatsResponse_OutcomeSchema } from '../gen/driver/driver_pb.js';
+import type { StatsResponse_OutcomeSchema } from '../gen/driver/driver_pb.js';
 import { requireCheckpointId, requireInstanceId, requireLayerId } from '../shared/instance-id.js';
 import { Cancellations } from './cancellations.js';
 import { checkArchiveLimits, checkKept, checkPool, checkSpec, checkStatsHandles } from './check.js';
 import type { DriverEvent } from './driver-log.js';
+import type { CallContext, DriverHandlers } from './handlers.js';
 import { InstanceHandles } from './handles.js';
 import { openUpload } from './upload.js';
 import { volumeCalls } from './volume-calls.js';
 import {
   archiveLimitsFromWire,
+  CancelledError,
   failureToWire,
   instanceToWire,
   networkFromWire,
   specFromWire,
-  toConnectError,
 } from './wire.js';
 
-type Handlers = Omit<ServiceImpl<typeof DriverService>, 'watch'>;
+type Handlers = Omit<DriverHandlers, 'watch'>;
 
 export interface DriverCallsOptions {
   tell: (event: DriverEvent) => void;
@@ -195,14 +195,15 @@ export class DriverCalls {
 
   async #cancellable<T>(
     callId: string,
-    { signal: connection }: HandlerContext,
+    { signal: connection }: CallContext,
     task: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     return this.#cancellations.run(callId, connection, async (signal) => {
       try {
         return await task(signal);
       } catch (error) {
-        throw toConnectError(error, signal.aborted);
+        if (signal.aborted && !DriverError.is(error)) throw new CancelledError('The call was cancelled.');
+        throw error;
       }
     });
   }

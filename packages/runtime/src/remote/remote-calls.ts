@@ -10,11 +10,15 @@ import {
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { driverClosed } from '../contract/errors.js';
 import { Driver as DriverService, type WatchResponse } from '../gen/driver/driver_pb.js';
+import { FrameTransport } from './frame-transport.js';
+import { CALLS_PROTOCOL } from './serve-frames.js';
 import { StatsBatch } from './stats-batch.js';
-import { CancelledError, fromConnectError } from './wire.js';
+import { openUpgraded } from './upgrade.js';
+import { CancelledError, fromCallError } from './wire.js';
 
-/** Connections that wait for the next call; more are made while many calls run. */
+/** Connections that wait for the next stream; more are made while many run. */
 const IDLE_CONNECTIONS = 32;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Calls of the other process, their errors the driver's again. */
 export class RemoteCalls {
@@ -37,14 +41,20 @@ export class RemoteCalls {
       request.header.set('authorization', `Bearer ${token}`);
       return next(request);
     };
-    const transport = createConnectTransport({
+    const streams = createConnectTransport({
       baseUrl: 'http://runtime',
       httpVersion: '1.1',
       nodeOptions: { agent, socketPath },
       interceptors: [authorize],
       acceptCompression: [],
     });
-    return new RemoteCalls(transport, () => agent.destroy());
+    const frames = new FrameTransport(() =>
+      openUpgraded({ socketPath, token }, CALLS_PROTOCOL, AbortSignal.timeout(CONNECT_TIMEOUT_MS)),
+    );
+    return new RemoteCalls({ unary: frames.unary.bind(frames), stream: streams.stream.bind(streams) }, () => {
+      frames.end();
+      agent.destroy();
+    });
   }
 
   /** Aborts at {@link end}. */
@@ -58,7 +68,7 @@ export class RemoteCalls {
     try {
       return await call(this.#client, {});
     } catch (error) {
-      throw fromConnectError(error);
+      throw fromCallError(error);
     }
   }
 
@@ -89,7 +99,7 @@ export class RemoteCalls {
     try {
       yield* call(this.#client);
     } catch (error) {
-      throw fromConnectError(error);
+      throw fromCallError(error);
     }
   }
 
@@ -99,7 +109,7 @@ export class RemoteCalls {
     try {
       await events.next();
     } catch (error) {
-      throw fromConnectError(error);
+      throw fromCallError(error);
     }
     return events;
   }

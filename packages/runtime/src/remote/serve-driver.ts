@@ -8,11 +8,11 @@ import type { Driver } from '../contract/driver.js';
 import { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { DriverCalls } from './driver-calls.js';
 import { DriverLog } from './driver-log.js';
-import { carryEgress } from './egress.js';
+import { carryEgress, EGRESS_PROTOCOL } from './egress.js';
+import { MAX_FRAME_BYTES } from './frames.js';
+import { CALLS_PROTOCOL, frameCalls, serveFrames } from './serve-frames.js';
 import { tellFailures } from './tell-failures.js';
-
-/** Of one message; pieces of archives and of files are smaller. */
-const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
+import { serveUpgrades } from './upgrade.js';
 
 const CLOSE_GRACE_MS = 1_000;
 
@@ -62,17 +62,23 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
       abandon();
     }
   };
+  const { importLayer, readFile, writeFile, ...answered } = calls.handlers();
+  const streams = { importLayer, readFile, writeFile, watch };
   const handle = connectNodeAdapter({
-    routes: (router) => router.service(DriverService, { ...calls.handlers(), watch }),
+    routes: (router) => router.service(DriverService, streams),
     interceptors: [requireToken(token), tellFailures],
-    readMaxBytes: MAX_MESSAGE_BYTES,
+    readMaxBytes: MAX_FRAME_BYTES,
     acceptCompression: [],
     grpc: false,
     grpcWeb: false,
   });
   // A call may last as long as the upload of an image, and connections wait for the next one.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, handle);
-  const carried = carryEgress(server, driver, (authorization) => showsToken(authorization, token));
+  const answers = frameCalls(answered);
+  const carried = serveUpgrades(server, (authorization) => showsToken(authorization, token), {
+    [CALLS_PROTOCOL]: async () => (socket) => serveFrames(socket, answers),
+    ...(driver.egress === undefined ? {} : { [EGRESS_PROTOCOL]: carryEgress(driver.egress) }),
+  });
   await rm(socketPath, { force: true });
   await listenPrivately(server, socketPath, owner);
   let closing: Promise<void> | undefined;

@@ -1,8 +1,7 @@
-import type { ServiceImpl } from '@connectrpc/connect';
 import type { VolumeContent, Volumes } from '../contract/volumes.js';
-import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { requireVolumeId } from '../shared/instance-id.js';
 import { checkOwnership, checkVolumeLimit } from './check.js';
+import type { DriverHandlers } from './handlers.js';
 import { openUpload } from './upload.js';
 import { ownershipFromWire, toConnectError } from './wire.js';
 
@@ -23,7 +22,7 @@ export function volumeCalls(volumes: Volumes) {
       const bytes = await volumes.usedBytes(requireVolumeId(id));
       return bytes === undefined ? {} : { bytes };
     },
-  } satisfies Partial<ServiceImpl<typeof DriverService>>;
+  } satisfies Partial<DriverHandlers>;
 }
 
 /** The calls about files of volumes. Paths in volumes are any text: whoever walks them lets none lead out. */
@@ -58,5 +57,5 @@ export function contentCalls(contentOf: (volumeId: string) => VolumeContent) {
       const options = { ...checkOwnership(ownershipFromWire(owner)), force };
       return { entry: await at(volumeId).write(path, content, options) };
     },
-  } satisfies Partial<ServiceImpl<typeof DriverService>>;
+  } satisfies Partial<DriverHandlers>;
 }

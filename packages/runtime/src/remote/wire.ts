@@ -40,30 +40,35 @@ export function oneOf<const T extends string>(what: string, value: string, known
 
 // Failures
 
-export function toConnectError(error: unknown, aborted: boolean): ConnectError {
-  if (aborted && !DriverError.is(error))
-    return connectError(Code.Canceled, {
-      code: ABORTED,
-      message: 'The call was cancelled.',
-      volume: false,
-    });
-  const failure = failureToWire(error);
-  return connectError(failure.code === '' ? Code.Internal : Code.FailedPrecondition, failure);
-}
+/** A call that failed on the other side. */
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure';
+  readonly failure: wire.Failure;
 
-function connectError(code: Code, failure: FailureFields): ConnectError {
-  return new ConnectError(failure.message, code, undefined, [{ desc: FailureSchema, value: failure }]);
+  constructor(failure: wire.Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
 }
 
 type FailureFields = Pick<wire.Failure, 'code' | 'message' | 'volume' | 'detail'>;
 
-/** What a driver threw. What a defect says is for the log alone. */
-export function failureToWire(error: unknown): FailureFields {
+/** What a driver threw. What a defect says is for the log alone. @param aborted whether the call was cancelled */
+export function failureToWire(error: unknown, aborted = false): FailureFields {
+  if (error instanceof CancelledError || (aborted && !DriverError.is(error)))
+    return { code: ABORTED, message: 'The call was cancelled.', volume: false };
   if (VolumeError.is(error)) return { code: error.code, message: error.message, volume: true };
   const [code, message, detail] = DriverError.is(error)
     ? [error.code, error.message, error.detail ?? causeOf(error)]
     : ['', 'The sandbox driver failed.', describe(error)];
   return { code, message, volume: false, ...(detail === undefined ? {} : { detail }) };
+}
+
+/** The same as Connect's streams carry it. */
+export function toConnectError(error: unknown, aborted: boolean): ConnectError {
+  const value = failureToWire(error, aborted);
+  const code = value.code === ABORTED ? Code.Canceled : value.code ? Code.FailedPrecondition : Code.Internal;
+  return new ConnectError(value.message, code, undefined, [{ desc: FailureSchema, value }]);
 }
 
 function causeOf({ cause }: Error): string | undefined {
@@ -75,13 +80,13 @@ function describe(error: unknown): string {
 }
 
 /** What a failed call means: the driver's own error, {@link CancelledError}, or `unreachable` when there was no answer. */
-export function fromConnectError(error: unknown): Error {
-  const connectError = ConnectError.from(error);
-  const [found] = connectError.findDetails(FailureSchema);
+export function fromCallError(error: unknown): Error {
+  const [found] =
+    error instanceof CallFailure ? [error.failure] : ConnectError.from(error).findDetails(FailureSchema);
   if (found !== undefined) return failureFromWire(found);
   return new DriverError('unreachable', 'The sandbox runtime does not answer.', {
     cause: error,
-    detail: connectError.message,
+    detail: String(error),
   });
 }
 

@@ -1,0 +1,12 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
+
+type Impl = ServiceImpl<typeof DriverService>;
+
+/** What a call is told beside its request: `signal` aborts when the connection is lost. */
+export type CallContext = Pick<HandlerContext, 'signal'>;
+
+/** What answers the calls of a driver, whatever carries them. */
+export type DriverHandlers = {
+  [Name in keyof Impl]: (request: Parameters<Impl[Name]>[0], context: CallContext) => ReturnType<Impl[Name]>;
+};
