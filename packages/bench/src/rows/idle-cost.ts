@@ -39,7 +39,8 @@ export const idleCost: Row = {
         Array.from({ length: next }, () => client.sandboxes.create({ timeoutMs: 3_600_000 })),
       );
     }
-    await sleep(forMs / 3);
+    // Until the service has seen that nothing happens in them.
+    await sleep(forMs * 1.5);
     const ours = daemons().filter((pid) => !before.has(pid));
     const [full, sandboxes] = await Promise.all([share(service(), forMs), share(ours, forMs)]);
     const scaled = (percent: number) => (percent * SCALE) / count;
