@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { brokeOff } from '../failures/broke-off.js';
 import { reset } from '../failures/reset.js';
 
 /**
@@ -19,7 +20,8 @@ export function join(one: Duplex, other: Duplex): void {
 function link(from: Duplex, to: Duplex): void {
   let ended = false;
   from.once('end', () => {
-    ended = true;
+    if (brokeOff(from)) breakOff(to);
+    else ended = true;
   });
   from.on('error', () => breakOff(to));
   // Without an end before it, a close is a break.

@@ -9,6 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { brokeOff } from '../failures/broke-off.js';
 import { join } from '../flows/join.js';
 import { hostOfRequest } from './authority.js';
 import type { HttpConnection, RequestPlan } from './exchange.js';
@@ -241,6 +242,13 @@ function answerWith(response: ServerResponse, answer: IncomingMessage, connectio
     return;
   }
   response.flushHeaders();
+  const { socket } = answer;
+  if (!hasLength(answer))
+    answer.once('end', () => {
+      if (!broken.has(socket)) return;
+      connection.fail(new Error('ended early'));
+      connection.cut();
+    });
   answer.pipe(response);
   answer.once('end', () => {
     if (answer.rawTrailers.length > 0) response.addTrailers(pairsOf(answer.rawTrailers));
@@ -264,9 +272,17 @@ function pairsOf(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as [string, string]] : []));
 }
 
+/** Whether an answer says where it ends. Without that it does with its connection. */
+function hasLength({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+}
+
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
+
+/** Connections to the outside that the other side broke off. */
+const broken = new WeakSet<Duplex>();
 
 interface UpstreamOptions extends ClientRequestArgs {
   target: ForwardPlan;
@@ -290,6 +306,10 @@ class UpstreamAgent extends Agent {
       (socket) => {
         // One that the server ended while it was not in use must not get the next request.
         socket.allowHalfOpen = false;
+        // Asked before anybody else has ended it.
+        socket.prependOnceListener('end', () => {
+          if (brokeOff(socket)) broken.add(socket);
+        });
         made?.(null, socket);
       },
       (error: Error) => made?.(error, undefined as never),

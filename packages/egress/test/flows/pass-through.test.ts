@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { reset } from '../../src/failures/reset.js';
 import { readAll, SANDBOX, startServer, startTestEgress } from '../support/egress.js';
 
 const echo = () => startServer((socket) => socket.pipe(socket));
@@ -112,11 +113,15 @@ describe('a connection of a sandbox', () => {
     const egress = await startTestEgress();
     await egress.setPolicy({});
     const { port, server } = await startServer((socket) =>
-      socket.once('data', () => socket.resetAndDestroy()),
+      socket.once('data', (data) =>
+        String(data) === 'a' ? reset(socket) : socket.write('last bytes', () => reset(socket)),
+      ),
     );
-    const socket = egress.connect({ port });
-    socket.write('a');
-    expect((await readAll(socket)).end).toBe('reset');
+    for (const text of ['a', 'b']) {
+      const socket = egress.connect({ port });
+      socket.write(text);
+      expect((await readAll(socket)).end).toBe('reset');
+    }
     await new Promise((resolve) => server.close(resolve));
     expect((await readAll(egress.connect({ port }))).end).toBe('reset');
     await egress.report(({ outcome, rule }) => outcome === 'failed' && rule === 'ECONNREFUSED');

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { readAll, startTestEgress } from '../support/egress.js';
+import { reset } from '../../src/failures/reset.js';
+import { readAll, startServer, startTestEgress } from '../support/egress.js';
 import { ask, startPlainWeb } from '../support/web.js';
 
 /** Tells who was asked for what. */
@@ -133,14 +135,55 @@ describe('a plain connection', () => {
     expect((await readAll(expecting)).bytes.toString()).toContain('size 3');
   });
 
-  it('ends early, and is reported, when the server breaks off in the middle of an answer', async () => {
-    const { open, egress } = await start((request, response) => {
-      response.writeHead(200, { 'content-length': 100 });
-      response.write('part', () => request.socket.resetAndDestroy());
-    });
-    const socket = open();
-    socket.write(get('a.example'));
-    expect((await readAll(socket)).bytes.toString()).toMatch(/part$/);
-    await egress.report(({ outcome }) => outcome === 'failed');
+  const BROKEN = {
+    'before it answers': (socket: Socket) => reset(socket),
+    'in the middle of a counted answer': (socket: Socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart', () => reset(socket)),
+    'in the middle of chunks': (socket: Socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n', () => reset(socket)),
+    'where the end of the connection is the end of the answer': (socket: Socket) =>
+      socket.write('HTTP/1.1 200 OK\r\n\r\npart', () => reset(socket)),
+    'with an end in the middle of a counted answer': (socket: Socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart'),
+    'with an end in the middle of chunks': (socket: Socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n'),
+  };
+  it.each(Object.entries(BROKEN))(
+    'is reset, and reported, when the server breaks off %s',
+    async (_where, breakOff) => {
+      const egress = await startTestEgress();
+      const server = await startServer((socket) => socket.once('data', () => breakOff(socket)));
+      egress.servers.set(80, server.port);
+      egress.names.set('a.example', ['127.0.0.1']);
+      await egress.setPolicy({ allowOut: ['a.example'], denyOut: ['0.0.0.0/0'] });
+      const socket = egress.connect({ address: '9.9.9.9', port: 80 });
+      socket.write(get('a.example'));
+      expect((await readAll(socket)).end).toBe('reset');
+      await egress.report(({ outcome }) => outcome === 'failed');
+    },
+  );
+
+  it('is cut when a request says its headers too slowly, the first and later ones', async () => {
+    const egress = await startTestEgress({ nextRequestMs: 500 });
+    const web = await startPlainWeb((request, response) =>
+      request.resume().once('end', () => mirror(request, response)),
+    );
+    egress.servers.set(80, web.port);
+    egress.names.set('a.example', ['127.0.0.1']);
+    await egress.setPolicy({ allowOut: ['a.example'], denyOut: ['0.0.0.0/0'] });
+    // An upload may take as long as it takes.
+    const upload = egress.connect({ address: '9.9.9.9', port: 80 });
+    upload.write('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\n\r\nx');
+    for (const before of [0, 2]) {
+      const socket = egress.connect({ address: '9.9.9.9', port: 80 });
+      for (let count = 0; count < before; count += 1)
+        expect((await ask(socket, get('a.example'))).status).toBe(200);
+      socket.write('GET / HTTP/1.1\r\nHost: a.example\r\nX-Slow: ');
+      const drip = setInterval(() => socket.write('x'), 20);
+      const { end, bytes } = await readAll(socket);
+      clearInterval(drip);
+      expect({ before, end, answer: bytes.toString() }).toEqual({ before, end: 'reset', answer: '' });
+    }
+    expect((await ask(upload, 'x')).status).toBe(200);
   });
 });

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { connectEgress } from '../../src/control/connect.js';
 import type { EgressControl, EgressHandlers, EgressReport } from '../../src/control/types.js';
 import { connectTcp } from '../../src/dial/connect-tcp.js';
+import { brokeOff } from '../../src/failures/broke-off.js';
 import type { EgressPolicy } from '../../src/policy/types.js';
 import { type StartEgressOptions, startEgress } from '../../src/start/start-egress.js';
 import { addressesReply, nameOf } from './dns.js';
@@ -165,7 +166,9 @@ export function readAll(socket: Socket): Promise<{ bytes: Buffer; end: 'end' | '
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => parts.push(chunk));
-    socket.once('end', () => resolve({ bytes: Buffer.concat(parts), end: 'end' }));
+    socket.once('end', () =>
+      resolve({ bytes: Buffer.concat(parts), end: brokeOff(socket) ? 'reset' : 'end' }),
+    );
     socket.once('close', () => resolve({ bytes: Buffer.concat(parts), end: 'reset' }));
   });
 }
