@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { makeAuthority } from './support/authority.js';
 import { readAll, SANDBOX, startServer, startTestEgress } from './support/egress.js';
-import { ask, clientTls, startWeb } from './support/web.js';
+import { ask, clientTls, startPlainWeb, startWeb } from './support/web.js';
 
 const internet = await makeAuthority('internet');
 const echo = () => startServer((socket) => socket.pipe(socket));
@@ -76,6 +76,33 @@ describe('the egress process', () => {
     const again = await egress.reconnect();
     await egress.report(({ outcome, rule }) => outcome === 'failed' && rule === 'name not resolved');
     again.close();
+  });
+
+  it('resolves names as they were last seen while the server is away, for who asked for them', async () => {
+    const egress = await startTestEgress({ answerMs: 200, dnsUdp: { host: '127.0.0.1', port: 0 } });
+    const { port } = await startPlainWeb((_, response) => response.end('ok'));
+    egress.servers.set(80, port);
+    for (const name of ['a.example', 'b.example']) egress.names.set(name, ['127.0.0.1']);
+    const policy = { allowOut: ['*.example'], denyOut: ['0.0.0.0/0'], rules: {} };
+    await egress.setPolicy(policy);
+    await egress.control.setSandbox({ id: 'other', address: '10.9.0.6', policy });
+    const get = (host: string, source = SANDBOX) => {
+      const socket = egress.connect({ address: '9.9.9.9', port: 80, source });
+      return ask(socket, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`).then(
+        ({ status }) => status,
+        () => 'cut',
+      );
+    };
+    expect(await get('a.example')).toBe(200);
+    // Names may lead elsewhere the next time, and are looked up anew.
+    expect(await get('a.example')).toBe(200);
+    expect(egress.asked).toEqual(['a.example', 'a.example']);
+    egress.control.close();
+    await egress.control.closed;
+    expect(await get('a.example')).toBe(200);
+    expect(await get('b.example')).toBe('cut');
+    expect(await get('a.example', '10.9.0.6')).toBe('cut');
+    expect(egress.asked).toHaveLength(2);
   });
 
   it('refuses a policy that it cannot read, and keeps the one before', async () => {

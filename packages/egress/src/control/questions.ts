@@ -40,6 +40,11 @@ export class Questions {
     if (send !== undefined) for (const { message } of this.#waiting.values()) send(message);
   }
 
+  /** Whether there is a server to answer. */
+  get answered(): boolean {
+    return this.#send !== undefined;
+  }
+
   /** @throws {NoAnswerError} */
   async dns(sandbox: EgressSandbox, query: Uint8Array): Promise<Uint8Array> {
     const answer = await this.#ask(sandbox, { case: 'dns', value: query });

@@ -1,14 +1,14 @@
-import type { Questions } from '../control/questions.js';
 import { Counts } from '../limits/counts.js';
-import type { KnownSandbox, Registry } from '../sandboxes/registry.js';
+import type { Registry } from '../sandboxes/registry.js';
 import type { Reports } from '../sandboxes/reports.js';
 import { emptyReply, isReplyTo, parseQuery, SERVICE_BINDINGS, truncatedReply } from './message.js';
+import type { Names } from './names.js';
 import { QueryCounter, type QueryRate } from './rate.js';
 
 export interface ForwarderOptions {
   registry: Registry;
   reports: Reports;
-  questions: Questions;
+  names: Names;
   rate?: QueryRate;
 }
 
@@ -51,7 +51,7 @@ export class DnsForwarder {
     }
     const leave = this.#waiting.add(id);
     try {
-      const reply = await this.#ask(known, query);
+      const reply = await this.#options.names.ask(known.sandbox, query);
       if (!isReplyTo(reply, question)) return emptyReply(query, question, 'failed');
       return udp && reply.length > question.maxUdpBytes ? truncatedReply(query, question) : reply;
     } catch {
@@ -59,10 +59,5 @@ export class DnsForwarder {
     } finally {
       leave();
     }
-  }
-
-  async #ask(known: KnownSandbox, query: Buffer): Promise<Buffer> {
-    const reply = await this.#options.questions.dns(known.sandbox, query);
-    return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
   }
 }

@@ -76,6 +76,39 @@ export function addressQuery(id: number, name: string): Buffer {
   return Buffer.concat([header, ...labels, Buffer.from([0, 0, A, 0, IN])]);
 }
 
+/** Whether a reply is a success with records in it, as a whole. */
+export function holdsRecords(reply: Buffer): boolean {
+  if (reply.length < HEADER) return false;
+  const truncated = (reply[2]! & 0x02) !== 0;
+  return !truncated && (reply[3]! & 0x0f) === 0 && reply.readUInt16BE(6) > 0;
+}
+
+/** A copy of a reply whose records hold for no more than so many seconds. Undefined for garbage. Never throws. */
+export function withTtl(reply: Buffer, seconds: number): Buffer | undefined {
+  if (reply.length < HEADER) return undefined;
+  const copy = Buffer.from(reply);
+  let at = HEADER;
+  for (let left = copy.readUInt16BE(4); left > 0; left--) {
+    const name = readName(copy, at);
+    if (name === undefined) return undefined;
+    at = name.end + 4;
+  }
+  for (let left = recordCount(copy); left > 0; left--) {
+    const name = readName(copy, at);
+    if (name === undefined || name.end + 10 > copy.length) return undefined;
+    // What stands there in an OPT record is no time.
+    if (copy.readUInt16BE(name.end) !== OPT)
+      copy.writeUInt32BE(Math.min(seconds, copy.readUInt32BE(name.end + 4)), name.end + 4);
+    at = name.end + 10 + copy.readUInt16BE(name.end + 8);
+    if (at > copy.length) return undefined;
+  }
+  return copy;
+}
+
+function recordCount(message: Buffer): number {
+  return message.readUInt16BE(6) + message.readUInt16BE(8) + message.readUInt16BE(10);
+}
+
 /** The IPv4 addresses in a reply, and for how many seconds they hold. Empty for a failure or garbage. Never throws. */
 export function addressesOf(reply: Buffer): { addresses: string[]; ttlSeconds: number } {
   const nothing = { addresses: [], ttlSeconds: 0 };
@@ -134,8 +167,7 @@ function readName(message: Buffer, start: number): { text: string; end: number }
 
 function readUdpSize(message: Buffer, start: number): number {
   let at = start;
-  let left = message.readUInt16BE(6) + message.readUInt16BE(8) + message.readUInt16BE(10);
-  for (; left > 0; left--) {
+  for (let left = recordCount(message); left > 0; left--) {
     const name = readName(message, at);
     if (name === undefined || name.end + 10 > message.length) break;
     if (message.readUInt16BE(name.end) === OPT) return Math.max(MIN_UDP, message.readUInt16BE(name.end + 2));

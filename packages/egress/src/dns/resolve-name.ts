@@ -1,16 +1,16 @@
 import { randomInt } from 'node:crypto';
-import type { Questions } from '../control/questions.js';
 import type { EgressSandbox } from '../control/types.js';
 import { DialError } from '../failures/dial-error.js';
 import { within } from '../failures/within.js';
 import { addressesOf, addressQuery } from './message.js';
+import type { Names } from './names.js';
 
 /** Resolves the names that flows were allowed by, anew for each. */
 export class NameResolver {
-  readonly #questions: Questions;
+  readonly #names: Names;
 
-  constructor(questions: Questions) {
-    this.#questions = questions;
+  constructor(names: Names) {
+    this.#names = names;
   }
 
   /** Gives IPv4 addresses: sandboxes have no other way out. @throws {DialError} */
@@ -18,10 +18,10 @@ export class NameResolver {
     const query = addressQuery(randomInt(0x10000), name);
     const reply = await within(
       signal,
-      this.#questions.dns(sandbox, query).catch(() => {
+      this.#names.ask(sandbox, query).catch(() => {
         throw new DialError('name not resolved');
       }),
     );
-    return addressesOf(Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength)).addresses;
+    return addressesOf(reply).addresses;
   }
 }

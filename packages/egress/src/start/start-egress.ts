@@ -5,6 +5,7 @@ import { serveControl } from '../control/serve.js';
 import type { ConnectTcp } from '../dial/connect-tcp.js';
 import { Dialer } from '../dial/dialer.js';
 import { DnsForwarder } from '../dns/forwarder.js';
+import { Names } from '../dns/names.js';
 import { NameResolver } from '../dns/resolve-name.js';
 import { dnsConnections, serveUdp } from '../dns/serve-dns.js';
 import type { FlowEnds } from '../flows/flow.js';
@@ -66,7 +67,8 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
   const registry = new Registry({ allowRanges });
   const reports = new Reports();
   const questions = new Questions(answerMs === undefined ? {} : { answerMs });
-  const dialer = new Dialer(new NameResolver(questions), {
+  const names = new Names(questions);
+  const dialer = new Dialer(new NameResolver(names), {
     ...options,
     // A connection whose requests name several hosts has one for each.
     perSandbox: connectionsPerSandbox * 2,
@@ -105,7 +107,7 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
     reportMs === undefined ? {} : { reportMs },
   );
   control.on('connection', keep);
-  const forwarder = new DnsForwarder({ registry, reports, questions });
+  const forwarder = new DnsForwarder({ registry, reports, names });
   const onQueries = dnsConnections(forwarder, registry);
   const dnsTcp = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     keep(socket);
