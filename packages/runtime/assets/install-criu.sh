@@ -26,58 +26,28 @@ if new_enough "$present"; then
   echo "criu $present is already in $directory"
   exit 0
 fi
-for tool in apt-get dpkg dpkg-deb sha256sum; do
-  command -v "$tool" >/dev/null || { echo "install-criu: $tool is needed (a Debian host)" >&2; exit 3; }
-done
+program=install-criu
+# shellcheck source-path=SCRIPTDIR source=private-apt.sh
+. "$here/private-apt.sh"
+require_programs apt-get dpkg dpkg-deb sha256sum
+require_mirror
+find_pin criu
 
-# shellcheck source-path=SCRIPTDIR source=debian-mirror.sh
-. "$here/debian-mirror.sh"
-mirror=$(debian_mirror debian)
-[ -n "$mirror" ] || { echo 'install-criu: no Debian mirror in the apt sources; set SVC_DEBIAN_MIRROR' >&2; exit 3; }
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-[ -r "$keyring" ] || { echo "install-criu: $keyring is missing (apt-get install debian-archive-keyring)" >&2; exit 3; }
-
-architecture=$(dpkg --print-architecture)
-pinned=$(awk -v a="$architecture" '$1 == "criu" && $3 == a { print $2 }' "$here/downloads.txt")
-pinned_sum=$(awk -v a="$architecture" '$1 == "criu" && $3 == a { sub("sha256:", "", $4); print $4 }' "$here/downloads.txt")
-
-mkdir -p "$directory"
-exec 9>"$directory/.lock"
-command -v flock >/dev/null && flock 9
+lock_directory "$directory"
 present=$(version_of "$directory")
 if new_enough "$present"; then echo "criu $present is already in $directory"; exit 0; fi
 
-work=$(mktemp -d "$directory/.work.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/root" "$work/out/lib" "$work/parts"
-: >"$work/status"
-echo "deb [signed-by=$keyring] $mirror $suite main" >"$work/sources.list"
-private_apt() {
-  # shellcheck disable=SC2086 # One option or none.
-  apt-get -qq -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts="$work/parts" \
-    -o Dir::State::Lists="$work/lists" -o Dir::State::status="$work/status" -o Dir::Cache="$work/cache" \
-    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root -o Acquire::Languages=none \
-    -o Debug::NoLocking=1 -o Acquire::Retries=3 $dated "$@" </dev/null
-}
-# The lists of a snapshot are as old as it is; from a mirror that moves, old lists are refused.
-dated=
-case $mirror in *//snapshot.*) dated='-o Acquire::Check-Valid-Until=false' ;; esac
-private_apt update
-download() { private_apt install --download-only --no-install-recommends -y "$1" >/dev/null; }
-advice="For exactly that version set SVC_DEBIAN_MIRROR=https://snapshot.debian.org/archive/debian/DATE/ with a DATE (YYYYMMDDThhmmssZ) on which $suite had it."
+open_apt "$directory" "$suite"
+mkdir -p "$work/out/lib"
 if [ -n "$pinned" ] && download "criu=$pinned" 2>"$work/pinned.log"; then
-  found=$(sha256sum "$work"/cache/archives/criu_*.deb | cut -d ' ' -f 1)
-  if [ "$found" != "$pinned_sum" ]; then
-    echo "install-criu: the package criu $pinned has the checksum $found, not $pinned_sum: nothing was installed. Do not use this mirror." >&2
-    exit 1
-  fi
+  require_pinned_sum criu
 elif [ -n "${SVC_CRIU_PINNED:-}" ]; then
   cat "$work/pinned.log" >&2 2>/dev/null || true
-  echo "install-criu: the mirror has no criu ${pinned:-for $architecture} and SVC_CRIU_PINNED forbids another one: nothing was installed. $advice" >&2
+  echo "install-criu: the mirror has no criu ${pinned:-for $architecture} and SVC_CRIU_PINNED forbids another one: nothing was installed. $(snapshot_advice "$suite")" >&2
   exit 1
 else
   download criu
-  echo "install-criu: $suite has moved on from criu ${pinned:-of any pinned version}, the version that was tested. What it has now is signed by Debian and is taken. $advice" >&2
+  echo "install-criu: $suite has moved on from criu ${pinned:-of any pinned version}, the version that was tested. What it has now is signed by Debian and is taken. $(snapshot_advice "$suite")" >&2
 fi
 for package in "$work"/cache/archives/*.deb; do dpkg-deb -x "$package" "$work/root"; done
 

@@ -9,54 +9,26 @@ set -eu
 directory=${1:?directory}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 suite=${SVC_RUNSC_SUITE:-trixie}
-for tool in apt-get dpkg dpkg-deb sha256sum unshare; do
-  command -v "$tool" >/dev/null || { echo "install-runsc: $tool is needed (a Debian host)" >&2; exit 3; }
-done
-architecture=$(dpkg --print-architecture)
-pinned=$(awk -v a="$architecture" '$1 == "runsc" && $3 == a { print $2 }' "$here/downloads.txt")
-pinned_sum=$(awk -v a="$architecture" '$1 == "runsc" && $3 == a { sub("sha256:", "", $4); print $4 }' "$here/downloads.txt")
+program=install-runsc
+# shellcheck source-path=SCRIPTDIR source=private-apt.sh
+. "$here/private-apt.sh"
+require_programs apt-get dpkg dpkg-deb sha256sum unshare
+find_pin runsc
 [ -n "$pinned" ] || { echo "install-runsc: no build of gVisor is tested on $architecture" >&2; exit 3; }
+require_mirror
 
-# shellcheck source-path=SCRIPTDIR source=debian-mirror.sh
-. "$here/debian-mirror.sh"
-mirror=$(debian_mirror debian)
-[ -n "$mirror" ] || { echo 'install-runsc: no Debian mirror in the apt sources; set SVC_DEBIAN_MIRROR' >&2; exit 3; }
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-[ -r "$keyring" ] || { echo "install-runsc: $keyring is missing (apt-get install debian-archive-keyring)" >&2; exit 3; }
-
-mkdir -p "$directory"
-exec 9>"$directory/.lock"
-! command -v flock >/dev/null || flock 9
+lock_directory "$directory"
 if [ -x "$directory/runsc" ] && [ "$(cat "$directory/PACKAGE" 2>/dev/null)" = "runsc_${pinned}_$architecture $pinned_sum" ]; then
   echo "runsc $pinned is already in $directory"
   exit 0
 fi
-work=$(mktemp -d "$directory/.work.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/root" "$work/parts"
-: >"$work/status"
-echo "deb [signed-by=$keyring] $mirror $suite main" >"$work/sources.list"
-private_apt() {
-  # shellcheck disable=SC2086 # One option or none.
-  apt-get -qq -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts="$work/parts" \
-    -o Dir::State::Lists="$work/lists" -o Dir::State::status="$work/status" -o Dir::Cache="$work/cache" \
-    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root -o Acquire::Languages=none \
-    -o Debug::NoLocking=1 -o Acquire::Retries=3 $dated "$@" </dev/null
-}
-# The lists of a snapshot are as old as it is; from a mirror that moves, old lists are refused.
-dated=
-case $mirror in *//snapshot.*) dated='-o Acquire::Check-Valid-Until=false' ;; esac
-private_apt update
-if ! private_apt install --download-only --no-install-recommends -y "runsc=$pinned" >/dev/null 2>"$work/log"; then
+open_apt "$directory" "$suite"
+if ! download "runsc=$pinned" 2>"$work/log"; then
   cat "$work/log" >&2
-  echo "install-runsc: the mirror has no runsc $pinned in $suite: nothing was installed. For exactly that version set SVC_DEBIAN_MIRROR=https://snapshot.debian.org/archive/debian/DATE/ with a DATE (YYYYMMDDThhmmssZ) on which $suite had it." >&2
+  echo "install-runsc: the mirror has no runsc $pinned in $suite: nothing was installed. $(snapshot_advice "$suite")" >&2
   exit 1
 fi
-found=$(sha256sum "$work"/cache/archives/runsc_*.deb | cut -d ' ' -f 1)
-if [ "$found" != "$pinned_sum" ]; then
-  echo "install-runsc: the package runsc $pinned has the checksum $found, not $pinned_sum: nothing was installed. Do not use this mirror." >&2
-  exit 1
-fi
+require_pinned_sum runsc
 dpkg-deb -x "$work"/cache/archives/runsc_*.deb "$work/root"
 runsc=$work/root/usr/bin/runsc
 [ -x "$runsc" ] || { echo 'install-runsc: the package holds no runsc' >&2; exit 1; }
