@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Team } from '../../src/auth/team.js';
 import { createEventSink, type LifecycleEventType } from '../../src/events/sink.js';
@@ -141,6 +142,24 @@ describe.each(dialects)('webhook deliveries on %s', (dialect) => {
       'svc-signature-version': 'v1',
       'svc-signature': signed,
     });
+  });
+
+  it.each([
+    ['text', SECRET, Buffer.from(SECRET).toString('base64')],
+    ['base64', 'whsec_c2VjcmV0IG9mIGF0IGxlYXN0IHRoaXJ0eS10d28gYnl0ZXM=', undefined],
+  ])('are believed by the Standard Webhooks library, with a secret as %s', async (_, secret, asBase64) => {
+    const on = context();
+    await createWebhook(on, team, {
+      ...{ name: 'test', url: url(), events: ['sandbox.lifecycle.created'], signatureSecret: secret },
+    });
+    worker = startWebhookWorker(on);
+    await emit(on, 1);
+    await until(() => received.length === 1);
+    const [{ headers, body, event }] = received as [Received];
+    const receiver = new StandardWebhook(asBase64 ?? secret);
+    const shown = headers as Record<string, string>;
+    expect(receiver.verify(body, shown)).toEqual(event);
+    expect(() => receiver.verify(`${body} `, shown)).toThrow('No matching signature found');
   });
 
   it('go only to what subscribed, was enabled and was there', async () => {
