@@ -1,21 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  link,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  symlink,
-  writeFile as write,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { link, lstat, readdir, readFile, symlink, writeFile as write } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   changeEntry,
   createDirectory,
@@ -25,29 +14,17 @@ import {
   readEntry,
   writeFile,
 } from '../src/volumes/operations.js';
+import { makeVolumeDirectory, outside, root, SECRET } from './volume-directory.js';
 
-const SECRET = 'not yours';
 const FILES = ['file', 'canary', 'in/file', 'in/canary', 'in/deep/file', 'in/deep/canary'];
 /** Calls of each operation while a program swaps what they go through. */
 const TRIES = Number(process.env.SVC_ESCAPE_TRIES ?? (process.env.SVC_HEAVY ? 20_000 : 150));
 
-let folder: string;
-let root: string;
-let outside: string;
+makeVolumeDirectory(FILES);
 let swapper: ChildProcess | undefined;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'svc-races-'));
-  root = path.join(folder, 'volume');
-  outside = path.join(folder, 'outside');
-  await mkdir(path.join(outside, 'in', 'deep'), { recursive: true });
-  await mkdir(root);
-  for (const name of FILES) await write(path.join(outside, name), SECRET, { mode: 0o600 });
-});
-
-afterEach(async () => {
+afterEach(() => {
   swapper?.kill('SIGKILL');
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function stateOfOutside(): Promise<string> {

@@ -1,19 +1,8 @@
-import {
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rm,
-  symlink,
-  writeFile as write,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { lstat, readdir, readFile, readlink, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { VolumeError } from '../src/index.js';
 import { fromErrno } from '../src/volumes/errors.js';
 import {
@@ -25,21 +14,9 @@ import {
   readEntry,
   writeFile,
 } from '../src/volumes/operations.js';
+import { makeVolumeDirectory, outside, root } from './volume-directory.js';
 
-let folder: string;
-let root: string;
-let outside: string;
-
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'svc-volume-'));
-  root = path.join(folder, 'volume');
-  outside = path.join(folder, 'outside');
-  await mkdir(root);
-  await mkdir(outside);
-  await write(path.join(outside, 'secret'), 'not yours');
-});
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
+makeVolumeDirectory(['secret']);
 
 const put = (at: string, text: string, force = false) =>
   writeFile(root, at, Readable.from([Buffer.from(text)]), { force, unique: `${Math.random()}` });
@@ -144,7 +121,7 @@ describe('directories of a volume', () => {
 describe('what leads out of a volume', () => {
   it('ends at its root: dots', async () => {
     await put('../../escaped', 'x');
-    expect(await readdir(folder)).toEqual(['outside', 'volume']);
+    expect(await readdir(path.join(root, '..'))).toEqual(['outside', 'volume']);
     expect(await get('/escaped')).toBe('x');
   });
 

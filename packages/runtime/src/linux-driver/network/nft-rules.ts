@@ -1,6 +1,6 @@
 /**
- * Destinations no sandbox may reach: private, shared, link-local (cloud metadata among them), loopback, multicast,
- * reserved and documentation ranges.
+ * Destinations no sandbox may reach: private, shared, link-local (cloud metadata among them), loopback, multicast, reserved and
+ * documentation ranges. The IPv4 part of what the egress policy denies; a test compares the two.
  */
 export const REFUSED_RANGES = [
   '0.0.0.0/8',
