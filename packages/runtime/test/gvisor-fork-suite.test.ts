@@ -1,7 +1,7 @@
 import { describeForks } from './fork-suite.js';
 import { gvisorDriver, gvisorGaps, wholeGvisorSkipReason } from './gvisor-host.js';
 
-describeForks('linux with gVisor', (options) => gvisorDriver(options, 16_384, { gvisorMemory: true }), {
+describeForks('linux with gVisor', (options) => gvisorDriver(options, 16_384), {
   skip: wholeGvisorSkipReason(),
   gaps: gvisorGaps,
 });

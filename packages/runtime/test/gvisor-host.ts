@@ -8,8 +8,8 @@ import { gvisorSkipReason } from './linux-host.js';
 export const gvisorGaps = readGaps(new URL('./gvisor-gaps.txt', import.meta.url));
 
 /** A driver whose sandboxes have gVisor's kernel. */
-export function gvisorDriver({ dataDir }: Pick<DriverOptions, 'dataDir'>, storeSizeMiB = 4096, more = {}) {
-  return createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB, isolation: 'gvisor', ...more });
+export function gvisorDriver({ dataDir }: Pick<DriverOptions, 'dataDir'>, storeSizeMiB = 4096) {
+  return createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB, isolation: 'gvisor' });
 }
 
 /** Why the whole suites do not run on gVisor. Undefined: they do. */

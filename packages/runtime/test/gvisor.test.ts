@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
+import type { DaemonClient } from '../src/testing/daemon-client.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { gvisorDriver } from './gvisor-host.js';
 import { gvisorSkipReason } from './linux-host.js';
@@ -18,7 +20,7 @@ describe.skipIf(skip !== undefined)(`sandboxes on gVisor's kernel ${skip ?? ''}`
   it('have a kernel of their own, their own amount of memory, and files on their own disk', async () => {
     expect(bench.driver.capabilities).toMatchObject({
       isolation: 'gvisor',
-      memorySnapshot: false,
+      memorySnapshot: true,
       limits: true,
     });
     expect(bench.driver.summary).toContain('gVisor');
@@ -53,4 +55,67 @@ describe.skipIf(skip !== undefined)(`sandboxes on gVisor's kernel ${skip ?? ''}`
       `shared\nkept\n${copy.instance.id}`,
     );
   });
+
+  it('find connections of the network cut off in copies, which spin over none of them', async () => {
+    const { instance, client } = await bench.create();
+    await client.output(`cat > /tmp/wait.py <<'END'\n${WAITS_WITH_EPOLL}END`);
+    await client.start('exec python3 /tmp/wait.py > /tmp/seen 2>&1');
+    const seen = (of: typeof client, lines: number) =>
+      eventually(`line ${lines} of the program`, async () => {
+        const found = (await of.output('cat /tmp/seen')).split('\n').filter((line) => line !== '');
+        return found.length >= lines ? found : undefined;
+      });
+    expect(await seen(client, 1)).toEqual(['connected']);
+    await instance.checkpoint({ checkpointId: 'waiting', memory: true, then: 'destroy' });
+    const copy = await bench.restore('waiting', true);
+    const cut = 'Software caused connection abort';
+    expect(await seen(copy.client, 3)).toEqual(['connected', cut, cut]);
+    await copy.instance.checkpoint({ checkpointId: 'later', memory: true, then: 'destroy' });
+    const later = await bench.restore('later', true);
+    expect(await eventsOf(later.client)).toBe('0');
+    // It has the addresses of what it is a copy of beside its own, for sockets that are bound to them, and speaks from its own.
+    const speak =
+      'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(("192.0.2.1", 9)); print(s.getsockname()[0])';
+    expect(await later.client.output(`python3 -c '${speak}'`)).toBe(later.instance.address);
+  });
+
+  it('make no devices in volumes, and gain nothing from set-user-id files', async () => {
+    await bench.driver.volumes.make('data');
+    const { client } = await bench.create({ mounts: [{ volumeId: 'data', target: '/data' }] });
+    await client.run('cp /usr/bin/id /data/id; chown 0:0 /data/id; chmod 6755 /data/id', 'root');
+    expect(await client.output('/data/id -u')).toBe('1000');
+    for (const device of ['b 254 0', 'c 1 1'])
+      expect((await client.run(`mknod /data/device ${device}`, 'root')).exitCode).not.toBe(0);
+    await bench.driver.reap({ instanceIds: [], checkpointIds: [] });
+    await bench.driver.volumes.delete('data');
+  });
 });
+
+/**
+ * Holds both ends of a connection over the network with itself, as the stack has it, and waits for them with epoll until
+ * they ended. A line of its input asks how many events there are then.
+ */
+const WAITS_WITH_EPOLL = `import os, select, socket
+probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); probe.connect(("192.0.2.1", 9)); own = probe.getsockname()[0]
+listening = socket.create_server((own, 8080)); poll = select.epoll()
+ends = {end.fileno(): end for end in (socket.create_connection((own, 8080)), listening.accept()[0])}
+for number in ends: poll.register(number, select.EPOLLIN)
+print("connected", flush=True)
+while ends:
+    for number, _ in poll.poll():
+        try: ends[number].recv(1)
+        except OSError as error: print(error.strerror, flush=True)
+        poll.unregister(number); ends.pop(number).close()
+os.mkfifo("/tmp/ask")
+while True:
+    with open("/tmp/ask") as ask: ask.read()
+    with open("/tmp/answer", "w") as answer: answer.write(str(len(poll.poll(0.2))))
+`;
+
+async function eventsOf(client: DaemonClient): Promise<string> {
+  await client.output('until [ -p /tmp/ask ]; do :; done; echo > /tmp/ask');
+  return eventually(
+    'the program to answer',
+    async () => (await client.output('cat /tmp/answer 2>/dev/null || :')) || undefined,
+  );
+}

@@ -8,10 +8,15 @@ gvisor_keep_tmp() { # DIRECTORY
   [ -e "$1/.X11-unix" ] || [ -L "$1/.X11-unix" ] || mkdir -m 1777 "$1/.X11-unix"
 }
 
-# Stores memory and file system of one moment. ADDRESS: of the sandbox. Connections over the network cannot be stored. What
-# gVisor cuts off by itself makes a program that waits with epoll, as Node does, spin for ever after a restore: so the
-# connections that this host holds, those to the daemon above all, end before, in time for both sides to notice. RUNSC: command line of the runtime for this sandbox, up to the verb; WORK:
-# for logs. The sandbox stands still afterwards.
+# Stores memory and file system of one moment. ADDRESS: of the sandbox; RUNSC: command line of the runtime for this sandbox,
+# up to the verb; WORK: for logs. The sandbox stands still afterwards.
+#
+# Connections over the network cannot be stored. gVisor cuts them off while it writes, and what it then writes of an epoll
+# that waits for one contradicts itself: in copies that epoll reports it for ever and nothing else. So the first checkpoint
+# goes to where nothing fits: it fails at its first bytes, but has cut all of them off by then, while the programs stand still.
+# Connections of programs among themselves stay; of those too, ones that lived through a restore and ended since are
+# reported for ever in later copies. So what this host holds ends a moment before, in time for the daemon to end what it
+# tunnels.
 gvisor_store() { # NAME IMAGES SOURCE TARGET LIMIT_S RUNSC ...
   name=$1 images=$2 source=$3 target=$4 limit=$5
   shift 5
@@ -19,6 +24,10 @@ gvisor_store() { # NAME IMAGES SOURCE TARGET LIMIT_S RUNSC ...
   ip netns exec gw ss -K -H dst "$ADDRESS" >/dev/null 2>&1
   sleep 0.05
   timeout -s KILL "$limit" "$@" pause "$name" >"$WORK/pause.log" 2>&1 </dev/null || return
+  mkdir "$WORK/full"
+  mount -t tmpfs -o mode=700,size=4k full "$WORK/full" || return
+  timeout -s KILL "$limit" "$@" checkpoint --leave-running --image-path "$WORK/full" "$name" >"$WORK/cut.log" 2>&1 </dev/null
+  umount -l "$WORK/full"
   timeout -s KILL "$limit" "$@" checkpoint --leave-running --image-path "$images" "$name" >"$WORK/dump.log" 2>&1 </dev/null ||
     return
   # Only now: the checkpoint writes back what the sandbox had not yet given to its files.

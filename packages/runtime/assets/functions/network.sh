@@ -90,7 +90,7 @@ network_prepare() { # NAME
 }
 
 # Joins a network namespace, of a process or by its name, to the gateway. NEAR: name of the gateway's end, GROUP: its mode;
-# GATEWAY, ADDRESS: of the two ends.
+# GATEWAY, ADDRESS: of the two ends; FORMER_ADDRESSES: others that sockets in its memory are bound to, with blanks.
 # With HOST_NAME and PING_GROUPS set as RESTORING says: names the machine in there and lets it ping.
 network_attach() { # PID | NAME
   case $1 in
@@ -109,6 +109,10 @@ neigh replace $GATEWAY lladdr $MAC_GATEWAY dev eth0 nud permanent
 link set eth0 up
 route add default via $GATEWAY"
   if [ -z "$RESTORING" ] || [ -n "$NETWORK_FIRST" ]; then
+    for former in $FORMER_ADDRESSES; do
+      inside="$inside
+addr add $former/32 dev eth0"
+    done
     nsenter "--net=$at" ip -batch - <<BATCH
 $inside
 BATCH

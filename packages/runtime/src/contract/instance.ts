@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { Isolation } from './capabilities.js';
 
 /** Limits of one instance. An absent one is not limited. */
 export interface InstanceLimits {
@@ -38,6 +39,8 @@ export interface InstanceSpec {
   /** Layers from the lowest up, ids from {@link Layers}. Empty: the driver's base. */
   layers: string[];
   limits: InstanceLimits;
+  /** What keeps it apart from the host's kernel. Absent: what the driver was opened with. A driver without tiers refuses any. */
+  isolation?: Isolation;
   network: InstanceNetwork;
   mounts: InstanceMount[];
   /** Free text kept with the instance and given back by `list`; the server finds its own by it. At most 4 KiB. */

@@ -23,7 +23,7 @@ import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom } from './cgroups/admission.js';
-import type { CheckpointRecord } from './checkpoints/checkpoint.js';
+import { type CheckpointRecord, isolationOf } from './checkpoints/checkpoint.js';
 import { linuxCheckpoints } from './checkpoints/checkpoints.js';
 import { requireRestorable } from './checkpoints/require-restorable.js';
 import type { LinuxHost } from './host/linux-host.js';
@@ -120,13 +120,10 @@ export class LinuxDriver implements Driver {
       make: async (checkpoint) => {
         if (memory && !checkpoint.memory)
           throw new DriverError('unsupported', 'The checkpoint holds no memory.');
-        if (memory && !this.capabilities.memorySnapshot)
-          throw new DriverError('unsupported', 'Memory cannot be restored on this host.');
-        if (memory) await requireRestorable(this.#host, checkpoint);
+        if (memory) await requireRestorable(this.#host, this.#tiers, checkpoint, options.spec);
         const spec = { ...options.spec, layers: checkpoint.layers };
         const origin = { kind: 'checkpoint', checkpointId: checkpoint.id, memory } as const;
-        const agent = memory ? checkpoint.agent : undefined;
-        const instance = await this.#make(options.id, spec, origin, signal, agent);
+        const instance = await this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined);
         if (memory && checkpoint.hostname !== undefined) {
           renameInstance(this.#host, instance.entry, checkpoint.hostname);
           await this.#tierOf(instance.entry).nameRestored(instance.entry, instance.id);
@@ -189,6 +186,8 @@ export class LinuxDriver implements Driver {
   /** @throws {DriverError} `invalid_spec`, `no_capacity`, `storage_full` */
   async #check(spec: InstanceSpec): Promise<void> {
     requireSpec(spec, this.#host.governProblem);
+    const problem = this.#tiers[spec.isolation ?? this.#host.isolation].problem;
+    if (problem !== undefined) throw new DriverError('unsupported', problem);
     for (const { volumeId } of spec.mounts)
       if (volumeId !== undefined && !existsSync(await this.volumes.path(volumeId)))
         throw new DriverError('invalid_spec', 'The volume of a mount does not exist.');
@@ -249,28 +248,33 @@ export class LinuxDriver implements Driver {
     return this.#make(id, { ...spec, layers }, { kind: 'fresh' }, signal);
   }
 
-  /** Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone. */
+  /**
+   * Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone.
+   * @param stored whose memory it gets.
+   */
   async #make(
     id: string | undefined,
     spec: InstanceSpec,
     origin: Origin,
     signal?: AbortSignal,
-    agent?: string,
+    stored?: CheckpointRecord,
   ): Promise<LinuxInstance> {
     const host = this.#host;
     const keeper = await host.up();
     const lease = host.network.take();
-    const firstId = this.#tiers[host.isolation].ownIds ? host.ids?.take() : undefined;
+    const isolation = stored === undefined ? (spec.isolation ?? host.isolation) : isolationOf(stored);
+    const firstId = this.#tiers[isolation].ownIds ? host.ids?.take() : undefined;
     const entry: InstanceEntry = {
       name: `s${randomId()}`,
       ...(id === undefined ? {} : { id }),
       state: 'making',
       spec,
-      isolation: host.isolation,
+      isolation,
       lease,
+      ...(stored?.addresses === undefined ? {} : { formerAddresses: stored.addresses }),
       ...(firstId === undefined ? {} : { firstId }),
       createdAtMs: host.now(),
-      agent: agent ?? host.agent!.name,
+      agent: stored?.agent ?? host.agent!.name,
       layers: spec.layers,
     };
     host.records.write(entry);

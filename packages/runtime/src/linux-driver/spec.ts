@@ -39,5 +39,10 @@ export function requireNetwork({ egress }: InstanceNetwork, governProblem: strin
  * when an instance is handed out.
  */
 export function poolKey(spec: InstanceSpec): string {
-  return JSON.stringify([spec.layers, Object.entries(spec.limits).sort(), spec.mounts]);
+  return JSON.stringify([
+    spec.layers,
+    Object.entries(spec.limits).sort(),
+    spec.mounts,
+    spec.isolation ?? null,
+  ]);
 }

@@ -177,6 +177,7 @@ function bootCall(
       OCI: paths.oci,
       CGROUPS: start.cgroup === undefined ? undefined : host.cgroups.directoriesOf(entry.name).join(' '),
       NETWORK_FIRST: start.networkFirst === true ? 'yes' : undefined,
+      FORMER_ADDRESSES: entry.formerAddresses?.join(' '),
       FALLBACK: start.fallback,
       ...network.pairOf(entry.lease, entry.spec.network),
     },

@@ -23,6 +23,9 @@ import { type HostFile, openHostFiles } from './host-files.js';
 
 const DUMP_ATTEMPTS = 3;
 
+/** A copy of a copy of a copy keeps the addresses of so many of them. */
+const MAX_ADDRESSES = 16;
+
 /** What is stored beside a checkpoint. */
 export interface CheckpointRecord {
   id: string;
@@ -31,6 +34,8 @@ export interface CheckpointRecord {
   layers: string[];
   /** What kept the instance apart; memory is restored on the same. Absent in checkpoints of earlier versions: `container`. */
   isolation?: Isolation;
+  /** Addresses that stored sockets may be bound to, the latest first. Absent in checkpoints of earlier versions. */
+  addresses?: string[];
   /** The agent whose code the stored processes run. */
   agent: string;
   /** What the machine was called; its files say so. */
@@ -39,6 +44,11 @@ export interface CheckpointRecord {
   hostFiles?: HostFile[] | undefined;
   /** Mount targets that were there; memory refers to them. */
   mounts: string[];
+}
+
+/** What kept an instance apart when its memory was stored, and has to again. */
+export function isolationOf({ isolation }: CheckpointRecord): Isolation {
+  return isolation ?? 'container';
 }
 
 export function readCheckpoint(host: LinuxHost, id: string): CheckpointRecord | undefined {
@@ -118,6 +128,10 @@ export async function checkpointInstance(
       sizeBytes,
       layers: entry.layers,
       isolation: tier.isolation,
+      addresses: [host.network.addressOf(entry.lease), ...(entry.formerAddresses ?? [])].slice(
+        0,
+        MAX_ADDRESSES,
+      ),
       agent: entry.agent,
       hostFiles,
       hostname: entry.id ?? entry.name,

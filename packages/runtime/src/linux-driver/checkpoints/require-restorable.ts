@@ -1,14 +1,30 @@
 import { existsSync } from 'node:fs';
 import { DriverError } from '../../contract/errors.js';
+import type { InstanceSpec } from '../../contract/instance.js';
 import type { LinuxHost } from '../host/linux-host.js';
-import type { CheckpointRecord } from './checkpoint.js';
+import type { Tiers } from '../make-tiers.js';
+import { type CheckpointRecord, isolationOf } from './checkpoint.js';
 import { requireHostFiles } from './host-files.js';
 
 /**
  * Refuses to restore memory where something that it needs is gone. A base that is missing is refused when the file system is planned.
  * @throws {DriverError} `unsupported`, with what to do.
  */
-export async function requireRestorable(host: LinuxHost, checkpoint: CheckpointRecord): Promise<void> {
+export async function requireRestorable(
+  host: LinuxHost,
+  tiers: Tiers,
+  checkpoint: CheckpointRecord,
+  spec: InstanceSpec,
+): Promise<void> {
+  const isolation = isolationOf(checkpoint);
+  const { memoryProblem } = tiers[isolation];
+  if (memoryProblem !== undefined)
+    throw new DriverError('unsupported', `Memory cannot be restored on this host. ${memoryProblem}`);
+  if (spec.isolation !== undefined && spec.isolation !== isolation)
+    throw new DriverError(
+      'unsupported',
+      `Its memory was stored with the isolation "${isolation}" and cannot go on with "${spec.isolation}". Its files are kept: start it cold with memory: false.`,
+    );
   const keeper = await host.up();
   if (!existsSync(host.store.view(`agents/${checkpoint.agent}`)))
     throw new DriverError(

@@ -15,6 +15,7 @@ export function containerTier(host: LinuxHost, memoryProblem: string | undefined
   return {
     isolation: 'container',
     ownIds: true,
+    problem: undefined,
     memoryProblem,
     bundle: (_entry, config) => config,
     start: (entry, origin, config) => startCommand(host, entry, origin, config),

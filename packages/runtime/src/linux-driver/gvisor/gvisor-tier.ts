@@ -11,9 +11,6 @@ import { runscCommand } from './runsc-command.js';
 import { letGo, storeMemory } from './store-memory.js';
 
 const START_TIMEOUT_S = 50;
-const UNTRUSTED_MEMORY =
-  'gVisor stores no memory for now: in copies, programs that wait with epoll for a connection that the checkpoint cut off spin for ever, the daemon among them.';
-
 /** Sandboxes on a kernel of their own, gVisor's, which runs as a program without rights; memory by its own checkpoints. */
 export function gvisorTier(
   host: LinuxHost,
@@ -25,7 +22,8 @@ export function gvisorTier(
     isolation: 'gvisor',
     // Its users are numbers in a kernel of its own.
     ownIds: false,
-    memoryProblem: runscProblem ?? (host.options.gvisorMemory === true ? undefined : UNTRUSTED_MEMORY),
+    problem: runscProblem,
+    memoryProblem: runscProblem,
     bundle: (entry, config) => gvisorConfig(config, `/run/netns/${entry.name}`),
     start(entry, origin, config) {
       const bundle = join(paths.store, 'i', entry.name);

@@ -9,7 +9,8 @@ export function runscCommand(runsc: string, paths: Paths, name: string): string[
     ...['--platform=systrap', '--network=sandbox'],
     // Files are written to the instance's own disk, and its cgroup is made by the driver.
     ...['--overlay2=none', '--ignore-cgroups'],
-    // Else nothing that had a connection within the last minute could be stored. Open ones end then, those of the source too.
+    // Else nothing that had a connection within the last minute could be stored. Open ones end then, those of the source too;
+    // those of a program with itself, over the loopback interface, stay.
     '--net-disconnect-ok',
   ];
 }

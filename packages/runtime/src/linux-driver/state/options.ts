@@ -25,11 +25,6 @@ export interface IdPool {
 export interface LinuxDriverOptions extends DriverOptions {
   /** What keeps new instances apart from the host's kernel. Default `container`. */
   isolation?: Isolation;
-  /**
-   * Whether gVisor's own checkpoints store memory. Default false: with the pinned build, programs that wait with epoll for a
-   * connection that the checkpoint cut off spin for ever in copies. For whoever works on that.
-   */
-  gvisorMemory?: boolean;
   /** Directory of the private `runsc`, for `gvisor`. Default `SVC_RUNSC_DIR`, else `/var/lib/svc/runsc`. */
   runscDirectory?: string;
   /**

@@ -27,6 +27,8 @@ export interface InstanceEntry {
   isolation?: Isolation;
   /** Which pair of addresses it has in the block of the network. */
   lease: number;
+  /** Addresses that sockets in its restored memory may be bound to, those of what it is a copy of. Absent: none. */
+  formerAddresses?: string[];
   /** First of the 65,536 host ids that are its own; absent: it has the host's. */
   firstId?: number;
   /** Its init as the host sees it, with the start time that tells it from a later process. */

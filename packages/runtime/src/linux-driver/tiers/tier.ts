@@ -49,6 +49,8 @@ export interface OciTier {
   readonly isolation: Isolation;
   /** Whether instances can have a range of host ids each. */
   readonly ownIds: boolean;
+  /** Why there can be no instances of this tier on this host; undefined: there can. One sentence. */
+  readonly problem: string | undefined;
   /** Why memory cannot be stored; undefined: it can. One sentence. */
   readonly memoryProblem: string | undefined;
   /** What the runtime finds as `config.json`. */
