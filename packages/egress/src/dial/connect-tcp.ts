@@ -1,14 +1,22 @@
-import { connect, type Socket } from 'node:net';
+import { connect, type OnReadOpts, type Socket } from 'node:net';
 
 const KEEP_ALIVE_MS = 60_000;
 
-export type ConnectTcp = (address: string, port: number, signal: AbortSignal) => Promise<Socket>;
+/** @param onread where what is read goes: the connection is no stream then, and begins paused */
+export type ConnectTcp = (
+  address: string,
+  port: number,
+  signal: AbortSignal,
+  onread?: OnReadOpts,
+) => Promise<Socket>;
 
 /** Connects to an address. The socket stays readable and writable by halves. @throws {Error} of the socket */
-export const connectTcp: ConnectTcp = (address, port, signal) => {
+export const connectTcp: ConnectTcp = (address, port, signal, onread) => {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const socket = connect({ host: address, port, noDelay: true, allowHalfOpen: true });
+    const how = { noDelay: true, allowHalfOpen: true, ...(onread === undefined ? {} : { onread }) };
+    const socket = connect({ host: address, port, ...how });
+    if (onread !== undefined) socket.pause();
     const stop = () => {
       socket.destroy();
       fail(signal.reason);

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { OnReadOpts, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { NameResolver } from '../dns/resolve-name.js';
 import { DialError } from '../failures/dial-error.js';
@@ -47,15 +47,16 @@ export class Dialer {
 
   /**
    * Connects within 30 s, directly or through the sandbox's proxy and then never directly.
+   * @param onread as `ConnectTcp` takes it; without effect through a proxy
    * @throws {Error} see `describeFailure`
    */
-  async dial(known: KnownSandbox, target: DialTarget): Promise<Socket | TLSSocket> {
+  async dial(known: KnownSandbox, target: DialTarget, onread?: OnReadOpts): Promise<Socket | TLSSocket> {
     if (this.#open.of(known.sandbox.id) >= this.#perSandbox) throw new DialError('connection limit');
     const leave = this.#open.add(known.sandbox.id);
     const timer = new AbortController();
     const timeout = setTimeout(() => timer.abort(new DialError('connect timeout')), this.#dialMs);
     try {
-      const socket = await this.#anyWay(known, target, timer.signal);
+      const socket = await this.#anyWay(known, target, timer.signal, onread);
       socket.once('close', leave);
       if (socket.closed) leave();
       return socket;
@@ -67,9 +68,14 @@ export class Dialer {
     }
   }
 
-  #anyWay(known: KnownSandbox, target: DialTarget, signal: AbortSignal): Promise<Socket | TLSSocket> {
+  #anyWay(
+    known: KnownSandbox,
+    target: DialTarget,
+    signal: AbortSignal,
+    onread: OnReadOpts | undefined,
+  ): Promise<Socket | TLSSocket> {
     const proxy = known.policy?.policy.proxy;
-    if (proxy === undefined) return this.#direct(known, target, signal);
+    if (proxy === undefined) return this.#direct(known, target, signal, onread);
     return connectThroughProxy(
       proxy,
       { host: target.name ?? target.address, port: target.port },
@@ -78,10 +84,15 @@ export class Dialer {
     );
   }
 
-  #direct(known: KnownSandbox, target: DialTarget, signal: AbortSignal): Promise<Socket> {
+  #direct(
+    known: KnownSandbox,
+    target: DialTarget,
+    signal: AbortSignal,
+    onread: OnReadOpts | undefined,
+  ): Promise<Socket> {
     const { name, address, port } = target;
-    if (name !== undefined) return this.#toName(known, name, port, signal);
-    return this.#toAddress(known, address, port, signal);
+    if (name !== undefined) return this.#toName(known, name, port, signal, onread);
+    return this.#toAddress(known, address, port, signal, onread);
   }
 
   #toHost(known: KnownSandbox, text: string, port: number, signal: AbortSignal): Promise<Socket> {
@@ -92,18 +103,30 @@ export class Dialer {
       : this.#toAddress(known, text.replace(/^\[|\]$/g, ''), port, signal);
   }
 
-  #toAddress(known: KnownSandbox, address: string, port: number, signal: AbortSignal): Promise<Socket> {
+  #toAddress(
+    known: KnownSandbox,
+    address: string,
+    port: number,
+    signal: AbortSignal,
+    onread?: OnReadOpts,
+  ): Promise<Socket> {
     const denied = known.policy?.deniedAfterDns(address);
     if (denied !== undefined) throw new DialError(`private range ${denied}`);
-    return this.#connect(address, port, signal);
+    return this.#connect(address, port, signal, onread);
   }
 
-  async #toName(known: KnownSandbox, name: string, port: number, signal: AbortSignal): Promise<Socket> {
+  async #toName(
+    known: KnownSandbox,
+    name: string,
+    port: number,
+    signal: AbortSignal,
+    onread?: OnReadOpts,
+  ): Promise<Socket> {
     const addresses = await this.#resolver.resolve(known.sandbox, name, signal);
     let failure: unknown = new DialError('name has no address');
     for (const address of addresses.slice(0, MAX_ADDRESSES)) {
       try {
-        return await this.#toAddress(known, address, port, signal);
+        return await this.#toAddress(known, address, port, signal, onread);
       } catch (error) {
         if (signal.aborted) throw error;
         failure = error;

@@ -7,12 +7,14 @@ import { reset } from '../failures/reset.js';
 /**
  * Passes bytes both ways until both sides have ended. A side that breaks takes the other one with it. Each side is read only
  * as fast as the other one takes it.
+ * @param begin begins to pass on what `other` says, where it is not read as a stream
  */
-export function join(one: Duplex, other: Duplex): void {
+export function join<T extends Duplex>(one: Duplex, other: T, begin?: (other: T) => void): void {
   link(one, other);
   link(other, one);
   one.pipe(other);
-  other.pipe(one);
+  if (begin === undefined) other.pipe(one);
+  else begin(other);
   if (one.destroyed) breakOff(other);
   if (other.destroyed) breakOff(one);
 }

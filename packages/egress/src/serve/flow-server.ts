@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Dialer } from '../dial/dialer.js';
 import { describeFailure } from '../failures/dial-error.js';
 import { reset } from '../failures/reset.js';
+import { DirectReads, LargeBuffers } from '../flows/direct-reads.js';
 import { type Admission, Flow, type FlowEnds } from '../flows/flow.js';
 import { join } from '../flows/join.js';
 import { targetOf } from '../flows/target.js';
@@ -47,6 +48,7 @@ const KEEP_ALIVE_MS = 60_000;
 /** Serves connections of sandboxes: decides about each, and passes on what is allowed. */
 export class FlowServer {
   readonly #options: FlowServerOptions;
+  readonly #largeBuffers = new LargeBuffers();
 
   constructor(options: FlowServerOptions) {
     this.#options = options;
@@ -106,16 +108,19 @@ export class FlowServer {
 
   async #pass(flow: Flow, admission: Admission | undefined): Promise<void> {
     if (admission === undefined) return;
+    const { known, socket } = flow;
+    const proxied = known.policy?.policy.proxy !== undefined;
+    const reads = proxied ? undefined : new DirectReads(socket, this.#largeBuffers, known.sandbox.id);
     let upstream: Socket;
     try {
-      upstream = await this.#options.dialer.dial(flow.known, targetOf(flow, admission));
+      upstream = await this.#options.dialer.dial(known, targetOf(flow, admission), reads?.onread);
     } catch (error) {
       flow.fail(describeFailure(error));
       flow.cut();
       return;
     }
     if (flow.signal.aborted) upstream.destroy();
-    else join(flow.socket, upstream);
+    else join(socket, upstream, reads && ((from) => reads.begin(from)));
   }
 
   #peekLimits() {

@@ -60,8 +60,8 @@ export async function startTestEgress(options: Partial<StartEgressOptions> = {})
       const to = pretended.get(remoteAddress!);
       return to && { source: to.source ?? SANDBOX, address: to.address ?? '127.0.0.1', port: to.port };
     },
-    connectTcp: (address, destination, signal) =>
-      connectTcp(address, servers.get(destination) ?? destination, signal),
+    connectTcp: (address, destination, signal, onread) =>
+      connectTcp(address, servers.get(destination) ?? destination, signal, onread),
     ...options,
   });
   const reports: EgressReport[] = [];
