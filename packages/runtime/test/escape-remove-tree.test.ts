@@ -97,7 +97,7 @@ describe.skipIf(!able)('a jail', () => {
     folder = await mkdtemp(join(tmpdir(), 'tree-'));
     await writeFile(join(folder, 'file'), 'mine');
     const [command, ...args] = jailCommand(folder, { kind: 'remove', paths: ['none'] });
-    const script = `ls -A / /old /proc /usr/local; cat /tree/file; ls -d ${folder} /etc /root /home /var /dev; mknod /tree/node c 1 3; mount; kill -9 ${process.pid}; chroot /tree /bin/true; unshare -m true; cat /sys/class/net/*/address`;
+    const script = `ls -A / /dev /old /proc /usr/local; cat /tree/file; id -u; ls -d ${folder} /etc /root /home /var; mknod /tree/node c 1 3; mount; kill -9 ${process.pid}; chroot /tree /bin/true; unshare -m true; cat /sys/class/net/*/address`;
     const { stdout, stderr } = await runProgram(command!, [
       ...args.slice(0, args.indexOf('rm')),
       'sh',
@@ -105,7 +105,7 @@ describe.skipIf(!able)('a jail', () => {
       script,
     ]);
     expect(stdout.replaceAll(/^(lib\w*|s?bin)\n/gm, '')).toBe(
-      '/:\nold\nproc\ntree\nusr\n\n/old:\n\n/proc:\n\n/usr/local:\nmine',
+      '/:\ndev\nold\nproc\ntree\nusr\n\n/dev:\nnull\n\n/old:\n\n/proc:\n\n/usr/local:\nmine65534\n',
     );
     for (const refused of ['mknod', 'chroot', 'unshare', 'kill']) expect(stderr).toMatch(new RegExp(refused));
     expect(existsSync(join(folder, 'node'))).toBe(false);

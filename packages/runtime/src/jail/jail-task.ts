@@ -20,6 +20,12 @@ export interface JailLimits {
 
 const DEFAULT_LIMITS: JailLimits = { cpuSeconds: 600, memoryMiB: 1_024, fileBytes: 64 * 2 ** 30 };
 
+/**
+ * Who a task is. Nobody, but where it makes what it is not told the owner of, such as directories that an archive leaves
+ * out: that is root's on disk. Neither has a right of the host's.
+ */
+const USERS: Record<JailTask['kind'], number> = { remove: 65_534, extract: 0 };
+
 let script: string | undefined;
 
 /** The jail's script, as text: the file need not be there in the namespace where a jail is made. Read once: every removal needs it. */
@@ -39,7 +45,7 @@ export function jailCommand(tree: string, task: JailTask, limits: Partial<JailLi
   return [
     ...['unshare', '--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child=SIGKILL'],
     ...['sh', '-c', jailScript(), 'jail', tree],
-    ...[cpuSeconds, memoryMiB * 1024, Math.ceil(fileBytes / 512)].map(String),
+    ...[cpuSeconds, memoryMiB * 1024, Math.ceil(fileBytes / 512), USERS[task.kind]].map(String),
     ...programOf(task),
   ];
 }
