@@ -6,7 +6,7 @@ export {
 export { meterExpansion } from './archive/meter-expansion.js';
 export { type GuardOptions, guardTar } from './archive/tar-guard.js';
 export { type BaseRoot, baseRoots } from './contract/base-root.js';
-export { type Capabilities, type Isolation, isolations } from './contract/capabilities.js';
+export { type Apartness, type Capabilities, type Isolation, isolations } from './contract/capabilities.js';
 export type {
   CreateOptions,
   DaemonProgram,

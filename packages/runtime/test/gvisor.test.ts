@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import type { DaemonClient } from '../src/testing/daemon-client.js';
@@ -77,6 +78,24 @@ describe.skipIf(skip !== undefined)(`sandboxes on gVisor's kernel ${skip ?? ''}`
     const speak =
       'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(("192.0.2.1", 9)); print(s.getsockname()[0])';
     expect(await later.client.output(`python3 -c '${speak}'`)).toBe(later.instance.address);
+  });
+
+  it('stand beside containers where a specification asks for one, and memory goes on in no other', async () => {
+    const { instance, client } = await bench.create({ isolation: 'container' });
+    expect(instance.isolation).toBe('container');
+    expect(await client.output('cat /proc/version')).toBe(readFileSync('/proc/version', 'utf8').trim());
+    const own = await bench.create();
+    expect(own.instance.isolation).toBe('gvisor');
+    await own.instance.checkpoint({ checkpointId: 'own', memory: true, then: 'destroy' });
+    const restore = (memory: boolean) =>
+      bench.driver.restore({
+        id: `cold${memory}`,
+        checkpointId: 'own',
+        memory,
+        spec: bench.spec({ isolation: 'container' }),
+      });
+    await expect(restore(true)).rejects.toMatchObject({ code: 'unsupported' });
+    expect((await restore(false)).isolation).toBe('container');
   });
 
   it('make no devices in volumes, and gain nothing from set-user-id files', async () => {

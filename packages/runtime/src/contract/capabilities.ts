@@ -5,10 +5,14 @@
 export type Isolation = (typeof isolations)[number];
 export const isolations = ['container', 'gvisor'] as const;
 
+/** `none`: a plain process of the host. `vm`: a kernel of its own on virtual hardware. */
+export type Apartness = (typeof apartnesses)[number];
+export const apartnesses = ['none', ...isolations, 'vm'] as const;
+
 /** What a driver can do on this host. The server turns what is missing into the documented error. */
 export interface Capabilities {
-  /** `none`: instances are plain processes of the host. `vm`: a kernel of its own on virtual hardware. */
-  isolation: 'none' | Isolation | 'vm';
+  /** Of instances whose specification names none. */
+  isolation: Apartness;
   /** Whether CPU, memory and process-count limits are enforced. */
   limits: boolean;
   /** Whether `limits.diskMiB` is enforced. */

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Isolation } from './capabilities.js';
+import type { Apartness, Isolation } from './capabilities.js';
 
 /** Limits of one instance. An absent one is not limited. */
 export interface InstanceLimits {
@@ -113,6 +113,8 @@ export interface Instance {
    * or fork has another. An address is used again some time after its instance ended. Undefined: nobody sees one.
    */
   readonly address?: string | undefined;
+  /** What keeps it apart from its host. Undefined: the driver does not tell. */
+  readonly isolation?: Apartness | undefined;
   /**
    * Changes what the running (or frozen) instance reaches, kept until the next change also by a driver that adopts it.
    * Settles once the new mode is in force: new connections follow it, and those that the mode does not carry are dead.

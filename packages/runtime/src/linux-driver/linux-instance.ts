@@ -1,5 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
 import type { Duplex } from 'node:stream';
+import type { Isolation } from '../contract/capabilities.js';
 import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
@@ -101,6 +102,10 @@ export class LinuxInstance implements RegisteredInstance {
   get reach(): InstanceReach {
     const host = this.address;
     return { daemon: { host, port: DAEMON_PORT }, hosts: [host], tunnel: true };
+  }
+
+  get isolation(): Isolation {
+    return this.entry.isolation ?? 'container';
   }
 
   get address(): string {

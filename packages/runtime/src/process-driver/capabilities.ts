@@ -26,6 +26,8 @@ export const CAPABILITIES: Capabilities = {
 export function requireSpec({ id, spec }: CreateOptions): void {
   requireInstanceId(id);
   requireLabels(spec.labels);
+  if (spec.isolation !== undefined)
+    throw new DriverError('unsupported', 'The process driver cannot isolate a sandbox.');
   if (spec.mounts.length > 0) {
     throw new DriverError('unsupported', 'The process driver cannot mount directories into a sandbox.');
   }

@@ -110,6 +110,10 @@ export class ProcessInstance implements RegisteredInstance {
     });
   }
 
+  get isolation(): 'none' {
+    return 'none';
+  }
+
   get reach(): InstanceReach {
     const { port } = this.#record.daemon!;
     return { daemon: { host: '127.0.0.1', port }, hosts: ['127.0.0.1', '::1'], tunnel: false };

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { Apartness } from '../contract/capabilities.js';
 import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
@@ -13,7 +14,7 @@ import type {
 import type { Instance as InstanceMessage } from '../gen/driver/driver_pb.js';
 import { dialInstance } from '../shared/dial-instance.js';
 import type { RemoteCalls } from './remote-calls.js';
-import { reachFromWire } from './wire.js';
+import { apartnessFromWire, reachFromWire } from './wire.js';
 
 /** An instance of a driver in another process. Its ports are dialled from here, without that process. */
 export class RemoteInstance implements Instance {
@@ -22,6 +23,7 @@ export class RemoteInstance implements Instance {
   readonly #handle: string;
   #id = '';
   #labels: Record<string, string> = {};
+  #isolation: Apartness | undefined;
   #reach: InstanceReach | undefined;
   #address: string | undefined;
   #settle!: (end: InstanceEnd) => void;
@@ -36,9 +38,10 @@ export class RemoteInstance implements Instance {
     });
   }
 
-  describe({ id, labels, reach, address }: InstanceMessage): void {
+  describe({ id, labels, reach, address, isolation }: InstanceMessage): void {
     this.#id = id;
     this.#address = address;
+    this.#isolation = apartnessFromWire(isolation);
     this.#labels = { ...labels };
     this.#reach = reachFromWire(reach);
   }
@@ -53,6 +56,10 @@ export class RemoteInstance implements Instance {
 
   get reach(): InstanceReach | undefined {
     return this.#reach;
+  }
+
+  get isolation(): Apartness | undefined {
+    return this.#isolation;
   }
 
   get address(): string | undefined {

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { ArchiveLimits } from '../archive/archive-limits.js';
-import { type Capabilities, isolations } from '../contract/capabilities.js';
+import { type Apartness, apartnesses, type Capabilities, isolations } from '../contract/capabilities.js';
 import { DRIVER_ERROR_CODES, DriverError, type DriverErrorCode } from '../contract/errors.js';
 import type {
   Instance,
@@ -107,7 +107,14 @@ export function specToWire(spec: InstanceSpec): MessageInitShape<typeof SpecSche
     target,
     readOnly,
   }));
-  return { ...spec, mounts, limits: limitsToWire(spec.limits), egress: spec.network.egress };
+  const { isolation, ...rest } = spec;
+  return {
+    ...rest,
+    mounts,
+    limits: limitsToWire(spec.limits),
+    egress: spec.network.egress,
+    ...(isolation === undefined ? {} : { isolation }),
+  };
 }
 
 /** An absent specification is an empty one. @throws {DriverError} `invalid_spec` */
@@ -119,6 +126,9 @@ export function specFromWire(spec: wire.Spec | undefined): InstanceSpec {
     network: networkFromWire(spec.egress),
     mounts: spec.mounts.map(({ volumeId, target, readOnly }) => ({ volumeId, target, readOnly })),
     labels: { ...spec.labels },
+    ...(spec.isolation === undefined
+      ? {}
+      : { isolation: oneOf('The isolation', spec.isolation, isolations) }),
   };
 }
 
@@ -142,16 +152,22 @@ function limitsToWire(limits: InstanceLimits) {
 }
 
 export function instanceToWire(handle: string, instance: Instance): MessageInitShape<typeof InstanceSchema> {
-  const { id, labels, reach, address } = instance;
+  const { id, labels, reach, address, isolation } = instance;
   return {
     ...{ handle, id, labels },
     ...(reach === undefined ? {} : { reach: reachToWire(reach) }),
     ...(address === undefined ? {} : { address }),
+    ...(isolation === undefined ? {} : { isolation }),
   };
 }
 
 function reachToWire({ daemon, hosts, tunnel }: InstanceReach) {
   return { daemonHost: daemon.host, daemonPort: daemon.port, hosts, tunnel };
+}
+
+/** @throws {DriverError} `invalid_spec` */
+export function apartnessFromWire(isolation: string | undefined): Apartness | undefined {
+  return isolation === undefined ? undefined : oneOf('The isolation', isolation, apartnesses);
 }
 
 export function reachFromWire(reach: wire.Reach | undefined): InstanceReach | undefined {
@@ -198,7 +214,7 @@ export function capabilitiesFromWire(capabilities: wire.Capabilities | undefined
   const { $typeName: _, $unknown: __, ...rest } = capabilities;
   return {
     ...rest,
-    isolation: oneOf('The isolation', rest.isolation, ['none', ...isolations, 'vm']),
+    isolation: oneOf('The isolation', rest.isolation, apartnesses),
     layers: oneOf('The kind of layers', rest.layers, ['rootfs', 'home']),
   };
 }

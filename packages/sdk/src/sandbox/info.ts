@@ -26,6 +26,11 @@ export interface SandboxInfo {
 /** Everything that can be read about one sandbox. */
 export interface SandboxDetail extends SandboxInfo {
   readonly lifecycle: { readonly onTimeout: 'pause' | 'kill'; readonly autoResume: boolean };
+  /**
+   * What keeps it apart from the machine. `container`: namespaces on its kernel; `gvisor`, `vm`: a kernel of its own; `none`: it is a plain
+   * process. Undefined: the server does not tell.
+   */
+  readonly isolation: 'none' | 'container' | 'gvisor' | 'vm' | undefined;
   /** As it was created; undefined when it was not set. */
   readonly allowInternetAccess: boolean | undefined;
   /** Without the password of a proxy. */

@@ -179,6 +179,7 @@ export function fromDetail(sandbox: WireDetail): SandboxDetail {
   return {
     ...fromListed(sandbox),
     lifecycle: { autoResume, onTimeout },
+    isolation: sandbox.isolation,
     allowInternetAccess: sandbox.allowInternetAccess ?? undefined,
     network: sandbox.network as NetworkOptions | undefined,
     domain: sandbox.domain || undefined,

@@ -8,7 +8,7 @@ import { HERE, type Owner, ownerById, ownerOfSandbox } from '../nodes/ownership.
 import { nodeOf, resolveTemplate } from '../sandboxes/resolve-template.js';
 import type { RouteEntry } from './route-table.js';
 
-type Ports = Uses<'db' | 'keys' | 'nodes' | 'now' | 'sandboxes' | 'templates'>;
+type Ports = Uses<'config' | 'db' | 'keys' | 'nodes' | 'now' | 'sandboxes' | 'templates'>;
 
 /** Which node has to answer a request: the one with its sandbox, or with the stored state that a new one starts from. */
 function ownerOf(

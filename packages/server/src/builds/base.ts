@@ -62,7 +62,7 @@ async function layerOfSnapshot(
 ): Promise<string> {
   const known = await cache.find(key);
   if (known !== undefined && known !== null) return known;
-  const spec = buildSpec(job.build, []);
+  const spec = buildSpec(context, job.build, []);
   await using machine = await BuildMachine.boot(context, spec, {}, signal, (id) =>
     context.driver.restore({ id, spec, checkpointId: parent.checkpoint_id!, memory: false, signal }),
   );

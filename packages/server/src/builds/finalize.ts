@@ -32,7 +32,7 @@ export async function finalize(tools: BuildTools, given: BuildState): Promise<Fi
 
   await using machine = await BuildMachine.boot(
     context,
-    buildSpec(job.build, state.layers),
+    buildSpec(context, job.build, state.layers),
     { env: { ...decryptEnv(tools, state), ...state.env }, user: state.user, workdir: state.workdir },
     signal,
   );

@@ -66,7 +66,7 @@ export async function makeLayer(
   const { context, job, signal } = tools;
   await using machine = await BuildMachine.boot(
     context,
-    buildSpec(job.build, state.layers),
+    buildSpec(context, job.build, state.layers),
     { env: { ...decryptEnv(tools, state), ...state.env } },
     signal,
   );

@@ -91,6 +91,12 @@ const options: { [option: string]: Rule } = {
   ociRuntime: text,
   baseRoot: oneOf(...baseRoots),
   isolation: oneOf(...isolations),
+  templateIsolation: (value: unknown) =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((each) => oneOf(...isolations)(each) === undefined)
+      ? undefined
+      : `must name ${isolations.join(' or ')} for each template`,
   trialStart: yesOrNo,
   user: text,
   runtimeSocket: text,

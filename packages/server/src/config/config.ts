@@ -1,4 +1,4 @@
-import type { ArchiveLimits } from '@svc/runtime';
+import type { ArchiveLimits, Isolation } from '@svc/runtime';
 import type { RateLimit } from '../limits/rate-limit.js';
 import type { TeamLimits } from '../limits/team-limits.js';
 import type { StorageOptions } from '../storage/open.js';
@@ -34,6 +34,8 @@ export interface ServerConfig {
   diskReserveMiB: number | undefined;
   /** Time for one placement, ms. */
   placementTimeoutMs: number;
+  /** By id of the template, or name of a system template. */
+  templateIsolation: Readonly<Record<string, Isolation>>;
   /** How long one request may take, ms. */
   requestTimeoutMs: number;
   /** Largest JSON body, bytes. */

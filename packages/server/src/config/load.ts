@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { baseRoots, driverNames, isolations } from '@svc/runtime';
+import { baseRoots, driverNames, type Isolation, isolations } from '@svc/runtime';
 import { parse } from 'yaml';
 import type { RateLimit } from '../limits/rate-limit.js';
 import { findConfigProblem } from './check-file.js';
@@ -31,6 +31,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_OCI_RUNTIME', 'ociRuntime', text],
   ['SVC_BASE_ROOT', 'baseRoot', oneOf(...baseRoots)],
   ['SVC_ISOLATION', 'isolation', oneOf(...isolations)],
+  ['SVC_TEMPLATE_ISOLATION', 'templateIsolation', parseTemplateIsolation],
   ['SVC_TRIAL_START', 'trialStart', (value) => oneOf('on', 'off')(value, 'SVC_TRIAL_START') === 'on'],
   ['SVC_USER', 'user', text],
   ['SVC_RUNTIME_SOCKET', 'runtimeSocket', text],
@@ -125,6 +126,20 @@ function text(value: string): string {
 function number(value: string, name: string): number {
   if (!/^\d+$/.test(value)) throw new Error(`${name} must be a whole number`);
   return Number(value);
+}
+
+/** Reads `base=gvisor,<id>=container`. @throws {Error} naming the variable */
+function parseTemplateIsolation(value: string, name: string): Record<string, Isolation> {
+  const entries = value.split(',').filter((each) => each.trim() !== '');
+  return Object.fromEntries(
+    entries.map((each) => {
+      const [, template, isolation] = /^\s*([^=\s]+)\s*=\s*(\S+)\s*$/.exec(each) ?? [];
+      const known = isolations.find((one) => one === isolation);
+      if (template === undefined || known === undefined)
+        throw new Error(`${name} must be <template>=${isolations.join('|')}, with commas: base=gvisor`);
+      return [template, known];
+    }),
+  );
 }
 
 /**

@@ -64,6 +64,11 @@ export interface ServerOptions {
    * kernel of their own that runs as a program. Sandboxes that are there keep theirs. Default `container`.
    */
   isolation?: Isolation;
+  /**
+   * What keeps the sandboxes of some templates apart instead, by id of the template, or by name for `base` and `host`:
+   * `{ base: 'gvisor' }`. Their builds run so too. A snapshot with memory goes on with what it was taken of. Default none.
+   */
+  templateIsolation?: Record<string, Isolation>;
   /** Whether the server starts only once a sandbox has been started, to see that it can be. Default false; `svc server up` does it. */
   trialStart?: boolean;
   /** Default: SQLite in the data directory. */

@@ -32,6 +32,7 @@ export function resolveConfig(
     },
     maxSandboxes: options.maxSandboxes ?? 1_000,
     diskReserveMiB: options.diskReserveMiB,
+    templateIsolation: { ...options.templateIsolation },
     placementTimeoutMs: tuning.placementTimeoutMs ?? 60_000,
     requestTimeoutMs: tuning.requestTimeoutMs ?? 70_000,
     bodyLimitBytes: tuning.bodyLimitBytes ?? 16 * 1_048_576,

@@ -1,10 +1,12 @@
 import type { components } from '@svc/platform';
+import type { Apartness } from '@svc/runtime';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { egressOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
+import { configOf } from '../sandbox-state/config.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 import { fromJson, toJson } from '../storage/json.js';
@@ -72,6 +74,7 @@ export async function createSandbox(
     defaultWorkdir: build.default_workdir,
     startCommand: build.start_command,
     layers: fromJson(build.layers),
+    ...(resolved.isolation === undefined ? {} : { isolation: resolved.isolation }),
   };
   const envVars = { ...templateEnvVars(context, build), ...request.envVars };
   const secrets: SandboxSecrets = {
@@ -143,6 +146,7 @@ async function finishCreate(
         const now = context.now();
         return {
           state: 'running',
+          config: withIsolation(row, live.instance?.isolation),
           instance_id: row.id,
           started_at: now,
           end_at: now + row.timeout_seconds * 1000,
@@ -161,6 +165,11 @@ async function finishCreate(
     await removeRow(context, live);
     throw error;
   }
+}
+
+/** What it got is kept, so that it gets the same whatever the settings say later. */
+function withIsolation(row: SandboxRow, isolation: Apartness | undefined): SandboxRow['config'] {
+  return isolation === undefined ? row.config : toJson({ ...configOf(row), isolation });
 }
 
 /** Adds one use to a template. */

@@ -1,4 +1,4 @@
-import type { Capabilities, InstanceSpec } from '@svc/runtime';
+import { type Capabilities, type InstanceSpec, type Isolation, isolations } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { egressOf } from '../egress/policy-of.js';
 import { configOf } from '../sandbox-state/config.js';
@@ -19,7 +19,11 @@ export async function instanceSpec(
   const config = configOf(row);
   const mounts = config.mounts.length === 0 ? [] : await volumeMounts(context, row, config.mounts);
   return {
-    ...poolableSpec(row, config.layers),
+    ...poolableSpec(
+      row,
+      config.layers,
+      isolations.find((each) => each === config.isolation),
+    ),
     network: { egress: egressOf(config, context.driver.capabilities) },
     mounts,
     labels: { sandboxId: row.id, teamId: row.team_id },
@@ -30,9 +34,11 @@ export async function instanceSpec(
 export function poolableSpec(
   sizes: { cpu_count: number; memory_mb: number; disk_mb: number },
   layers: string[],
+  isolation?: Isolation,
 ): InstanceSpec {
   return {
     layers,
+    ...(isolation === undefined ? {} : { isolation }),
     limits: {
       cpuCount: sizes.cpu_count,
       memoryMiB: sizes.memory_mb,

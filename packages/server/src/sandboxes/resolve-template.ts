@@ -2,6 +2,7 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate, firstAlias } from '../names/find-template.js';
+import { isolationOf } from '../names/template-isolation.js';
 import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference.js';
 import { asSeenByOthers, type ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 
@@ -10,7 +11,7 @@ import { asSeenByOthers, type ResolvedTemplate } from '../sandbox-state/resolved
  * @throws {ApiError} 400 bad syntax; 404 unknown, private to another team, unknown tag, no finished build.
  */
 export function resolveTemplate(
-  context: Uses<'db' | 'templates'>,
+  context: Uses<'config' | 'db' | 'templates'>,
   team: Team,
   text: string,
 ): Promise<ResolvedTemplate> {
@@ -22,7 +23,7 @@ export function nodeOf({ build }: ResolvedTemplate): string | null {
   return build.checkpoint_id !== null || build.layers !== '[]' ? build.node_id : null;
 }
 
-async function read(context: Uses<'db'>, team: Team, text: string): Promise<ResolvedTemplate> {
+async function read(context: Uses<'config' | 'db'>, team: Team, text: string): Promise<ResolvedTemplate> {
   const reference = parseTemplateReference(text);
   const template = await findTemplate(context, team, reference);
   if (template === undefined || (template.team_id !== team.id && template.public !== 1))
@@ -41,6 +42,11 @@ async function read(context: Uses<'db'>, team: Team, text: string): Promise<Reso
     if (tag === DEFAULT_TAG) throw errors.templateNotReady(text);
     throw errors.templateTagNotFound(tag, text);
   }
-  const resolved = { template, build, alias: await firstAlias(context, template.id) };
+  const resolved = {
+    template,
+    build,
+    alias: await firstAlias(context, template.id),
+    isolation: await isolationOf(context, template.id),
+  };
   return template.team_id === team.id ? resolved : asSeenByOthers(resolved);
 }

@@ -60,6 +60,7 @@ export function detailToWire(row: SandboxRow, settings: WireSettings): Schemas['
     envdAccessToken: accessToken(settings.keys, row.id),
     ...trafficTokenOf(row, settings),
     ...(settings.announceDomain ? { domain: settings.domain } : {}),
+    ...(config.isolation === undefined ? {} : { isolation: config.isolation }),
     allowInternetAccess: config.allowInternetAccess,
     ...(config.network === undefined ? {} : { network: config.network }),
     lifecycle: { autoResume: config.autoResume, onTimeout: config.autoPause ? 'pause' : 'kill' },

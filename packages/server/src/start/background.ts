@@ -44,5 +44,5 @@ export function startBackground(
 
   const size = options.poolSize ?? (driver.name === 'linux' ? 4 : 0);
   const sizes = { cpu_count: base.cpuCount, memory_mb: base.memoryMiB, disk_mb: base.diskMiB };
-  if (size > 0) driver.setPool([{ spec: poolableSpec(sizes, []), size }]);
+  if (size > 0) driver.setPool([{ spec: poolableSpec(sizes, [], config.templateIsolation.base), size }]);
 }

@@ -1,4 +1,5 @@
 import type { components } from '@svc/platform';
+import type { Apartness } from '@svc/runtime';
 
 export type NetworkConfig = components['schemas']['SandboxNetworkConfig'];
 
@@ -24,6 +25,8 @@ export interface SandboxConfig {
   defaultWorkdir: string | null;
   startCommand: string | null;
   layers: string[];
+  /** What keeps it apart from its host, once it has run; before, what is asked for. Absent: the driver's own, or unknown. */
+  isolation?: Apartness;
 }
 
 /** What of a sandbox is stored encrypted. */

@@ -3,11 +3,9 @@ import type { Uses } from '../context/context.js';
 import type { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate, type TemplateRow } from '../names/find-template.js';
+import { systemAlias } from '../names/system-alias.js';
 import { parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
 import type { Database, Tx } from '../storage/schema.js';
-
-/** Templates that exist from the first start. They belong to the service: no team changes them. */
-const SYSTEM_ALIASES = ['base', 'host'];
 
 /**
  * Finds a template of the team by id or name.
@@ -45,12 +43,5 @@ export async function findOwnForChange(context: Uses<'db'>, team: Team, text: st
 
 /** @throws {ApiError} 403 when the template is the service's own */
 export async function refuseSystem(db: Database | Tx, templateId: string): Promise<void> {
-  const found = await db
-    .selectFrom('template_aliases')
-    .select('template_id')
-    .where('namespace', '=', '')
-    .where('alias', 'in', SYSTEM_ALIASES)
-    .where('template_id', '=', templateId)
-    .executeTakeFirst();
-  if (found !== undefined) throw errors.templateSystem();
+  if ((await systemAlias(db, templateId)) !== undefined) throw errors.templateSystem();
 }

@@ -20,6 +20,7 @@ export function addInfo(sandbox: Command): void {
           `${info.endAt.toISOString()} (${running ? formatUntil(info.endAt, now) : formatAge(info.endAt, now)})`,
         'At the end': info.lifecycle.onTimeout + (info.lifecycle.autoResume ? ', resumed by requests' : ''),
         Size: `${info.cpuCount} CPU, ${info.memoryMiB} MiB of memory, ${info.diskMiB} MiB of disk`,
+        Isolation: info.isolation,
         Internet: info.allowInternetAccess === false ? 'no' : 'yes',
         Network: info.network === undefined ? undefined : JSON.stringify(info.network),
         Metadata: formatPairs(info.metadata),

@@ -61,7 +61,7 @@ export async function baseFromImage(tools: BuildTools, reuse: boolean): Promise<
 }
 
 async function prepare({ context, job, signal }: BuildTools, layer: string) {
-  const spec = buildSpec(job.build, [layer]);
+  const spec = buildSpec(context, job.build, [layer]);
   await using machine = await BuildMachine.boot(context, spec, {}, signal);
   await machine.script('preparing the image (it needs /bin/sh and common tools)', PREPARE, [
     DEFAULT_USER,
