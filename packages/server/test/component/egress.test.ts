@@ -108,6 +108,14 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
       const { body } = await test.api('GET', `/v2/sandboxes/${made.id}/logs?level=warn`);
       return body.logs.find((line: { message: string }) => line.message.includes(WORLD.two));
     });
+    // Where nobody may go, whatever the settings say, is told of too.
+    expect(await get(made, 'http://10.1.2.3/')).toBe('no');
+    await eventually('the log line of a private address', async () => {
+      const { body } = await test.api('GET', `/v2/sandboxes/${made.id}/logs?level=warn`);
+      return body.logs.find(({ message }: { message: string }) =>
+        message.includes('private range 10.0.0.0/8'),
+      );
+    });
     expect(logged).toMatchObject({
       level: 'warn',
       fields: { source: 'egress', rule: 'denyOut[0] 0.0.0.0/0', port: '80' },

@@ -225,6 +225,17 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
         .filter((line) => !/^(127\.0\.0\.1|0\.0\.0\.0):(49983|53) /.test(line))
         .join(),
     ).toBe('');
+    for (const [address, range] of [
+      ['10.0.0.1', '10.0.0.0/8'],
+      ['169.254.169.254', '169.254.0.0/16'],
+    ])
+      await vi.waitFor(
+        () =>
+          expect(
+            reports.filter((report) => report.address === address && report.port === 443),
+          ).toContainEqual(expect.objectContaining({ outcome: 'denied', rule: `private range ${range}` })),
+        { timeout: 20_000 },
+      );
   });
 
   it('is TCP and names alone: no other UDP, no ICMP, no IPv6', async () => {

@@ -124,7 +124,10 @@ table inet sandboxes {
 `;
 }
 
-/** Bring what governed sandboxes send to the egress process. Where nobody listens, packets go on to chain `forward`. */
+/**
+ * Bring what governed sandboxes send to the egress process, refused destinations too: it cuts those and tells of them. It could
+ * not reach them itself (chain `output`). Where nobody listens, packets go on to chain `forward`.
+ */
 const TO_EGRESS_PROCESS = `
   chain proxied {
     type filter hook prerouting priority mangle; policy accept;
@@ -133,7 +136,6 @@ const TO_EGRESS_PROCESS = `
     meta l4proto != tcp accept
     ct direction reply accept
     ip daddr @own accept
-    ip daddr @refused ip daddr != @excepted accept
     ct state new jump counted
     meta l4proto tcp tproxy ip to 127.0.0.1:${PROXY_PORT} meta mark set ${PROXY_MARK} accept
   }
