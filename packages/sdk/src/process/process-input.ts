@@ -13,8 +13,8 @@ type InputMessage =
     ? Message
     : never;
 
-/** Bytes of one message; larger chunks are cut. */
-const pieceBytes = 128 * 1024;
+/** Bytes of one message; larger chunks are cut. Each message costs both sides about as much as half a MiB of bytes. */
+const pieceBytes = 1024 * 1024;
 
 /** A source of small chunks lets everything else run this often, ms; larger ones have to wait for the connection anyway. */
 const turnMs = 10;
