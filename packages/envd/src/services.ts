@@ -11,7 +11,7 @@ import type { PipeSource } from './process/pipes.js';
 import { ProcessTable } from './process/process-table.js';
 import { createProcessService } from './process/service.js';
 import { spawnShell } from './process/spawn-pipes.js';
-import { SpareShells } from './startup/spare-shells.js';
+import { WaitingShells } from './startup/waiting-shells.js';
 import { createGarbageDuty } from './system/garbage.js';
 import { createHeapRoom } from './system/heap-room.js';
 
@@ -33,7 +33,7 @@ export interface Services {
 export function createServices(deps: ServicesDeps): Services {
   const { context, pipes, terminals } = deps;
   const session = context.singleUser === undefined;
-  const spares = new SpareShells({
+  const shells = new WaitingShells({
     pipes,
     start: (identity, ends) => spawnShell(identity, { session }, ends, terminals),
   });
@@ -46,7 +46,7 @@ export function createServices(deps: ServicesDeps): Services {
       Process,
       createProcessService({
         ...deps,
-        spares,
+        shells,
         table,
         budget,
         room: createHeapRoom(),
@@ -63,7 +63,7 @@ export function createServices(deps: ServicesDeps): Services {
       return rpc.handle(request, response, path) || files.handle(request, response, path);
     },
     killAll() {
-      spares.close();
+      shells.close();
       for (const { pid } of table.running()) tryKill(pid);
     },
   };

@@ -67,7 +67,7 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
 }
 
 /**
- * What nobody tested on this host may be there and start nothing: better to hear of it now than at every create.
+ * A runtime that is installed may still start nothing on this host: fail now instead of at every create.
  * @throws {DriverError} `unsupported`; the driver is closed then.
  */
 async function requireStart(

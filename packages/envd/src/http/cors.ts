@@ -22,7 +22,7 @@ export function handleCors(request: IncomingMessage, response: ServerResponse): 
     response.setHeader('Access-Control-Expose-Headers', EXPOSED);
     return false;
   }
-  // A literal `*` would not cover Authorization, so the wish is granted by name.
+  // A literal `*` would not cover Authorization, so each header that is asked for is named.
   response.setHeader(
     'Access-Control-Allow-Headers',
     request.headers['access-control-request-headers'] ?? '*',

@@ -13,12 +13,12 @@ export function createInitRoute(context: EnvdContext, system: InitSystem = linux
   const state: InitState = { acceptedAt: undefined };
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const header = request.headers['x-access-token'];
-    const proof = typeof header === 'string' ? header : undefined;
-    if (!context.token.matches(proof)) {
+    const shown = typeof header === 'string' ? header : undefined;
+    if (!context.token.matches(shown)) {
       sendError(response, 401, 'the access token is missing or wrong');
       return;
     }
-    const original = context.token.matchesPrevious(proof);
+    const original = context.token.matchesPrevious(shown);
     let init: InitRequest;
     try {
       init = parseInit(await readText(request, MAX_BODY_BYTES));

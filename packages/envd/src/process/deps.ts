@@ -23,7 +23,7 @@ export interface ProcessDeps {
   budget: OutputBudget;
   logs: LogRing;
   pipes: PipeSource;
-  spares: StartedAhead;
+  shells: StartedAhead;
   terminals: OpenTerminals;
   /** Told of every byte of output and input. */
   room: HeapRoom;

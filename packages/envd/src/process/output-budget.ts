@@ -21,14 +21,14 @@ export class OutputBudget {
     return this.#bytes;
   }
 
-  /** One of the outputs takes so many bytes more, or less. */
+  /** Counts bytes that an output keeps in addition, or fewer when negative. */
   charge(holder: BudgetHolder, bytes: number): void {
     this.#bytes += bytes;
     this.#holders.add(holder);
     if (this.#bytes > TOTAL_KEPT_BYTES && bytes > 0) this.#shrink(TOTAL_KEPT_BYTES - STEP_BYTES);
   }
 
-  /** An output is kept no more. */
+  /** An output is no longer kept. */
   forget(holder: BudgetHolder): void {
     if (this.#holders.delete(holder)) this.#bytes -= holder.cost;
   }

@@ -46,18 +46,18 @@ export interface PipeSource {
  * at once and is reached through its descriptor.
  */
 export function createPipeSource(root: string = tmpdir()): PipeSource {
-  const spare: number[] = [];
+  const ready: number[] = [];
   let refill: Promise<void> | undefined;
 
   const prepare = (): Promise<void> => {
     refill ??= makeFifos(root, BATCH)
-      .then((made) => void spare.push(...made))
+      .then((made) => void ready.push(...made))
       .finally(() => {
         refill = undefined;
       });
     return refill;
   };
-  const next = (): number => spare.pop()!;
+  const next = (): number => ready.pop()!;
   // Not now: the program that these pipes are for comes first.
   const refillSoon = (): void => {
     setTimeout(() => void prepare().catch(() => {}), REFILL_AFTER_MS).unref();
@@ -66,11 +66,11 @@ export function createPipeSource(root: string = tmpdir()): PipeSource {
   return {
     prepare,
     async take(input) {
-      while (spare.length < 3) await prepare();
+      while (ready.length < 3) await prepare();
       const stdin = input ? openEnds(next(), 'child-reads') : undefined;
       const stdout = openEnds(next(), 'child-writes');
       const stderr = openEnds(next(), 'child-writes');
-      if (spare.length < LOW) refillSoon();
+      if (ready.length < LOW) refillSoon();
       return pipesOf(stdin, stdout, stderr);
     },
   };
@@ -111,13 +111,13 @@ function pipesOf(stdin: Pipe | undefined, stdout: Pipe, stderr: Pipe): Pipes {
   };
 }
 
-// The holder has both ends open, so that neither open blocks; closing it leaves one of each.
-function openEnds(holder: number, direction: 'child-reads' | 'child-writes'): Pipe {
-  const path = `/proc/self/fd/${holder}`;
+// `both` has both ends open, so that neither open blocks; closing it leaves one of each.
+function openEnds(both: number, direction: 'child-reads' | 'child-writes'): Pipe {
+  const path = `/proc/self/fd/${both}`;
   const reads = direction === 'child-reads';
   const child = openSync(path, reads ? O_RDONLY : O_WRONLY);
   const parent = openSync(path, (reads ? O_WRONLY : O_RDONLY) | O_NONBLOCK);
-  closeSync(holder);
+  closeSync(both);
   return { child, parent };
 }
 

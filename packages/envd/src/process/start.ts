@@ -81,7 +81,7 @@ async function launch(deps: ProcessDeps, request: StartRequest, user: OsUser): P
   process.adopt(await spawnProgram(deps, request, spec, process.events));
   deps.table.add(process);
   if (request.stdin === false && !request.pty)
-    deps.spares.note(spec.identity, (listener) => process.whenEnded(listener));
+    deps.shells.note(spec.identity, (listener) => process.whenEnded(listener));
   return process;
 }
 
@@ -110,8 +110,8 @@ async function spawnProgram(
   try {
     if (!request.pty) {
       const input = request.stdin ?? true;
-      const spare = input ? undefined : deps.spares.take(spec);
-      if (spare) return followWithPipes(spare, false, events);
+      const shell = input ? undefined : deps.shells.take(spec);
+      if (shell) return followWithPipes(shell, false, events);
       const pipes = await deps.pipes.take(input);
       return spawnWithPipes(spec, { session }, pipes, deps.terminals, events);
     }

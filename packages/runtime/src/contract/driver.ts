@@ -101,7 +101,7 @@ export interface Driver {
   readonly egress?: DriverEgress | undefined;
   /** Undefined where the driver has no storage of its own. */
   storage?(): Promise<StorageUse>;
-  /** Replaces the wishes for the warm pool. It fills in the background. */
+  /** Replaces the desired sizes of the warm pool, which fills in the background. */
   setPool(requests: PoolRequest[]): void;
   /** Settles once the pool is as full as wished (or cannot be). */
   poolReady(): Promise<void>;

@@ -35,8 +35,8 @@ export function requireNetwork({ egress }: InstanceNetwork, governProblem: strin
 }
 
 /**
- * Instances of the same key are alike: one from the pool serves for any of them. The network is not in it, for it is changed
- * when an instance is handed out.
+ * Any instance with the same key can serve a request. The network is not part of the key: it is changed when an instance is
+ * acquired from the pool.
  */
 export function poolKey(spec: InstanceSpec): string {
   return JSON.stringify([

@@ -9,7 +9,7 @@ export interface StoredInstance {
   /** Name of the directory. It stays when a pooled instance gets its id. */
   slot: string;
   id: string;
-  /** `making`: not yet handed out, whether half-made or pooled. Nobody's after a crash. */
+  /** `making`: half-made or pooled, not yet acquired. After a crash it is removed. */
   phase: 'making' | 'ready';
   labels: Record<string, string>;
   layers: string[];

@@ -176,14 +176,14 @@ class DriverOverSocket implements RemoteDriver {
       for (;;) {
         const { done, value } = await events.next();
         if (done === true) return lostError();
-        this.#hear(value);
+        this.#readEvent(value);
       }
     } catch (error) {
       return lostError(error);
     }
   }
 
-  #hear({ event }: WatchResponse): void {
+  #readEvent({ event }: WatchResponse): void {
     if (event.case === 'log') {
       const { level, message, fields } = event.value;
       this.#log?.(level as 'info', message, JSON.parse(fields) as Record<string, unknown>);

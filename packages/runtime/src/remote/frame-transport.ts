@@ -84,7 +84,7 @@ export class FrameTransport implements Pick<Transport, 'unary'> {
     });
     socket.on('data', (chunk: Buffer) => {
       try {
-        for (const frame of frames.read(chunk)) this.#settle(frame);
+        for (const frame of frames.read(chunk)) this.#finish(frame);
       } catch (error) {
         socket.destroy(error as Error);
       }
@@ -92,7 +92,7 @@ export class FrameTransport implements Pick<Transport, 'unary'> {
     return socket;
   }
 
-  #settle({ call, kind, payload }: Frame): void {
+  #finish({ call, kind, payload }: Frame): void {
     const waiting = this.#waiting.get(call);
     this.#waiting.delete(call);
     if (kind === FRAME.failure) waiting?.fail(new CallFailure(fromBinary(FailureSchema, payload)));

@@ -26,7 +26,7 @@ export class RemoteInstance implements Instance {
   #isolation: Apartness | undefined;
   #reach: InstanceReach | undefined;
   #address: string | undefined;
-  #settle!: (end: InstanceEnd) => void;
+  #finish!: (end: InstanceEnd) => void;
   #destroying: Promise<void> | undefined;
   #over = false;
 
@@ -34,7 +34,7 @@ export class RemoteInstance implements Instance {
     this.#calls = calls;
     this.#handle = handle;
     this.ended = new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#finish = resolve;
     });
   }
 
@@ -72,7 +72,7 @@ export class RemoteInstance implements Instance {
 
   end(end: InstanceEnd): void {
     this.#over = true;
-    this.#settle(end);
+    this.#finish(end);
   }
 
   async dial(port: number, { signal }: { signal?: AbortSignal } = {}): Promise<Duplex> {

@@ -31,11 +31,26 @@ async function* bytesOf<Start>(parts: AsyncIterator<Part<Start>>): AsyncGenerato
   }
 }
 
+/** Bytes that are sent in one message at least, but for the last: what costs is each message. */
+const PIECE_BYTES = 512 * 1024;
+
 /** The stream of a call that uploads: its beginning, then the bytes. */
 export async function* uploadOf<Start>(start: Start, content: Readable) {
   yield { part: { case: 'start' as const, value: start } };
-  for await (const chunk of content as AsyncIterable<Uint8Array | string>)
-    yield {
-      part: { case: 'data' as const, value: typeof chunk === 'string' ? Buffer.from(chunk) : chunk },
-    };
+  for await (const value of piecesOf(content)) yield { part: { case: 'data' as const, value } };
+}
+
+async function* piecesOf(content: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
+  let waiting: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of content) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    waiting.push(bytes);
+    size += bytes.length;
+    if (size < PIECE_BYTES) continue;
+    yield waiting.length === 1 ? bytes : Buffer.concat(waiting);
+    waiting = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(waiting);
 }

@@ -1,6 +1,6 @@
 import { type FileHandle, lstat, readlink } from 'node:fs/promises';
 import type { VolumeEntry } from '../contract/volumes.js';
-import { pathOf } from './beneath.js';
+import { pathOf } from './resolve-in-root.js';
 
 /** The facts of one entry, a link not followed. `shownPath` is its path inside the volume. */
 export async function statEntry(

@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { VolumeCreateOptions, VolumeEntry, VolumeOwnership } from '../contract/volumes.js';
 import { runProgram } from '../shared/run-program.js';
-import { O_PATH, openDirectory, pathOf, walk } from './beneath.js';
 import { shownPath, statEntry } from './entry.js';
 import { volumeErrors } from './errors.js';
+import { O_PATH, openDirectory, pathOf, walk } from './resolve-in-root.js';
 
 const MAX_DEPTH = 10;
 /** Entries in one listing. */

@@ -140,7 +140,7 @@ async function keepMemory(tools: BuildTools, machine: BuildMachine): Promise<Fin
   await context.db.transaction().execute((tx) => recordCheckpoint(context, tx, id, owner, true));
   try {
     const token = daemonToken(context.keys, { id: machine.instance.id, daemon_generation: 0 });
-    // Nobody tells this daemon its token again: the instance ends with the build.
+    // This daemon gets no further token: the instance ends with the build.
     await quiesceDaemon(context, machine.instance, id, [token]);
     const { sizeBytes } = await machine.instance.checkpoint({
       checkpointId: id,

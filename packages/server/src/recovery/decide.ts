@@ -13,7 +13,7 @@ export function decideRecovery(found: {
 }): RecoveryDecision {
   const { state, instance, checkpoint } = found;
   switch (state) {
-    // Nobody was told its id.
+    // No client ever got its id.
     case 'creating':
       return 'forget';
     case 'killing':
@@ -24,7 +24,7 @@ export function decideRecovery(found: {
     // The caller was not told that it is paused; a lost instance with a whole checkpoint means that it was, though.
     case 'pausing':
       return instance ? 'run' : checkpoint ? 'keep-stored' : 'orphaned';
-    // The stored state wins over a start that nobody was told of.
+    // The stored state wins over a start that no client was told of.
     case 'resuming':
     case 'paused':
       return checkpoint ? 'keep-stored' : instance ? 'keep-frozen' : 'orphaned';

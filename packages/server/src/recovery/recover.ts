@@ -15,7 +15,7 @@ export interface RecoveryReport {
 
 /**
  * Makes rows and instances agree after this node's last process ended, however it ended: what runs is taken hold of
- * again, what was half made or half killed is finished, and nothing is left that nobody knows.
+ * again, what was half made or half killed is finished, and nothing is left without a record.
  */
 export async function recover(context: SandboxPorts): Promise<RecoveryReport> {
   const records = new Map((await context.driver.list()).map((record) => [record.id, record]));

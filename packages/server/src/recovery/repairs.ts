@@ -24,7 +24,7 @@ export function createRepairs(context: () => SandboxPorts, retries: Retries): Sa
 async function repair(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   // Whatever is under way comes here again when it fails.
   if (live.transition !== undefined || context.sandboxes.get(live.row.id) !== live) return;
-  // Reads the row again when nobody knows how its last change ended.
+  // Reads the row again when it is unknown how its last change ended.
   await changeRow(context, live, () => undefined);
   const found = await lookFor(context, live);
   if (live.gone || live.transition !== undefined) return;

@@ -57,7 +57,7 @@ export async function settle(
 /** The checkpoint that was being made is worthless: the instance is what counts. */
 async function backToRunning(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
-  // The daemon may wait for the end of a checkpoint that nobody makes any more.
+  // The daemon may still be waiting for a checkpoint that was abandoned.
   const told = await unquiesceSandbox(context, live);
   await changeRow(context, live, () => ({
     ...told,

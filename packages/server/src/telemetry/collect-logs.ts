@@ -6,11 +6,11 @@ import { daemonToken } from '../keys/sandbox-tokens.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { storeLogs } from './store-logs.js';
 
-/** Entries of a page: few enough that nobody else waits long while one is read and stored. */
+/** Entries of a page: few enough that other work does not wait long while a page is read and stored. */
 const PAGE = 250;
 /** More than a daemon keeps: a collection ends when it has caught up, or with its time. */
 const MAX_PAGES = 4_400;
-/** How long a collection that nobody waits for rests after a page, in times that the page took. */
+/** How long a background collection pauses after a page, as a multiple of the time that the page took. */
 const REST = 3;
 
 /**

@@ -37,7 +37,7 @@ export async function sampleAll(
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
           if (isDue(live.logsLook, now, stats.cpuUsageUs)) await takeLogs(context, live, stats.cpuUsageUs);
         } catch (error) {
-          // Sandboxes end while they are looked at; anything else keeps somebody from seeing their logs.
+          // Sandboxes may end while they are sampled. Any other failure means missing logs, so it is reported.
           const level = DriverError.is(error) ? 'debug' : 'warn';
           context.log[level]({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');
         }

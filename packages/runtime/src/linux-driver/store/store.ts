@@ -10,9 +10,9 @@ import { storeIsFull } from './storage-full.js';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
-/** btrfs refuses to live in less than about 110 MiB, and needs room to breathe. */
+/** btrfs needs at least about 110 MiB, and more to work well. */
 const MIN_SIZE_MIB = 512;
-/** btrfs hands out room in chunks: it can be full with a little left. */
+/** btrfs allocates in chunks: it can be full although some bytes are free. */
 const FULL_BYTES = 64 * MIB;
 
 /** Default size of the store: 60 % of what is free, at most 40 GiB. The file is sparse: it grows as it fills. */

@@ -4,7 +4,7 @@ import type { Workbench } from '../workbench.js';
 
 export function poolPromises(bench: Workbench): void {
   describe('the pool', () => {
-    it('hands out instances that are like any other, and shows none before', async () => {
+    it('gives instances that are like any other, and shows none before', async () => {
       bench.driver.setPool([{ spec: bench.spec(), size: 2 }]);
       await bench.driver.poolReady();
       expect(await bench.driver.list()).toEqual([]);
@@ -25,7 +25,7 @@ export function poolPromises(bench: Workbench): void {
       expect(await layered.client.output(`cat ${at}greeting.txt`)).toBe('hello');
     });
 
-    it('survives neither its driver nor a wish for nothing', async () => {
+    it('survives neither its driver nor a desired size of nothing', async () => {
       bench.driver.setPool([{ spec: bench.spec(), size: 2 }]);
       await bench.driver.poolReady();
       await bench.reopen();
@@ -33,7 +33,7 @@ export function poolPromises(bench: Workbench): void {
       expect(await bench.driver.reap({ instanceIds: [], checkpointIds: [] })).toEqual([]);
     });
 
-    it('hands out what can be adopted later', async () => {
+    it('gives what can be adopted later', async () => {
       bench.driver.setPool([{ spec: bench.spec(), size: 1 }]);
       await bench.driver.poolReady();
       const { instance, client } = await bench.create({ labels: { from: 'pool' } });

@@ -18,7 +18,7 @@ export async function listArchive(file: string, limits: ArchiveLimits): Promise<
 }
 
 /**
- * Gives the entries that a plan takes as a plain tar stream: named as below the target, owned by nobody in particular.
+ * Gives the entries that a plan takes as a plain tar stream: named relative to the target, with no particular owner.
  * Fails with a {@link BuildError} where a hard link leads to a file that is not taken.
  */
 export function repackArchive(file: string, plan: CopyPlan, limits: ArchiveLimits): Readable {

@@ -4,7 +4,7 @@ import { BuildError } from '../shared/build-error.js';
 /** More than any image has. */
 const BOUNDS = { maxDepth: 64, maxValues: 500_000 };
 
-/** A value in a description that came with an image. What is not of the kind that is asked for is not there. */
+/** A value in the metadata of an image. A value of another type than the one asked for counts as missing. */
 export class ImageJson {
   readonly #value: unknown;
 

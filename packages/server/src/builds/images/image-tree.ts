@@ -3,7 +3,7 @@ import type { Header } from 'tar-stream';
 import { entryPath } from '../files/entry-path.js';
 import { BuildError } from '../shared/build-error.js';
 
-/** Which entry of which layer. */
+/** An entry and the layer that it is in. */
 export interface EntryPlace {
   layer: number;
   entry: number;

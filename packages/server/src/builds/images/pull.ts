@@ -41,7 +41,7 @@ const HELP =
 export async function pullImage(options: PullOptions): Promise<string> {
   const { reference, registry, credentials, draft } = options;
   const auth = path.join(draft, 'auth.json');
-  // Always a file of its own: what the server's operator is logged in to is not for builds.
+  // Always a separate file: builds must not use the operator's own registry logins.
   const content = credentials === undefined ? JSON.stringify({ auths: {} }) : authFile(registry, credentials);
   await writeFile(auth, content, { mode: 0o600 });
   const layout = path.join(draft, 'layout');
@@ -67,7 +67,7 @@ export async function pullImage(options: PullOptions): Promise<string> {
   }
 }
 
-/** What the server keeps is not for a program that reads what strangers send. */
+/** This program parses untrusted input: it must not see the server's own files. */
 function hiding({ hide, draft }: PullOptions): { hide?: { directory: string; but: string } } {
   return hide === undefined ? {} : { hide: { directory: hide, but: draft } };
 }

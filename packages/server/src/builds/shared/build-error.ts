@@ -1,4 +1,4 @@
-/** Why a build fails, in words for whoever started it. */
+/** Why a build failed, written for the user who started it. */
 export class BuildError extends Error {
   override readonly name = 'BuildError';
 }

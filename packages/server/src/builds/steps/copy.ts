@@ -123,7 +123,7 @@ function targetFor(target: string, state: BuildState, rootfs: boolean): string {
   return path === '' ? '~' : `~/${path}${wanted.endsWith('/') ? '/' : ''}`;
 }
 
-/** Whoever may read a directory's files may enter it too. */
+/** Adds the right to enter a directory to every right to read it. */
 function directoryMode(permissions: string): string {
   const mode = Number.parseInt(permissions, 8);
   return (mode | ((mode & 0o444) >> 2)).toString(8).padStart(3, '0');

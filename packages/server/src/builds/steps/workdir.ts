@@ -6,7 +6,7 @@ import { variablesOf } from './env.js';
 import { homePath } from './home-path.js';
 import type { StepReader } from './step.js';
 
-/** Makes a directory with its parents; what is new belongs to `$2` (empty: whoever runs this). */
+/** Makes a directory with its parents. New directories belong to `$2`; empty: to the user that runs this. */
 export const MAKE_DIRECTORY = `set -eu
 case "$1" in /*) path=$1;; *) path=$HOME/$1;; esac
 if [ -d "$path" ]; then echo unchanged; exit 0; fi

@@ -16,7 +16,7 @@ const LATE_MS = 20;
 
 type Identity = ProgramSpec['identity'];
 
-export interface SpareShellOptions {
+export interface WaitingShellOptions {
   pipes: PipeSource;
   /** Starts `/bin/sh` without variables, reading from the first of the pipes. @throws Error of the system call. */
   start(identity: Identity, pipes: Pipes): ChildProcess;
@@ -24,7 +24,7 @@ export interface SpareShellOptions {
   now?: () => number;
 }
 
-interface Spare extends StartedProgram {
+interface WaitingShell extends StartedProgram {
   key: string;
   expiry: NodeJS.Timeout;
   gone(): void;
@@ -37,27 +37,27 @@ interface Spare extends StartedProgram {
  *
  * Measured: one after another, programs take two thirds of the time that they take without.
  */
-export class SpareShells implements StartedAhead {
-  readonly #options: SpareShellOptions;
+export class WaitingShells implements StartedAhead {
+  readonly #options: WaitingShellOptions;
   readonly #now: () => number;
-  #spare: Spare | undefined;
+  #waiting: WaitingShell | undefined;
   #preparing = false;
   #closed = false;
   #lastStart = Number.NEGATIVE_INFINITY;
   #suited: boolean | undefined;
 
-  constructor(options: SpareShellOptions) {
+  constructor(options: WaitingShellOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
   }
 
   /** Makes the waiting shell the program, which has no input then. Undefined when there is none that can become it. */
   take(spec: ProgramSpec): StartedProgram | undefined {
-    const spare = this.#spare;
-    if (spare?.key !== keyOf(spec.identity)) return undefined;
+    const shell = this.#waiting;
+    if (shell?.key !== keyOf(spec.identity)) return undefined;
     const script = execScript(spec);
     if (script === undefined) return undefined;
-    const { child, pipes } = this.#release(spare);
+    const { child, pipes } = this.#release(shell);
     try {
       pipes.command(script);
       return { child, pipes };
@@ -73,8 +73,8 @@ export class SpareShells implements StartedAhead {
     const now = this.#now();
     const inRow = now - this.#lastStart < ROW_MS;
     this.#lastStart = now;
-    if (this.#spare && this.#spare.key !== keyOf(identity)) discard(this.#release(this.#spare));
-    if (!inRow || this.#spare || this.#preparing || !this.#suits()) return;
+    if (this.#waiting && this.#waiting.key !== keyOf(identity)) discard(this.#release(this.#waiting));
+    if (!inRow || this.#waiting || this.#preparing || !this.#suits()) return;
     this.#preparing = true;
     const begin = (): void => {
       if (timer === undefined) return;
@@ -91,7 +91,7 @@ export class SpareShells implements StartedAhead {
   /** Ends the waiting shell and makes no more. */
   close(): void {
     this.#closed = true;
-    if (this.#spare) discard(this.#release(this.#spare));
+    if (this.#waiting) discard(this.#release(this.#waiting));
   }
 
   async #prepare(identity: Identity): Promise<void> {
@@ -108,19 +108,19 @@ export class SpareShells implements StartedAhead {
 
   #keep(key: string, { child, pipes }: StartedProgram): void {
     pipes.started();
-    const expiry = setTimeout(() => discard(this.#release(spare)), WAIT_MS);
+    const expiry = setTimeout(() => discard(this.#release(shell)), WAIT_MS);
     expiry.unref();
-    const gone = (): void => this.#release(spare).pipes.close();
-    const spare: Spare = { key, child, pipes, expiry, gone };
+    const gone = (): void => this.#release(shell).pipes.close();
+    const shell: WaitingShell = { key, child, pipes, expiry, gone };
     child.once('exit', gone);
-    this.#spare = spare;
+    this.#waiting = shell;
   }
 
-  #release(spare: Spare): StartedProgram {
-    clearTimeout(spare.expiry);
-    spare.child.off('exit', spare.gone);
-    if (this.#spare === spare) this.#spare = undefined;
-    return spare;
+  #release(shell: WaitingShell): StartedProgram {
+    clearTimeout(shell.expiry);
+    shell.child.off('exit', shell.gone);
+    if (this.#waiting === shell) this.#waiting = undefined;
+    return shell;
   }
 
   // Other shells leave variables of their own behind, or run their own version of a program.

@@ -9,7 +9,7 @@ import { createPipeSource } from '../../src/process/pipes.js';
 import type { ProgramSpec } from '../../src/process/program.js';
 import { followWithPipes, spawnShell, spawnWithPipes } from '../../src/process/spawn-pipes.js';
 import { execScript } from '../../src/startup/exec-script.js';
-import { SpareShells } from '../../src/startup/spare-shells.js';
+import { WaitingShells } from '../../src/startup/waiting-shells.js';
 
 const spec = (
   command: string,
@@ -42,7 +42,7 @@ if (!suited) console.warn('skipped: /bin/sh is not dash, so no shell is started 
 describe.skipIf(!suited)('a shell that was started ahead', () => {
   let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'envd-spare-'));
+    folder = await mkdtemp(join(tmpdir(), 'envd-shell-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -52,7 +52,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
     const children: number[] = [];
     const signals: (NodeJS.Signals | null)[] = [];
     let clock = 0;
-    const spares = new SpareShells({
+    const shells = new WaitingShells({
       pipes,
       now: () => clock,
       start(identity, ends) {
@@ -63,7 +63,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
       },
     });
     return {
-      spares,
+      shells,
       children,
       signals,
       pipes,
@@ -76,8 +76,8 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
   /** Two programs in a row, then a shell. */
   const ready = async () => {
     const made = started();
-    made.spares.note(undefined, ended);
-    made.spares.note(undefined, ended);
+    made.shells.note(undefined, ended);
+    made.shells.note(undefined, ended);
     await expect.poll(() => made.children.length, { timeout: 30_000 }).toBe(1);
     return made;
   };
@@ -106,15 +106,15 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
   }
 
   /** The program as the waiting shell becomes it, and as it is started without. */
-  async function both(program: ProgramSpec): Promise<{ spare: Run; direct: Run }> {
-    const { spares, pipes, children } = await ready();
-    const taken = spares.take(program);
+  async function both(program: ProgramSpec): Promise<{ shell: Run; direct: Run }> {
+    const { shells, pipes, children } = await ready();
+    const taken = shells.take(program);
     expect(taken).toBeDefined();
-    const spare = await run((events) => followWithPipes(taken!, false, events));
-    expect(spare.pid).toBe(children[0]);
+    const shell = await run((events) => followWithPipes(taken!, false, events));
+    expect(shell.pid).toBe(children[0]);
     const ends = await pipes.take(false);
     const direct = await run((events) => spawnWithPipes(program, { session: true }, ends, terminals, events));
-    return { spare, direct };
+    return { shell, direct };
   }
 
   const odd = `it's "$HOME" \`id\` \\ *\n\tü€😀 \u0081\u0088 !`;
@@ -130,43 +130,43 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
     ['its failure to be found', spec('no-such-program', ['x'])],
     ['its failure to be run', spec('/etc/passwd')],
   ])('becomes a program with %s', async (_, program) => {
-    const { spare, direct } = await both(program);
-    expect({ ...spare, pid: 0 }).toEqual({ ...direct, pid: 0 });
+    const { shell, direct } = await both(program);
+    expect({ ...shell, pid: 0 }).toEqual({ ...direct, pid: 0 });
   });
 
   it('becomes a program with its variables and no others', async () => {
     const variables = { HOME: '/x', ODD: odd, EMPTY: '', lower_1: 'y' };
-    const { spare, direct } = await both(spec('env', [], variables));
-    expect(lines(spare.stdout)).toEqual(lines(direct.stdout));
-    expect(spare.stdout).toContain(`ODD=${odd}\n`);
+    const { shell, direct } = await both(spec('env', [], variables));
+    expect(lines(shell.stdout)).toEqual(lines(direct.stdout));
+    expect(shell.stdout).toContain(`ODD=${odd}\n`);
   });
 
   it('becomes the leader of its session under the same number', async () => {
-    const { spare } = await both(spec('sh', ['-c', 'cut -d" " -f1,6 /proc/$$/stat']));
-    expect(spare.stdout).toBe(`${spare.pid} ${spare.pid}\n`);
+    const { shell } = await both(spec('sh', ['-c', 'cut -d" " -f1,6 /proc/$$/stat']));
+    expect(shell.stdout).toBe(`${shell.pid} ${shell.pid}\n`);
   });
 
   it('waits only where programs come in a row', async () => {
-    const { spares, children, later } = started();
-    spares.note(undefined, ended);
+    const { shells, children, later } = started();
+    shells.note(undefined, ended);
     later(60_000);
-    spares.note(undefined, ended);
+    shells.note(undefined, ended);
     await new Promise(setImmediate);
     expect(children).toEqual([]);
-    spares.note(undefined, ended);
+    shells.note(undefined, ended);
     await expect.poll(() => children.length, { timeout: 30_000 }).toBe(1);
-    spares.close();
+    shells.close();
   });
 
   it('is not used for another account', async () => {
-    const { spares } = await ready();
+    const { shells } = await ready();
     const identity = { uid: 65_534, gid: 65_534, groups: [] };
-    expect(spares.take({ ...spec('true'), identity })).toBeUndefined();
-    spares.close();
+    expect(shells.take({ ...spec('true'), identity })).toBeUndefined();
+    shells.close();
   });
 
   it('is passed over once somebody has killed it', async () => {
-    const { spares, children } = await ready();
+    const { shells, children } = await ready();
     process.kill(children[0]!, 'SIGKILL');
     await expect
       .poll(
@@ -176,20 +176,20 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
         },
       )
       .toMatch(/gone|\) Z /);
-    expect(spares.take(spec('true'))).toBeUndefined();
+    expect(shells.take(spec('true'))).toBeUndefined();
   });
 
   it('ends by itself: in a copy that is being restored CRIU may hold it still, and killing it would end the whole copy', async () => {
-    const { spares, signals } = await ready();
-    spares.close();
+    const { shells, signals } = await ready();
+    shells.close();
     await expect.poll(() => signals, { timeout: 30_000 }).toEqual([null]);
   });
 
   it('ends when it is closed, and no other follows', async () => {
-    const { spares, children } = await ready();
-    spares.close();
-    spares.note(undefined, ended);
-    spares.note(undefined, ended);
+    const { shells, children } = await ready();
+    shells.close();
+    shells.note(undefined, ended);
+    shells.note(undefined, ended);
     const gone = () => {
       try {
         return process.kill(children[0]!, 0) && false;
