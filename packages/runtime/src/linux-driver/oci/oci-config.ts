@@ -183,7 +183,7 @@ export function ociConfig(input: OciConfigInput) {
       },
       seccomp: seccompProfile(input.arch, { rawSockets: input.rawSockets }),
       maskedPaths: HIDDEN_OF_PROC,
-      readonlyPaths: ['/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
+      readonlyPaths: ['/proc/sys', '/proc/sysrq-trigger'],
       // Lets everybody ping without raw sockets. A restore sets it for itself: CRIU makes an empty network namespace.
       sysctl: { 'net.ipv4.ping_group_range': pingGroups() },
     },
