@@ -1,8 +1,11 @@
+import type { DriverName } from '@svc/runtime';
 import { type Command, Option } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
 import { wholeNumber } from '../../parse/number.js';
 import type { UpFlags } from './up-flags.js';
 
+/** A list of its own: to load the drivers would take longer than most commands. */
+const drivers = { linux: true, process: true, auto: true } satisfies Record<DriverName | 'auto', true>;
 const port = wholeNumber('A port', 0, 65_535);
 const portOrOff = (text: string): number | false => (text === 'off' ? false : port(text));
 
@@ -13,7 +16,7 @@ export function addUp(server: Command): void {
       new Option(
         '--driver <name>',
         'linux isolates; process does NOT; auto takes process where linux cannot run',
-      ).choices(['linux', 'process', 'auto']),
+      ).choices(Object.keys(drivers)),
     )
     .option('--user <name>', 'user that the server becomes when root starts it (SVC_USER; default svc)')
     .option('--data-dir <dir>', 'where everything is kept (SVC_DATA_DIR)')
