@@ -12,12 +12,18 @@ const skip =
 const registry = () =>
   execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8', cwd: '/' }).trim();
 
+/** Whoever this machine's npm trusts beside the usual authorities. */
+const authorities = process.env.NODE_EXTRA_CA_CERTS ?? process.env.npm_config_cafile;
+const trust = authorities === undefined ? '' : 'export NODE_EXTRA_CA_CERTS=/authorities; ';
+const mounts =
+  authorities === undefined ? [] : [{ source: authorities, target: '/authorities', readOnly: true }];
+
 /** What agents do first. Needs mirrors of Debian and of npm that this machine reaches. */
 describe.skipIf(skip !== undefined)('a fresh sandbox of base', () => {
   const bench = linuxBench({ baseRoot: 'debian', network: { allowRanges: ranges ?? [] } });
 
   async function show(script: string): Promise<string> {
-    const { client } = await bench.create({ limits: { memoryMiB: 2048, cpuCount: 2, pids: 2048 } });
+    const { client } = await bench.create({ mounts, limits: { memoryMiB: 2048, cpuCount: 2, pids: 2048 } });
     const { stdout, stderr, exitCode } = await client.run(`exec 2>&1; ${script}`);
     console.log(`$ ${script}\n${stdout}`);
     expect(exitCode, stdout + stderr).toBe(0);
@@ -40,7 +46,7 @@ describe.skipIf(skip !== undefined)('a fresh sandbox of base', () => {
 
   it('installs a package of npm', async () => {
     const said = await show(
-      `npm config set registry ${registry()} && npm install --no-audit --no-fund is-odd && node -p 'require("is-odd")(3)'`,
+      `${trust}npm config set registry ${registry()} && npm install --no-audit --no-fund is-odd && node -p 'require("is-odd")(3)'`,
     );
     expect(said.trim()).toMatch(/true$/);
   }, 240_000);
