@@ -49,15 +49,23 @@ function writtenBytes(pid: number): number | undefined {
   }
 }
 
+/** Growth of less is no leak: garbage waits to be collected, and the C library keeps memory for the next piece. */
+const FLAT_BYTES = 24 * 1024 * 1024;
+const GROWTH_ROUNDS = 3;
+
 /**
- * What doing it a second time adds to the daemon's memory, bytes. The first time brings the heap to the size that the
- * work needs, most of it garbage that is collected late, and memory that the C library keeps for the next piece.
+ * What doing it again adds to the daemon's memory, bytes: the least of some rounds, for a leak adds in each of them. The
+ * first time brings the heap to the size that the work needs.
  */
 async function growth(work: () => Promise<void>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
   await work();
-  const before = residentBytes(daemon.pid);
-  await work();
-  return residentBytes(daemon.pid) - before;
+  for (let round = 0; round < GROWTH_ROUNDS && least > FLAT_BYTES; round += 1) {
+    const before = residentBytes(daemon.pid);
+    await work();
+    least = Math.min(least, residentBytes(daemon.pid) - before);
+  }
+  return least;
 }
 
 describe('Start', () => {
@@ -178,7 +186,7 @@ describe('Start', () => {
       }
       expect(bytes).toBe(size);
     });
-    expect(grown).toBeLessThan(24 * 1024 * 1024);
+    expect(grown).toBeLessThan(FLAT_BYTES);
   });
 });
 
@@ -285,7 +293,7 @@ describe('Connect', () => {
         return processes.every(({ config }) => !config?.args.at(-1)?.startsWith('head -c 5000000'));
       });
     });
-    expect(grown).toBeLessThan(24 * 1024 * 1024);
+    expect(grown).toBeLessThan(FLAT_BYTES);
   });
 
   it('answers not_found and unimplemented for selectors that mean nothing', async () => {

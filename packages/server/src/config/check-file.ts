@@ -96,7 +96,7 @@ const options: { [option: string]: Rule } = {
     value !== null &&
     Object.values(value).every((each) => oneOf(...isolations)(each) === undefined)
       ? undefined
-      : `must name ${isolations.join(' or ')} for each template`,
+      : `must be ${isolations.join(' or ')} for each template`,
   trialStart: yesOrNo,
   user: text,
   runtimeSocket: text,

@@ -10,7 +10,7 @@ import {
   type LinuxDriverOptions,
   type RemoteDriver,
 } from '@svc/runtime';
-import { type PlayedInternet, playInternet, Workbench } from '@svc/runtime/testing';
+import { type PlayedInternet, playInternet, WORLD, Workbench } from '@svc/runtime/testing';
 import { build } from 'esbuild';
 
 const TOKEN = 'token-of-the-stage';
@@ -24,6 +24,8 @@ export interface EgressStage {
   readonly process: ChildProcess;
   /** What the driver logged. */
   readonly log: string[];
+  /** Asks the resolver of the played internet. */
+  resolve(query: Uint8Array): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -72,6 +74,13 @@ export async function openEgressStage(options: Partial<LinuxDriverOptions> = {})
     internet,
     bench,
     log,
+    async resolve(query) {
+      const socket = await internet.dial(WORLD.resolver, 53);
+      socket.write(Buffer.concat([Buffer.from([query.length >> 8, query.length & 255]), query]));
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      socket.destroy();
+      return data.subarray(2);
+    },
     get process() {
       return child!;
     },

@@ -42,7 +42,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
         return await connectEgress(await stage.bench.driver.egress!.connect(), {
           resolveDns: (query, { sandboxId }) => {
             questions.push(sandboxId);
-            return resolve(query);
+            return stage.resolve(query);
           },
           resolvePlaceholders: () => Promise.reject(new Error('There are no secrets.')),
           onReports: (batch) => void reports.push(...batch),
@@ -52,14 +52,6 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
         await new Promise((done) => setTimeout(done, 20));
       }
     }
-  }
-
-  async function resolve(query: Uint8Array): Promise<Uint8Array> {
-    const socket = await stage.internet.dial(WORLD.resolver, 53);
-    socket.write(Buffer.concat([Buffer.from([query.length >> 8, query.length & 255]), query]));
-    const [data] = (await once(socket, 'data')) as [Buffer];
-    socket.destroy();
-    return data.subarray(2);
   }
 
   async function govern({ instance }: MadeInstance, policy?: EgressPolicy): Promise<void> {
