@@ -1,4 +1,8 @@
 import { packageTests } from '../../vitest.shared.js';
 
 // The files of this package start real instances and compare what the host holds before and after.
-export default packageTests({ globalSetup: ['./test/envd-bundle.ts'], fileParallelism: false });
+export default packageTests({
+  globalSetup: ['./test/envd-bundle.ts'],
+  setupFiles: ['./test/tell-details.ts'],
+  fileParallelism: false,
+});

@@ -123,7 +123,14 @@ export class LinuxDriver implements Driver {
         if (memory) await requireRestorable(this.#host, this.#tiers, checkpoint, options.spec);
         const spec = { ...options.spec, layers: checkpoint.layers };
         const origin = { kind: 'checkpoint', checkpointId: checkpoint.id, memory } as const;
-        const instance = await this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined);
+        const make = () => this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined);
+        const instance = await make().catch((error: unknown) => {
+          if (!DriverError.is(error) || error.code !== 'restore_failed') throw error;
+          signal?.throwIfAborted();
+          const { code, detail } = error;
+          this.#host.log('warn', 'a restore is tried again', { checkpoint: checkpoint.id, code, detail });
+          return make();
+        });
         if (memory && checkpoint.hostname !== undefined) {
           renameInstance(this.#host, instance.entry, checkpoint.hostname);
           await this.#tierOf(instance.entry).nameRestored(instance.entry, instance.id);

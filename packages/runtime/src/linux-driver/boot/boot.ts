@@ -177,7 +177,9 @@ function bootCall(
       OCI: paths.oci,
       CGROUPS: start.cgroup === undefined ? undefined : host.cgroups.directoriesOf(entry.name).join(' '),
       NETWORK_FIRST: start.networkFirst === true ? 'yes' : undefined,
-      FORMER_ADDRESSES: entry.formerAddresses?.join(' '),
+      FORMER_ADDRESSES: entry.formerAddresses
+        ?.filter((former) => former !== network.addressOf(entry.lease))
+        .join(' '),
       FALLBACK: start.fallback,
       ...network.pairOf(entry.lease, entry.spec.network),
     },
