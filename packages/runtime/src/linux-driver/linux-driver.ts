@@ -23,7 +23,7 @@ import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom } from './cgroups/admission.js';
-import { type CheckpointRecord, isolationOf } from './checkpoints/checkpoint.js';
+import type { CheckpointRecord } from './checkpoints/checkpoint.js';
 import { linuxCheckpoints } from './checkpoints/checkpoints.js';
 import { requireRestorable } from './checkpoints/require-restorable.js';
 import type { LinuxHost } from './host/linux-host.js';
@@ -36,7 +36,7 @@ import { reapLeftovers } from './reap.js';
 import { readLayerFacts } from './rootfs/layer-facts.js';
 import { withBase } from './rootfs/root-plan.js';
 import { poolKey, requireSpec } from './spec.js';
-import type { InstanceEntry } from './state/records.js';
+import { type InstanceEntry, isolationOf } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
 import type { OciTier, Origin } from './tiers/tier.js';
 import { linuxVolumes } from './volumes.js';
@@ -124,6 +124,7 @@ export class LinuxDriver implements Driver {
         const spec = { ...options.spec, layers: checkpoint.layers };
         const origin = { kind: 'checkpoint', checkpointId: checkpoint.id, memory } as const;
         const make = () => this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined);
+        // Memory has no second copy: what failed on a busy host, and not for what is stored, is worth another try.
         const instance = await make().catch((error: unknown) => {
           if (!DriverError.is(error) || error.code !== 'restore_failed') throw error;
           signal?.throwIfAborted();
@@ -227,7 +228,7 @@ export class LinuxDriver implements Driver {
   }
 
   #tierOf(entry: InstanceEntry): OciTier {
-    return this.#tiers[entry.isolation ?? 'container'];
+    return this.#tiers[isolationOf(entry)];
   }
 
   #add(entry: InstanceEntry): LinuxInstance {

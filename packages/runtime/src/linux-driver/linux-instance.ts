@@ -18,7 +18,7 @@ import { checkpointInstance } from './checkpoints/checkpoint.js';
 import { isRunning, type LinuxHost, mayRun } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
 import { requireNetwork } from './spec.js';
-import type { InstanceEntry } from './state/records.js';
+import { type InstanceEntry, isolationOf } from './state/records.js';
 import type { OciTier } from './tiers/tier.js';
 
 /** What an instance asks of its driver. */
@@ -105,7 +105,7 @@ export class LinuxInstance implements RegisteredInstance {
   }
 
   get isolation(): Isolation {
-    return this.entry.isolation ?? 'container';
+    return isolationOf(this.entry);
   }
 
   get address(): string {

@@ -71,6 +71,8 @@ export class FrameTransport implements Pick<Transport, 'unary'> {
 
   async #start(): Promise<Duplex> {
     const socket = await this.#open();
+    // It may have closed before anybody listened: who waits then waits for ever.
+    if (socket.destroyed) throw new Error('the connection was closed');
     const frames = new FrameReader();
     let reason: Error | undefined;
     socket.on('error', (error) => {

@@ -46,11 +46,6 @@ export interface CheckpointRecord {
   mounts: string[];
 }
 
-/** What kept an instance apart when its memory was stored, and has to again. */
-export function isolationOf({ isolation }: CheckpointRecord): Isolation {
-  return isolation ?? 'container';
-}
-
 export function readCheckpoint(host: LinuxHost, id: string): CheckpointRecord | undefined {
   try {
     return JSON.parse(readFileSync(host.store.view(`c/${id}/record.json`), 'utf8')) as CheckpointRecord;

@@ -3,7 +3,8 @@ import { DriverError } from '../../contract/errors.js';
 import type { InstanceSpec } from '../../contract/instance.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { Tiers } from '../make-tiers.js';
-import { type CheckpointRecord, isolationOf } from './checkpoint.js';
+import { isolationOf } from '../state/records.js';
+import type { CheckpointRecord } from './checkpoint.js';
 import { requireHostFiles } from './host-files.js';
 
 /**

@@ -43,6 +43,11 @@ export interface InstanceEntry {
   layers: string[];
 }
 
+/** What keeps an instance apart, or kept it when its memory was stored. Records of earlier versions do not say. */
+export function isolationOf({ isolation }: { isolation?: Isolation }): Isolation {
+  return isolation ?? 'container';
+}
+
 /** Size of a record that fits into it, padded. The kernel takes one page whole or not at all, also of a process that is killed. */
 const PAGE_BYTES = 4_096;
 
