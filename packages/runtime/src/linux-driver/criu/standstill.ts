@@ -24,6 +24,7 @@ export async function freezeForDump(
   const deadline = Date.now() + PATIENCE_MS;
   for (let round = 1; ; round++) {
     await cgroups.freeze(name);
+    const began = performance.now();
     const pid = cgroups.pids(name).find(isStartingProgram);
     if (pid === undefined) return;
     if (Date.now() >= deadline)
@@ -32,7 +33,8 @@ export async function freezeForDump(
         `The memory of the sandbox cannot be stored: ${programName(pid)} waits for a program that it starts and that does not begin.`,
       );
     cgroups.thaw(name);
-    await sleep(round);
+    // A sandbox may have thousands of threads: looking at them again and again leaves as much time to others.
+    await sleep(Math.max(round, performance.now() - began));
   }
 }
 

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 
 /**
- * What of `/proc` tells of the host, its memory, its devices, its other users or how busy neighbours keep it: files, each hidden behind `/dev/null`,
- * and directories, each behind an empty file system. The OCI runtime skips what a kernel does not have.
+ * What of `/proc` tells of the host, its memory, its devices, its other users or how busy neighbours keep it: files, each
+ * hidden behind `/dev/null`, and directories, each behind an empty file system. The OCI runtime skips what a kernel does not
+ * have.
  */
 export const HIDDEN_OF_PROC = `acpi asound bus driver dynamic_debug fs irq pressure scsi
   allocinfo buddyinfo cgroups cmdline config.gz consoles devices diskstats interrupts iomem ioports kallsyms kcore key-users keys kmsg kpagecgroup kpagecount
