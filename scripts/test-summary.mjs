@@ -1,6 +1,7 @@
 // Adds up what each package's tests left in test-results.json (and test-results-node-*.json, on other versions), names what failed, and prints the closing line.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 const option = (name) => Number(process.argv[process.argv.indexOf(name) + 1] ?? 0);
 const checksFailed = option('--checks-failed');
@@ -29,19 +30,30 @@ function addUp(folder, file, name) {
       if (test.status === 'passed') counts.passed++;
       else if (test.status === 'failed') {
         counts.failed++;
-        failures.push(`${name}: ${test.fullName}`);
+        failures.push(`${name}: ${test.fullName}`, ...reasons(test.failureMessages));
       } else counts.skipped++;
     }
     // A file that broke before its first test has no failed test to count.
     if (suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed')) {
       counts.failed++;
-      failures.push(`${name}: ${suite.name}: ${String(suite.message).split('\n')[0]}`);
+      failures.push(`${name}: ${suite.name}`, ...reasons([suite.message]));
     }
   }
   console.log(
     `${name.padEnd(24)} ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
   );
   for (const key of Object.keys(total)) total[key] += counts[key];
+}
+
+/** Why it failed, for whoever sees only the end of the output: the first lines of each message without foreign frames. */
+function reasons(messages) {
+  const foreign = /^ +at .*\/node_modules\//;
+  const lines = (message) =>
+    stripVTControlCharacters(String(message))
+      .split('\n')
+      .filter((line) => line !== '' && !foreign.test(line))
+      .slice(0, 12);
+  return messages.flatMap(lines).map((line) => `    ${line.slice(0, 300)}`);
 }
 
 for (const folder of missing) failures.push(`${folder}: left no results: its test run broke`);
