@@ -24,7 +24,7 @@ const FLAGS = {
   detach: undefined,
 };
 /** Maps that are one setting. */
-const WHOLE = ['RateLimit'];
+const WHOLE = ['RateLimit', 'IdPool'];
 /** Variables that set a part of their option. */
 const VARIABLES = { SVC_POSTGRES_URL: 'storage.url' };
 

@@ -52,6 +52,8 @@ export type { HostOptions } from './host/host-facts.js';
 export { removeInTree, removeTree } from './jail/remove-tree.js';
 export {
   createLinuxDriver,
+  IDS_PER_INSTANCE,
+  type IdPool,
   type LinuxDriverOptions,
   type NetworkOptions,
 } from './linux-driver/index.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_POOL, idBlocks } from '../src/linux-driver/ids/blocks.js';
+import { DEFAULT_POOL, idBlocks, requireUsable } from '../src/linux-driver/ids/blocks.js';
 import { claimBlock, releaseBlock } from '../src/linux-driver/ids/claim-block.js';
 import { IdRanges } from '../src/linux-driver/ids/id-ranges.js';
 import { moveUserNamespace } from '../src/linux-driver/ids/userns-image.js';
@@ -28,31 +28,76 @@ describe('blocks of ids', () => {
   it('do not overlap, and stay in the pool', () => {
     const blocks = idBlocks(DEFAULT_POOL, 'ffffffff', '');
     expect(blocks).toHaveLength(24);
-    expect(new Set(blocks).size).toBe(24);
-    expect(Math.min(...blocks)).toBe(0x20000000);
-    expect(Math.max(...blocks) + 2 ** 26 - 1).toBe(0x7fffffff);
+    const firsts = blocks.map(({ first }) => first);
+    expect(new Set(firsts).size).toBe(24);
+    expect(Math.min(...firsts)).toBe(0x20000000);
+    expect(Math.max(...firsts) + 2 ** 26 - 1).toBe(0x7fffffff);
   });
 
   it('leave out what other users of the host have', () => {
     const blocks = idBlocks(DEFAULT_POOL, '00000000', 'user:100000:65536\nother:604000000:70000\n# none\n\n');
-    expect(blocks).not.toContain(0x20000000 + 2 ** 26);
+    expect(blocks.map(({ first }) => first)).not.toContain(0x20000000 + 2 ** 26);
     expect(blocks).toHaveLength(23);
   });
 
   it('belong to one data directory each, also when another comes later or one was removed by hand', () => {
     const root = mkdtempSync(join(tmpdir(), 'blocks-'));
-    const pool = { first: 0x70000000, last: 0x70000000 + 2 * 2 ** 26 - 1 };
+    const pool = { first: 0x10000000, count: 2 * 2 ** 26 };
     const directories = ['one', 'two', 'three'].map((name) => pathsOf(mkdtempSync(join(root, name))));
     const [one, two, three] = directories;
     try {
       const first = claimBlock(one!, pool);
-      expect(claimBlock(two!, pool)).not.toBe(first);
+      expect(claimBlock(two!, pool)).not.toEqual(first);
       expect(claimBlock(three!, pool)).toBeUndefined();
-      expect(claimBlock(one!, pool)).toBe(first);
+      expect(claimBlock(one!, pool)).toEqual(first);
       releaseBlock(one!);
-      expect(claimBlock(three!, pool)).toBe(first);
+      expect(claimBlock(three!, pool)).toEqual(first);
     } finally {
       for (const paths of directories) releaseBlock(paths);
+      rmSync(root, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('ids that an operator chose', () => {
+  const IDS = 65_536;
+
+  it('are one block when they are few', () => {
+    expect(idBlocks({ first: 200_000, count: 3 * IDS + 5 }, 'ffffffff', '')).toEqual([
+      { first: 200_000, count: 3 * IDS },
+    ]);
+  });
+
+  it.each([
+    [{ first: 65_535, count: IDS }, /below 65536 are the host's own/],
+    [{ first: 100_000.5, count: IDS }, /cannot be given/],
+    [{ first: 100_000, count: IDS - 1 }, /needs 65536 of them/],
+    [{ first: 0x7fff0001, count: IDS }, /must not be above 2147483647/],
+    [{ first: 165_535, count: IDS }, /gives 100000 to 165535 to "somebody"; choose others/],
+  ])('are refused with the reason: %j', (pool, reason) => {
+    expect(() => requireUsable(pool, 'somebody:100000:65536\n')).toThrow(reason);
+  });
+
+  it('are accepted beside those of others', () => {
+    expect(() => requireUsable({ first: 165_536, count: IDS }, 'somebody:100000:65536\n')).not.toThrow();
+  });
+
+  it('are of nobody else when another data directory has a block that begins elsewhere', () => {
+    const root = mkdtempSync(join(tmpdir(), 'blocks-'));
+    const [one, two] = ['one', 'two'].map((name) => pathsOf(mkdtempSync(join(root, name))));
+    try {
+      // Below what drivers take by themselves, and apart from another run of this test.
+      const first = 0x18000000 + (process.pid % 512) * 8 * IDS;
+      expect(claimBlock(one!, { first, count: 4 * IDS })).toEqual({ first, count: 4 * IDS });
+      expect(claimBlock(two!, { first: first + 3 * IDS, count: 2 * IDS })).toBeUndefined();
+      expect(claimBlock(two!, { first: first + 4 * IDS, count: IDS })).toMatchObject({ count: IDS });
+      // What runs keeps its ids; without it the new ones are taken, and the old ones are free.
+      const moved = { first: first + 5 * IDS, count: IDS };
+      expect(claimBlock(one!, moved, true)).toMatchObject({ first });
+      expect(claimBlock(one!, moved)).toEqual(moved);
+      expect(claimBlock(two!, { first, count: 4 * IDS })).toMatchObject({ first });
+    } finally {
+      for (const paths of [one, two]) releaseBlock(paths!);
       rmSync(root, { recursive: true, force: true });
     }
   });

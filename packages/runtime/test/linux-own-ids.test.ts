@@ -231,6 +231,19 @@ open("/tmp/answer", "w").write("%s %d %d" % (f.read(), os.fstat(f.fileno()).st_u
     },
   );
 
+  it('gets its range out of the ids that the operator chose, and out of no others', async () => {
+    // Below what drivers take by themselves, and apart from another run of this test.
+    const first = 0x19000000 + (process.pid % 1024) * 65_536;
+    await withLinuxBench({ storeSizeMiB: 1024, ids: { first, count: 65_536 } }, async (other) => {
+      const { instance } = await other.create();
+      const entries = new Records(pathsOf(other.dataDir).instances).all();
+      expect(mapOf(entries.find(({ id }) => id === instance.id)!)).toEqual([0, first, 65_536]);
+      await expect(other.create()).rejects.toMatchObject({ code: 'no_capacity' });
+    });
+    const taken = { first: 65_535, count: 65_536 };
+    await expect(withLinuxBench({ ids: taken }, async () => undefined)).rejects.toThrow(/choose a higher/);
+  });
+
   it('works for a service whose files are for itself alone', async () => {
     const before = process.umask(0o077);
     try {

@@ -1,2 +1,3 @@
 export { createLinuxDriver } from './create-linux-driver.js';
-export type { LinuxDriverOptions, NetworkOptions } from './state/options.js';
+export { IDS as IDS_PER_INSTANCE } from './ids/id-ranges.js';
+export type { IdPool, LinuxDriverOptions, NetworkOptions } from './state/options.js';

@@ -120,6 +120,12 @@ const options: { [option: string]: Rule } = {
   maxMemoryMiB: whole(1),
   diskReserveMiB: whole(0),
   poolSize: whole(0),
+  userIds: (value: unknown) => {
+    const { first, count } = (value ?? {}) as Record<string, unknown>;
+    return [first, count].every((each) => whole(65_536, 2_147_483_647)(each) === undefined)
+      ? undefined
+      : 'must be a map of first and count, whole numbers, 65536 to 2147483647';
+  },
   egress: {
     dns: texts,
     allowRanges: texts,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { baseRoots, driverNames, type Isolation, isolations } from '@svc/runtime';
+import { baseRoots, driverNames, type IdPool, type Isolation, isolations } from '@svc/runtime';
 import { parse } from 'yaml';
 import type { RateLimit } from '../limits/rate-limit.js';
 import { findConfigProblem } from './check-file.js';
@@ -48,6 +48,7 @@ const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
   ['SVC_MAX_MEMORY_MIB', 'maxMemoryMiB', number],
   ['SVC_DISK_RESERVE_MIB', 'diskReserveMiB', number],
   ['SVC_POOL_SIZE', 'poolSize', number],
+  ['SVC_USER_IDS', 'userIds', parseUserIds],
   ['SVC_LOG_LEVEL', 'logLevel', oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')],
 ];
 
@@ -140,6 +141,14 @@ function parseTemplateIsolation(value: string, name: string): Record<string, Iso
       return [template, known];
     }),
   );
+}
+
+/** Reads `FIRST:COUNT`. @throws {Error} naming the variable */
+function parseUserIds(value: string, name: string): IdPool {
+  const [, first, count] = /^(\d+):(\d+)$/.exec(value) ?? [];
+  if (first === undefined)
+    throw new Error(`${name} must be the first id and how many, as 600000000:67108864`);
+  return { first: Number(first), count: Number(count) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { BaseRoot, Driver, DriverName, Isolation } from '@svc/runtime';
+import type { BaseRoot, Driver, DriverName, IdPool, Isolation } from '@svc/runtime';
 import type { Ids } from '../ids/ids.js';
 import type { RateLimit } from '../limits/rate-limit.js';
 import type { TeamLimits } from '../limits/team-limits.js';
@@ -97,6 +97,13 @@ export interface ServerOptions {
    * What stays free on the disk of the data directory, for the database and the host. Default: 5 % of it, at most 2048.
    */
   diskReserveMiB?: number;
+  /**
+   * User and group ids of the host that sandboxes get with the `linux` driver: `{ first: 600000000, count: 67108864 }`. Each
+   * needs 65,536; as many as may run at once and wait in the pool must fit, or 1,024. They must be nobody else's: from 65536 to
+   * 2147483647, clear of `/etc/subuid` and `/etc/subgid`. While sandboxes run they keep what they have. Default: 67,108,864 from
+   * 536870912 on that are free.
+   */
+  userIds?: IdPool;
   /** How connections leave sandboxes. */
   egress?: {
     /** Resolvers that names of sandboxes are looked up at: addresses, with `:port` where it is not 53. Default: those of the host. */

@@ -6,6 +6,9 @@ import type { ServerOptions } from './options.js';
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 export const DEFAULT_DOMAIN = 'svc.localhost';
+export const DEFAULT_MAX_SANDBOXES = 1_000;
+/** Of the `linux` driver. */
+export const DEFAULT_POOL_SIZE = 4;
 
 /** Applies every default. URLs are known only once the ports are. */
 export function resolveConfig(
@@ -30,7 +33,7 @@ export function resolveConfig(
       general: options.rateLimits?.general ?? { rate: 1_000, burst: 5_000 },
       create: options.rateLimits?.create ?? { rate: 100, burst: 1_000 },
     },
-    maxSandboxes: options.maxSandboxes ?? 1_000,
+    maxSandboxes: options.maxSandboxes ?? DEFAULT_MAX_SANDBOXES,
     diskReserveMiB: options.diskReserveMiB,
     templateIsolation: { ...options.templateIsolation },
     placementTimeoutMs: tuning.placementTimeoutMs ?? 60_000,

@@ -1,4 +1,5 @@
 import type { ServerOptions } from '../config/options.js';
+import { DEFAULT_POOL_SIZE } from '../config/resolve.js';
 import type { ServerContext } from '../context/context.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
@@ -42,7 +43,7 @@ export function startBackground(
   const webhooks = startWebhookWorker(context);
   unwind.add('webhooks', () => webhooks.stop());
 
-  const size = options.poolSize ?? (driver.name === 'linux' ? 4 : 0);
+  const size = options.poolSize ?? (driver.name === 'linux' ? DEFAULT_POOL_SIZE : 0);
   const sizes = { cpu_count: base.cpuCount, memory_mb: base.memoryMiB, disk_mb: base.diskMiB };
   if (size > 0) driver.setPool([{ spec: poolableSpec(sizes, [], config.templateIsolation.base), size }]);
 }

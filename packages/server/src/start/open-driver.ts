@@ -1,6 +1,7 @@
 import path from 'node:path';
-import { type Driver, selectDriver } from '@svc/runtime';
+import { type Driver, DriverError, IDS_PER_INSTANCE, selectDriver } from '@svc/runtime';
 import type { ServerOptions } from '../config/options.js';
+import { DEFAULT_MAX_SANDBOXES, DEFAULT_POOL_SIZE } from '../config/resolve.js';
 import type { Log } from '../context/context.js';
 import { driverPrograms } from './driver-programs.js';
 import { adoptEarlierVolumes } from './earlier-volumes.js';
@@ -30,10 +31,15 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
   return { driver, why, owned: true };
 }
 
-/** What the server's options say about the `linux` driver. */
+/**
+ * What the server's options say about the `linux` driver.
+ * @throws {DriverError} `unsupported` for user ids that are too few
+ */
 export function linuxOptions(options: ServerOptions) {
-  const { ociRuntime, baseRoot, isolation, maxMemoryMiB, diskReserveMiB, egress } = options;
+  const { ociRuntime, baseRoot, isolation, maxMemoryMiB, diskReserveMiB, egress, userIds } = options;
+  if (userIds !== undefined) requireEnoughIds(userIds.count, options);
   return {
+    ...(userIds === undefined ? {} : { ids: userIds }),
     ...(egress?.allowRanges === undefined ? {} : { network: { allowRanges: egress.allowRanges } }),
     ...(ociRuntime === undefined ? {} : { ociRuntime }),
     ...(baseRoot === undefined ? {} : { baseRoot }),
@@ -41,4 +47,20 @@ export function linuxOptions(options: ServerOptions) {
     ...(maxMemoryMiB === undefined ? {} : { maxMemoryMiB }),
     ...(diskReserveMiB === undefined ? {} : { reserveMiB: diskReserveMiB }),
   };
+}
+
+/** The driver has network addresses for so many. */
+const MOST_INSTANCES = 1_024;
+
+function requireEnoughIds(
+  count: number,
+  { maxSandboxes = DEFAULT_MAX_SANDBOXES, poolSize = DEFAULT_POOL_SIZE }: ServerOptions,
+): void {
+  const instances = Math.min(maxSandboxes + poolSize, MOST_INSTANCES);
+  const held = Math.floor(count / IDS_PER_INSTANCE);
+  if (held >= instances) return;
+  throw new DriverError(
+    'unsupported',
+    `userIds has user ids for ${held} sandboxes, and ${instances} may run or wait in the pool at once: give it ${instances * IDS_PER_INSTANCE} ids (${IDS_PER_INSTANCE} for each), or set maxSandboxes to ${Math.max(1, held - poolSize)}.`,
+  );
 }

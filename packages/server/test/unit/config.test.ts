@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { resolveConfig } from '../../src/config/resolve.js';
+import { linuxOptions } from '../../src/start/open-driver.js';
 
 let directory: string;
 let file: string;
@@ -46,6 +47,22 @@ describe('configuration', () => {
     expect((await loadConfig({ env: { SVC_RATE_LIMIT: 'off' } })).rateLimits?.general?.rate).toBe(0);
     await expect(loadConfig({ env: { SVC_RATE_LIMIT: 'fast' } })).rejects.toThrow(
       'SVC_RATE_LIMIT must be requests per second, as 100 or with a burst 100:500, or off',
+    );
+  });
+  it('reads the user ids of sandboxes, and refuses too few before anything starts', async () => {
+    const { userIds } = await loadConfig({ env: { SVC_USER_IDS: '600000000:1310720' } });
+    expect(userIds).toEqual({ first: 600_000_000, count: 20 * 65_536 });
+    for (const wrong of ['600000000', '1:2:3', '-1:65536', 'a:b'])
+      await expect(loadConfig({ env: { SVC_USER_IDS: wrong } })).rejects.toThrow(/^SVC_USER_IDS must be/);
+    const ids = path.join(directory, 'ids.yaml');
+    await writeFile(ids, 'userIds: { first: 65535, count: 65536 }\n');
+    await expect(loadConfig({ file: ids, env: {} })).rejects.toThrow(
+      /userIds must be a map of first and count/,
+    );
+    const options = { dataDir: directory, maxSandboxes: 16, poolSize: 4, userIds: userIds! };
+    expect(linuxOptions(options).ids).toEqual(userIds);
+    expect(() => linuxOptions({ ...options, maxSandboxes: 17 })).toThrow(
+      /ids for 20 sandboxes, and 21 may run .*: give it 1376256 ids .* or set maxSandboxes to 16/,
     );
   });
   it('names the variable or the file that cannot be read, and never its value', async () => {

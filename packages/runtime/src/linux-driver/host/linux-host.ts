@@ -207,6 +207,7 @@ export class LinuxHost {
       runtime: this.runtime,
       base: this.bases.current === undefined ? undefined : this.bases.treeOf(this.bases.current),
       pool: this.options.ids,
+      inUse: this.records.all().some(({ firstId }) => firstId !== undefined),
     });
     this.ids = 'ranges' in opened ? opened.ranges : undefined;
     this.idsProblem = 'problem' in opened ? opened.problem : undefined;

@@ -1,15 +1,21 @@
-import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess, processStart } from '#support/process-identity';
 import { readText } from '../../shared/read-text.js';
 import type { IdPool } from '../state/options.js';
 import type { Paths } from '../state/paths.js';
-import { DEFAULT_POOL, idBlocks } from './blocks.js';
+import { DEFAULT_POOL, idBlocks, overlap, RANGES, requireUsable } from './blocks.js';
+import { IDS } from './id-ranges.js';
 
 /** One file per block that a driver of this host has, named after its first id. Gone after a restart of the machine, like the instances. */
 const CLAIMS = '/run/svc/ids';
 
+/** Ids in a block that was written down without their number. */
+const EARLIER = RANGES * IDS;
+
 interface Claim {
+  /** How many ids. */
+  count: number;
   /** Data directory of the driver. */
   dataDir: string;
   /** Who wrote it, until the data directory says so too. */
@@ -17,14 +23,22 @@ interface Claim {
   start: string | undefined;
 }
 
-/** Takes a block of ids that no other driver of this host has; the same as before if it can be. Undefined when there is none. */
-export function claimBlock(paths: Paths, pool: IdPool = DEFAULT_POOL): number | undefined {
+/**
+ * Takes a block of ids that no other driver of this host has; the same as before if it can be. Undefined when there is none.
+ * @param inUse whether instances have ids of the block before: then it stays, whatever the pool is now.
+ * @throws {DriverError} `unsupported` for a pool that was chosen and cannot be used
+ */
+export function claimBlock(paths: Paths, chosen?: IdPool, inUse = false): IdPool | undefined {
   mkdirSync(CLAIMS, { recursive: true, mode: 0o700 });
-  const blocks = idBlocks(pool, paths.tag, subordinateIds());
+  const taken = subordinateIds();
+  if (chosen !== undefined) requireUsable(chosen, taken);
+  const blocks = idBlocks(chosen ?? DEFAULT_POOL, paths.tag, taken);
   const before = recordedBlock(paths.dataDir);
-  if (before !== undefined && blocks.includes(before)) blocks.unshift(before);
+  const known = before !== undefined && blocks.some((each) => isSame(each, before));
+  if (before !== undefined && (inUse || known)) blocks.unshift(before);
+  else releaseBlock(paths);
   const block = blocks.find((each) => claim(each, paths.dataDir));
-  if (block !== undefined) writeFileSync(paths.idsFile, JSON.stringify({ block }), { mode: 0o600 });
+  if (block !== undefined) writeFileSync(paths.idsFile, JSON.stringify(block), { mode: 0o600 });
   return block;
 }
 
@@ -36,14 +50,23 @@ export function releaseBlock(paths: Paths): void {
   rmSync(paths.idsFile, { force: true });
 }
 
-function claim(block: number, dataDir: string): boolean {
+function claim(block: IdPool, dataDir: string): boolean {
+  if (hasRival(block, dataDir)) return false;
   const file = claimFile(block);
   const draft = `${file}.${process.pid}`;
-  const mine: Claim = { dataDir, pid: process.pid, start: processStart(process.pid) };
+  const mine: Claim = {
+    count: block.count,
+    dataDir,
+    pid: process.pid,
+    start: processStart(process.pid),
+  };
   writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
   try {
     const found = readClaim(file);
-    if (found?.dataDir === dataDir) return true;
+    if (found?.dataDir === dataDir) {
+      renameSync(draft, file);
+      return true;
+    }
     if (found !== undefined) {
       if (isHeld(found, block)) return false;
       const aside = `${draft}.old`;
@@ -54,7 +77,10 @@ function claim(block: number, dataDir: string): boolean {
       rmSync(aside, { force: true });
     }
     linkSync(draft, file);
-    return true;
+    // Two that overlap may have come at the same moment: each sees the other then, and goes on looking.
+    if (!hasRival(block, dataDir)) return true;
+    rmSync(file, { force: true });
+    return false;
   } catch {
     return false;
   } finally {
@@ -62,20 +88,40 @@ function claim(block: number, dataDir: string): boolean {
   }
 }
 
-function isHeld({ dataDir, pid, start }: Claim, block: number): boolean {
-  return recordedBlock(dataDir) === block || (start !== undefined && isSameProcess(pid, start));
+/** Whether another driver has ids of a block: the claims of another pool begin elsewhere. */
+function hasRival(block: IdPool, dataDir: string): boolean {
+  return readdirSync(CLAIMS).some((name) => {
+    if (!/^[0-9a-f]+$/.test(name)) return false;
+    const first = Number.parseInt(name, 16);
+    if (first === block.first) return false;
+    const found = readClaim(join(CLAIMS, name));
+    if (found === undefined || found.dataDir === dataDir) return false;
+    const other = { first, count: found.count };
+    return overlap(block, other) && isHeld(found, other);
+  });
 }
 
-function claimFile(block: number): string {
-  return join(CLAIMS, block.toString(16));
+function isHeld({ dataDir, pid, start }: Claim, block: IdPool): boolean {
+  return recordedBlock(dataDir)?.first === block.first || (start !== undefined && isSameProcess(pid, start));
+}
+
+function isSame(one: IdPool, other: IdPool): boolean {
+  return one.first === other.first && one.count === other.count;
+}
+
+function claimFile(block: IdPool): string {
+  return join(CLAIMS, block.first.toString(16));
 }
 
 function readClaim(file: string): Claim | undefined {
-  return parse<Claim>(readText(file));
+  const claim = parse<Omit<Claim, 'count'> & { count?: number }>(readText(file));
+  return claim === undefined ? undefined : { ...claim, count: claim.count ?? EARLIER };
 }
 
-function recordedBlock(dataDir: string): number | undefined {
-  return parse<{ block?: number }>(readText(join(dataDir, 'ids.json')))?.block;
+function recordedBlock(dataDir: string): IdPool | undefined {
+  const found = parse<Partial<IdPool> & { block?: number }>(readText(join(dataDir, 'ids.json')));
+  const first = found?.first ?? found?.block;
+  return first === undefined ? undefined : { first, count: found?.count ?? EARLIER };
 }
 
 function subordinateIds(): string {

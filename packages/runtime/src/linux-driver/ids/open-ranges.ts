@@ -4,7 +4,7 @@ import { TESTED_RUNTIMES } from '../../host/host-facts.js';
 import type { LinuxDriverOptions } from '../state/options.js';
 import type { Paths } from '../state/paths.js';
 import type { Store } from '../store/store.js';
-import { RANGES } from './blocks.js';
+import { rangesOf } from './blocks.js';
 import { claimBlock, releaseBlock } from './claim-block.js';
 import { IdRanges } from './id-ranges.js';
 
@@ -22,27 +22,38 @@ export interface RangesOptions {
   /** Absolute path of the tree that new instances stand on, if there is one. */
   base: string | undefined;
   pool: LinuxDriverOptions['ids'];
+  /** Whether instances have ids already. */
+  inUse: boolean;
 }
 
-/** Takes a block of ids and finds out, by trying, whether the file systems of this host can be mounted with them. */
+/**
+ * Takes a block of ids and finds out, by trying, whether the file systems of this host can be mounted with them.
+ * @throws {DriverError} `unsupported` for ids that were chosen and cannot be used
+ */
 export async function openRanges({
   store,
   paths,
   runtime,
   base,
   pool,
+  inUse,
 }: RangesOptions): Promise<OpenedRanges> {
   if (pool === false) return { problem: `Ranges of user ids are turned off: ${CONSEQUENCE}.` };
   if (!TESTED_RUNTIMES.some((name) => name === basename(runtime)))
     return { problem: `The OCI runtime ${runtime} is not known to keep ids apart: ${CONSEQUENCE}.` };
-  const block = claimBlock(paths, pool);
+  const block = claimBlock(paths, pool, inUse);
+  if (block === undefined && pool !== undefined)
+    throw new DriverError(
+      'unsupported',
+      `Other data directories of this machine have the user ids ${pool.first} to ${pool.first + pool.count - 1} (see /run/svc/ids): choose others.`,
+    );
   if (block === undefined) return { problem: `No block of user ids is free: ${CONSEQUENCE}.` };
   try {
     await store.run(
       {
         name: 'mounts_try_own',
         variables: {
-          FIRST_ID: block,
+          FIRST_ID: block.first,
           ARCH: process.arch,
           ROOT_LAYERS: base === undefined ? 'base' : `base:${base}`,
           USR_LAYERS: 'usr-mask:/usr',
@@ -51,7 +62,7 @@ export async function openRanges({
       },
       { timeoutMs: 30_000 },
     );
-    return { ranges: new IdRanges(block, RANGES) };
+    return { ranges: new IdRanges(block.first, rangesOf(block)) };
   } catch (error) {
     releaseBlock(paths);
     return {

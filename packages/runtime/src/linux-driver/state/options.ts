@@ -16,10 +16,12 @@ export interface NetworkOptions {
   nameServers?: string[];
 }
 
-/** Host user and group ids, both ends included. */
+/** Host user and group ids that follow each other. */
 export interface IdPool {
+  /** The first of them: 65,536 or more. */
   first: number;
-  last: number;
+  /** How many: 65,536 for each sandbox. The last may be 2,147,483,647. */
+  count: number;
 }
 
 export interface LinuxDriverOptions extends DriverOptions {
@@ -46,9 +48,9 @@ export interface LinuxDriverOptions extends DriverOptions {
   rawSockets?: boolean;
   network?: NetworkOptions;
   /**
-   * Host user and group ids out of which the driver takes a block for its sandboxes, 65,536 for each: the first and the last.
-   * Default 536870912 to 2147483647, without what `/etc/subuid` and `/etc/subgid` give to others. False: users inside have
-   * the numbers of the host's, and set-uid programs have no effect.
+   * Host user and group ids out of which the driver takes a block for its sandboxes: up to 1,024 times 65,536. They must be free
+   * of what `/etc/subuid` and `/etc/subgid` give to others. Default 536870912 to 2147483647, without those. False: users inside
+   * have the numbers of the host's, and set-uid programs have no effect.
    */
   ids?: IdPool | false;
   /**
