@@ -6,7 +6,7 @@ beforeEach(({ onTestFailed }) => {
     for (const error of task.result?.errors ?? []) {
       if (!('detail' in error) || typeof error.detail !== 'string') continue;
       const told = `${error.message}\nThe host said: ${error.detail}`;
-      error.stack = error.stack?.replace(error.message, () => told);
+      if (error.stack !== undefined) error.stack = error.stack.replace(error.message, () => told);
       error.message = told;
     }
   });
