@@ -1,6 +1,6 @@
 // docs/settings.md: every setting of the server, from the definitions that the server itself reads.
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 import ts from 'typescript';
 import { repository } from './run.mjs';
@@ -8,25 +8,8 @@ import { repository } from './run.mjs';
 const CONFIG = 'packages/server/src/config';
 const UP = 'packages/cli/src/commands/server/up.ts';
 
-/** Options that only a program can give. */
-const PROGRAM_ONLY = ['now', 'ids'];
-/** Flags of `svc server up` whose name is not that of their option; undefined for those that set none. */
-const FLAGS = {
-  noTrialStart: 'trialStart',
-  port: 'apiPort',
-  postgresUrl: 'storage.url',
-  allowPrivateWebhooks: 'tuning.webhooks.allowPrivateAddresses',
-  killSandboxesOnStop: 'destroySandboxesOnStop',
-  teamMaxSandboxes: 'teamLimits.maxConcurrentSandboxes',
-  rateLimit: 'rateLimits.general',
-  createRateLimit: 'rateLimits.create',
-  config: undefined,
-  detach: undefined,
-};
-/** Maps that are one setting. */
-const WHOLE = ['RateLimit', 'IdPool'];
-/** Variables that set a part of their option. */
-const VARIABLES = { SVC_POSTGRES_URL: 'storage.url' };
+/** Flags of `svc server up` that set none. */
+const OTHER_FLAGS = ['--config', '--detach'];
 
 const GROUPS = [
   ['Server', (path) => !path.includes('.')],
@@ -40,27 +23,27 @@ const GROUPS = [
 
 /** @returns the page as Markdown. @throws Error naming a setting whose definition says too little */
 export async function settingsPage() {
-  const options = readOptions();
-  const problems = [];
-  const defaults = await resolvedDefaults();
-  const variables = readVariables();
-  const flags = readFlags(problems, new Set(options.map(({ path }) => path)));
-  for (const [variable, path] of variables)
-    if (!options.some((option) => option.path === path))
-      problems.push(`${variable}: there is no option ${path}`);
-  const rows = options.map((option) => ({
-    ...option,
-    default: defaultOf(option, defaults),
-    variables: variables.filter(([, path]) => path === option.path).map(([name]) => name),
-    flags: flags.filter(([, path]) => path === option.path).map(([name]) => name),
-  }));
-  for (const row of rows) {
-    if (row.text === '') problems.push(`${row.path}: no docstring`);
-    if (row.default === undefined)
-      problems.push(`${row.path}: its docstring tells no default ("Default X.")`);
-  }
-  if (problems.length > 0) throw new Error(`Settings (${CONFIG}/options.ts):\n  ${problems.join('\n  ')}`);
+  const docs = readDocs();
+  const rows = (await readSettings()).map(([path, setting]) => {
+    const name = path.join('.');
+    return { ...setting, path: name, ...docs.get(name), value: setting.default };
+  });
+  const problems = [
+    ...findFlagProblems(rows),
+    ...rows.map(findProblem).filter((problem) => problem !== undefined),
+  ];
+  if (problems.length > 0) throw new Error(`Settings (${CONFIG}/settings.ts):\n  ${problems.join('\n  ')}`);
   return page(rows);
+}
+
+function findProblem({ path, text, said, value }) {
+  if (text === undefined || text === '') return `${path}: no docstring`;
+  if (value === undefined && said === undefined)
+    return `${path}: its docstring tells no default ("Default X.")`;
+  const bare = (words) => String(words).replaceAll(/[\s`]/g, '');
+  if (value !== undefined && said !== undefined && bare(said) !== bare(value))
+    return `${path}: its docstring tells another default, ${said}, than its definition, ${value}`;
+  return undefined;
 }
 
 function page(rows) {
@@ -86,98 +69,63 @@ teamLimits:
   maxConcurrentSandboxes: 200
 \`\`\`
 
-A misspelt option or a value of the wrong kind keeps the server from starting, and is named. \`teamLimits\` and
-\`rateLimits\` of flags, variables and file are put together entry by entry; \`storage\`, \`base\` and \`tuning\` are replaced as a
-whole. A rate limit has a \`rate\` in requests per second, 0 for no limit, and a \`burst\`; in variables and flags \`100:500\`. A name ends with its unit: \`Ms\` milliseconds, \`Seconds\`,
+A misspelt option or a value of the wrong kind keeps the server from starting, and is named. Flags, variables and
+file are put together entry by entry, but for \`storage\`, which is replaced as a whole. A rate limit has a \`rate\` in requests per second, 0 for no limit, and a \`burst\`; in variables and flags \`100:500\` or \`off\`.
+Lists have commas in variables. A name ends with its unit: \`Ms\` milliseconds, \`Seconds\`,
 \`Bytes\`, \`MiB\`. Flags are those of \`svc server up\`. In a program the options are \`ServerOptions\` of \`@svc/server\`.
 
 ${parts.join('\n')}`;
 }
 
-function line({ path, text, type, default: value, variables, flags }) {
-  const cell = (words) => words.map((word) => `\`${word}\``).join(' ');
-  const isSaid = (type?.match(/`\w+`/g) ?? []).every((word) => text.includes(word));
-  const what = isSaid ? text : `${text} ${type}.`;
-  return `| \`${path}\` | ${inCell(what)} | ${inCell(value)} | ${cell(variables)} | ${cell(flags)} |`;
+function line({ path, text, said, value, variable, flag }) {
+  const cell = (word) => (word === undefined ? '' : `\`${word}\``);
+  const otherwise = value === undefined ? said : formatValue(value, path);
+  return `| \`${path}\` | ${inCell(text)} | ${inCell(otherwise)} | ${cell(variable)} | ${cell(flag)} |`;
 }
 
 const inCell = (text) => text.replaceAll('|', '\\|');
 
-/** Every option that the file can give, in the order of its definition: dotted path, docstring, allowed words. */
-function readOptions() {
-  const file = join(repository, CONFIG, 'options.ts');
-  const options = [];
-  const walk = (members, source, prefix) => {
-    for (const member of members) {
-      const name = member.name.getText(source.node);
-      const path = prefix + name;
-      if (PROGRAM_ONLY.includes(path)) continue;
-      const inner = membersOf(member.type, source);
-      if (inner !== undefined) {
-        walk(inner.members, inner.source, `${path}.`);
-        continue;
-      }
-      if (options.some((option) => option.path === path)) continue;
-      options.push({ path, ...docsOf(member, source.node), type: wordsOf(member.type, source) });
+/** Path and definition of every setting, as the server itself has them. */
+async function readSettings() {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `import { settings } from './settings.js'; import { walkSettings } from './walk.js';
+        export default [...walkSettings(settings)];`,
+      resolveDir: join(repository, CONFIG),
+    },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    conditions: ['@svc/source'],
+    logLevel: 'silent',
+    banner: {
+      js: `import { createRequire } from 'node:module'; const require = createRequire('${import.meta.url}');`,
+    },
+  });
+  return (
+    await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
+  ).default;
+}
+
+/** The docstring of every setting, by its path. */
+function readDocs() {
+  const { node } = parse(join(repository, CONFIG, 'settings.ts'));
+  const docs = new Map();
+  const walk = (properties, above) => {
+    for (const property of properties.filter(ts.isPropertyAssignment)) {
+      const path = above + property.name.getText(node);
+      docs.set(path, docsOf(property, node));
+      if (ts.isObjectLiteralExpression(property.initializer))
+        walk(property.initializer.properties, `${path}.`);
     }
   };
-  const source = parse(file);
-  walk(declarationOf('ServerOptions', source).declaration.members, source, '');
-  return options.map((option) => (option.path === 'storage.kind' ? { ...option, ...storageKind } : option));
-}
-
-/** `kind` tells the members of a union apart, where no docstring of one member could describe it. */
-const storageKind = {
-  text: 'Which database: `sqlite`, or `postgres`, which needs `storage.url`.',
-  said: '`sqlite`',
-  type: undefined,
-};
-
-/** The members of a type that is a map of options; undefined for a plain value. */
-function membersOf(type, source) {
-  if (ts.isTypeLiteralNode(type)) return { members: type.members, source };
-  if (ts.isUnionTypeNode(type) && type.types.every((each) => ts.isTypeLiteralNode(each)))
-    return { members: type.types.flatMap((each) => [...each.members]), source };
-  if (!ts.isTypeReferenceNode(type)) return undefined;
-  const name = type.typeName.getText(source.node);
-  if (WHOLE.includes(name)) return undefined;
-  if (name === 'Partial') return membersOf(type.typeArguments[0], source);
-  const found = declarationOf(name, source);
-  if (found === undefined) return undefined;
-  if (ts.isInterfaceDeclaration(found.declaration))
-    return { members: found.declaration.members, source: found.source };
-  return membersOf(found.declaration.type, found.source);
-}
-
-/** The words that a value may be; undefined when its type says nothing more than the name and the docstring. */
-function wordsOf(type, source) {
-  if (ts.isTypeReferenceNode(type)) {
-    const found = declarationOf(type.typeName.getText(source.node), source);
-    return found && ts.isTypeAliasDeclaration(found.declaration)
-      ? wordsOf(found.declaration.type, found.source)
-      : undefined;
-  }
-  if (!ts.isUnionTypeNode(type)) return undefined;
-  const words = type.types
-    .filter((each) => ts.isLiteralTypeNode(each) && ts.isStringLiteral(each.literal))
-    .map((each) => `\`${each.literal.text}\``);
-  if (words.length < 2) return undefined;
-  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
-}
-
-/** Finds an interface or a type alias of ours, where it stands or where it is imported from. */
-function declarationOf(name, source) {
-  for (const statement of source.node.statements) {
-    const declares = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement);
-    if (declares && statement.name.text === name) return { declaration: statement, source };
-    if (!ts.isImportDeclaration(statement) || !statement.moduleSpecifier.text.startsWith('.')) continue;
-    const named = statement.importClause?.namedBindings;
-    if (named?.elements?.some((element) => element.name.text === name)) {
-      const file = join(dirname(source.file), statement.moduleSpecifier.text.replace(/\.js$/, '.ts'));
-      if (existsSync(file)) return declarationOf(name, parse(file));
-    }
-  }
-  return undefined;
+  const declared = node.statements
+    .filter(ts.isVariableStatement)
+    .flatMap((statement) => [...statement.declarationList.declarations])
+    .find((declaration) => declaration.name.getText(node) === 'settings');
+  walk(declared.initializer.expression.properties, '');
+  return docs;
 }
 
 function parse(file) {
@@ -202,33 +150,6 @@ function docsOf(member, node) {
     .replace(/\s+/g, ' ')
     .trim();
   return { text: rest, said: said[1] };
-}
-
-/** What the server makes of no options at all. */
-async function resolvedDefaults() {
-  const { outputFiles } = await build({
-    entryPoints: [join(repository, CONFIG, 'resolve.ts')],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    platform: 'node',
-    conditions: ['@svc/source'],
-    logLevel: 'silent',
-  });
-  const { resolveConfig } = await import(
-    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
-  );
-  return resolveConfig({ dataDir: '<dataDir>' }, { nodeId: '', envdVersion: '', apiUrl: '', sandboxUrl: '' });
-}
-
-/** The default as the server applies it, where it does so in one place; else as the docstring tells it. */
-function defaultOf({ path, said }, defaults) {
-  const value = path
-    .replace(/^tuning\./, '')
-    .split('.')
-    .reduce((inner, key) => (typeof inner === 'object' ? inner?.[key] : undefined), defaults);
-  if (value === undefined || value === '' || path === 'dataDir') return said;
-  return formatValue(value, path);
 }
 
 function formatValue(value, path) {
@@ -265,38 +186,22 @@ function inUnits(value, path) {
   return `${count} ${count === 1 ? found[1].replace(/s$/, (end) => (found[1] === 's' ? end : '')) : found[1]}`;
 }
 
-/** Environment variables and the options that they set. */
-function readVariables() {
-  const { node } = parse(join(repository, CONFIG, 'load.ts'));
-  const table = node.statements
-    .filter(ts.isVariableStatement)
-    .flatMap((statement) => [...statement.declarationList.declarations])
-    .find((declaration) => declaration.name.text === 'VARIABLES');
-  return table.initializer.elements.map(({ elements: [variable, option] }) => [
-    variable.text,
-    VARIABLES[variable.text] ?? option.text,
-  ]);
-}
-
-/** Flags of `svc server up` and the options that they set. */
-function readFlags(problems, known) {
+/** Where the flags of `svc server up` and those of the definitions differ. */
+function findFlagProblems(rows) {
   const { node } = parse(join(repository, UP));
-  const flags = [];
+  const flags = new Set(OTHER_FLAGS);
   const visit = (child) => {
     const [first] = child.arguments ?? [];
     const isOption =
       (ts.isCallExpression(child) && child.expression.name?.text === 'option') ||
       (ts.isNewExpression(child) && child.expression.text === 'Option');
-    if (isOption && first && ts.isStringLiteral(first)) {
-      const long = /--([\w-]+)/.exec(first.text)[1];
-      const name = long.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
-      const path = name in FLAGS ? FLAGS[name] : name;
-      if (path !== undefined && !known.has(path))
-        problems.push(`--${long}: say in FLAGS of scripts/generate/settings.mjs which option it sets`);
-      else if (path !== undefined) flags.push([`--${long}`, path]);
-    }
+    if (isOption && first && ts.isStringLiteral(first)) flags.add(/--[\w-]+/.exec(first.text)[0]);
     ts.forEachChild(child, visit);
   };
   visit(node);
-  return flags;
+  const known = new Set([...OTHER_FLAGS, ...rows.flatMap(({ flag }) => flag ?? [])]);
+  return [
+    ...[...flags].filter((flag) => !known.has(flag)).map((flag) => `${flag} of ${UP}: no setting has it`),
+    ...[...known].filter((flag) => !flags.has(flag)).map((flag) => `${flag}: ${UP} does not have it`),
+  ];
 }

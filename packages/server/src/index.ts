@@ -1,6 +1,6 @@
 export { DirectoryLockedError } from '#support/directory-lock';
-export { environmentVariables, type LoadConfigOptions, loadConfig, parseRateLimit } from './config/load.js';
-export type { LogLevel, ServerOptions, Tuning } from './config/options.js';
+export { type LoadConfigOptions, loadConfig, optionsOfFlags } from './config/load.js';
+export type { LogLevel, ServerOptions, StorageOptions, Tuning } from './config/options.js';
 export type { TeamLimits } from './limits/team-limits.js';
 export type { ServerStatus } from './operator/status.js';
 export { dataLayout } from './separate/data-layout.js';
@@ -16,5 +16,5 @@ export { installLastResort } from './start/last-resort.js';
 export type { Server, StopOptions } from './start/server.js';
 export { startServer } from './start/start-server.js';
 export { type TryStartOptions, tryStart } from './start/try-start.js';
-export { StorageError, type StorageOptions } from './storage/open.js';
+export { StorageError } from './storage/open.js';
 export { DataDirectoryError } from './storage/private-directory.js';

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import { defaultTeamLimits, type TeamLimits } from '../limits/team-limits.js';
+import type { TeamLimits } from '../limits/team-limits.js';
 import { fromJson } from '../storage/json.js';
 import type { Database, TeamsTable } from '../storage/schema.js';
 import type { Team } from './team.js';
@@ -95,11 +95,7 @@ export class TeamStore {
       id: row.id,
       slug: row.slug,
       name: row.name,
-      limits: {
-        ...defaultTeamLimits,
-        ...this.#options.defaults,
-        ...fromJson(row.limits),
-      },
+      limits: { ...this.#options.defaults, ...fromJson(row.limits) },
       flags: { egressProxy: false, ...fromJson(row.flags) },
       banned: row.banned === 1,
       blocked: row.blocked === 1,

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { baseRoots, driverNames, type IdPool, type Isolation, isolations } from '@svc/runtime';
 import { parse } from 'yaml';
-import type { RateLimit } from '../limits/rate-limit.js';
 import { findConfigProblem } from './check-file.js';
-import type { ServerOptions } from './options.js';
+import type { GivenOptions, ServerOptions } from './options.js';
+import type { Setting, Settings } from './setting.js';
+import { settings } from './settings.js';
+import { isSetting, setAt, walkSettings } from './walk.js';
 
 export interface LoadConfigOptions {
   /** YAML or JSON file with `ServerOptions`. Default `SVC_CONFIG`; none when that is unset. */
@@ -15,77 +16,76 @@ export interface LoadConfigOptions {
   flags?: Partial<ServerOptions>;
 }
 
-/** Settings of the environment: variable, option (`table.entry` for one entry of a table), how its text is read. */
-const VARIABLES: [string, string, (text: string, name: string) => unknown][] = [
-  ['SVC_DATA_DIR', 'dataDir', text],
-  ['SVC_HOST', 'host', text],
-  ['SVC_API_PORT', 'apiPort', number],
-  ['SVC_SANDBOX_PORT', 'sandboxPort', number],
-  ['SVC_OPERATOR_PORT', 'operatorPort', (value, name) => (value === 'off' ? false : number(value, name))],
-  ['SVC_PUBLIC_API_URL', 'publicApiUrl', text],
-  ['SVC_ISSUER', 'issuer', text],
-  ['SVC_PUBLIC_SANDBOX_URL', 'publicSandboxUrl', text],
-  ['SVC_SERVER_DOMAIN', 'domain', text],
-  ['SVC_HEADER_PREFIXES', 'headerPrefixes', (value) => value.split(',').filter((part) => part !== '')],
-  ['SVC_DRIVER', 'driver', oneOf(...driverNames)],
-  ['SVC_OCI_RUNTIME', 'ociRuntime', text],
-  ['SVC_BASE_ROOT', 'baseRoot', oneOf(...baseRoots)],
-  ['SVC_ISOLATION', 'isolation', oneOf(...isolations)],
-  ['SVC_TEMPLATE_ISOLATION', 'templateIsolation', parseTemplateIsolation],
-  ['SVC_TRIAL_START', 'trialStart', (value) => oneOf('on', 'off')(value, 'SVC_TRIAL_START') === 'on'],
-  ['SVC_USER', 'user', text],
-  ['SVC_RUNTIME_SOCKET', 'runtimeSocket', text],
-  ['SVC_POSTGRES_URL', 'storage', (url) => ({ kind: 'postgres', url })],
-  ['SVC_NODE_ID', 'nodeId', text],
-  ['SVC_NODE_API_URL', 'nodeApiUrl', text],
-  ['SVC_NODE_SANDBOX_URL', 'nodeSandboxUrl', text],
-  ['SVC_SERVER_KEY', 'serverKey', text],
-  ['SVC_OPERATOR_TOKEN', 'operatorToken', text],
-  ['SVC_MAX_SANDBOXES', 'maxSandboxes', number],
-  ['SVC_TEAM_MAX_SANDBOXES', 'teamLimits.maxConcurrentSandboxes', number],
-  ['SVC_RATE_LIMIT', 'rateLimits.general', parseRateLimit],
-  ['SVC_CREATE_RATE_LIMIT', 'rateLimits.create', parseRateLimit],
-  ['SVC_MAX_MEMORY_MIB', 'maxMemoryMiB', number],
-  ['SVC_DISK_RESERVE_MIB', 'diskReserveMiB', number],
-  ['SVC_POOL_SIZE', 'poolSize', number],
-  ['SVC_USER_IDS', 'userIds', parseUserIds],
-  ['SVC_LOG_LEVEL', 'logLevel', oneOf('silent', 'error', 'warn', 'info', 'debug', 'trace')],
-];
-
-/** Options whose entries stand for themselves. */
-const MERGED_TABLES = ['teamLimits', 'rateLimits'] as const;
-
-/** The environment's settings, for help texts and manuals. */
-export const environmentVariables: readonly { variable: string; option: string }[] = VARIABLES.map(
-  ([variable, option]) => ({ variable, option }),
-);
+const { storage: _, ...mergedLevels } = settings;
 
 /**
- * Puts the server's options together. Precedence, highest first: flags, environment, file, defaults.
- * `teamLimits` and `rateLimits` are put together entry by entry; other objects (`base`, `tuning`, `storage`) are replaced whole.
+ * Puts the server's options together. Precedence, highest first: flags, environment, file, defaults. Maps are put together entry by
+ * entry, but for `storage`: which of its entries mean anything depends on its kind.
  * @throws {Error} naming the file or variable that cannot be read, or the option of the file that does not exist or has a wrong value.
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<ServerOptions> {
   const env = options.env ?? process.env;
   const file = options.file ?? env.SVC_CONFIG;
   const fromFile = file === undefined ? {} : await readConfigFile(file);
-  const fromEnv: Record<string, unknown> = {};
-  for (const [name, key, read] of VARIABLES) {
-    const value = env[name];
-    if (value === undefined || value === '') continue;
-    const [table, entry] = key.split('.') as [string, string?];
-    fromEnv[table] =
-      entry === undefined ? read(value, name) : { ...(fromEnv[table] as object), [entry]: read(value, name) };
-  }
-  const flags = Object.fromEntries(
-    Object.entries(options.flags ?? {}).filter(([, value]) => value !== undefined),
-  );
-  const sources = [fromFile, fromEnv, flags] as Partial<ServerOptions>[];
-  const merged: Partial<ServerOptions> = Object.assign({}, ...sources);
-  for (const table of MERGED_TABLES)
-    if (sources.some((source) => source[table] !== undefined))
-      merged[table] = Object.assign({}, ...sources.map((source) => source[table]));
+  const merged: Partial<ServerOptions> = {};
+  for (const source of [fromFile, optionsOfVariables(env), options.flags ?? {}]) merge(merged, source);
   return { ...merged, dataDir: path.resolve(merged.dataDir ?? defaultDataDir(env)) };
+}
+
+function optionsOfVariables(env: Record<string, string | undefined>): Partial<ServerOptions> {
+  return collect(
+    ({ variable }) => {
+      const value = variable === undefined ? undefined : env[variable];
+      return value === '' ? undefined : value;
+    },
+    ({ variable }) => variable,
+  );
+}
+
+/**
+ * What the flags of `svc server up` say, by their names: `--data-dir` is `dataDir`.
+ * @throws {Error} naming the flag whose value is wrong, and not the value
+ */
+export function optionsOfFlags(flags: object): Partial<ServerOptions> {
+  const given = flags as Record<string, unknown>;
+  return collect(
+    ({ flag }) => {
+      const [, no, name] = /^--(no-)?(.*)$/.exec(flag ?? '') ?? [];
+      const value = given[(name ?? '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
+      // Without `--no-x`, `x` is true: that says nothing.
+      return no !== undefined && value === true ? undefined : value;
+    },
+    ({ flag }) => flag,
+  );
+}
+
+/** Reads every setting from one source. */
+function collect(
+  givenFor: (setting: Setting) => unknown,
+  nameOf: (setting: Setting) => string | undefined,
+): Partial<ServerOptions> {
+  const found: GivenOptions = {};
+  for (const [path, setting] of walkSettings(settings)) {
+    const given = givenFor(setting);
+    if (given === undefined) continue;
+    const value = typeof given === 'string' ? setting.read(given) : given;
+    const problem = setting.check(value);
+    if (problem !== undefined) throw new Error(`${nameOf(setting)} ${problem}`);
+    setAt(found, path, value);
+  }
+  if (found.storage?.url !== undefined) found.storage.kind = 'postgres';
+  return found as Partial<ServerOptions>;
+}
+
+/** Maps of settings entry by entry, everything else as a whole. */
+function merge(target: object, source: object, rules: Settings = mergedLevels): void {
+  const into = target as Record<string, unknown>;
+  for (const [name, value] of Object.entries(source)) {
+    if (value === undefined) continue;
+    const rule = rules[name];
+    if (rule === undefined || isSetting(rule)) into[name] = value;
+    else merge((into[name] ??= {}) as object, value as object, rule);
+  }
 }
 
 /** `/var/lib/svc` for root, else `svc` in the user's state directory. */
@@ -118,57 +118,4 @@ async function parseConfigFile(file: string): Promise<Record<string, unknown>> {
 /** The YAML reader quotes the lines in question: they may hold secrets. */
 function oneLine(error: Error): string {
   return (error.message.split('\n')[0] ?? '').replace(/:$/, '');
-}
-
-function text(value: string): string {
-  return value;
-}
-
-function number(value: string, name: string): number {
-  if (!/^\d+$/.test(value)) throw new Error(`${name} must be a whole number`);
-  return Number(value);
-}
-
-/** Reads `base=gvisor,<id>=container`. @throws {Error} naming the variable */
-function parseTemplateIsolation(value: string, name: string): Record<string, Isolation> {
-  const entries = value.split(',').filter((each) => each.trim() !== '');
-  return Object.fromEntries(
-    entries.map((each) => {
-      const [, template, isolation] = /^\s*([^=\s]+)\s*=\s*(\S+)\s*$/.exec(each) ?? [];
-      const known = isolations.find((one) => one === isolation);
-      if (template === undefined || known === undefined)
-        throw new Error(`${name} must be <template>=${isolations.join('|')}, with commas: base=gvisor`);
-      return [template, known];
-    }),
-  );
-}
-
-/** Reads `FIRST:COUNT`. @throws {Error} naming the variable */
-function parseUserIds(value: string, name: string): IdPool {
-  const [, first, count] = /^(\d+):(\d+)$/.exec(value) ?? [];
-  if (first === undefined)
-    throw new Error(`${name} must be the first id and how many, as 600000000:67108864`);
-  return { first: Number(first), count: Number(count) };
-}
-
-/**
- * Reads a rate limit: `RATE` or `RATE:BURST`, requests per second and at once, or `off`. Without a burst: five seconds' worth.
- * @throws {Error} that says what is expected and not what was given
- */
-export function parseRateLimit(value: string, name: string): RateLimit {
-  if (value === 'off') return { rate: 0, burst: 1 };
-  const [, rate, burst] = /^(\d+(?:\.\d+)?)(?::([1-9]\d*))?$/.exec(value) ?? [];
-  if (rate === undefined || Number(rate) === 0)
-    throw new Error(`${name} must be requests per second, as 100 or with a burst 100:500, or off`);
-  return {
-    rate: Number(rate),
-    burst: burst === undefined ? Math.max(1, Math.ceil(Number(rate) * 5)) : Number(burst),
-  };
-}
-
-function oneOf(...allowed: string[]) {
-  return (value: string, name: string): string => {
-    if (!allowed.includes(value)) throw new Error(`${name} must be one of ${allowed.join(', ')}`);
-    return value;
-  };
 }

@@ -1,10 +1,4 @@
-/** A bucket of tokens. */
-export interface RateLimit {
-  /** Tokens per second; 0 switches the limit off. */
-  rate: number;
-  /** Most tokens at once, >= 1. */
-  burst: number;
-}
+import type { RateLimit } from '../config/setting.js';
 
 export interface RateVerdict {
   allowed: boolean;

@@ -72,7 +72,7 @@ export async function startSeparatedServer(
   plan: SeparatePlan,
 ): Promise<SeparatedServer> {
   if ('socket' in plan) {
-    const runtime = await joinRuntime(plan.socket, createLogger(options.logLevel ?? 'info'));
+    const runtime = await joinRuntime(plan.socket, createLogger(options.logLevel));
     return startOn(runtime, options, userInfo().username).catch(async (error: unknown) => {
       await runtime.close({ destroyInstances: false }).catch(() => undefined);
       throw error;
@@ -83,7 +83,7 @@ export async function startSeparatedServer(
 
 async function startBoth(options: ServerOptions, account: ServiceUser): Promise<SeparatedServer> {
   const layout = await prepareDataLayout(options.dataDir, account);
-  const log = createLogger(options.logLevel ?? 'info');
+  const log = createLogger(options.logLevel);
   const driver = {
     dataDir: layout.runtime,
     ...driverPrograms(),

@@ -1,5 +1,5 @@
-import type { ServerOptions } from '../config/options.js';
-import { DEFAULT_POOL_SIZE } from '../config/resolve.js';
+import type { ResolvedSettings } from '../config/config.js';
+import { LINUX_POOL_SIZE } from '../config/settings.js';
 import type { ServerContext } from '../context/context.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
@@ -9,7 +9,6 @@ import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
 import { tightenVolumes } from '../volumes/tighten.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
 import { repeat } from '../work/repeat.js';
-import type { BaseTemplate } from './seed.js';
 import type { Unwind } from './unwind.js';
 
 /** Between two rounds of putting samples together and forgetting what is old: often, so that each has little to do. */
@@ -20,8 +19,7 @@ const VOLUME_LIMITS_MS = 2_000;
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(
   context: ServerContext,
-  options: ServerOptions,
-  base: BaseTemplate,
+  { base, expiryIntervalMs, poolSize }: ResolvedSettings,
   cpuMemory: CpuMemory,
   unwind: Unwind,
 ): void {
@@ -31,8 +29,7 @@ export function startBackground(
       name,
       repeat(intervalMs, work, (error) => log.error({ err: error }, `${what} failed, will be tried again`)),
     );
-  if (options.expiryIntervalMs !== 0)
-    every('expiry', 'expiry', options.expiryIntervalMs ?? 100, () => expireDue(context));
+  if (expiryIntervalMs !== 0) every('expiry', 'expiry', expiryIntervalMs, () => expireDue(context));
   every('samples', 'sampling', config.metrics.sampleMs, () => sampleAll(context, cpuMemory));
   every('retention', 'retention', RETENTION_MS, async () => {
     await compactMetrics(context);
@@ -43,7 +40,7 @@ export function startBackground(
   const webhooks = startWebhookWorker(context);
   unwind.add('webhooks', () => webhooks.stop());
 
-  const size = options.poolSize ?? (driver.name === 'linux' ? DEFAULT_POOL_SIZE : 0);
+  const size = poolSize ?? (driver.name === 'linux' ? LINUX_POOL_SIZE : 0);
   const sizes = { cpu_count: base.cpuCount, memory_mb: base.memoryMiB, disk_mb: base.diskMiB };
   if (size > 0) driver.setPool([{ spec: poolableSpec(sizes, [], config.templateIsolation.base), size }]);
 }

@@ -1,24 +1,16 @@
 import { readFile } from 'node:fs/promises';
+import type { ResolvedSettings } from '../config/config.js';
 import type { ConnectionLimits } from '../limits/connections.js';
-
-/** What can be set; see `Tuning.connections`. */
-export interface ConnectionOptions {
-  api?: number;
-  gateway?: number;
-  operator?: number;
-  perAddress?: number;
-  strangerIdleMs?: number;
-}
 
 /** Each listener's share of the files that the process may have open: none can take those of another. */
 export function connectionLimits(
-  options: ConnectionOptions,
+  options: ResolvedSettings['tuning']['connections'],
   openFiles: number,
 ): Record<'api' | 'gateway' | 'operator', ConnectionLimits> {
   const limits = (total: number): ConnectionLimits => ({
     total,
     perAddress: options.perAddress ?? Math.ceil(total / 2),
-    strangerIdleMs: options.strangerIdleMs ?? 5_000,
+    strangerIdleMs: options.strangerIdleMs,
   });
   const share = (part: number, most: number) => Math.max(16, Math.min(most, Math.floor(openFiles * part)));
   return {

@@ -1,5 +1,5 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ServerOptions } from '../config/options.js';
+import type { ResolvedSettings } from '../config/config.js';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import {
@@ -18,7 +18,7 @@ import { OpenRequests } from './open-requests.js';
 export function createGatewayServer(
   context: ServerContext,
   forwarder: NodeForwarder,
-  options: ServerOptions,
+  options: ResolvedSettings,
   guard: ConnectionGuard,
 ): { gateway: Gateway; server: http.Server; forwarder: NodeForwarder; open: OpenRequests } {
   const gateway = createGateway({
@@ -81,6 +81,6 @@ function refuseStopping(res: ServerResponse): void {
 }
 
 /** Hosts under which clients know the gateway: on these the routing headers are required. */
-function hostsOf({ publicSandboxUrl, host = '127.0.0.1' }: ServerOptions): string[] {
+function hostsOf({ publicSandboxUrl, host }: ResolvedSettings): string[] {
   return publicSandboxUrl === undefined ? [host, 'localhost'] : [new URL(publicSandboxUrl).hostname];
 }

@@ -1,9 +1,10 @@
 import { pino } from 'pino';
 import type { LogLevel } from '../config/options.js';
+import { settings } from '../config/settings.js';
 import type { Log } from '../context/context.js';
 
 /** The server's log: one JSON line per entry on stderr. Names that carry secrets are blanked wherever they stand. */
-export function createLogger(level: LogLevel): Log {
+export function createLogger(level: LogLevel = settings.logLevel.default): Log {
   const secret = [
     'authorization',
     'apiKey',

@@ -1,6 +1,6 @@
 import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
-import type { ServerOptions } from '../config/options.js';
+import type { ResolvedSettings } from '../config/config.js';
 import { ConnectionGuard } from '../limits/connections.js';
 import { NodeForwarder } from '../nodes/forwarder.js';
 import { HEARTBEAT_MS } from '../nodes/registry.js';
@@ -30,13 +30,11 @@ export interface Doors {
 }
 
 /** The third phase of a start: listens on every port, and says so to the other nodes. */
-export async function openDoors(options: ServerOptions, stored: Stored, unwind: Unwind): Promise<Doors> {
+export async function openDoors(options: ResolvedSettings, stored: Stored, unwind: Unwind): Promise<Doors> {
   const { context, lifecycle } = stored;
   const { config, log } = context;
-  const host = options.host ?? '127.0.0.1';
-  const drainMs = options.drainMs ?? 10_000;
-  const validateResponses = options.validateResponses ?? false;
-  const limits = connectionLimits(options.tuning?.connections ?? {}, await openFileLimit());
+  const { host, drainMs, validateResponses } = options;
+  const limits = connectionLimits(options.tuning.connections, await openFileLimit());
   const guards = {
     api: new ConnectionGuard(limits.api),
     gateway: new ConnectionGuard(limits.gateway),
@@ -46,7 +44,7 @@ export async function openDoors(options: ServerOptions, stored: Stored, unwind: 
   const gatewayServer = createGatewayServer(context, forwarder, options, guards.gateway);
   const { gateway } = gatewayServer;
   lifecycle.gateway = gateway;
-  const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort ?? 3_002);
+  const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort);
   config.sandboxUrl = options.publicSandboxUrl ?? sandboxUrl;
   unwind.add('gateway', () => closeGateway(gatewayServer));
 
@@ -66,7 +64,7 @@ export async function openDoors(options: ServerOptions, stored: Stored, unwind: 
     // What comes later is refused at once, and not waited for.
     if (!lifecycle.draining) apiRequests.track(req, res);
   });
-  const apiUrl = await listen(api.server, host, options.apiPort ?? 3_000);
+  const apiUrl = await listen(api.server, host, options.apiPort);
   config.apiUrl = options.publicApiUrl ?? apiUrl;
   unwind.add('api', async () => {
     // Both go on listening, to say that the server stops, until what is under way has ended.
@@ -114,7 +112,7 @@ export async function openDoors(options: ServerOptions, stored: Stored, unwind: 
             onError: (error) => log.error({ err: error }, 'the operator port failed'),
             guard: guards.operator,
           },
-          { host, port: options.operatorPort ?? 3_003 },
+          { host, port: options.operatorPort },
         );
   if (operator !== undefined) unwind.add('operator', () => operator.close());
   return { apiUrl, operator };

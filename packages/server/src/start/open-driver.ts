@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type Driver, DriverError, IDS_PER_INSTANCE, selectDriver } from '@svc/runtime';
 import type { ServerOptions } from '../config/options.js';
-import { DEFAULT_MAX_SANDBOXES, DEFAULT_POOL_SIZE } from '../config/resolve.js';
+import { LINUX_POOL_SIZE, settings } from '../config/settings.js';
 import type { Log } from '../context/context.js';
 import { driverPrograms } from './driver-programs.js';
 import { adoptEarlierVolumes } from './earlier-volumes.js';
@@ -54,7 +54,7 @@ const MOST_INSTANCES = 1_024;
 
 function requireEnoughIds(
   count: number,
-  { maxSandboxes = DEFAULT_MAX_SANDBOXES, poolSize = DEFAULT_POOL_SIZE }: ServerOptions,
+  { maxSandboxes = settings.maxSandboxes.default, poolSize = LINUX_POOL_SIZE }: ServerOptions,
 ): void {
   const instances = Math.min(maxSandboxes + poolSize, MOST_INSTANCES);
   const held = Math.floor(count / IDS_PER_INSTANCE);

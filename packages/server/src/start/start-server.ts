@@ -1,4 +1,6 @@
 import type { ServerOptions } from '../config/options.js';
+import { settings } from '../config/settings.js';
+import { withDefaults } from '../config/walk.js';
 import type { Log } from '../context/context.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
@@ -19,7 +21,7 @@ import { Unwind } from './unwind.js';
  * @throws {DriverError} `unsupported` when the host cannot run the driver.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const log = createLogger(options.logLevel ?? 'info');
+  const log = createLogger(options.logLevel);
   const unwind = new Unwind();
   const undo = () =>
     unwind.run((step, error) => log.error({ err: error, step }, 'a step of the stop failed'));
@@ -37,13 +39,13 @@ async function start(
   unwind: Unwind,
   undo: () => Promise<void>,
 ): Promise<Server> {
-  const base = { cpuCount: 2, memoryMiB: 1_024, diskMiB: 10_240, ...options.base };
+  const resolved = withDefaults(settings, options);
   const stored = await openStored(options, log, unwind);
   const { context, opened, lifecycle, operatorToken } = stored;
-  const { credentials, fresh, recovery } = await reconcile(context, base, unwind);
-  const { apiUrl, operator } = await openDoors(options, stored, unwind);
+  const { credentials, fresh, recovery } = await reconcile(context, resolved.base, unwind);
+  const { apiUrl, operator } = await openDoors(resolved, stored, unwind);
   const cpuMemory: CpuMemory = new Map();
-  startBackground(context, options, base, cpuMemory, unwind);
+  startBackground(context, resolved, cpuMemory, unwind);
   log.info(
     { driver: opened.driver.name, why: opened.why, adopted: recovery.adopted, removed: recovery.removed },
     'the server is up',

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { StorageOptions } from '../config/options.js';
 import { describeCause } from './cause.js';
 import { migrate } from './migrate.js';
 import type { DialectName } from './migrations/migration.js';
@@ -6,23 +7,6 @@ import { openPostgres } from './postgres.js';
 import type { Database } from './schema.js';
 import { openSqlite } from './sqlite.js';
 import { WriteWatch } from './write-watch.js';
-
-/** Where the records are kept. */
-export type StorageOptions =
-  | {
-      kind: 'sqlite';
-      /** File of the SQLite database. Default `<dataDir>/server.db`. */
-      file?: string;
-    }
-  | {
-      kind: 'postgres';
-      /** Address of the PostgreSQL database, `postgres://user:password@host/name`. Default none. */
-      url: string;
-      /** Schema of the PostgreSQL database that holds the tables. Default `public`. */
-      schema?: string;
-      /** Most connections to PostgreSQL. Default 10. */
-      poolSize?: number;
-    };
 
 export interface Storage {
   db: Database;

@@ -4,6 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
+import { settings } from '../../src/config/settings.js';
+import { withDefaults } from '../../src/config/walk.js';
 import { addressKey } from '../../src/limits/connections.js';
 import { connectionLimits } from '../../src/start/connection-limits.js';
 import { createSandbox, run } from '../support/sandboxes.js';
@@ -112,12 +114,16 @@ describe('idle connections', () => {
 describe('the share of connections', () => {
   it('follows from the files that a process may have open, and leaves room for others', () => {
     for (const files of [1_024, 4_096, 65_536, 1_048_576]) {
-      const { api, gateway, operator } = connectionLimits({}, files);
+      const { api, gateway, operator } = connectionLimits(
+        withDefaults(settings.tuning.connections, {}),
+        files,
+      );
       expect(api.total + 2 * gateway.total + operator.total).toBeLessThan(files * 0.8);
       for (const limits of [api, gateway, operator])
         expect(limits.perAddress).toBe(Math.ceil(limits.total / 2));
     }
-    expect(connectionLimits({ api: 7, perAddress: 3 }, 1_024).api).toMatchObject({ total: 7, perAddress: 3 });
+    const given = withDefaults(settings.tuning.connections, { api: 7, perAddress: 3 });
+    expect(connectionLimits(given, 1_024).api).toMatchObject({ total: 7, perAddress: 3 });
   });
 
   it.each([

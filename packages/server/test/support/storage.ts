@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { openStorage, type Storage, type StorageOptions } from '../../src/storage/open.js';
+import type { StorageOptions } from '../../src/config/options.js';
+import { openStorage, type Storage } from '../../src/storage/open.js';
 
 export type Dialect = 'sqlite' | 'postgres';
 

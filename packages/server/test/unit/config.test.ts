@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/load.js';
+import { loadConfig, optionsOfFlags } from '../../src/config/load.js';
 import { resolveConfig } from '../../src/config/resolve.js';
 import { linuxOptions } from '../../src/start/open-driver.js';
 
@@ -46,7 +46,7 @@ describe('configuration', () => {
     expect((await loadConfig({ env })).rateLimits?.create).toEqual({ rate: 2.5, burst: 10 });
     expect((await loadConfig({ env: { SVC_RATE_LIMIT: 'off' } })).rateLimits?.general?.rate).toBe(0);
     await expect(loadConfig({ env: { SVC_RATE_LIMIT: 'fast' } })).rejects.toThrow(
-      'SVC_RATE_LIMIT must be requests per second, as 100 or with a burst 100:500, or off',
+      /^SVC_RATE_LIMIT must be a map of rate, in requests per second, and burst \(100, 100:500 with a burst, or off, in/,
     );
   });
   it('reads the user ids of sandboxes, and refuses too few before anything starts', async () => {
@@ -65,9 +65,54 @@ describe('configuration', () => {
       /ids for 20 sandboxes, and 21 may run .*: give it 1376256 ids .* or set maxSandboxes to 16/,
     );
   });
+  it('reads flags by their names, also those of single entries and those that say no', async () => {
+    const flags = optionsOfFlags({
+      port: 5,
+      trialStart: false,
+      rateLimit: '50:60',
+      allowPrivateWebhooks: true,
+      postgresUrl: 'postgres://localhost/x',
+      detach: true,
+    });
+    expect(flags).toEqual({
+      apiPort: 5,
+      trialStart: false,
+      rateLimits: { general: { rate: 50, burst: 60 } },
+      storage: { kind: 'postgres', url: 'postgres://localhost/x' },
+      tuning: { webhooks: { allowPrivateAddresses: true } },
+    });
+    const tuned = path.join(directory, 'tuned.yaml');
+    await writeFile(tuned, 'storage: {kind: sqlite, file: /x.db}\ntuning: {webhooks: {timeoutMs: 5}}\n');
+    expect(await loadConfig({ file: tuned, env: {}, flags })).toMatchObject({
+      storage: flags.storage,
+      tuning: { webhooks: { timeoutMs: 5, allowPrivateAddresses: true } },
+    });
+    expect(optionsOfFlags({ trialStart: true })).toEqual({});
+    expect(() => optionsOfFlags({ rateLimit: 'secret!' })).toThrow(/^--rate-limit must be a map of rate, in/);
+  });
+  it.each([
+    ['SVC_TRIAL_START', 'off', { trialStart: false }],
+    ['SVC_OPERATOR_PORT', 'off', { operatorPort: false }],
+    ['SVC_HEADER_PREFIXES', 'Acme-,Other-', { headerPrefixes: ['Acme-', 'Other-'] }],
+    [
+      'SVC_TEMPLATE_ISOLATION',
+      'base=gvisor, x=container',
+      { templateIsolation: { base: 'gvisor', x: 'container' } },
+    ],
+  ])('reads %s=%s', async (name, value, expected) => {
+    expect(await loadConfig({ env: { [name]: value } })).toMatchObject(expected);
+  });
+  it.each([
+    ['SVC_TRIAL_START', 'maybe', 'must be true or false (on or off in a variable)'],
+    ['SVC_MAX_SANDBOXES', '0', 'must be a whole number, 1 or more'],
+    ['SVC_TEMPLATE_ISOLATION', 'base=magic', 'must be container or gvisor for each name'],
+    ['SVC_TEMPLATE_ISOLATION', 'base', 'must be container or gvisor for each name'],
+  ])('refuses %s=%s', async (name, value, problem) => {
+    await expect(loadConfig({ env: { [name]: value } })).rejects.toThrow(`${name} ${problem}`);
+  });
   it('names the variable or the file that cannot be read, and never its value', async () => {
     await expect(loadConfig({ env: { SVC_API_PORT: 'secret!' } })).rejects.toThrow(
-      /^SVC_API_PORT must be a whole number$/,
+      /^SVC_API_PORT must be a whole number, 0 to 65535$/,
     );
     await expect(loadConfig({ env: { SVC_DRIVER: 'magic' } })).rejects.toThrow(
       /^SVC_DRIVER must be one of linux, process$/,
@@ -89,6 +134,8 @@ describe('configuration', () => {
     ['rateLimits: 5', 'rateLimits must be a map of general, create'],
     ['logLevel: loud', 'logLevel must be one of silent, error, warn, info, debug, trace'],
     ['headerPrefixes: Acme-', 'headerPrefixes must be a list of texts'],
+    ['rateLimits: {general: {rate: 5}}', 'rateLimits.general must be a map of rate'],
+    ['templateIsolation: [gvisor]', 'templateIsolation must be container or gvisor for each name'],
     ['now: 5', 'now is no option'],
     ['__proto__: {a: 1}', '__proto__ is no option'],
   ])('refuses %j in the file rather than starting with a default', async (line, problem) => {

@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Team } from '../../src/auth/team.js';
+import { settings } from '../../src/config/settings.js';
+import { withDefaults } from '../../src/config/walk.js';
 import { createEventSink, type LifecycleEventType } from '../../src/events/sink.js';
 import { randomIds } from '../../src/ids/ids.js';
 import { createKeyRing } from '../../src/keys/key-ring.js';
-import { defaultTeamLimits } from '../../src/limits/team-limits.js';
 import type { Storage } from '../../src/storage/open.js';
 import { listDeliveries } from '../../src/webhooks/deliveries.js';
 import { startWebhookWorker, type WebhookWorker } from '../../src/webhooks/delivery/worker.js';
@@ -20,7 +21,7 @@ const team: Team = {
   id: randomIds.uuid(),
   slug: 'test',
   name: 'Test',
-  limits: defaultTeamLimits,
+  limits: withDefaults(settings.teamLimits, {}),
   flags: { egressProxy: false },
   banned: false,
   blocked: false,

@@ -1,0 +1,314 @@
+import {
+  baseRoots,
+  DEFAULT_ARCHIVE_LIMITS,
+  type Driver,
+  type DriverName,
+  driverNames,
+  isolations,
+} from '@svc/runtime';
+import {
+  idPool,
+  milliseconds,
+  oneOf,
+  port,
+  portOrOff,
+  rateLimit,
+  type Settings,
+  text,
+  texts,
+  toggle,
+  whole,
+  wordByName,
+} from './setting.js';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 1_440 * MINUTE_MS;
+const WEEK_MS = 7 * DAY_MS;
+const MIB = 1_048_576;
+const count = whole(1);
+const countOrNone = whole(0);
+
+/** Default of `poolSize` with the `linux` driver. */
+export const LINUX_POOL_SIZE = 4;
+
+/**
+ * Every setting of the server, once: the types of options, the checks of the configuration file, environment variables, flags,
+ * defaults and `docs/settings.md` all come from here. A default that is no plain value is in the docstring.
+ */
+export const settings = {
+  /**
+   * The server's own directory; made with mode 0700. One server at a time. A program has to name it.
+   * Default: `/var/lib/svc` for root, else `~/.local/state/svc`.
+   */
+  dataDir: text({ variable: 'SVC_DATA_DIR', flag: '--data-dir' }),
+  /** Address that API, gateway and operator port listen on. Default `127.0.0.1`. */
+  host: text({ default: '127.0.0.1', variable: 'SVC_HOST', flag: '--host' }),
+  /** Port of the platform API; 0 takes any. Default 3000. */
+  apiPort: port({ default: 3_000, variable: 'SVC_API_PORT', flag: '--port' }),
+  /** Port of the gateway; 0 takes any. Default 3002. */
+  sandboxPort: port({ default: 3_002, variable: 'SVC_SANDBOX_PORT', flag: '--sandbox-port' }),
+  /** Port of `/metrics`, `/status` and the operations on teams; 0 takes any, false opens none. Default 3003. */
+  operatorPort: portOrOff({ default: 3_003, variable: 'SVC_OPERATOR_PORT', flag: '--operator-port' }),
+  /**
+   * Credential of the operations on the operator port: teams, limits, keys. At least 32 characters. Default: made once and
+   * kept in `operator-token` in the data directory.
+   */
+  operatorToken: text({ variable: 'SVC_OPERATOR_TOKEN' }),
+  /** Base URL of the API as clients reach it. Default from host and port. */
+  publicApiUrl: text({ variable: 'SVC_PUBLIC_API_URL', flag: '--public-api-url' }),
+  /**
+   * URL that identity tokens name as their issuer: `/.well-known/openid-configuration` below it must reach this API.
+   * Default: the public URL of the API.
+   */
+  issuer: text({ variable: 'SVC_ISSUER' }),
+  /** Base URL of the gateway as clients reach it. Default from host and port. */
+  publicSandboxUrl: text({ variable: 'SVC_PUBLIC_SANDBOX_URL', flag: '--public-sandbox-url' }),
+  /** Base URL of this server's API as other servers on the same PostgreSQL reach it. Default from host and port. */
+  nodeApiUrl: text({ variable: 'SVC_NODE_API_URL' }),
+  /** Base URL of this server's gateway as other servers on the same PostgreSQL reach it. Default from host and port. */
+  nodeSandboxUrl: text({ variable: 'SVC_NODE_SANDBOX_URL' }),
+  /** Ports of sandboxes are reached as `<port>-<sandboxID>.<domain>`. Default `svc.localhost`. */
+  domain: text({ default: 'svc.localhost', variable: 'SVC_SERVER_DOMAIN', flag: '--domain' }),
+  /** Further brands whose routing headers the gateway understands, for example `['Acme-']`. Default none. */
+  headerPrefixes: texts({ variable: 'SVC_HEADER_PREFIXES' }),
+  /** `linux`, `process` (no isolation), or a driver of your own, which you close yourself. Default: `linux`. */
+  driver: oneOf<DriverName | Driver>(driverNames)({ variable: 'SVC_DRIVER', flag: '--driver' }),
+  /** User that a program which is a server becomes when root starts it with the `linux` driver. Default `svc`, made where it is missing. */
+  user: text({ variable: 'SVC_USER', flag: '--user' }),
+  /**
+   * Socket of a `svc-runtime` that was started by itself, in a unit of its own. A program that is a server then needs no rights of
+   * root from the beginning. Default: root starts `svc-runtime` with the server.
+   */
+  runtimeSocket: text({ variable: 'SVC_RUNTIME_SOCKET' }),
+  /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
+  ociRuntime: text({ variable: 'SVC_OCI_RUNTIME', flag: '--oci-runtime' }),
+  /**
+   * What sandboxes of the template `base` stand on with the `linux` driver: `debian`, a root file system that is built once, or
+   * `host`, the host's `/usr`, which needs no download. The template `host` always has the latter. Default `debian`.
+   */
+  baseRoot: oneOf(baseRoots)({ variable: 'SVC_BASE_ROOT', flag: '--base-root' }),
+  /**
+   * What keeps sandboxes apart from the host's kernel with the `linux` driver: `container`, namespaces on that kernel, or `gvisor`, a
+   * kernel of their own that runs as a program. Sandboxes that are there keep theirs. Default `container`.
+   */
+  isolation: oneOf(isolations)({ variable: 'SVC_ISOLATION', flag: '--isolation' }),
+  /**
+   * What keeps the sandboxes of some templates apart instead, by id of the template, or by name for `base` and `host`:
+   * `{ base: 'gvisor' }`. Their builds run so too. A snapshot with memory goes on with what it was taken of. Default none.
+   */
+  templateIsolation: wordByName(isolations)({ variable: 'SVC_TEMPLATE_ISOLATION' }),
+  /** Whether the server starts only once a sandbox has been started, to see that it can be. Default false; `svc server up` does it. */
+  trialStart: toggle({ default: false, variable: 'SVC_TRIAL_START', flag: '--no-trial-start' }),
+  /** Where the records are kept. */
+  storage: {
+    /** Which database: `sqlite`, or `postgres`, which needs `storage.url`. */
+    kind: oneOf(['sqlite', 'postgres'] as const)({ default: 'sqlite' }),
+    /** File of the SQLite database. Default `<dataDir>/server.db`. */
+    file: text(),
+    /** Address of the PostgreSQL database, `postgres://user:password@host/name`. Default none. */
+    url: text({ variable: 'SVC_POSTGRES_URL', flag: '--postgres-url' }),
+    /** Schema of the PostgreSQL database that holds the tables. Default `public`. */
+    schema: text(),
+    /** Most connections to PostgreSQL. Default 10. */
+    poolSize: count(),
+  },
+  /** Name of this server among those that share a database. Default: made once and kept in the data directory. */
+  nodeId: text({ variable: 'SVC_NODE_ID' }),
+  /** 64 hex digits that protect what is stored encrypted. Default: made once and kept in the data directory. */
+  serverKey: text({ variable: 'SVC_SERVER_KEY' }),
+  /** What teams may use, where their record says nothing. */
+  teamLimits: {
+    /** Longest time to live of a sandbox. */
+    maxTimeToLiveSeconds: count({ default: 86_400 }),
+    /** Sandboxes that run at once. */
+    maxConcurrentSandboxes: countOrNone({
+      default: 500,
+      variable: 'SVC_TEAM_MAX_SANDBOXES',
+      flag: '--team-max-sandboxes',
+    }),
+    /** Template builds that run at once. */
+    maxConcurrentBuilds: countOrNone({ default: 20 }),
+    /** Most processor cores of one sandbox. */
+    maxCpuCount: count({ default: 8 }),
+    /** Most memory of one sandbox. */
+    maxMemoryMiB: count({ default: 8_192 }),
+    /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
+    maxStorageMiB: countOrNone({ default: 102_400 }),
+    /** Most that one volume holds. */
+    maxVolumeMiB: count({ default: 10_240 }),
+    /** Most secrets. */
+    maxSecrets: countOrNone({ default: 50 }),
+    /** Most webhooks. */
+    maxWebhooks: countOrNone({ default: 10 }),
+  },
+  /** Requests per second and at once, for each team. A rate of 0 switches one off. */
+  rateLimits: {
+    /** Requests that make no sandbox. */
+    general: rateLimit({
+      default: { rate: 1_000, burst: 5_000 },
+      variable: 'SVC_RATE_LIMIT',
+      flag: '--rate-limit',
+    }),
+    /** Requests that make sandboxes. */
+    create: rateLimit({
+      default: { rate: 100, burst: 1_000 },
+      variable: 'SVC_CREATE_RATE_LIMIT',
+      flag: '--create-rate-limit',
+    }),
+  },
+  /** Sandboxes that run at once, all teams together. Default 1000. */
+  maxSandboxes: count({ default: 1_000, variable: 'SVC_MAX_SANDBOXES', flag: '--max-sandboxes' }),
+  /** Memory that all sandboxes together may use. Default: the host's but a tenth of it, at least 256 and at most 2048. */
+  maxMemoryMiB: count({ variable: 'SVC_MAX_MEMORY_MIB' }),
+  /** What stays free on the disk of the data directory, for the database and the host. Default: 5 % of it, at most 2048. */
+  diskReserveMiB: countOrNone({ variable: 'SVC_DISK_RESERVE_MIB' }),
+  /**
+   * User and group ids of the host that sandboxes get with the `linux` driver: `{ first: 600000000, count: 67108864 }`, in a variable
+   * `600000000:67108864`. Each needs 65,536; as many as may run at once and wait in the pool must fit, or 1,024. They must be nobody
+   * else's: from 65536 to 2147483647, clear of `/etc/subuid` and `/etc/subgid`. While sandboxes run they keep what they have. Default:
+   * 67,108,864 from 536870912 on that are free.
+   */
+  userIds: idPool({ variable: 'SVC_USER_IDS' }),
+  /** How connections leave sandboxes. */
+  egress: {
+    /** Resolvers that names of sandboxes are looked up at: addresses, with `:port` where it is not 53. Default: those of the host. */
+    dns: texts(),
+    /**
+     * Private addresses and CIDR ranges that sandboxes with a policy may reach all the same, as a mirror in your network. Default
+     * none.
+     */
+    allowRanges: texts(),
+    /**
+     * Variables of the server's environment that secrets of the value `env:NAME` stand for. Every team may use them, and so
+     * learn their values. Default none: such a value stands for itself.
+     */
+    secretVariables: texts(),
+    /** Absolute directories with files that secrets of the value `file:/path` stand for; as with variables. Default none. */
+    secretDirectories: texts(),
+    /** PEM file of authorities that are trusted for servers whose requests get headers, beside the well-known ones. Default none. */
+    trustedRoots: text(),
+  },
+  /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
+  poolSize: countOrNone({ variable: 'SVC_POOL_SIZE', flag: '--pool-size' }),
+  /** Sizes of the template `base`, at the first start. */
+  base: {
+    /** Processor cores. Default 2. */
+    cpuCount: count({ default: 2 }),
+    /** Memory. Default 1024. */
+    memoryMiB: count({ default: 1_024 }),
+    /** Disk. Default 10240. */
+    diskMiB: count({ default: 10_240 }),
+  },
+  /**
+   * Least weight of the log lines that are written: `silent`, `error`, `warn`, `info`, `debug` or `trace`. Default `info`;
+   * `svc server up` in the foreground: `error`.
+   */
+  logLevel: oneOf(['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const)({
+    default: 'info',
+    variable: 'SVC_LOG_LEVEL',
+    flag: '--log-level',
+  }),
+  /** Checks every answer against the OpenAPI document. For tests. Default false. */
+  validateResponses: toggle({ default: false }),
+  /** Whether stopping the server ends its sandboxes; else they run on and are taken over by the next start. Default false. */
+  destroySandboxesOnStop: toggle({ default: false, flag: '--kill-sandboxes-on-stop' }),
+  /** Longest that `stop` waits for requests under way, to the API and into sandboxes, ms. Default 10 000. */
+  drainMs: countOrNone({ default: 10_000 }),
+  /** How often expiry is looked at, ms. Default 100; 0 leaves it to the caller (`server.expireDue()`). */
+  expiryIntervalMs: countOrNone({ default: 100 }),
+  /** Further settings, each with a default: see `docs/settings.md`. */
+  tuning: {
+    /** How long starting a sandbox may take, ms. */
+    placementTimeoutMs: count({ default: MINUTE_MS }),
+    /** How long one API request may take, ms; streams have no limit. */
+    requestTimeoutMs: count({ default: 70 * SECOND_MS }),
+    /** Largest JSON body of an API request. */
+    bodyLimitBytes: count({ default: 16 * MIB }),
+    /** Largest archive of build files. */
+    uploadLimitBytes: count({ default: 4_096 * MIB }),
+    /** What an archive may hold: build files, and the layers of an image taken together. */
+    archives: {
+      /** Entries in an archive of build files, or in an image. */
+      maxEntries: count({ default: DEFAULT_ARCHIVE_LIMITS.maxEntries }),
+      /** Bytes of one name, and of the target of one link. */
+      maxNameBytes: count({ default: DEFAULT_ARCHIVE_LIMITS.maxNameBytes }),
+      /** Bytes of all names together. */
+      maxNamesBytes: count({ default: DEFAULT_ARCHIVE_LIMITS.maxNamesBytes }),
+      /** Names in one path. */
+      maxDepth: count({ default: DEFAULT_ARCHIVE_LIMITS.maxDepth }),
+      /** Bytes of the extension headers of one entry. */
+      maxHeaderBytes: count({ default: DEFAULT_ARCHIVE_LIMITS.maxHeaderBytes }),
+      /** Bytes of build files or of an image when they are unpacked. */
+      maxBytes: count({ default: DEFAULT_ARCHIVE_LIMITS.maxBytes }),
+      /** Unpacked bytes for each compressed byte; what unpacks to less than 64 MiB is not looked at. */
+      maxExpansion: count({ default: DEFAULT_ARCHIVE_LIMITS.maxExpansion }),
+    },
+    connections: {
+      /** Most connections to the platform API at once. Default: a tenth of the files that the process may have open, at most 10 000. */
+      api: count(),
+      /** Most connections to the gateway at once. Default: three tenths, at most 50 000. */
+      gateway: count(),
+      /** Most connections to the operator port at once. Default: a hundredth, at most 64. */
+      operator: count(),
+      /** Most connections from one address to one listener; with IPv6, from one /64 network. A proxy in front is one address. Default: half of the listener's. */
+      perAddress: count(),
+      /** How long a connection that showed no valid key, or reached no sandbox, may be unused, ms. */
+      strangerIdleMs: count({ default: 5_000 }),
+    },
+    logs: {
+      /** Most bytes of log kept for one sandbox; the oldest go first. */
+      maxBytesPerSandbox: countOrNone({ default: 10 * MIB }),
+      /** How long log lines are kept, ms. */
+      retentionMs: countOrNone({ default: WEEK_MS }),
+    },
+    metrics: {
+      /** Between two samples of each sandbox, ms. */
+      sampleMs: count({ default: 5 * SECOND_MS }),
+      /** How long samples are kept, ms: every one for an hour, one a minute for a day, then one in ten minutes. */
+      retentionMs: countOrNone({ default: WEEK_MS }),
+    },
+    events: {
+      /** How long events are kept, ms. */
+      retentionMs: countOrNone({ default: WEEK_MS }),
+    },
+    webhooks: {
+      /** Whether deliveries may go to loopback and private addresses. */
+      allowPrivateAddresses: toggle({ default: false, flag: '--allow-private-webhooks' }),
+      /** Waiting times before the second and later attempts, ms. */
+      retryDelaysMs: milliseconds({ default: [10_000, 10_000, 10_000] }),
+      /** How long one attempt may take, ms. */
+      timeoutMs: count({ default: 10 * SECOND_MS }),
+    },
+    identity: {
+      /** Age at which the key that signs identity tokens gets a successor, ms. */
+      rotateAfterMs: count({ default: 30 * DAY_MS }),
+      /** How long a key is published before it signs, and after its successor took over, ms. */
+      overlapMs: countOrNone({ default: DAY_MS }),
+    },
+    idempotency: {
+      /** How long the answer under an idempotency key is kept, ms. */
+      retentionMs: countOrNone({ default: DAY_MS }),
+    },
+    /** How often the trash of deleted volumes and builds is emptied, ms. */
+    cleanUpIntervalMs: count({ default: MINUTE_MS }),
+    /** Least time to live after an automatic resume. */
+    minAutoResumeSeconds: countOrNone({ default: 300 }),
+    /** Template builds of this server that run at once. */
+    maxConcurrentBuilds: count({ default: 2 }),
+    builds: {
+      /** How long one build may take, ms. */
+      timeoutMs: count({ default: 60 * MINUTE_MS }),
+      /** Between two tries of a ready command, ms. */
+      readyIntervalMs: count({ default: 2 * SECOND_MS }),
+      /** How long a ready command is tried, ms. */
+      readyTimeoutMs: count({ default: 10 * MINUTE_MS }),
+      /** How long a start command without a ready command is waited for, ms. */
+      startWaitMs: countOrNone({ default: 20 * SECOND_MS }),
+      /** Directories, absolute, from which builds may take images that lie on this machine. Default `<dataDir>/images`. */
+      imageDirectories: texts(),
+      /** Whether images may come from registries on this machine and on private networks. */
+      allowPrivateRegistries: toggle({ default: false }),
+    },
+  },
+} satisfies Settings;
