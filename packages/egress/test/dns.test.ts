@@ -20,7 +20,7 @@ async function startWithDns() {
       address: '127.0.0.1',
       ...(policy && { policy: { allowOut: [], denyOut: [], rules: {}, ...policy } }),
     });
-  const overUdp = async (query: Buffer, timeoutMs = 5_000) => {
+  const overUdp = async (query: Buffer, timeoutMs = 30_000) => {
     const socket = createSocket('udp4');
     onTestFinished(() => void socket.close());
     socket.send(query, udp!, '127.0.0.1');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { makeAuthority } from './support/authority.js';
 import { readAll, SANDBOX, startServer, startTestEgress } from './support/egress.js';
 import { ask, clientTls, startPlainWeb, startWeb } from './support/web.js';
@@ -59,7 +59,7 @@ describe('a connection on the port of TLS', () => {
 
 describe('the egress process', () => {
   it('keeps policies and flows while the server is away, and answers the next one', async () => {
-    const egress = await startTestEgress({ answerMs: 200 });
+    const egress = await startTestEgress({ answerMs: 1_500 });
     const { port } = await echo();
     await egress.setPolicy({ allowOut: ['127.0.0.0/8', 'a.example'], denyOut: ['0.0.0.0/0'] });
     const socket = egress.connect({ port });
@@ -79,7 +79,7 @@ describe('the egress process', () => {
   });
 
   it('resolves names as they were last seen while the server is away, for who asked for them', async () => {
-    const egress = await startTestEgress({ answerMs: 200, dnsUdp: { host: '127.0.0.1', port: 0 } });
+    const egress = await startTestEgress({ answerMs: 1_500, dnsUdp: { host: '127.0.0.1', port: 0 } });
     const { port } = await startPlainWeb((_, response) => response.end('ok'));
     egress.servers.set(80, port);
     for (const name of ['a.example', 'b.example']) egress.names.set(name, ['127.0.0.1']);
@@ -175,7 +175,7 @@ describe('the egress process', () => {
     socket.write('a');
     await once(socket, 'data');
     await egress.report(({ rule }) => rule === 'connection limit');
-    while (cut < 9_000) await new Promise((resolve) => setTimeout(resolve, 50));
+    await vi.waitUntil(() => cut >= 9_000, { timeout: 50_000 });
     expect(cut).toBe(9_000);
   });
 });

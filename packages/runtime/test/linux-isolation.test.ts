@@ -9,8 +9,10 @@ import { findProgram } from '../src/host/programs.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { linuxBench, withLinuxBench } from './linux-bench.js';
 import { linuxSkipReason } from './linux-host.js';
+import { takeAddresses } from './public-addresses.js';
 
 const skip = linuxSkipReason();
+const ENV = { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' };
 const LIMITS = { cpuCount: 1, memoryMiB: 256, diskMiB: 200, pids: 128 };
 
 describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
@@ -194,21 +196,21 @@ async function outsideWorld(): Promise<World | undefined> {
   await once(keeper.stdout!, 'data');
   const link = `world${process.pid % 100_000}`;
   const net = `--net=/proc/${keeper.pid}/ns/net`;
-  const made = spawnSync(
-    'sh',
-    [
-      '-ec',
-      `ip link add ${link} type veth peer name eth0 netns ${keeper.pid}
-ip addr add 203.0.115.1/30 dev ${link}; ip link set ${link} up
-echo 1 > /proc/sys/net/ipv4/conf/${link}/forwarding
-nsenter ${net} sh -ec 'ip addr add 203.0.115.2/30 dev eth0; ip link set eth0 up; ip link set lo up; ip route add default via 203.0.115.1'`,
-    ],
-    { env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' } },
-  );
-  if (made.status !== 0) {
+  const shell = (script: string) =>
+    spawnSync('sh', ['-ec', script], { env: ENV, stdio: 'ignore' }).status === 0;
+  const made = shell(`ip link add ${link} type veth peer name eth0 netns ${keeper.pid}; ip link set ${link} up
+echo 1 > /proc/sys/net/ipv4/conf/${link}/forwarding`);
+  const beginning = made
+    ? takeAddresses((each) =>
+        shell(`ip route add ${each}.0/30 dev ${link}; ip addr add ${each}.1/32 dev ${link}
+nsenter ${net} sh -ec 'ip addr add ${each}.2/30 dev eth0; ip link set eth0 up; ip link set lo up; ip route add default via ${each}.1'`),
+      )
+    : undefined;
+  if (beginning === undefined) {
     keeper.kill();
     return undefined;
   }
+  const address = `${beginning}.2`;
   const listener = spawn(
     'nsenter',
     [
@@ -216,13 +218,13 @@ nsenter ${net} sh -ec 'ip addr add 203.0.115.2/30 dev eth0; ip link set eth0 up;
       'perl',
       '-MIO::Socket::INET',
       '-e',
-      '$| = 1; my $l = IO::Socket::INET->new(LocalAddr => "203.0.115.2", Listen => 5) or die; print $l->sockport, "\n"; while (my $c = $l->accept) { print $c "hello from outside\n"; close $c }',
+      `$| = 1; my $l = IO::Socket::INET->new(LocalAddr => "${address}", Listen => 5) or die; print $l->sockport, "\n"; while (my $c = $l->accept) { print $c "hello from outside\n"; close $c }`,
     ],
     { stdio: ['ignore', 'pipe', 'ignore'] },
   );
   const [data] = (await once(listener.stdout, 'data')) as [Buffer];
   return {
-    address: '203.0.115.2',
+    address,
     port: Number(data.toString().trim()),
     reaches(address, port) {
       const probe = `exit(IO::Socket::INET->new(PeerAddr => "${address}", PeerPort => ${port}, Timeout => 2) ? 0 : 1)`;
@@ -231,7 +233,7 @@ nsenter ${net} sh -ec 'ip addr add 203.0.115.2/30 dev eth0; ip link set eth0 up;
     close() {
       listener.kill('SIGKILL');
       keeper.kill('SIGKILL');
-      spawnSync('ip', ['link', 'del', link], { env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' } });
+      spawnSync('ip', ['link', 'del', link], { env: ENV });
     },
   };
 }

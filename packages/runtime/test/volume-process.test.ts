@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,7 +21,8 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'volumes-'));
     volumes = join(folder, 'v');
-    for (const name of ['mine', 'theirs']) mkdirSync(join(volumes, name), { recursive: true });
+    for (const name of ['mine', 'theirs', basename(folder)])
+      mkdirSync(join(volumes, name), { recursive: true });
     chmodSync(join(volumes, 'mine'), 0o777);
     process_ = new VolumeProcess(async () => ({ directory: volumes, enter: (command) => [...command] }));
   });
@@ -32,12 +33,12 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Its number, found among all processes by its title and by what it sees. */
+  /** Its number, found among all processes by its title and by the volume that only this test has. */
   function pid(): number {
     const listed = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' });
     const found = [...listed.matchAll(/^\s*(\d+) svc-volumes/gm)]
       .map(([, number]) => Number(number))
-      .find((each) => existsSync(`/proc/${each}/root/volumes/mine`));
+      .find((each) => existsSync(`/proc/${each}/root/volumes/${basename(folder)}`));
     if (found === undefined) throw new Error('there is no such process');
     return found;
   }

@@ -79,7 +79,7 @@ describe('what one sandbox may take of the process', () => {
   });
 
   it('of time for a request that never comes is limited, before the first and between two', async () => {
-    const egress = await startTestEgress({ nextRequestMs: 300 });
+    const egress = await startTestEgress({ nextRequestMs: 1_500 });
     egress.servers.set(80, (await startPlainWeb((_, response) => response.end('ok'))).port);
     egress.names.set('a.example', ['127.0.0.1']);
     await egress.setPolicy({ allowOut: ['a.example'], denyOut: ['0.0.0.0/0'] });
@@ -158,6 +158,6 @@ describe('a connection whose TLS is opened', async () => {
     expect((await client(both)).alpnProtocol).toBe('http/1.1');
     await expect(client(['h2'])).rejects.toThrow();
     first.destroy();
-    await vi.waitUntil(() => client(['h2']).then(Boolean, () => false), { timeout: 10_000 });
+    await vi.waitUntil(() => client(['h2']).then(Boolean, () => false), { timeout: 30_000 });
   });
 });

@@ -164,7 +164,7 @@ describe('a plain connection', () => {
   );
 
   it('is cut when a request says its headers too slowly, the first and later ones', async () => {
-    const egress = await startTestEgress({ nextRequestMs: 500 });
+    const egress = await startTestEgress({ nextRequestMs: 1_500 });
     const web = await startPlainWeb((request, response) =>
       request.resume().once('end', () => mirror(request, response)),
     );

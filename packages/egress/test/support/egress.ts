@@ -55,7 +55,7 @@ export async function startTestEgress(options: Partial<StartEgressOptions> = {})
     control: { path },
     allowRanges: ALLOW_RANGES,
     reportMs: 20,
-    answerMs: 1_000,
+    answerMs: 5_000,
     endsOf: ({ remoteAddress }) => {
       const to = pretended.get(remoteAddress!);
       return to && { source: to.source ?? SANDBOX, address: to.address ?? '127.0.0.1', port: to.port };
@@ -115,7 +115,7 @@ export async function startTestEgress(options: Partial<StartEgressOptions> = {})
       new Promise((resolve, reject) => {
         const timer = setTimeout(
           () => reject(new Error(`no such report in ${JSON.stringify(reports)}`)),
-          10_000,
+          30_000,
         );
         const look = () => {
           const found = reports.find(matches);

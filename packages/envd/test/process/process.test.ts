@@ -148,7 +148,7 @@ describe('Start', () => {
   });
 
   it('kills the process when its time is over and keeps the end', async () => {
-    const { pid, rest } = await begin(shell('exec sleep 600'), { headers: { 'Connect-Timeout-Ms': '300' } });
+    const { pid, rest } = await begin(shell('exec sleep 600'), { headers: { 'Connect-Timeout-Ms': '2000' } });
     expect(await codeOf(rest)).toBe('DeadlineExceeded');
     const late = await collect(daemon.client.connect({ process: byPid(pid) }));
     expect(late.end?.status).toBe('signal: killed');

@@ -138,9 +138,9 @@ describeOnServer('commands', (stage) => {
   });
 
   it('kills a command that runs longer than its time limit and says which option moves it', async () => {
-    const failure = sandbox.commands.run('echo early; sleep 600', { timeoutMs: 700 });
+    const failure = sandbox.commands.run('echo early; sleep 600', { timeoutMs: 2_500 });
     await expect(failure).rejects.toSatisfy((error) => CommandTimeoutError.is(error));
-    await expect(failure).rejects.toMatchObject({ option: 'timeoutMs', limitMs: 700, stdout: 'early\n' });
+    await expect(failure).rejects.toMatchObject({ option: 'timeoutMs', limitMs: 2_500, stdout: 'early\n' });
     await eventually('the process to be gone', async () => {
       const all = await sandbox.commands.list();
       return all.every(({ args }) => !args.some((arg) => arg.includes('echo early')));
@@ -148,7 +148,7 @@ describeOnServer('commands', (stage) => {
   });
 
   it('tells whoever iterates that the time limit fired, too', async () => {
-    const command = await sandbox.commands.start('sleep 600', { timeoutMs: 700 });
+    const command = await sandbox.commands.start('sleep 600', { timeoutMs: 2_500 });
     const iterate = async () => {
       for await (const _ of command);
     };

@@ -49,7 +49,9 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
   });
 
   it('waits for a port until something listens on it', async () => {
-    const port = 20_000 + Math.floor(Math.random() * 20_000);
+    // One that was free a moment ago: it is asked for where the program will listen.
+    const free = `require("net").createServer().listen(0, function () { console.log(this.address().port); this.close(); })`;
+    const port = Number((await sandbox.commands.run(`node -e '${free}'`)).stdout);
     const short = sandbox.waitForPort(port, { timeoutMs: 300 });
     await expect(short).rejects.toMatchObject({ name: 'TimeoutError', option: 'timeoutMs', limitMs: 300 });
     const serve = `require("net").createServer((socket) => socket.on("error", () => {}).end("x")).listen(${port})`;

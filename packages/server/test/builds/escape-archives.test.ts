@@ -70,9 +70,10 @@ describe('an upload of build files', () => {
   it('of 5,000 names of 1 MB is refused and does not end the server', async () => {
     const archive = await compressed(manyLongNames());
     expect(archive.length).toBeLessThan(30e6);
+    // Garbage counts too, of other tests in this process as well; kept, the names alone would be 5 GB.
     const before = process.memoryUsage().rss;
     expect(await put(archive)).toEqual({ status: 400, message: expect.stringMatching(/maxNameBytes/) });
-    expect(process.memoryUsage().rss - before).toBeLessThan(300e6);
+    expect(process.memoryUsage().rss - before).toBeLessThan(1e9);
     expect((await test.api('GET', '/v2/sandboxes')).status).toBe(200);
   });
 

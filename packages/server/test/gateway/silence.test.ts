@@ -5,7 +5,10 @@ import { eventually } from '#support/eventually';
 import { ask, reply, Stage, to } from './fixture.js';
 
 const DAEMON_PORT = 49_983;
-const config = { silenceMs: 20, healthMs: 50 };
+/** A daemon that is healthy says so at once; how long a machine takes over it is not what is tested. */
+const config = { silenceMs: 20, healthMs: 10_000 };
+/** For daemons that say nothing: their time has to pass. */
+const hasty = { silenceMs: 20, healthMs: 500 };
 
 /** A daemon that never answers anything but, at will, its health route. */
 function silentDaemon(health: { answers: boolean; asked: number }): RequestListener {
@@ -18,7 +21,7 @@ function silentDaemon(health: { answers: boolean; asked: number }): RequestListe
 
 describe('a request to a daemon that gives no answer', () => {
   it('ends with 502 when the daemon does not answer its health route either', async () => {
-    await using stage = await Stage.open({ config });
+    await using stage = await Stage.open({ config: hasty });
     const health = { answers: false, asked: 0 };
     await stage.serve(stage.add('abc'), DAEMON_PORT, silentDaemon(health));
     const answer = await ask(stage.port, { path: '/files?path=a', headers: to('abc', DAEMON_PORT) });
@@ -34,7 +37,7 @@ describe('a request to a daemon that gives no answer', () => {
   });
 
   it('ends with unavailable when it is a Connect stream', async () => {
-    await using stage = await Stage.open({ config });
+    await using stage = await Stage.open({ config: hasty });
     await stage.serve(stage.add('abc'), DAEMON_PORT, silentDaemon({ answers: false, asked: 0 }));
     const answer = await ask(stage.port, {
       method: 'POST',
@@ -75,7 +78,7 @@ describe('a request to a daemon that gives no answer', () => {
 
   it('is waited for while the sandbox is in transition', async () => {
     await using stage = await Stage.open({ config });
-    const health = { answers: false, asked: 0 };
+    const health = { answers: true, asked: 0 };
     const sandbox = stage.add('abc');
     let asked = 0;
     const waiting: (() => void)[] = [];
@@ -85,6 +88,7 @@ describe('a request to a daemon that gives no answer', () => {
     });
     const answer = ask(stage.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
     await eventually('the request', () => waiting.length === 1);
+    health.answers = false;
     Object.defineProperty(sandbox.route, 'state', {
       get: () => {
         asked++;

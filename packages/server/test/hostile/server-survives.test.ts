@@ -59,15 +59,14 @@ it.each(ANSWERS)(
   'a sandbox whose daemon answers with %s ends neither the server nor its neighbours',
   async (name) => {
     const taken = new Map<string, number>();
-    const test = await startTestServer({
-      driver: await driverWith(taken),
-      tuning: { placementTimeoutMs: 2_000 },
-    });
+    const test = await startTestServer({ driver: await driverWith(taken) });
     onTestFinished(() => test[Symbol.asyncDispose]());
     await using daemon = await startHostileDaemon(hostileAnswers[name]!);
     const neighbour = await createSandbox(test);
     const hostile = await createSandbox(test);
     taken.set(hostile.id, daemon.port);
+    // What meets the hostile daemon has to run out of time.
+    test.server.context.config.placementTimeoutMs = 2_000;
 
     await test.server.sampleNow();
     await test.api('GET', `/v2/sandboxes/${hostile.id}/logs`);

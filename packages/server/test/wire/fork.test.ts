@@ -93,8 +93,9 @@ describe('forkSandbox', () => {
     await nothingLeft();
   });
   it('that runs out of time names the forks that started, with 504 for the others', async () => {
-    await start({ tuning: { requestTimeoutMs: 4_000 } });
+    await start({});
     const { id } = await createSandbox(test);
+    test.server.context.config.requestTimeoutMs = 6_000;
     let restores = 0;
     driver.beforeRestore = async (signal) => {
       restores += 1;

@@ -66,7 +66,8 @@ describe('rate limits', () => {
 
 describe('time limits', () => {
   it('end a request that takes too long with 504, and nothing of it is left', async () => {
-    test = await startTestServer({ tuning: { requestTimeoutMs: 300 } });
+    // Long enough for a busy machine to get as far as the driver.
+    test = await startTestServer({ tuning: { requestTimeoutMs: 2_000 } });
     const held = holdCreates();
     expect(await test.api('POST', '/v2/sandboxes', { templateID: 'base' })).toMatchObject({
       status: 504,

@@ -31,7 +31,7 @@ it.each([
       pauseSandbox: answering,
     },
     forwarder: new NodeForwarder(test.server.context),
-    bodyReadMs: 50,
+    bodyReadMs: 500,
   });
   await api.ready();
   const url = await listen(api.server, '127.0.0.1', 0);
