@@ -1,5 +1,6 @@
 // Everything that is generated, as a value: packages/*/src/gen and pages of docs/. Nothing here writes into the tree.
 import { join } from 'node:path';
+import { deniedRangesFiles } from './denied-ranges.mjs';
 import { bundleDocument, documents } from './documents.mjs';
 import { openapiFiles } from './openapi.mjs';
 import { protoFiles } from './proto.mjs';
@@ -8,6 +9,8 @@ import { settingsPage } from './settings.mjs';
 
 /** Folders of `proto/` by the package that gets their code. */
 const services = { daemon: ['process', 'filesystem'], runtime: ['driver'], egress: ['egress'] };
+/** Packages that get `spec/denied-ranges.txt`. */
+const deniers = ['runtime', 'egress'];
 
 export const targets = ['platform', 'daemon', 'runtime', 'egress'];
 export const outputOf = (target) => `packages/${target}/src/gen`;
@@ -22,6 +25,7 @@ export async function generate(target, root = repository) {
     Object.assign(files, await openapiFiles(document, bundleDocument(document, join(root, 'spec'))));
   }
   if (target in services) Object.assign(files, protoFiles(join(root, 'proto'), services[target]));
+  if (deniers.includes(target)) Object.assign(files, deniedRangesFiles(join(root, 'spec')));
   return files;
 }
 

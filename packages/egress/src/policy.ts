@@ -9,7 +9,7 @@ export {
   needsProxy,
   parseAllowEntry,
 } from './policy/decide.js';
-export { DENIED_RANGES, deniedRangeOf, type NamedRange, readRanges } from './policy/denied-ranges.js';
+export { deniedRangeOf, type NamedRange, readRanges } from './policy/denied-ranges.js';
 export { type EgressExplanation, explainEgress } from './policy/explain.js';
 export { type EgressSettings, policyFromSettings } from './policy/from-settings.js';
 export { type Host, type HostPattern, matchesHost, parseHost, parseHostPattern } from './policy/hosts.js';

@@ -1,35 +1,5 @@
+import { DENIED_RANGES } from '../gen/denied-ranges.js';
 import { type Address, contains, parseRange, type Range } from './addresses.js';
-
-/**
- * What no policy allows: this host, private and shared networks, link-local addresses (cloud metadata among them), special
- * and documentation ranges, multicast, and the ranges of IPv6 that carry IPv4 addresses.
- */
-export const DENIED_RANGES: readonly string[] = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/3',
-  '::/96',
-  '64:ff9b::/96',
-  '64:ff9b:1::/48',
-  '100::/64',
-  '2001::/23',
-  '2001:db8::/32',
-  '2002::/16',
-  'fc00::/7',
-  'fe80::/10',
-  'fec0::/10',
-  'ff00::/8',
-];
 
 /** A range with the text that named it. */
 export interface NamedRange {

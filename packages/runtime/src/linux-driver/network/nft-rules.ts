@@ -1,22 +1,7 @@
-/**
- * Destinations no sandbox may reach: private, shared, link-local (cloud metadata among them), loopback, multicast, reserved and
- * documentation ranges. The IPv4 part of what the egress policy denies; a test compares the two.
- */
-export const REFUSED_RANGES = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/3',
-];
+import { DENIED_RANGES } from '../../gen/denied-ranges.js';
+
+/** Destinations that no sandbox may reach; sandboxes have no IPv6. */
+const REFUSED_RANGES = DENIED_RANGES.filter((range) => !range.includes(':'));
 
 /**
  * Group of the gateway's end of a veth pair: its mode. A link has it from its first moment, no rule changes per sandbox, and
@@ -42,7 +27,7 @@ export interface GatewayRulesOptions {
   limits: ConnectionLimits;
   /** The sandboxes' own addresses and those of the link to the host. */
   block: string;
-  /** Parts of {@link REFUSED_RANGES} that may be reached all the same. */
+  /** Parts of the refused ranges that may be reached all the same. */
   allowRanges: readonly string[];
   /** Whether the egress process gets what governed sandboxes send. */
   proxied: boolean;
