@@ -4,13 +4,11 @@ export type { LogLevel, ServerOptions, StorageOptions, Tuning } from './config/o
 export type { TeamLimits } from './limits/team-limits.js';
 export type { ServerStatus } from './operator/status.js';
 export { dataLayout } from './separate/data-layout.js';
+export { type ReceivedOrders, receiveOrders } from './separate/orders.js';
+export { planStart, type SeparatePlan, type StartPlan } from './separate/plan-start.js';
+export { runAsRoot, type ServerEnd } from './separate/run-as-root.js';
 export { DEFAULT_USER, foreseeUser, ServiceUserError } from './separate/service-user.js';
-export {
-  planStart,
-  type SeparatedServer,
-  type StartPlan,
-  startSeparatedServer,
-} from './separate/start-separated.js';
+export { type SeparatedServer, startSeparatedServer } from './separate/start-separated.js';
 export { hardenProcess } from './start/harden-process.js';
 export { installLastResort } from './start/last-resort.js';
 export type { Server, StopOptions } from './start/server.js';

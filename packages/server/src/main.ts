@@ -2,10 +2,11 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from './config/load.js';
 import type { ServerOptions } from './config/options.js';
-import { planStart, startSeparatedServer } from './separate/start-separated.js';
+import { receiveOrders } from './separate/orders.js';
+import { planStart, type StartPlan } from './separate/plan-start.js';
+import type { ServiceUser } from './separate/service-user.js';
 import { hardenProcess } from './start/harden-process.js';
 import { installLastResort } from './start/last-resort.js';
-import { startServer } from './start/start-server.js';
 
 const HELP = `Usage: svc-server [options]
 
@@ -27,6 +28,8 @@ Flags win over the environment, the environment over the file.
 `;
 
 async function main(): Promise<void> {
+  const orders = await receiveOrders();
+  if (orders !== undefined) return serve(orders.options, { kind: 'started-by-root', orders });
   const { values } = parseArgs({
     options: {
       config: { type: 'string' },
@@ -65,18 +68,29 @@ async function main(): Promise<void> {
     },
   });
   for (const problem of await hardenProcess()) process.stderr.write(`${problem}\n`);
-  await serve(asEnv);
+  const plan = await planStart(asEnv);
+  return plan.kind === 'as-root' ? serveAsRoot(asEnv, plan.user) : serve(asEnv, plan);
 }
 
 function flagged(name: string, value: string | undefined): Record<string, string> {
   return value === undefined ? {} : { [name]: value };
 }
 
-async function serve(options: ServerOptions): Promise<void> {
+/** This process has the rights of root, and the server is another one. */
+async function serveAsRoot(options: ServerOptions, user: ServiceUser): Promise<void> {
+  const { runAsRoot } = await import('./separate/run-as-root.js');
+  const { code, signal } = await runAsRoot(options, user);
+  if (signal !== undefined)
+    process.stderr.write(`The server was ended by ${signal}; sandboxes run on until the next start.\n`);
+  process.exit(code);
+}
+
+async function serve(options: ServerOptions, plan: Exclude<StartPlan, { kind: 'as-root' }>): Promise<void> {
+  const { startServer } = await import('./start/start-server.js');
+  const { startSeparatedServer } = await import('./separate/start-separated.js');
   let stopping = false;
-  const plan = await planStart(options);
-  if (!plan.separated && plan.warning !== undefined) process.stderr.write(`${plan.warning}\n`);
-  const separated = plan.separated ? await startSeparatedServer(options, plan) : undefined;
+  if (plan.kind === 'alone' && plan.warning !== undefined) process.stderr.write(`${plan.warning}\n`);
+  const separated = plan.kind === 'alone' ? undefined : await startSeparatedServer(options, plan);
   const server = separated ?? (await startServer(options));
   installLastResort({ log: server.context.log, end: () => server.stop() });
   void separated?.lost.then((error) => {

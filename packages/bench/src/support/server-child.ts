@@ -36,10 +36,14 @@ export async function startServerChild(request: ServerRequest): Promise<ServerCh
   });
   failed.catch(() => {});
   const message = async () => (await Promise.race([once(child, 'message'), failed]))[0] as unknown;
-  const addresses = (await message()) as { apiUrl: string; sandboxUrl: string; apiKey: string };
+  const addresses = (await message()) as {
+    apiUrl: string;
+    sandboxUrl: string;
+    apiKey: string;
+    pid: number;
+  };
   return {
     ...addresses,
-    pid: child.pid!,
     async poolReady() {
       child.send('pool');
       await message();

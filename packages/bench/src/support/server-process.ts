@@ -1,6 +1,6 @@
 // The server under measurement, as its program runs it: two processes where root starts it. Speaks with its parent over the
 // IPC channel.
-import { planStart, startSeparatedServer, startServer } from '@svc/server';
+import { planStart, receiveOrders, runAsRoot, startSeparatedServer, startServer } from '@svc/server';
 import type { ServerOrders } from './server-child.js';
 
 const request = JSON.parse(process.argv[2] ?? '{}') as ServerOrders;
@@ -18,10 +18,17 @@ const options = {
   teamLimits: { maxConcurrentSandboxes: 500 },
   maxSandboxes: 500,
 } as const;
-const plan = await planStart(options);
-const server = await (plan.separated ? startSeparatedServer(options, plan) : startServer(options));
+const orders = await receiveOrders();
+const plan = orders === undefined ? await planStart(options) : { kind: 'started-by-root' as const, orders };
+if (plan.kind === 'as-root') process.exit((await runAsRoot(options, plan.user)).code);
+const server = await (plan.kind === 'alone' ? startServer(options) : startSeparatedServer(options, plan));
 await server.driver.poolReady();
-process.send?.({ apiUrl: server.apiUrl, sandboxUrl: server.sandboxUrl, apiKey: server.apiKey });
+process.send?.({
+  apiUrl: server.apiUrl,
+  sandboxUrl: server.sandboxUrl,
+  apiKey: server.apiKey,
+  pid: process.pid,
+});
 
 async function stop(): Promise<void> {
   await server.stop();

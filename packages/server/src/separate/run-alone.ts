@@ -5,18 +5,16 @@ import { DriverLog, selectDriver, serveDriver } from '@svc/runtime';
 import { loadConfig } from '../config/load.js';
 import { driverPrograms } from '../start/driver-programs.js';
 import { hardenProcess } from '../start/harden-process.js';
-import { linuxOptions } from '../start/open-driver.js';
+import { linuxOptions } from '../start/linux-options.js';
 import { afterPredecessor } from './after-predecessor.js';
 import { prepareDataLayout } from './data-layout.js';
-import type { RuntimeAnswer } from './runtime-orders.js';
 import { runtimeSocket, runtimeTokenFile } from './runtime-socket.js';
 import { findHindrance, findServiceUser, ServiceUserError } from './service-user.js';
 
 /** Serves one server, which runs as the service user and finds the token beside the socket. */
-export async function runAlone(answer: (line: RuntimeAnswer) => void): Promise<void> {
+export async function runAlone(): Promise<void> {
   const { values } = parseArgs({
     options: {
-      alone: { type: 'boolean' },
       user: { type: 'string' },
       config: { type: 'string' },
       'data-dir': { type: 'string' },
@@ -54,7 +52,7 @@ export async function runAlone(answer: (line: RuntimeAnswer) => void): Promise<v
     owner: { uid: user.uid, gid: user.gid },
     log,
   });
-  answer({ ready: true, why: `It serves ${socketPath}.` });
+  process.stdout.write(`svc-runtime serves ${socketPath}\n`);
   const told = new Promise<void>((resolve) => process.once('SIGTERM', resolve));
   await Promise.race([told, served.abandoned, served.closed]);
   await served.close();

@@ -102,25 +102,3 @@ async function userMay({ uid, gid }: ServiceUser, test: '-r' | '-x', path: strin
     () => false,
   );
 }
-
-/**
- * Gives up the rights of root for good: this process and what it starts are the user's from here on, without any capability.
- * @throws {ServiceUserError} when rights are left
- */
-export function becomeUser({ name, uid, gid }: ServiceUser): void {
-  process.setgroups!([gid]);
-  process.setgid!(gid);
-  process.setuid!(uid);
-  let regained = true;
-  try {
-    process.setuid!(0);
-  } catch {
-    regained = false;
-  }
-  if (regained || process.getuid!() !== uid || process.geteuid!() !== uid || process.getegid!() !== gid)
-    throw new ServiceUserError(`the rights of root could not be given up for those of "${name}"`);
-  // Programs that the server starts look for their settings there.
-  process.env.HOME = '/nonexistent';
-  process.env.USER = name;
-  process.env.LOGNAME = name;
-}

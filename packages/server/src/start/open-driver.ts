@@ -1,10 +1,10 @@
 import path from 'node:path';
-import { type Driver, DriverError, IDS_PER_INSTANCE, selectDriver } from '@svc/runtime';
+import { type Driver, selectDriver } from '@svc/runtime';
 import type { ServerOptions } from '../config/options.js';
-import { LINUX_POOL_SIZE, settings } from '../config/settings.js';
 import type { Log } from '../context/context.js';
 import { driverPrograms } from './driver-programs.js';
 import { adoptEarlierVolumes } from './earlier-volumes.js';
+import { linuxOptions } from './linux-options.js';
 
 export interface OpenedDriver {
   driver: Driver;
@@ -29,38 +29,4 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
     trialStart: options.trialStart === true,
   });
   return { driver, why, owned: true };
-}
-
-/**
- * What the server's options say about the `linux` driver.
- * @throws {DriverError} `unsupported` for user ids that are too few
- */
-export function linuxOptions(options: ServerOptions) {
-  const { ociRuntime, baseRoot, isolation, maxMemoryMiB, diskReserveMiB, egress, userIds } = options;
-  if (userIds !== undefined) requireEnoughIds(userIds.count, options);
-  return {
-    ...(userIds === undefined ? {} : { ids: userIds }),
-    ...(egress?.allowRanges === undefined ? {} : { network: { allowRanges: egress.allowRanges } }),
-    ...(ociRuntime === undefined ? {} : { ociRuntime }),
-    ...(baseRoot === undefined ? {} : { baseRoot }),
-    ...(isolation === undefined ? {} : { isolation }),
-    ...(maxMemoryMiB === undefined ? {} : { maxMemoryMiB }),
-    ...(diskReserveMiB === undefined ? {} : { reserveMiB: diskReserveMiB }),
-  };
-}
-
-/** The driver has network addresses for so many. */
-const MOST_INSTANCES = 1_024;
-
-function requireEnoughIds(
-  count: number,
-  { maxSandboxes = settings.maxSandboxes.default, poolSize = LINUX_POOL_SIZE }: ServerOptions,
-): void {
-  const instances = Math.min(maxSandboxes + poolSize, MOST_INSTANCES);
-  const held = Math.floor(count / IDS_PER_INSTANCE);
-  if (held >= instances) return;
-  throw new DriverError(
-    'unsupported',
-    `userIds has user ids for ${held} sandboxes, and ${instances} may run or wait in the pool at once: give it ${instances * IDS_PER_INSTANCE} ids (${IDS_PER_INSTANCE} for each), or set maxSandboxes to ${Math.max(1, held - poolSize)}.`,
-  );
 }

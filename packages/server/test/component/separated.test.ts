@@ -11,8 +11,8 @@ import { eventually } from '@svc/support/eventually';
 import { childProgram } from '@svc/support/testing/child-program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareDataLayout } from '../../src/separate/data-layout.js';
+import { planStart } from '../../src/separate/plan-start.js';
 import { findHindrance, findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
-import { planStart } from '../../src/separate/start-separated.js';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 
 const root = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost());
@@ -62,24 +62,22 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     return text === '' ? undefined : JSON.parse(text);
   }
 
-  async function runtimeOf({ child }: ChildServer): Promise<number> {
-    const text = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
-    const pid = text
-      .trim()
-      .split(' ')
-      .map(Number)
-      .find((each) => readFileSync(`/proc/${each}/cmdline`, 'utf8').startsWith('svc-runtime'));
-    if (pid === undefined) throw new Error('the server has no runtime');
+  /** The process that serves, which that of root started. */
+  async function serverOf({ child }: ChildServer): Promise<number> {
+    const { uid } = await findServiceUser();
+    const pid = childrenOf(child.pid!).find((each) => statSync(`/proc/${each}`).uid === uid);
+    if (pid === undefined) throw new Error('root has started no server');
     return pid;
+  }
+
+  function childrenOf(pid: number): number[] {
+    const text = readIfThere(`/proc/${pid}/task/${pid}/children`).trim();
+    return text === '' ? [] : text.split(' ').map(Number);
   }
 
   /** A process and all below it. */
   function descendants(pid: number): number[] {
-    const below = readIfThere(`/proc/${pid}/task/${pid}/children`)
-      .trim()
-      .split(' ')
-      .filter((each) => each !== '');
-    return [pid, ...below.flatMap((each) => descendants(Number(each)))];
+    return [pid, ...childrenOf(pid).flatMap(descendants)];
   }
 
   function readIfThere(file: string): string {
@@ -92,14 +90,23 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
 
   const status = (pid: number) => readFileSync(`/proc/${pid}/status`, 'utf8');
 
-  it('runs as the user svc without any capability, beside a small process of root', async () => {
+  it('runs as the user svc, without any capability or a way to get one, beside a process of root', async () => {
     server = await start();
-    const { uid } = await findServiceUser();
-    const own = status(server.child.pid!);
+    const { uid, gid } = await findServiceUser();
+    const pid = await serverOf(server);
+    const own = status(pid);
     expect(own).toMatch(new RegExp(`^Uid:\\s${uid}\\s${uid}\\s${uid}\\s${uid}$`, 'm'));
-    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb'])
-      expect(own).toMatch(new RegExp(`^${set}:\\s0{16}$`, 'm'));
-    expect(status(await runtimeOf(server))).toMatch(/^Uid:\s0\s0\s0\s0$/m);
+    expect(own).toMatch(new RegExp(`^Gid:\\s${gid}\\s${gid}\\s${gid}\\s${gid}$`, 'm'));
+    expect(own).toMatch(/^Groups:\s*$/m);
+    // All threads, and whatever it starts.
+    for (const task of await readdir(`/proc/${pid}/task`)) {
+      const thread = readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8');
+      expect(thread).toMatch(/^NoNewPrivs:\s1$/m);
+      for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+        expect(thread).toMatch(new RegExp(`^${set}:\\s0{16}$`, 'm'));
+    }
+    expect(status(server.child.pid!)).toMatch(/^Uid:\s0\s0\s0\s0$/m);
+    expect(readFileSync(`/proc/${server.child.pid}/cmdline`, 'utf8')).toMatch(/^svc-runtime/);
     const { sandboxID } = (await api(server, 'POST', '/sandboxes', { templateID: 'base', timeout: 300 })) as {
       sandboxID: string;
     };
@@ -138,7 +145,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     expect(answer).toMatch(/^HTTP\/1\.1 401/);
   });
 
-  it('ends with a clear message when the process of root is killed, and takes its sandboxes over afterwards', async () => {
+  it('ends with a clear message when the server is killed, and takes its sandboxes over afterwards', async () => {
     server = await start();
     const { sandboxID } = (await api(server, 'POST', '/sandboxes', { templateID: 'base', timeout: 300 })) as {
       sandboxID: string;
@@ -148,23 +155,25 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
       stderr += chunk.toString();
     });
     const ended = once(server.child, 'exit');
-    process.kill(await runtimeOf(server), 'SIGKILL');
+    process.kill(await serverOf(server), 'SIGKILL');
     expect((await ended)[0]).toBe(1);
-    expect(stderr).toContain('The sandbox runtime has ended. The server ends; sandboxes run on');
+    expect(stderr).toContain('The server was ended by SIGKILL; sandboxes run on');
     server = await start();
     expect(await api(server, 'GET', `/sandboxes/${sandboxID}`)).toMatchObject({ state: 'running' });
     await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
   });
 
-  it('leaves no process of root behind when it is killed, and its sandboxes are taken over', async () => {
+  it('leaves no server behind when the process of root is killed, and its sandboxes are taken over', async () => {
     server = await start();
     const { sandboxID } = (await api(server, 'POST', '/sandboxes', { templateID: 'base', timeout: 300 })) as {
       sandboxID: string;
     };
-    const runtime = await runtimeOf(server);
+    const serving = await serverOf(server);
     await server.kill();
-    await eventually('the process of root to end', () =>
-      existsSync(`/proc/${runtime}`) && !status(runtime).includes('State:\tZ') ? undefined : true,
+    await eventually('the server to end', () =>
+      existsSync(`/proc/${serving}`) && !readIfThere(`/proc/${serving}/status`).includes('State:\tZ')
+        ? undefined
+        : true,
     );
     server = await start();
     expect(await api(server, 'GET', `/sandboxes/${sandboxID}`)).toMatchObject({ state: 'running' });
@@ -173,11 +182,11 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
 
   it('ends in order with both processes when it is told to', async () => {
     server = await start();
-    const runtime = await runtimeOf(server);
+    const serving = await serverOf(server);
     const ended = once(server.child, 'exit');
     server.child.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
-    expect(existsSync(`/proc/${runtime}`)).toBe(false);
+    expect(existsSync(`/proc/${serving}`)).toBe(false);
     expect(existsSync(path.join(dataDir, 'runtime.sock'))).toBe(false);
   });
 
@@ -185,7 +194,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     const user = await findServiceUser();
     const socket = path.join(dataDir, 'runtime.sock');
     const alone = (): ChildProcess =>
-      spawn(process.execPath, [...runtime.options, runtime.file, '--alone', '--data-dir', dataDir], {
+      spawn(process.execPath, [...runtime.options, runtime.file, '--data-dir', dataDir], {
         env: { PATH: process.env.PATH ?? '', SVC_SERVER_KEY: 'a'.repeat(64) },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
@@ -292,11 +301,11 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
   it('is one process, and says why, where its user may not pass to the data directory', async () => {
     await chmod(directory, 0o700);
     const plan = await planStart({ dataDir });
-    expect(plan).toMatchObject({ separated: false, warning: expect.stringMatching(/may not pass through/) });
+    expect(plan).toMatchObject({ kind: 'alone', warning: expect.stringMatching(/may not pass through/) });
     await expect(planStart({ dataDir, user: 'svc' })).rejects.toThrow(/put it below directories/);
     await chmod(directory, 0o711);
-    expect(await planStart({ dataDir })).toMatchObject({ separated: true });
-    expect(await planStart({ dataDir, driver: 'process' })).toEqual({ separated: false });
+    expect(await planStart({ dataDir })).toMatchObject({ kind: 'as-root' });
+    expect(await planStart({ dataDir, driver: 'process' })).toEqual({ kind: 'alone' });
   });
 
   it('follows no link that another user put into the data directory', async () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig, optionsOfFlags } from '../../src/config/load.js';
 import { resolveConfig } from '../../src/config/resolve.js';
-import { linuxOptions } from '../../src/start/open-driver.js';
+import { linuxOptions } from '../../src/start/linux-options.js';
 
 let directory: string;
 let file: string;

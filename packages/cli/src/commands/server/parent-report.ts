@@ -6,6 +6,11 @@ export const detachedVariable = 'SVC_DETACHED_LOG';
 /** What the server in the background tells the command that started it. */
 export type ParentMessage = { ready: BannerFacts };
 
+/** Whether this is a server in the background. */
+export function isDetached(): boolean {
+  return process.env[detachedVariable] !== undefined;
+}
+
 /** The way to the command that started this server in the background; undefined when this is the foreground. */
 export function reportToParent(): { logFile: string; ready: (facts: BannerFacts) => void } | undefined {
   const logFile = process.env[detachedVariable];

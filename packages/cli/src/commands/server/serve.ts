@@ -1,28 +1,38 @@
 import { once } from 'node:events';
+import type { ServerOptions, StartPlan } from '@svc/server';
 import { processStart } from '#support/process-identity';
 import type { Cli } from '../../cli/cli.js';
 import { cliVersion } from '../../cli/version.js';
 import { credentialsFile } from '../../connection/find-connection.js';
 import { forgetServer, rememberServer } from '../../connection/local-servers.js';
 import { type RunFile, removeRunFile, writeRunFile } from '../../connection/run-file.js';
-import { CliError } from '../../errors/cli-error.js';
+import { CliError, ExitWith } from '../../errors/cli-error.js';
 import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
-import { chooseDriver } from './choose-driver.js';
-import { reportToParent } from './parent-report.js';
+import { type ChosenDriver, chooseDriver } from './choose-driver.js';
+import { isDetached, reportToParent } from './parent-report.js';
 import { prepareBase } from './prepare-base.js';
 import { exposureWarning, resolveServerOptions } from './resolve-options.js';
 import { showKeyOnce } from './show-key-once.js';
 import { explainStartFailure } from './start-failure.js';
 import type { UpFlags } from './up-flags.js';
 
-/** Runs the server in this process until Ctrl+C or SIGTERM. */
+/** What is found out before the server starts, and told once it is up. */
+interface Preparations {
+  chosen: ChosenDriver;
+  /** What could not be kept from the disk, as sentences. */
+  unprotected: string[];
+}
+
+/** Runs the server until Ctrl+C or SIGTERM: in this process, or beside it where this one has the rights of root. */
 export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
-  const report = reportToParent();
-  const { hardenProcess, installLastResort, planStart, startSeparatedServer, startServer } = await import(
-    '@svc/server'
-  );
+  const { hardenProcess, planStart, receiveOrders, runAsRoot } = await import('@svc/server');
+  const orders = await receiveOrders();
+  if (orders !== undefined) {
+    const plan = { kind: 'started-by-root' as const, orders };
+    return runServer(cli, orders.options, plan, orders.extra as Preparations);
+  }
   const options = await resolveServerOptions(flags, cli.env);
-  if (report === undefined) await prepareBase(cli, flags, options);
+  if (!isDetached()) await prepareBase(cli, flags, options);
   const unprotected = await hardenProcess();
   const configured = flags.driver ?? (typeof options.driver === 'string' ? options.driver : undefined);
   const chosen = await chooseDriver({
@@ -38,22 +48,47 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
     throw explainStartFailure(error, options);
   };
   const plan = await planStart(startOptions).catch(explain);
-  const server = await (plan.separated
-    ? startSeparatedServer(startOptions, plan)
-    : startServer(startOptions)
-  ).catch(explain);
+  const prepared: Preparations = { chosen, unprotected };
+  if (plan.kind !== 'as-root') return runServer(cli, startOptions, plan, prepared);
+  const { code, signal } = await runAsRoot(startOptions, plan.user, prepared).catch(explain);
+  await forgetServer(cli.env, options.dataDir);
+  if (signal !== undefined)
+    throw new CliError(`The server was ended by ${signal}; sandboxes run on.`, {
+      code: 'server_lost',
+      hint: '`svc server up` starts it again and takes the sandboxes over. The log may tell why it ended.',
+    });
+  // The server has told the rest.
+  if (code !== 0) throw new ExitWith(code);
+}
+
+async function runServer(
+  cli: Cli,
+  options: ServerOptions,
+  plan: Exclude<StartPlan, { kind: 'as-root' }>,
+  { chosen, unprotected }: Preparations,
+): Promise<void> {
+  const { installLastResort, startSeparatedServer, startServer } = await import('@svc/server');
+  const report = reportToParent();
+  const server = await (plan.kind === 'alone'
+    ? startServer(options)
+    : startSeparatedServer(options, plan)
+  ).catch((error: unknown) => {
+    throw explainStartFailure(error, options);
+  });
+  // Of two processes, the one that was started stands for both.
+  const pid = plan.kind === 'started-by-root' ? process.ppid : process.pid;
   const lost = 'lost' in server ? server.lost : new Promise<never>(() => {});
   const removeLastResort = installLastResort({
     log: server.context.log,
     async end() {
       await server.stop();
-      await removeRunFile(options.dataDir, process.pid);
+      await removeRunFile(options.dataDir, pid);
       await forgetServer(cli.env, options.dataDir);
     },
   });
   const run: RunFile = {
-    pid: process.pid,
-    processStart: processStart(process.pid) ?? '',
+    pid,
+    processStart: processStart(pid) ?? '',
     version: cliVersion,
     startedAt: new Date().toISOString(),
     dataDir: options.dataDir,
@@ -67,7 +102,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   };
   try {
     await writeRunFile(run);
-    const asRoot = plan.separated ? undefined : plan.warning;
+    const asRoot = plan.kind === 'alone' ? plan.warning : undefined;
     const warnings = [exposureWarning(options), asRoot, ...unprotected];
     const facts: BannerFacts = {
       run,
@@ -94,7 +129,7 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   } finally {
     await server.stop();
     removeLastResort();
-    await removeRunFile(options.dataDir, process.pid);
+    await removeRunFile(options.dataDir, pid);
     await forgetServer(cli.env, options.dataDir);
   }
   const kept =
