@@ -15,6 +15,7 @@ export interface Consumer {
   dispose(): void;
   write(path: string, text: string): void;
   node(...args: string[]): string;
+  loadOf(name: string): string;
   typecheck(files: string[], compilerOptions: Record<string, unknown>): void;
 }
 

@@ -50,6 +50,21 @@ export function createConsumer(names) {
       },
       /** Runs Node in the project and returns what it printed. */
       node: (...args) => execFileSync(process.execPath, args, { cwd: directory, encoding: 'utf8' }),
+      /** Tells on standard output how long importing a package takes. Returns the modules of Node that it loads. */
+      loadOf(name) {
+        writeFileSync(join(directory, 'empty.mjs'), '');
+        writeFileSync(join(directory, 'load.mjs'), `import '${name}';`);
+        const time = (file) => {
+          const start = performance.now();
+          execFileSync(process.execPath, [file], { cwd: directory });
+          return performance.now() - start;
+        };
+        const best = (file) => Math.min(...Array.from({ length: 5 }, () => time(file)));
+        console.log(
+          `import of ${name}: ${(best('load.mjs') - best('empty.mjs')).toFixed(1)} ms over bare Node`,
+        );
+        return this.node('-e', `import('${name}').then(() => console.log(process.moduleLoadList.join()))`);
+      },
       /** Type-checks the project's files. Throws with the compiler's messages. */
       typecheck(files, compilerOptions) {
         const tsconfig = { compilerOptions: { ...strict, ...compilerOptions }, files };

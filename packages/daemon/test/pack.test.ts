@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Consumer, createConsumer } from '../../../scripts/pack-consumer.mjs';
@@ -107,21 +107,7 @@ describe('the packed package', () => {
   });
 
   it('loads quickly, without HTTP clients that nobody has called', () => {
-    consumer.write('empty.mjs', '');
-    consumer.write('load.mjs', `import '@svc/daemon';`);
-    const time = (file: string) => {
-      const start = performance.now();
-      spawnSync(process.execPath, [file], { cwd: consumer.directory });
-      return performance.now() - start;
-    };
-    const best = (file: string) => Math.min(...Array.from({ length: 5 }, () => time(file)));
-    console.log(
-      `import of @svc/daemon: ${(best('load.mjs') - best('empty.mjs')).toFixed(1)} ms over bare Node`,
-    );
-    const loaded = consumer.node(
-      '-e',
-      `import('@svc/daemon').then(() => console.log(process.moduleLoadList.join()))`,
-    );
+    const loaded = consumer.loadOf('@svc/daemon');
     expect(loaded).not.toMatch(/undici|NativeModule http2?\b/);
   });
 });

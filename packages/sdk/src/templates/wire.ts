@@ -24,12 +24,22 @@ const toDate = (text: string | null | undefined): Date | undefined =>
 /** One item of the list. */
 export function fromTemplate(template: WireTemplate): TemplateInfo {
   return {
-    templateId: template.templateID,
     buildId: template.buildID,
     buildStatus: template.buildStatus,
     cpuCount: template.cpuCount,
     memoryMiB: template.memoryMB,
     diskMiB: template.diskSizeMB,
+    ...fromNamed(template),
+    buildCount: template.buildCount,
+    envdVersion: template.envdVersion,
+    createdBy: template.createdBy ?? undefined,
+  };
+}
+
+/** What a template is told of alone and in a list. */
+function fromNamed(template: WireTemplate | TemplateWithBuilds) {
+  return {
+    templateId: template.templateID,
     public: template.public,
     aliases: template.aliases,
     names: template.names,
@@ -37,9 +47,6 @@ export function fromTemplate(template: WireTemplate): TemplateInfo {
     updatedAt: new Date(template.updatedAt),
     lastSpawnedAt: toDate(template.lastSpawnedAt),
     spawnCount: template.spawnCount,
-    buildCount: template.buildCount,
-    envdVersion: template.envdVersion,
-    createdBy: template.createdBy ?? undefined,
   };
 }
 
@@ -64,14 +71,7 @@ export function fromTemplateWithBuilds(
   nextToken: string | undefined,
 ): TemplateDetail {
   return {
-    templateId: template.templateID,
-    public: template.public,
-    aliases: template.aliases,
-    names: template.names,
-    createdAt: new Date(template.createdAt),
-    updatedAt: new Date(template.updatedAt),
-    lastSpawnedAt: toDate(template.lastSpawnedAt),
-    spawnCount: template.spawnCount,
+    ...fromNamed(template),
     builds: template.builds.map(fromBuild),
     nextToken,
   };

@@ -18,6 +18,7 @@ import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
 import { checkProxyAddress } from './check-proxy-address.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import { newLife } from './new-life.js';
 import type { StartPorts } from './ports.js';
 import { resolveMounts } from './resolve-mounts.js';
 import { resolveTemplate } from './resolve-template.js';
@@ -231,27 +232,13 @@ function newRow(
     timeoutSeconds: number;
   },
 ): SandboxRow {
-  const now = context.now();
   return {
-    id: context.ids.sandboxId(),
+    ...newLife(context, given.timeoutSeconds),
     team_id: team.id,
     template_id: template.id,
     build_id: build.id,
-    execution_id: context.ids.uuid(),
     alias,
-    state: 'creating',
-    view: 'hidden',
-    version: 1,
     node_id: context.config.nodeId,
-    instance_id: null,
-    checkpoint_id: null,
-    paused_memory: 0,
-    daemon_generation: 0,
-    created_at: now,
-    started_at: now,
-    end_at: now + given.timeoutSeconds * 1000,
-    paused_at: null,
-    timeout_seconds: given.timeoutSeconds,
     cpu_count: build.cpu_count,
     memory_mb: build.memory_mb,
     disk_mb: build.disk_mb,

@@ -10,6 +10,7 @@ import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { startNew } from './create.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import { newLife } from './new-life.js';
 import type { SandboxPorts, StartPorts } from './ports.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow } from './rows.js';
@@ -102,24 +103,7 @@ async function startFork(
   checkpointId: string,
   logsFrom: number,
 ): Promise<Result> {
-  const now = context.now();
-  const row: SandboxRow = {
-    ...source,
-    id: context.ids.sandboxId(),
-    execution_id: context.ids.uuid(),
-    state: 'creating',
-    view: 'hidden',
-    version: 1,
-    instance_id: null,
-    checkpoint_id: null,
-    paused_memory: 0,
-    daemon_generation: 0,
-    created_at: now,
-    started_at: now,
-    end_at: now + options.timeoutSeconds * 1000,
-    paused_at: null,
-    timeout_seconds: options.timeoutSeconds,
-  };
+  const row: SandboxRow = { ...source, ...newLife(context, options.timeoutSeconds) };
   try {
     await startLogsAt(context, row, logsFrom);
     const made = await startNew(context, {

@@ -2,6 +2,7 @@ import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { parseTemplateReference } from '../names/template-reference.js';
+import { afterKey } from '../storage/after-key.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 
 export interface ListSnapshotsOptions {
@@ -46,12 +47,8 @@ export async function listSnapshots(
       query = query.where('template_aliases.namespace', '=', reference.namespace);
     if (reference.tag !== undefined) query = query.where('template_tags.tag', '=', reference.tag);
   }
-  if (after !== undefined)
-    query = query
-      .where('template_builds.created_at', '<=', after.atMs)
-      .where(({ or, eb }) =>
-        or([eb('template_builds.created_at', '<', after.atMs), eb('template_builds.id', '>', after.id)]),
-      );
+  const key = { time: 'template_builds.created_at', id: 'template_builds.id' };
+  if (after !== undefined) query = query.where(afterKey(after, key, { time: 'desc', id: 'asc' }));
   const rows = await query
     .orderBy('template_builds.created_at', 'desc')
     .orderBy('template_builds.id', 'asc')

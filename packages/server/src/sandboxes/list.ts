@@ -4,6 +4,7 @@ import { errors } from '../errors/catalog.js';
 import { findTemplate } from '../names/find-template.js';
 import { parseTemplateReference } from '../names/template-reference.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import { afterKey } from '../storage/after-key.js';
 import { cutPage, decodeNextToken, type Order } from '../wire/next-token.js';
 
 export interface ListOptions {
@@ -58,16 +59,10 @@ export async function listSandboxes(context: Uses<'db'>, options: ListOptions): 
   };
 
   let page = matching(states).selectAll('sandboxes');
+  const idOrder = order === 'desc' ? 'asc' : 'desc';
   if (after !== undefined)
-    page =
-      order === 'desc'
-        ? page
-            .where('started_at', '<=', after.atMs)
-            .where(({ or, eb }) => or([eb('started_at', '<', after.atMs), eb('id', '>', after.id)]))
-        : page
-            .where('started_at', '>=', after.atMs)
-            .where(({ or, eb }) => or([eb('started_at', '>', after.atMs), eb('id', '<', after.id)]));
-  page = page.orderBy('started_at', order).orderBy('id', order === 'desc' ? 'asc' : 'desc');
+    page = page.where(afterKey(after, { time: 'started_at', id: 'id' }, { time: order, id: idOrder }));
+  page = page.orderBy('started_at', order).orderBy('id', idOrder);
   if (options.limit !== undefined) page = page.limit(options.limit + 1);
 
   const keyOf = (row: SandboxRow) => ({ atMs: row.started_at, id: row.id });

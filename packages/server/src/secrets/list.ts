@@ -1,4 +1,5 @@
 import type { components } from '@svc/platform';
+import { afterKey } from '../storage/after-key.js';
 import type { Database } from '../storage/schema.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { secretToWire } from './wire.js';
@@ -12,15 +13,8 @@ export async function listSecrets(
   const limit = page.limit ?? 100;
   let query = db.selectFrom('secrets').selectAll().where('team_id', '=', teamId);
   const after = decodeNextToken(page.nextToken);
-  if (after !== undefined) {
-    const { atMs, id } = after;
-    query = query.where((where) =>
-      where.or([
-        where('created_at', '<', atMs),
-        where.and([where('created_at', '=', atMs), where('id', '<', id)]),
-      ]),
-    );
-  }
+  if (after !== undefined)
+    query = query.where(afterKey(after, { time: 'created_at', id: 'id' }, { time: 'desc', id: 'desc' }));
   const rows = await query
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { afterKey } from '../storage/after-key.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { findOwnTemplate } from './find-own.js';
 import { namesOfOne } from './names.js';
@@ -18,12 +19,7 @@ export async function getTemplate(
   const limit = page.limit ?? 100;
   let query = context.db.selectFrom('template_builds').selectAll().where('template_id', '=', template.id);
   if (after !== undefined)
-    query = query.where((where) =>
-      where.or([
-        where('created_at', '<', after.atMs),
-        where.and([where('created_at', '=', after.atMs), where('id', '>', after.id)]),
-      ]),
-    );
+    query = query.where(afterKey(after, { time: 'created_at', id: 'id' }, { time: 'desc', id: 'asc' }));
   const rows = await query
     .orderBy('created_at', 'desc')
     .orderBy('id', 'asc')

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import type { TemplateRow } from '../names/find-template.js';
+import { afterKey } from '../storage/after-key.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { namesOf } from './names.js';
 import { type BuildRow, templateToWire } from './wire.js';
@@ -18,15 +19,8 @@ export async function listTemplates(
   const limit = page.limit ?? 100;
   let query = ofTeam(context, team);
   const after = decodeNextToken(page.nextToken);
-  if (after !== undefined) {
-    const { atMs, id } = after;
-    query = query.where((where) =>
-      where.or([
-        where('created_at', '<', atMs),
-        where.and([where('created_at', '=', atMs), where('id', '>', id)]),
-      ]),
-    );
-  }
+  if (after !== undefined)
+    query = query.where(afterKey(after, { time: 'created_at', id: 'id' }, { time: 'desc', id: 'asc' }));
   const rows = await query.limit(limit + 1).execute();
   const { rows: shown, headers } = cutPage(rows, limit, (row) => ({ atMs: row.created_at, id: row.id }));
   return { headers, body: await describe(context, shown) };

@@ -96,7 +96,7 @@ describe('configuration', () => {
     ['SVC_HEADER_PREFIXES', 'Acme-,Other-', { headerPrefixes: ['Acme-', 'Other-'] }],
     [
       'SVC_TEMPLATE_ISOLATION',
-      'base=gvisor, x=container',
+      'base=gvisor, x = container',
       { templateIsolation: { base: 'gvisor', x: 'container' } },
     ],
   ])('reads %s=%s', async (name, value, expected) => {

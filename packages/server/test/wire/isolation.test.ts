@@ -4,7 +4,7 @@ import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
 import { createProcessDriver, type Driver, type Instance, type Isolation } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadConfig, type ServerOptions } from '../../src/index.js';
+import type { ServerOptions } from '../../src/index.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 /** The process driver with what a driver with tiers shows of them. */
@@ -61,16 +61,5 @@ describe('isolation', () => {
     const test = await start({}, false);
     const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base' });
     expect((await test.api('GET', `/sandboxes/${made.body.sandboxID}`)).body.isolation).toBe('none');
-  });
-
-  it('by template is read from a variable', async () => {
-    const load = (value: string) => loadConfig({ env: { SVC_TEMPLATE_ISOLATION: value } });
-    expect((await load('base=gvisor, t1 = container')).templateIsolation).toEqual({
-      base: 'gvisor',
-      t1: 'container',
-    });
-    await expect(load('base=vm')).rejects.toThrow(
-      'SVC_TEMPLATE_ISOLATION must be <template>=container|gvisor, with commas: base=gvisor',
-    );
   });
 });

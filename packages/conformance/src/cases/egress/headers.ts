@@ -4,7 +4,7 @@ import type { Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import type { PlayedServer } from '../../targets/target.js';
 import { assertStatus, call } from '../../wire/call.js';
-import { CLOSED, end, headersOf, ownName, PLAYED_MS, seenOf, statusInside } from './played.js';
+import { CLOSED, end, headersOf, ownName, played, seenOf, statusInside } from './played.js';
 
 const ruled = (host: string, headers: Record<string, string>) => ({
   ...CLOSED,
@@ -14,14 +14,11 @@ const ruled = (host: string, headers: Record<string, string>) => ({
 
 /** Headers that requests get on the way out. */
 export const headerCases: Draft[] = [
-  {
+  played({
     name: 'rules set headers for their host alone, over HTTPS and those without placeholders over HTTP',
     operation: 'createSandboxV2',
     expects: 'success',
-    needs: ['internet'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    run: async (server) => {
       const host = ownName();
       const other = ownName();
       const name = unique('key');
@@ -36,15 +33,12 @@ export const headerCases: Draft[] = [
       assert.deepEqual([unruled['x-static'], unruled['x-key']], [undefined, undefined]);
       await end(server, sandbox);
     },
-  },
-  {
+  }),
+  played({
     name: 'a secret is put in with its current version, and nothing is sent once it is revoked',
     operation: 'updateSecret',
     expects: 'success',
-    needs: ['internet'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    run: async (server) => {
       const host = ownName();
       const name = unique('key');
       const path = { secretID: name };
@@ -62,15 +56,12 @@ export const headerCases: Draft[] = [
       assert.equal(seenOf(server, host).length, before, 'nothing was sent');
       await end(server, sandbox);
     },
-  },
-  {
+  }),
+  played({
     name: 'an identity token is one that the published documents verify, for its audience and its sandbox',
     operation: 'createSandboxV2',
     expects: 'success',
-    needs: ['internet'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    run: async (server) => {
       const host = ownName();
       const sandbox = await server.newSandbox({
         iam: { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } },
@@ -83,7 +74,7 @@ export const headerCases: Draft[] = [
       assert.equal(Number(claims.exp) - Number(claims.iat), 300);
       await end(server, sandbox);
     },
-  },
+  }),
 ];
 
 /** The claims of a token, once a published key fits its signature. */

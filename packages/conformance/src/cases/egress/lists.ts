@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
 import { assertStatus, call } from '../../wire/call.js';
-import { CLOSED, end, ownName, PLAYED_MS, statusInside, updateNetwork, WORLD } from './played.js';
+import { CLOSED, end, ownName, played, statusInside, updateNetwork, WORLD } from './played.js';
 
 interface Traffic {
   totals: Record<'allowed' | 'denied' | 'bytesReceived', number>;
@@ -10,14 +10,11 @@ interface Traffic {
 
 /** Which connections leave, and what is told of them. */
 export const listCases: Draft[] = [
-  {
+  played({
     name: 'allowOut and denyOut decide by name and by address, and private addresses are denied whatever they say',
     operation: 'createSandboxV2',
     expects: 'success',
-    needs: ['internet'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    run: async (server) => {
       const sandbox = await server.newSandbox({
         network: { ...CLOSED, allowOut: ['one.test', '*.one.test', `${WORLD.other}/32`, '10.0.0.0/8'] },
       });
@@ -36,15 +33,12 @@ export const listCases: Draft[] = [
         assert.equal(await statusInside(sandbox, url), expected, url);
       await end(server, sandbox);
     },
-  },
-  {
+  }),
+  played({
     name: 'without internet access only what allowOut names is reached, and denied ranges are closed alone',
     operation: 'createSandboxV2',
     expects: 'success',
-    needs: ['internet'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    run: async (server) => {
       for (const [body, open, closed] of [
         [
           { allow_internet_access: false, network: { ...CLOSED, allowOut: ['one.test'] } },
@@ -59,15 +53,12 @@ export const listCases: Draft[] = [
         await end(server, sandbox);
       }
     },
-  },
-  {
+  }),
+  played({
     name: 'the way out of a running sandbox changes at once, and what is omitted is cleared',
     operation: 'updateSandboxNetwork',
     expects: 'success',
-    needs: ['internet'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    run: async (server) => {
       const sandbox = await server.newSandbox();
       for (const [network, one, two] of [
         [{ ...CLOSED, allowOut: ['one.test'] }, '200', 'no'],
@@ -81,15 +72,13 @@ export const listCases: Draft[] = [
       }
       await end(server, sandbox);
     },
-  },
-  {
+  }),
+  played({
     name: 'a paused sandbox keeps its rules, and a fork has them',
     operation: 'forkSandbox',
     expects: 'success',
-    needs: ['internet', 'memory'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    needs: ['memory'],
+    run: async (server) => {
       const sandbox = await server.newSandbox({ network: { ...CLOSED, allowOut: ['one.test'] } });
       const path = { sandboxID: sandbox.sandboxId };
       const [forked] = assertStatus<{ sandbox: { sandboxID: string; envdAccessToken: string } }[]>(
@@ -106,15 +95,12 @@ export const listCases: Draft[] = [
         await end(server, each);
       }
     },
-  },
-  {
+  }),
+  played({
     name: 'what left is counted by destination with the rule that decided, what was denied is in the log',
     operation: 'getSandboxEgress',
     expects: 'success',
-    needs: ['internet'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    run: async (server) => {
       const host = ownName();
       const sandbox = await server.newSandbox({ network: { ...CLOSED, allowOut: ['*.one.test'] } });
       const path = { sandboxID: sandbox.sandboxId };
@@ -140,5 +126,5 @@ export const listCases: Draft[] = [
       }
       await end(server, sandbox);
     },
-  },
+  }),
 ];

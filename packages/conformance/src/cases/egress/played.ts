@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type Seen, WORLD } from '@svc/runtime/testing';
+import type { Draft } from '../../case.js';
 import type { PlayedServer, TestSandbox } from '../../targets/target.js';
 import { assertStatus, call } from '../../wire/call.js';
-import { run } from '../../wire/run.js';
+import { run as runInside } from '../../wire/run.js';
 
 export { WORLD };
 
-/** Starting the server, a sandbox in it and programs there, beside everything else. */
-export const PLAYED_MS = 240_000;
+/** A case on a server in the played internet; its time is for starting that, a sandbox in it and programs there. */
+export function played(draft: Omit<Draft, 'run'> & { run(server: PlayedServer): Promise<unknown> }): Draft {
+  const { needs = [], run, ...rest } = draft;
+  return {
+    ...rest,
+    needs: ['internet', ...needs],
+    timeoutMs: 240_000,
+    run: async (target) => run(await target.played()),
+  };
+}
 
 /** Nothing, unless it is allowed. */
 export const CLOSED = { denyOut: ['0.0.0.0/0'] };
@@ -18,7 +27,7 @@ export const ownName = () => `c${randomBytes(6).toString('hex')}.one.test`;
 
 /** What a request from inside gives: the status of the answer, or `no`. */
 export async function statusInside(sandbox: TestSandbox, url: string): Promise<string> {
-  const { stdout } = await run(
+  const { stdout } = await runInside(
     sandbox,
     `curl -s -m 20 -o /dev/null -w '%{http_code}' '${url}' > /tmp/status || echo no > /tmp/status; cat /tmp/status`,
   );

@@ -2,18 +2,16 @@ import assert from 'node:assert/strict';
 import { PROXY_USER } from '@svc/runtime/testing';
 import type { Draft } from '../../case.js';
 import { assertFailure, assertStatus, call } from '../../wire/call.js';
-import { CLOSED, end, ownName, PLAYED_MS, seenOf, statusInside, updateNetwork, WORLD } from './played.js';
+import { CLOSED, end, ownName, played, seenOf, statusInside, updateNetwork, WORLD } from './played.js';
 
 /** Everything through a proxy of the team's own. */
 export const proxyCases: Draft[] = [
-  {
+  played({
     name: 'an egress proxy carries what is allowed, by name and by TLS where it speaks it, and fails closed',
     operation: 'updateSandboxNetwork',
     expects: 'success',
-    needs: ['internet', 'teams'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    needs: ['teams'],
+    run: async (server) => {
       const team = await server.team({ egressProxy: true });
       const host = ownName();
       const egressProxy = { address: `${WORLD.proxy}:1080`, ...PROXY_USER };
@@ -47,15 +45,13 @@ export const proxyCases: Draft[] = [
       assert.ok(!JSON.stringify(record).includes(PROXY_USER.password), 'no password is shown');
       await end(server, sandbox, team.apiKey);
     },
-  },
-  {
+  }),
+  played({
     name: 'an egress proxy needs the flag of its team, and an address of the public internet',
     operation: 'createSandboxV2',
     expects: '403 egressProxy',
-    needs: ['internet', 'teams'],
-    timeoutMs: PLAYED_MS,
-    run: async (target) => {
-      const server = await target.played();
+    needs: ['teams'],
+    run: async (server) => {
       const create = (api: { apiUrl: string; apiKey: string }, address: string) =>
         call(api, 'createSandboxV2', { body: { templateID: 'base', network: { egressProxy: { address } } } });
       const without = await server.team();
@@ -67,5 +63,5 @@ export const proxyCases: Draft[] = [
       for (const address of ['10.0.0.1:1080', '127.0.0.1:1080', '[::1]:1080'])
         assertFailure(await create(allowed, address), { status: 400, message: /public internet/ });
     },
-  },
+  }),
 ];

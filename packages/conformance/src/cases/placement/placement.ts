@@ -24,6 +24,9 @@ const FAILURES: { fault: Fault; expected: ExpectedFailure }[] = [
 
 const body = { templateID: 'base', timeout: 60 };
 
+const make = async (server: SpecialServer) =>
+  assertStatus<{ sandboxID: string }>(await call(server, 'createSandboxV2', { body }), 201);
+
 async function withFault<T>(server: SpecialServer, fault: Fault, run: () => Promise<T>): Promise<T> {
   server.setFault(fault);
   try {
@@ -130,10 +133,7 @@ export const placementCases = casesOf('placement', [
     alone: true,
     run: async (target) => {
       const server = await faulty(target);
-      const { sandboxID } = assertStatus<{ sandboxID: string }>(
-        await call(server, 'createSandboxV2', { body }),
-        201,
-      );
+      const { sandboxID } = await make(server);
       for (const memory of [true, false]) {
         const answer = await withFault(server, 'busy', () =>
           call(server, 'pauseSandbox', { path: { sandboxID }, body: { memory } }),
@@ -160,19 +160,13 @@ export const placementCases = casesOf('placement', [
     alone: true,
     run: async (target) => {
       const server = await target.server('small');
-      const { sandboxID } = assertStatus<{ sandboxID: string }>(
-        await call(server, 'createSandboxV2', { body }),
-        201,
-      );
+      const { sandboxID } = await make(server);
       for (const operation of ['createSandboxV2', 'createSandbox']) {
         const answer = await call(server, operation, { body });
         assertFailure(answer, { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX });
       }
       assertStatus(await call(server, 'pauseSandbox', { path: { sandboxID } }), 204);
-      const second = assertStatus<{ sandboxID: string }>(
-        await call(server, 'createSandboxV2', { body }),
-        201,
-      );
+      const second = await make(server);
       for (const operation of ['resumeSandbox', 'connectSandboxV2', 'connectSandbox'])
         assertFailure(await call(server, operation, { path: { sandboxID }, body: { timeout: 30 } }), {
           status: 503,
@@ -191,10 +185,7 @@ export const placementCases = casesOf('placement', [
     alone: true,
     run: async (target) => {
       const server = await faulty(target);
-      const { sandboxID } = assertStatus<{ sandboxID: string }>(
-        await call(server, 'createSandboxV2', { body }),
-        201,
-      );
+      const { sandboxID } = await make(server);
       assertFailure(await call(server, 'forkSandbox', { path: { sandboxID }, body: { count: 2 } }), {
         status: 503,
         message: /memory/,

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { entryPath } from '../files/entry-path.js';
 import { BuildError } from '../shared/build-error.js';
-import { type LocalImage, MAX_DESCRIPTION_BYTES, MAX_LAYERS } from './image.js';
+import { type LocalImage, MAX_LAYERS } from './image.js';
 import { ImageJson } from './image-json.js';
 import { readLayer } from './layer-stream.js';
+import { readDescription } from './read-description.js';
 
 /** Reads an unpacked `docker save` archive. @param tag `name:tag`; undefined: the only image. @throws {BuildError} */
 export async function openDockerArchive(
@@ -53,14 +53,6 @@ function inside(directory: string, name: string): string {
   return path.join(directory, relative);
 }
 
-async function read(directory: string, name: string): Promise<string> {
-  const file = inside(directory, name);
-  try {
-    if ((await stat(file)).size > MAX_DESCRIPTION_BYTES)
-      throw new BuildError('a description in the image is too large');
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof BuildError) throw error;
-    throw new BuildError('this is no complete docker archive: a part of it cannot be read');
-  }
+function read(directory: string, name: string): Promise<string> {
+  return readDescription(inside(directory, name), 'docker archive');
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../shared/build-error.js';
-import { type LocalImage, MAX_DESCRIPTION_BYTES, MAX_LAYERS } from './image.js';
+import { type LocalImage, MAX_LAYERS } from './image.js';
 import { ImageJson } from './image-json.js';
 import { readLayer, verifyDigest } from './layer-stream.js';
+import { readDescription } from './read-description.js';
 
 const REF_NAME = 'org.opencontainers.image.ref.name';
 /** As images call it. */
@@ -101,13 +101,6 @@ async function readBlob(directory: string, descriptor: ImageJson): Promise<Image
   return ImageJson.parse(text);
 }
 
-async function readText(file: string): Promise<string> {
-  try {
-    if ((await stat(file)).size > MAX_DESCRIPTION_BYTES)
-      throw new BuildError('a description in the image is too large');
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof BuildError) throw error;
-    throw new BuildError('this is no complete OCI image layout: a part of it cannot be read');
-  }
+function readText(file: string): Promise<string> {
+  return readDescription(file, 'OCI image layout');
 }
