@@ -3,9 +3,9 @@ import { Counts } from '../limits/counts.js';
 
 /** What a connection is read into that carries little, and one that carries much. */
 const SMALL_BYTES = 8 * 1024;
-const LARGE_BYTES = 256 * 1024;
+const LARGE_BYTES = 2 ** 20;
 /** Large buffers of all connections. */
-const LARGE_TOTAL = 128;
+const LARGE_TOTAL = 64;
 /** So many reads in a row that would have fitted into a small one give the large one back. */
 const SMALL_READS = 32;
 

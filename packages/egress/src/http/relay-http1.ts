@@ -14,6 +14,7 @@ import { join } from '../flows/join.js';
 import { hostOfRequest } from './authority.js';
 import type { HttpConnection, RequestPlan } from './exchange.js';
 import { forwardedHeaders, valuesOf } from './headers.js';
+import { passBody } from './pass-body.js';
 
 const MAX_HEADER_BYTES = 32 * 1024;
 /** How long a connection may take for its next request, to the end of its headers. */
@@ -143,7 +144,7 @@ export class Http1Relay {
     response.once('close', () => {
       if (!response.writableFinished) upstream.destroy();
     });
-    if (hasBody(request)) request.pipe(upstream);
+    if (hasBody(request)) passBody(request, upstream);
     else upstream.end();
   }
 
@@ -249,7 +250,7 @@ function answerWith(response: ServerResponse, answer: IncomingMessage, connectio
       connection.fail(new Error('ended early'));
       connection.cut();
     });
-  answer.pipe(response);
+  passBody(answer, response);
   answer.once('end', () => {
     if (answer.rawTrailers.length > 0) response.addTrailers(pairsOf(answer.rawTrailers));
   });

@@ -14,7 +14,7 @@ import type { ClientHello } from '../peek/client-hello.js';
 import { parseHost } from '../policy/hosts.js';
 import { LeafCertificates } from './leaf-certificates.js';
 import { resolveHeaders } from './resolve-headers.js';
-import { UpstreamTls } from './upstream-tls.js';
+import { BUFFERED, UpstreamTls } from './upstream-tls.js';
 
 const UNRESOLVED = 'A header of this request could not be resolved. It was not sent.\n';
 const PROTOCOLS = ['h2', 'http/1.1'];
@@ -146,6 +146,7 @@ function endTogether(flow: Flow, upstream: TLSSocket): void {
 function terminate(flow: Flow, secureContext: SecureContext, protocol: string | undefined): TLSSocket {
   const client = new TLSSocket(flow.socket as Socket, {
     isServer: true,
+    ...BUFFERED,
     secureContext,
     ...(protocol === undefined ? {} : { ALPNProtocols: [protocol] }),
   });

@@ -3,6 +3,8 @@ import { connect, createSecureContext, rootCertificates, type SecureContext, typ
 import { DialError } from '../failures/dial-error.js';
 
 const HANDSHAKE_MS = 30_000;
+/** What a side of an opened connection holds before the other one waits: what one read brings. Types do not know of it. */
+export const BUFFERED = { highWaterMark: 64 * 1024 };
 
 /** Makes TLS with the servers that intercepted requests go to. Their certificates are always verified. */
 export class UpstreamTls {
@@ -28,6 +30,7 @@ export class UpstreamTls {
         servername: host,
         secureContext: this.#context,
         rejectUnauthorized: true,
+        ...BUFFERED,
         ...(protocols.length === 0 ? {} : { ALPNProtocols: [...protocols] }),
       });
       const fail = (error: NodeJS.ErrnoException) => {

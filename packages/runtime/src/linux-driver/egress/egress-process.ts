@@ -22,6 +22,8 @@ const LONGEST_PAUSE_MS = 5_000;
 /** A process that lived so long, ms, is started again without a pause. */
 const HEALTHY_MS = 30_000;
 const HEAP_MIB = 1_024;
+/** So much is used before all of the heap is looked through: bodies that pass count as used, and would have it looked at all the time. */
+const HEAP_AT_REST_MIB = 64;
 
 /** Where the process is started. */
 export interface EgressPlace {
@@ -111,7 +113,8 @@ export class EgressProcess implements DriverEgress {
       ...['sh', `${DIRECTORY}/egress-jail.sh`, agent, `${DIRECTORY}/program`],
       ...[String(PROXY_PORT), NAME_SERVER, CONTROL, String(egressUser())],
       ...['/agent/lib/loader', '--library-path', '/agent/lib', '/agent/node'],
-      ...[`--max-old-space-size=${HEAP_MIB}`, '/program/egress.cjs'],
+      ...[`--max-old-space-size=${HEAP_MIB}`, `--initial-old-space-size=${HEAP_AT_REST_MIB}`],
+      '/program/egress.cjs',
       ...['--listen', 'fd:3', '--dns-udp', 'fd:4', '--dns-tcp', 'fd:5', '--control', 'fd:6'],
       ...this.#options.allowRanges.flatMap((range) => ['--allow-range', range]),
     ];
