@@ -2,7 +2,7 @@
 import { Client, Template } from '@svc/sdk';
 
 const client = new Client();
-const port = 20_000 + Math.floor(Math.random() * 20_000);
+const port = 20_000 + Math.floor(Math.random() * 12_000);
 const template = Template.from('base')
   .env({ GREETING: 'hello' })
   .run('mkdir -p site && echo "$GREETING from the build" > site/index.html')

@@ -3,7 +3,7 @@ import { Sandbox } from '@svc/sdk';
 
 const sandbox = await Sandbox.create();
 try {
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = 20_000 + Math.floor(Math.random() * 12_000);
   await sandbox.files.write('site/index.html', '<h1>Hello from the sandbox</h1>');
   await sandbox.commands.start(`python3 -m http.server ${port} --bind 127.0.0.1 --directory site`);
 

@@ -37,6 +37,15 @@ describe('svc server', () => {
     // Neither key nor address is said: both are found.
     const made = await svc(['sandbox', 'create', '-q']);
     expect(made).toMatchObject({ code: 0, stderr: '' });
+    // What destroys something says where.
+    const id = made.stdout.trim();
+    const here = expect.stringContaining(`(server of this machine, ${home}/data)`);
+    expect(await svc(['sandbox', 'timeout', id, '10m'])).toMatchObject({ code: 0, stderr: '' });
+    for (const end of [
+      ['timeout', id, '0'],
+      ['kill', 'iunknown'],
+    ])
+      expect(await svc(['sandbox', ...end])).toMatchObject({ stderr: here });
     first.type('\x03');
     await first.shows('Stopped.', 60_000);
     expect(await first.exit).toBe(0);

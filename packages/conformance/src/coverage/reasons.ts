@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Where an answer is produced that no case on a whole service can bring about. */
+/** Where an answer is produced that no case of the run on whole services brings about. */
 export interface Reason {
   document: string;
   /** `*`: every operation of the document that has no reason of its own. */

@@ -123,6 +123,18 @@ it('keeps what processes print, line by line', async () => {
   expect(await read(page.next)).toEqual({ entries: [], next: page.next, dropped: 0 });
 });
 
+it('keeps nothing of what is printed on terminals', async () => {
+  const { next } = (await (await fetch(`${daemon.url}/logs?after=0`)).json()) as { next: number };
+  const pty = { size: { cols: 80, rows: 24 } };
+  const run = await collect(daemon.client.start({ ...shell('echo on-a-terminal'), pty }));
+  expect(run.pty).toContain('on-a-terminal');
+  await collect(daemon.client.start(shell('echo on-a-pipe')));
+  const page = (await (await fetch(`${daemon.url}/logs?after=${next}`)).json()) as {
+    entries: { message: string }[];
+  };
+  expect(page.entries.map(({ message }) => message)).toEqual(['on-a-pipe']);
+});
+
 it('tunnels to loopback listeners and nowhere else', async () => {
   const inside = createServer((_, response) => response.end('from inside')).listen(0, '127.0.0.1');
   await new Promise((resolve) => inside.once('listening', resolve));

@@ -100,6 +100,19 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
     ]);
   });
 
+  it('writes debug lines about commands, terminals and watches, and no token into them', async () => {
+    const lines: string[] = [];
+    const write = (line: string, fields?: object) => void lines.push(`${line} ${JSON.stringify(fields)}`);
+    const logger = { debug: write, info: write, warn: write, error: write };
+    const handle = await stage.client({ logger, logLevel: 'debug' }).sandboxes.get(sandbox.id);
+    await handle.commands.run('true');
+    await (await handle.pty.create()).kill();
+    await (await handle.files.watch('.')).close();
+    for (const operation of ['commands.run', 'pty.create', 'commands.kill', 'files.watch'])
+      expect(lines.join('\n')).toContain(` ${operation}: `);
+    expect(lines.join('\n')).not.toContain(handle.accessToken);
+  });
+
   it('shows middleware the requests of commands and terminals', async () => {
     const seen: string[] = [];
     const client = stage.client({

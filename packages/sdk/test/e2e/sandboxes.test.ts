@@ -364,18 +364,14 @@ describeOnServer('sandboxes', (stage) => {
 
   it('reaches a service inside, by fetch and by its host', async () => {
     const python =
-      'import http.server,sys\\nclass H(http.server.BaseHTTPRequestHandler):\\n def do_GET(s):\\n  s.send_response(200);s.end_headers();s.wfile.write(("GET "+s.path).encode())\\nhttp.server.HTTPServer(("",PORT),H).serve_forever()';
-    // The process driver shares the ports of this machine, so the service takes a free one.
-    const port = 20_000 + Math.floor(Math.random() * 20_000);
-    const service = await sandbox.commands.start(
-      `printf '${python.replace('PORT', String(port))}' > s.py; exec python3 s.py`,
-    );
+      'import http.server,sys\\nclass H(http.server.BaseHTTPRequestHandler):\\n def do_GET(s):\\n  s.send_response(200);s.end_headers();s.wfile.write(("GET "+s.path).encode())\\ns=http.server.HTTPServer(("",0),H);print(s.server_port,flush=True);s.serve_forever()';
+    const service = await sandbox.commands.start(`printf '${python}' > s.py; exec python3 s.py`);
     try {
-      const answer = await eventually('the service to answer', async () => {
-        const response = await sandbox.fetch(port, '/a/b?c=d');
-        return response.status === 200 ? response.text() : response.body?.cancel().then(() => false as const);
-      });
-      expect(answer).toBe('GET /a/b?c=d');
+      // The process driver shares the ports of this machine, so the service takes a free one and says which.
+      const { value } = await service[Symbol.asyncIterator]().next();
+      const port = Number(value?.type === 'stdout' && value.text);
+      const answer = await sandbox.fetch(port, '/a/b?c=d');
+      expect([answer.status, await answer.text()]).toEqual([200, 'GET /a/b?c=d']);
       expect(sandbox.host(port)).toMatch(new RegExp(`^${port}-${sandbox.id}\\.`));
       expect(sandbox.url(port)).toBe(`http://${sandbox.host(port)}`);
     } finally {

@@ -8,6 +8,7 @@ import type { EgressPolicy } from '@svc/egress/policy';
 import { checkHost, type InstanceNetwork, linuxDriverCanRun } from '@svc/runtime';
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { eventually } from '#support/eventually';
 import { egressProcesses } from './egress-processes.js';
 import { type EgressStage, openEgressStage } from './egress-stage.js';
 
@@ -37,21 +38,16 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
 
   /** Connects as the server does, and answers names by the world's resolver. */
   async function rule(): Promise<EgressControl> {
-    for (const deadline = Date.now() + 10_000; ; ) {
-      try {
-        return await connectEgress(await stage.bench.driver.egress!.connect(), {
-          resolveDns: (query, { sandboxId }) => {
-            questions.push(sandboxId);
-            return stage.resolve(query);
-          },
-          resolvePlaceholders: () => Promise.reject(new Error('There are no secrets.')),
-          onReports: (batch) => void reports.push(...batch),
-        });
-      } catch (error) {
-        if (Date.now() > deadline) throw error;
-        await new Promise((done) => setTimeout(done, 20));
-      }
-    }
+    return await eventually('the egress process to be connected to', async () =>
+      connectEgress(await stage.bench.driver.egress!.connect(), {
+        resolveDns: (query, { sandboxId }) => {
+          questions.push(sandboxId);
+          return stage.resolve(query);
+        },
+        resolvePlaceholders: () => Promise.reject(new Error('There are no secrets.')),
+        onReports: (batch) => void reports.push(...batch),
+      }),
+    );
   }
 
   async function govern({ instance }: MadeInstance, policy?: EgressPolicy): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { type Header, pack } from 'tar-stream';
+import { eventually } from '#support/eventually';
 import type { ApiAnswer, TestServer } from './server.js';
 
 export interface TarFile extends Partial<Header> {
@@ -63,13 +64,14 @@ export async function ended(
   created: Created,
   deadlineMs = 120_000,
 ): Promise<ApiAnswer['body']> {
-  const deadline = Date.now() + deadlineMs;
-  for (;;) {
-    const { body } = await status(test, created);
-    if (body.status === 'ready' || body.status === 'error') return body;
-    if (Date.now() > deadline) throw new Error(`the build did not end: ${JSON.stringify(body)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  return await eventually(
+    'the end of the build',
+    async () => {
+      const { body } = await status(test, created);
+      return body.status === 'ready' || body.status === 'error' ? body : undefined;
+    },
+    deadlineMs,
+  );
 }
 
 /** Creates a template, builds it and expects it to become ready. */

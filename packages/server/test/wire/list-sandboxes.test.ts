@@ -55,6 +55,9 @@ describe('listSandboxesV2', () => {
     const later = new Date(Date.parse(read.body.startedAt) + 60_000).toISOString();
     expect((await test.api('GET', `/v2/sandboxes?startedAfter=${later}`)).body).toEqual([]);
     expect(ids(await test.api('GET', `/v2/sandboxes?startedAfter=${read.body.startedAt}`))).toContain(id);
+    // A microsecond later.
+    const next = read.body.startedAt.replace(/(\.\d{3})\d*Z$/, '$1001Z');
+    expect(ids(await test.api('GET', `/v2/sandboxes?startedAfter=${next}`))).not.toContain(id);
   });
 
   it.each([

@@ -12,7 +12,7 @@ export function addTimeout(sandbox: Command): void {
   ).action(
     act(async (cli, id: string, span: string) => {
       const timeoutMs = parseDuration(span);
-      const client = await cli.client();
+      const client = await cli.client({ destroys: timeoutMs === 0 });
       const { signal } = cli;
       const handle = await client.sandboxes.get(id, { signal });
       await handle.setTimeout(timeoutMs, { signal });

@@ -14,7 +14,7 @@ export function addTag(template: Command): void {
       act(async (cli, name: string, tags: string[], flags: { delete?: boolean }) => {
         const { signal } = cli;
         if (flags.delete && tags.length === 0) throw new UsageError('Give the tags to remove.');
-        const client = await cli.client();
+        const client = await cli.client({ destroys: flags.delete === true });
         if (flags.delete) {
           await client.templates.tags.delete(name, tags, { signal });
           cli.out.result({ name, deleted: tags }, () => `Removed ${tags.join(', ')}\n`);

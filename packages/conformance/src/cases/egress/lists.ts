@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../case.js';
 import { assertStatus, call } from '../../wire/call.js';
 import { CLOSED, end, ownName, played, statusInside, updateNetwork, WORLD } from './played.js';
@@ -106,8 +107,8 @@ export const listCases: Draft[] = [
       const path = { sandboxID: sandbox.sandboxId };
       assert.equal(await statusInside(sandbox, `http://${host}/`), '200');
       assert.equal(await statusInside(sandbox, `http://${WORLD.two}/`), 'no');
-      const deadline = Date.now() + 30_000;
-      for (;;) {
+      let seen: unknown;
+      await eventually('all of it to be told', async () => {
         const traffic = assertStatus<Traffic>(await call(server, 'getSandboxEgress', { path }), 200);
         const { totals, destinations } = traffic;
         const rules = new Map(destinations.map((each) => [each.host ?? each.address, each.rule]));
@@ -115,15 +116,14 @@ export const listCases: Draft[] = [
           await call(server, 'getSandboxLogsV2', { path, query: { level: 'warn' } }),
           200,
         ).logs;
-        const complete =
+        seen = { traffic, logs };
+        return (
           totals.bytesReceived > 0 &&
           rules.get(host) === 'allowOut[0] *.one.test' &&
           rules.get(WORLD.two) === 'denyOut[0] 0.0.0.0/0' &&
-          logs.some(({ message }) => message.includes(WORLD.two));
-        if (complete) break;
-        assert.ok(Date.now() < deadline, JSON.stringify({ traffic, logs }));
-        await new Promise((resolve) => setTimeout(resolve, 200));
-      }
+          logs.some(({ message }) => message.includes(WORLD.two))
+        );
+      }).catch((error: Error) => assert.fail(`${error.message} ${JSON.stringify(seen)}`));
       await end(server, sandbox);
     },
   }),

@@ -117,6 +117,18 @@ export const contentCases: Draft[] = [
     },
   },
   {
+    name: 'a change of a path whose body is larger than 64 KiB is refused',
+    operation: 'updateVolumePath',
+    expects: '413',
+    run: async (target) => {
+      const volume = await make(target);
+      const body = { mode: 420, padding: 'x'.repeat(70_000) };
+      const answer = await content(target, volume, 'updateVolumePath', { path: '/' }, body);
+      assert.equal(answer.status, 413, answer.text);
+      assert.equal((answer.json() as { code: string }).code, 'invalid_request');
+    },
+  },
+  {
     name: 'no path leads out of a volume',
     operation: 'readVolumeFile',
     expects: '404',
