@@ -3,6 +3,8 @@
 
 # Makes the file system of an instance, starts it and joins it to the network.
 #   FROM             writable part of a checkpoint; empty: a fresh one
+#   EMPTY            empty writable part to begin with, where it exists
+#   RENUMBER         set: the one of the checkpoint has numbers that files of layers may have too
 #   RESTORING        set: memory is restored, so the files that name the machine stay as they are
 #   IMAGES           directory of the images of its memory; empty: none
 #   DISK_LIMIT       of the writable part; empty: none
@@ -22,8 +24,9 @@ instance_boot() {
   set -e
   here=i/$INSTANCE
   if [ -z "$FROM" ]; then
-    store_make_empty "$here/sv"
-    mkdir -m 755 "$here/sv/u" "$here/sv/u/etc" "$here/sv/w" "$here/sv/uu" "$here/sv/uw"
+    writable_begin "$here/sv" "$EMPTY"
+  elif [ -n "$RENUMBER" ]; then
+    writable_renumber "$FROM" "$here/sv" "$EMPTY"
   else
     store_copy "$FROM" "$here/sv"
     rm -rf "$here/sv/w" "$here/sv/uw"

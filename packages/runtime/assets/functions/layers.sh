@@ -16,6 +16,12 @@ layer_of_instance() { # DRAFT COMMAND ...: the command removes what is no part o
   store_measure "$draft/root"
 }
 
+layer_begin() { # DRAFT EMPTY: an empty layer, numbered as a writable part
+  writable_begin "$1" "$2"
+  mkdir "$1/root"
+  rmdir "$1/u/etc" "$1/u" "$1/w" "$1/uu" "$1/uw"
+}
+
 layer_of_archive() { # DRAFT COMMAND ...: the same for what was unpacked into DRAFT/root
   draft=$1
   shift

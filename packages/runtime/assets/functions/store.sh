@@ -7,7 +7,8 @@ in_store() { # FUNCTION ...: runs it in the directory of the store
   "$@"
 }
 
-# Mounts the store, making it first where there is none. IMAGE: file; SIZE_MIB: how large, 0 for none.
+# Mounts the store, making it first where there is none. IMAGE: file; SIZE_MIB: how large, 0 for none; BELOW: directories that
+# overlays have below parts of the store, with colons.
 # Answers: kind, image (it is a file that grows), quota, fsid, problem (why limits lack), failed (why there is no store).
 store_mount() {
   mkdir -p "$STORE"
@@ -17,7 +18,7 @@ store_mount() {
     kind=image
   elif [ -e "$STORE/.plain" ]; then
     kind=plain
-  elif [ "$(stat -f -c %T "$STORE")" = btrfs ]; then
+  elif [ "$(stat -f -c %T "$STORE")" = btrfs ] && { [ -d "$STORE/i" ] || ! store_is_below; }; then
     kind=own
   elif [ "$SIZE_MIB" = 0 ]; then
     answer problem 'disk limits need the btrfs store, which is turned off'
@@ -55,6 +56,17 @@ store_mount() {
   answer fsid "$(btrfs filesystem show "$STORE" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
 }
 
+# Whether the store's directory is on the file system of something that overlays have below: files of both could then have the
+# same device and inode number in a sandbox.
+store_is_below() (
+  own=$(findmnt -n -o MAJ:MIN -T "$STORE")
+  IFS=:
+  for directory in $BELOW; do
+    [ "$(findmnt -n -o MAJ:MIN -T "$directory")" != "$own" ] || exit 0
+  done
+  exit 1
+)
+
 store_mount_image() { # sets kind; fails when there was an image already, which may hold anything, and it cannot be mounted
   modprobe -q btrfs 2>/dev/null
   modprobe -q loop 2>/dev/null
@@ -62,6 +74,9 @@ store_mount_image() { # sets kind; fails when there was an image already, which 
   if [ ! -e "$IMAGE" ]; then
     made=yes
     rm -f "$IMAGE.new"
+    : >"$IMAGE.new"
+    # On btrfs: what is in the image is copied on write already.
+    chattr +C "$IMAGE.new" 2>/dev/null
     truncate -s "${SIZE_MIB}M" "$IMAGE.new" &&
       mkfs.btrfs -q -f -m single -d single "$IMAGE.new" >/dev/null &&
       mv "$IMAGE.new" "$IMAGE"

@@ -122,7 +122,13 @@ export class LinuxDriver implements Driver {
           throw new DriverError('unsupported', 'The checkpoint holds no memory.');
         if (memory) await requireRestorable(this.#host, this.#tiers, checkpoint, options.spec);
         const spec = { ...options.spec, layers: checkpoint.layers };
-        const origin = { kind: 'checkpoint', checkpointId: checkpoint.id, memory } as const;
+        const origin = {
+          kind: 'checkpoint',
+          checkpointId: checkpoint.id,
+          memory,
+          // What gVisor stored looks for the files that it had open.
+          renumber: checkpoint.numbered !== true && !(memory && checkpoint.isolation === 'gvisor'),
+        } as const;
         const make = () => this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined);
         // Memory has no second copy: what failed on a busy host, and not for what is stored, is worth another try.
         const instance = await make().catch((error: unknown) => {
@@ -284,6 +290,8 @@ export class LinuxDriver implements Driver {
       createdAtMs: host.now(),
       agent: stored?.agent ?? host.agent!.name,
       layers: spec.layers,
+      numbered:
+        stored === undefined || stored.numbered === true || (origin.kind === 'checkpoint' && origin.renumber),
     };
     host.records.write(entry);
     const tier = this.#tierOf(entry);

@@ -14,6 +14,7 @@ import type { ScriptCall } from '../namespace/script-call.js';
 import { type OciConfig, ociConfig, pingGroups } from '../oci/oci-config.js';
 import { agentArgs } from '../rootfs/agent.js';
 import { planRoot } from '../rootfs/layer-facts.js';
+import { emptyPartOf } from '../rootfs/root-plan.js';
 import { shareMounts } from '../rootfs/share-files.js';
 import { AGENTS, bindsOf, mountsOf, rootOf, usrOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
@@ -155,6 +156,8 @@ function bootCall(
     variables: {
       INSTANCE: entry.name,
       FROM: origin.kind === 'fresh' ? undefined : `c/${origin.checkpointId}/sv`,
+      EMPTY: emptyPartOf(entry.layers),
+      RENUMBER: origin.kind === 'checkpoint' && origin.renumber ? 'yes' : undefined,
       IMAGES: start.images,
       RESTORING: restoring ? 'yes' : undefined,
       DISK_LIMIT: store.quota && diskMiB !== undefined ? `${diskMiB}M` : undefined,

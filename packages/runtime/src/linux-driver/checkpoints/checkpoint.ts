@@ -42,6 +42,8 @@ export interface CheckpointRecord {
   hostname?: string;
   /** Files of the host's `/usr` that the stored programs had open. Absent: the file system shows nothing of the host. */
   hostFiles?: HostFile[] | undefined;
+  /** As in the record of the instance. */
+  numbered?: boolean | undefined;
   /** Mount targets that were there; memory refers to them. */
   mounts: string[];
 }
@@ -122,6 +124,7 @@ export async function checkpointInstance(
       memory: options.memory,
       sizeBytes,
       layers: entry.layers,
+      numbered: entry.numbered,
       isolation: tier.isolation,
       addresses: [host.network.addressOf(entry.lease), ...(entry.formerAddresses ?? [])].slice(
         0,

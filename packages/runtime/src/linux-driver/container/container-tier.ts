@@ -1,6 +1,7 @@
 import { DriverError } from '../../contract/errors.js';
 import { dumpMemory } from '../criu/dump-memory.js';
 import { freezeForDump } from '../criu/standstill.js';
+import { requireDistinctMappings } from '../criu/twin-mappings.js';
 import { findUndumpable } from '../criu/undumpable.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { OciTier } from '../tiers/tier.js';
@@ -30,9 +31,10 @@ export function containerTier(host: LinuxHost, memoryProblem: string | undefined
     storeMemory: (keeper, entry, { draft, onStandstill }) =>
       dumpMemory(host, keeper, entry, {
         draft,
-        freeze: () => {
+        freeze: async () => {
           onStandstill();
-          return freezeForDump(host.cgroups, entry.name);
+          await freezeForDump(host.cgroups, entry.name);
+          await requireDistinctMappings(host.cgroups.pids(entry.name));
         },
       }),
     async letGo(entry) {

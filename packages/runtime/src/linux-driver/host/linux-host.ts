@@ -158,9 +158,10 @@ export class LinuxHost {
         this.options.maxMemoryMiB,
       );
       this.cgroups.prepare(this.budget);
-      await this.store.mount(keeper);
+      await this.store.mount(keeper, ['/usr', baseDirectory(this.options)]);
       for (const path of [SYS, ...SYS_DIRECTORIES, INSTANCES]) keeper.makeDirectory(path);
       await this.store.run({ name: 'base_root_make' }, { timeoutMs: 60_000 });
+      await this.store.run({ name: 'writable_of_skeleton' }, { timeoutMs: 60_000 });
       await this.#openIds();
       this.agent = await prepareAgent(this.store.view('agents'), this.options.daemon);
       await this.network.prepare(keeper, found === undefined);

@@ -27,5 +27,5 @@ export async function commitInstance(host: LinuxHost, entry: InstanceEntry): Pro
     { timeoutMs: 300_000 },
   );
   const base = entry.layers.find(isBaseName);
-  return keepLayer(store, { id, full: false, sizeBytes: Number(bytes), base });
+  return await keepLayer(store, { id, full: false, sizeBytes: Number(bytes), base });
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { saysDiskFull } from '#support/disk-full';
@@ -15,6 +15,7 @@ import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { isThere } from '../rootfs/inside-layer.js';
 import { readLayerFacts } from '../rootfs/layer-facts.js';
+import { emptyPartOf } from '../rootfs/root-plan.js';
 import { storeIsFull } from '../store/storage-full.js';
 import { keepLayer } from './keep-layer.js';
 
@@ -28,8 +29,11 @@ export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<bool
       const id = randomId();
       const draft = `l/.${id}`;
       const directory = store.view(draft);
-      mkdirSync(`${directory}/root`, { recursive: true });
       try {
+        await store.run(
+          { name: 'layer_begin', arguments: [draft, emptyPartOf([]) ?? ''] },
+          { timeoutMs: 60_000 },
+        );
         await extract(keeper, `${host.paths.store}/${draft}`, tar, options);
         const full = ['bin/sh', 'usr/bin/sh', 'etc/os-release', 'usr/lib/os-release'].some((path) =>
           isThere(`${directory}/root`, path),
@@ -39,7 +43,7 @@ export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<bool
           { timeoutMs: 300_000 },
         );
         const base = full ? undefined : host.bases.current;
-        return keepLayer(store, { id, full, sizeBytes: Number(bytes), base });
+        return await keepLayer(store, { id, full, sizeBytes: Number(bytes), base });
       } catch (error) {
         await store.remove(draft);
         throw error;

@@ -66,6 +66,16 @@ export function planLayers(layers: readonly string[], sources: RootSources): Roo
   return { root: [...root, 'base'], usr: [...usr, 'usr-mask', '/usr'] };
 }
 
+/**
+ * Path, relative to the store, of the empty writable part that an instance on these layers begins with: its files get other inode
+ * numbers than those of the layers. Undefined where nothing below is in the store. Layers of an earlier version have none.
+ */
+export function emptyPartOf(layers: readonly string[]): string | undefined {
+  const top = layers.at(-1) ?? HOST_BASE;
+  if (top === HOST_BASE) return 'empty';
+  return isBaseName(top) ? undefined : `l/${top}/sv`;
+}
+
 /** What stands on a base that was removed, or that another machine has, cannot start in any way. */
 export function baseMissing(name: string): DriverError {
   return new DriverError(

@@ -41,6 +41,8 @@ export interface InstanceEntry {
   agent: string;
   /** What its file system stands on. */
   layers: string[];
+  /** Whether no file that it wrote has the inode number of one of its layers. Absent in records of earlier versions. */
+  numbered?: boolean;
 }
 
 /** What keeps an instance apart, or kept it when its memory was stored. Records of earlier versions do not say. */

@@ -47,11 +47,14 @@ export class Store {
     this.#sizeMiB = sizeMiB;
   }
 
-  /** Mounts the store inside the keeper's namespace, making it first where there is none. */
-  async mount(keeper: NamespaceKeeper): Promise<void> {
+  /**
+   * Mounts the store inside the keeper's namespace, making it first where there is none.
+   * @param below directories outside of it that instances stand on.
+   */
+  async mount(keeper: NamespaceKeeper, below: readonly string[]): Promise<void> {
     const { store, storeImage, dataDir } = this.#paths;
     const sizeMiB = this.#sizeMiB ?? defaultStoreSizeMiB(dataDir);
-    const variables = { STORE: store, IMAGE: storeImage, SIZE_MIB: sizeMiB };
+    const variables = { STORE: store, IMAGE: storeImage, SIZE_MIB: sizeMiB, BELOW: below.join(':') };
     const { code, answers, stderr } = await keeper.script(
       { name: 'store_mount', variables },
       { timeoutMs: 60_000 },

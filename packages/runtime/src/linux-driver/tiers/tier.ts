@@ -6,8 +6,8 @@ import type { InstanceEntry } from '../state/records.js';
 /** Where the file system of a new instance comes from. */
 export type Origin =
   | { kind: 'fresh' }
-  /** A checkpoint's file system, booted afresh or with its memory. */
-  | { kind: 'checkpoint'; checkpointId: string; memory: boolean };
+  /** A checkpoint's file system, booted afresh or with its memory; `renumber`: its files get numbers that no layer's have. */
+  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; renumber: boolean };
 
 /** What brings an instance to life, its file systems mounted already. */
 export interface StartCommand {
