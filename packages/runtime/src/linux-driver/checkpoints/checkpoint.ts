@@ -75,7 +75,7 @@ export async function checkpointInstance(
   // A dump that runs into the end of the disk has stopped its programs for nothing.
   const { memoryBytes, memoryCacheBytes } = host.cgroups.usage(entry.name);
   await host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
-  if (options.memory) tier.requireStorable(entry);
+  if (options.memory) await tier.requireStorable(entry);
   const draft = `c/.${id}`;
   await clearDraft(host, draft);
   const wasFrozen = host.cgroups.frozen(entry.name);
@@ -92,7 +92,7 @@ export async function checkpointInstance(
         if (options.memory) {
           await tier.storeMemory(keeper, entry, { draft, onStandstill });
           // A kernel of its own has copies of what it read.
-          if (tier.isolation === 'container') hostFiles = openHostFiles(host, keeper, entry);
+          if (tier.isolation === 'container') hostFiles = await openHostFiles(host, keeper, entry);
         } else {
           onStandstill();
           await host.cgroups.freeze(entry.name);
@@ -114,7 +114,7 @@ export async function checkpointInstance(
         options.signal?.throwIfAborted();
         await clearDraft(host, draft);
         await sleep(20 * attempt);
-        tier.requireStorable(entry);
+        await tier.requireStorable(entry);
       }
     }
     const durable = options.then === 'destroy';

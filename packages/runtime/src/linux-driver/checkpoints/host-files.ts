@@ -1,17 +1,16 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { DriverError } from '../../contract/errors.js';
+import { Turns } from '../../shared/turns.js';
+import { readDescriptors } from '../criu/read-descriptors.js';
+import { readMappings } from '../criu/read-mappings.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { isThere } from '../rootfs/inside-layer.js';
 import { planRoot } from '../rootfs/layer-facts.js';
 import type { InstanceEntry } from '../state/records.js';
 
-/**
- * What is read of an instance's mappings, characters, and of its descriptors. An instance may have millions, and the driver
- * serves others meanwhile. What is beyond is left to CRIU, which compares sizes.
- */
-const MAPPINGS = 8 * 2 ** 20;
-const DESCRIPTORS = 20_000;
+/** How many descriptors of an instance are looked at while it stands still. What is beyond is left to CRIU, which compares sizes. */
+const MAX_DESCRIPTORS = 20_000;
 
 /** A file of the host's `/usr` as it was when programs had it open. */
 export interface HostFile {
@@ -24,14 +23,14 @@ export interface HostFile {
  * The files of the host's `/usr` that an instance's programs have mapped or open, for those that stand on it: their memory is of
  * use only together with exactly these files. Undefined for an instance that shows nothing of the host.
  */
-export function openHostFiles(
+export async function openHostFiles(
   host: LinuxHost,
   keeper: NamespaceKeeper,
   entry: InstanceEntry,
-): HostFile[] | undefined {
+): Promise<HostFile[] | undefined> {
   const { usr } = planRoot(host.store, host.bases, entry.layers);
   if (usr === undefined) return undefined;
-  const paths = openFiles(host.cgroups.pids(entry.name));
+  const paths = await openFiles(host.cgroups.pids(entry.name));
   // What a layer or the instance itself has in its place is part of the checkpoint.
   const above = [`i/${entry.name}/sv/uu`, ...usr.filter((path) => !path.startsWith('/'))];
   return [...paths].sort().flatMap((path) => {
@@ -59,27 +58,21 @@ export function requireHostFiles(keeper: NamespaceKeeper, files: readonly HostFi
   );
 }
 
-/** Files below `/usr` that processes have mapped or open, of so much as is read. */
-export function openFiles(pids: readonly number[], proc = '/proc'): Set<string> {
+/** Files below `/usr` that processes have mapped or open. */
+export async function openFiles(pids: readonly number[], proc = '/proc'): Promise<Set<string>> {
   const paths = new Set<string>();
-  let mappings = MAPPINGS;
-  let descriptors = DESCRIPTORS;
+  const turns = new Turns();
+  let left = MAX_DESCRIPTORS;
   for (const pid of pids) {
-    if (mappings <= 0 && descriptors <= 0) break;
-    try {
-      if (mappings > 0) {
-        const maps = readFileSync(`${proc}/${pid}/maps`, 'utf8');
-        mappings -= maps.length;
-        for (const [, path] of maps.matchAll(/ (\/usr\/[^\n]+)$/gm)) paths.add(path!);
+    for await (const lines of readMappings(pid, turns, proc))
+      for (const line of lines) {
+        const at = line.indexOf(' /usr/');
+        if (at >= 0) paths.add(line.slice(at + 1));
       }
-      const open = descriptors > 0 ? readdirSync(`${proc}/${pid}/fd`).slice(0, descriptors) : [];
-      descriptors -= open.length;
-      for (const fd of open) {
-        const path = readlinkSync(`${proc}/${pid}/fd/${fd}`);
-        if (path.startsWith('/usr/')) paths.add(path);
-      }
-    } catch {
-      // It has ended.
+    for await (const path of left > 0 ? readDescriptors(pid, turns, proc) : []) {
+      if (path.startsWith('/usr/')) paths.add(path);
+      left -= 1;
+      if (left <= 0) break;
     }
   }
   return paths;

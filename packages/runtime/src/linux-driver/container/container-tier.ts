@@ -20,8 +20,8 @@ export function containerTier(host: LinuxHost, memoryProblem: string | undefined
     memoryProblem,
     bundle: (_entry, config) => config,
     start: (entry, origin, config) => startCommand(host, entry, origin, config),
-    requireStorable(entry) {
-      const found = findUndumpable(entry.pid!, host.cgroups.pids(entry.name), host.cgroups.version);
+    async requireStorable(entry) {
+      const found = await findUndumpable(entry.pid!, host.cgroups.pids(entry.name), host.cgroups.version);
       if (found.length > 0)
         throw new DriverError(
           'undumpable',

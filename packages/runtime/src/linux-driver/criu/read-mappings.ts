@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Turns } from '../../shared/turns.js';
 
-/** The kernel gives about one page at a time, whole lines of it. */
+/** The kernel gives whole lines, of about one page at a time. */
 const READ_BYTES = 65_536;
 
 /**
@@ -17,19 +17,24 @@ export async function* readMappings(pid: number, turns: Turns, proc = '/proc'): 
   }
   try {
     const buffer = Buffer.alloc(READ_BYTES);
-    let rest = '';
-    for (;;) {
+    for (let rest = ''; ; ) {
       await turns.give();
-      const length = readSync(file, buffer);
-      if (length === 0) break;
+      const length = readOrNothing(file, buffer);
+      if (length === 0) return;
       const lines = (rest + buffer.toString('latin1', 0, length)).split('\n');
       rest = lines.pop()!;
       yield lines;
     }
-    if (rest !== '') yield [rest];
-  } catch {
-    // It has ended meanwhile.
   } finally {
     closeSync(file);
+  }
+}
+
+/** Of a process that has ended nothing can be read any more. */
+function readOrNothing(file: number, buffer: Buffer): number {
+  try {
+    return readSync(file, buffer);
+  } catch {
+    return 0;
   }
 }

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../../contract/errors.js';
 import { readText } from '../../shared/read-text.js';
+import { Turns } from '../../shared/turns.js';
 import type { Cgroups } from '../cgroups/cgroups.js';
 import { programName } from './undumpable.js';
 
@@ -25,7 +26,7 @@ export async function freezeForDump(
   for (let round = 1; ; round++) {
     await cgroups.freeze(name);
     const began = performance.now();
-    const pid = cgroups.pids(name).find(isStartingProgram);
+    const pid = await findStartingProgram(cgroups.pids(name));
     if (pid === undefined) return;
     if (Date.now() >= deadline)
       throw new DriverError(
@@ -38,8 +39,14 @@ export async function freezeForDump(
   }
 }
 
-function isStartingProgram(pid: number): boolean {
-  return threads(pid).some((tid) => isInsideVfork(readText(`/proc/${pid}/task/${tid}/syscall`)));
+async function findStartingProgram(pids: readonly number[]): Promise<number | undefined> {
+  const turns = new Turns();
+  for (const pid of pids)
+    for (const tid of threads(pid)) {
+      await turns.give();
+      if (isInsideVfork(readText(`/proc/${pid}/task/${tid}/syscall`))) return pid;
+    }
+  return undefined;
 }
 
 /** Reads what `/proc/<pid>/syscall` says: the number of the system call that a process stands in, then its arguments. */

@@ -4,8 +4,8 @@ import { Turns } from '../../shared/turns.js';
 import { readMappings } from './read-mappings.js';
 import { programName } from './undumpable.js';
 
-/** How many mappings are looked at. All programs of a busy browser have a tenth of them. */
-const MAX_MAPPINGS = 200_000;
+/** How much `/proc/<pid>/maps` of all programs may say, characters: some 300,000 mappings. A busy browser has a tenth of them. */
+const MAX_TEXT = 32 * 2 ** 20;
 /** Range, device with inode, path. */
 const FILE_MAPPING = /^([0-9a-f]+-[0-9a-f]+) \S+ \S+ (\S+ [1-9]\d*) +(\/.*)$/;
 
@@ -17,47 +17,48 @@ interface Mapping {
 
 /**
  * Refuses programs that have two files mapped side by side that CRIU would take for one: it compares the numbers in
- * `/proc/<pid>/maps`, where files of two volumes, or of an overlay's parts on different file systems, may have the same. A copy would have
- * the wrong file in its memory and nobody would notice. To be called when the programs stand still.
- * @throws {DriverError} `undumpable`, also where there are more mappings than are looked at.
+ * `/proc/<pid>/maps`, where files of two volumes, or of an overlay's parts on different file systems, may have the same. A
+ * copy would have the wrong file in its memory and nobody would notice. To be called when the programs stand still.
+ * @throws {DriverError} `undumpable`, also where there are more mappings than anybody should wait for.
  */
-export async function requireDistinctMappings(pids: readonly number[]): Promise<void> {
+export async function requireDistinctMappings(pids: readonly number[], proc = '/proc'): Promise<void> {
   const turns = new Turns();
-  let left = MAX_MAPPINGS;
+  let left = MAX_TEXT;
   for (const pid of pids) {
     let before: Mapping | undefined;
-    for await (const lines of readMappings(pid, turns)) {
-      left -= lines.length;
-      if (left < 0)
-        throw new DriverError(
-          'undumpable',
-          `The memory of the sandbox cannot be stored: its programs have more than ${MAX_MAPPINGS} memory mappings, most of them ${programName(pid)}.`,
-        );
+    for await (const lines of readMappings(pid, turns, proc)) {
       for (const line of lines) {
+        left -= line.length;
         const mapping = parseMapping(line);
-        if (mapping !== undefined && before !== undefined && areTwins(pid, before, mapping))
-          throw new DriverError(
-            'undumpable',
-            `The memory of the sandbox cannot be stored: ${programName(pid)} has two files mapped side by side that a checkpoint cannot tell apart, ${before.path} and ${mapping.path}, because they have the same inode number. A copy of one of them under another name has a number of its own.`,
+        if (mapping !== undefined && before !== undefined && areTwins(`${proc}/${pid}`, before, mapping))
+          throw cannotBeStored(
+            `${programName(pid)} has two files mapped side by side that a checkpoint cannot tell apart, ${before.path} and ${mapping.path}, because they have the same inode number. A copy of one of them has a number of its own`,
           );
         before = mapping;
       }
+      if (left < 0)
+        throw cannotBeStored(
+          `its programs have too many memory mappings, ${programName(pid)} among them: some 300,000 is the most`,
+        );
     }
   }
 }
 
-/** What a line of `/proc/<pid>/maps` says of a mapping of a file; undefined for others. */
-export function parseMapping(line: string): Mapping | undefined {
+function cannotBeStored(why: string): DriverError {
+  return new DriverError('undumpable', `The memory of the sandbox cannot be stored: ${why}.`);
+}
+
+function parseMapping(line: string): Mapping | undefined {
   const [, range, numbers, path] = FILE_MAPPING.exec(line) ?? [];
   return range === undefined ? undefined : { range, numbers: numbers!, path: path! };
 }
 
 /** Names of one file may differ, and a name that is gone may have been that of several. */
-function areTwins(pid: number, one: Mapping, other: Mapping): boolean {
+function areTwins(process: string, one: Mapping, other: Mapping): boolean {
   if (one.numbers !== other.numbers) return false;
   if (one.path === other.path && !one.path.endsWith(' (deleted)')) return false;
   const [first, second] = [one, other].map(({ range }) =>
-    statSync(`/proc/${pid}/map_files/${range}`, { bigint: true, throwIfNoEntry: false }),
+    statSync(`${process}/map_files/${range}`, { bigint: true, throwIfNoEntry: false }),
   );
   return first?.dev !== second?.dev || first?.ino !== second?.ino;
 }

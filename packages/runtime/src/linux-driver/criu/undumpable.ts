@@ -1,24 +1,45 @@
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readlinkSync } from 'node:fs';
 import { readProcStat } from '#support/process-identity';
 import { readText } from '../../shared/read-text.js';
+import { Turns } from '../../shared/turns.js';
+import { readDescriptors } from './read-descriptors.js';
+
+/** How many descriptors the programs of a sandbox may have together. CRIU takes ten seconds for so many, and the source stands still. */
+const MAX_DESCRIPTORS = 200_000;
 
 /** Finds programs that a checkpoint cannot hold. Gives sentences for the user; empty when none is known. */
-export function findUndumpable(initPid: number, pids: readonly number[], cgroupVersion: 1 | 2): string[] {
+export async function findUndumpable(
+  initPid: number,
+  pids: readonly number[],
+  cgroupVersion: 1 | 2,
+  proc = '/proc',
+): Promise<string[]> {
+  const turns = new Turns();
+  let left = MAX_DESCRIPTORS;
   const found: string[] = [];
   const home = link(`/proc/${initPid}/ns/user`);
   for (const pid of pids) {
-    const name = programName(pid);
+    await turns.give();
     const namespace = link(`/proc/${pid}/ns/user`);
     if (namespace !== undefined && namespace !== home) {
-      found.push(`${name} runs in a user namespace of its own`);
+      found.push(`${programName(pid)} runs in a user namespace of its own`);
       continue;
     }
     // On v1 hosts CRIU waits for ever for a process that is stopped in a frozen cgroup.
     const state = readProcStat(pid)?.state;
     if (cgroupVersion === 1 && (state === 'T' || state === 't'))
-      found.push(`${name} is stopped (SIGSTOP or a debugger)`);
-    if (descriptors(pid).some((target) => target === 'anon_inode:[io_uring]'))
-      found.push(`${name} uses io_uring`);
+      found.push(`${programName(pid)} is stopped (SIGSTOP or a debugger)`);
+    for await (const target of readDescriptors(pid, turns, proc)) {
+      left -= 1;
+      if (left < 0)
+        return [
+          ...found,
+          `its programs have more than ${MAX_DESCRIPTORS} files open, ${programName(pid)} among them`,
+        ];
+      if (target !== 'anon_inode:[io_uring]') continue;
+      found.push(`${programName(pid)} uses io_uring`);
+      break;
+    }
   }
   return found;
 }
@@ -59,14 +80,6 @@ export function programName(pid: number): string {
 function innerPid(pid: number): string {
   const line = /^NSpid:\s+(.*)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
   return line?.trim().split(/\s+/).at(-1) ?? '?';
-}
-
-function descriptors(pid: number): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => link(`/proc/${pid}/fd/${fd}`) ?? []);
-  } catch {
-    return [];
-  }
 }
 
 function link(path: string): string | undefined {

@@ -45,7 +45,7 @@ export function gvisorTier(
         networkFirst: true,
       };
     },
-    requireStorable: () => undefined,
+    requireStorable: async () => undefined,
     storeMemory: (keeper, entry, options) => storeMemory(host, keeper, command(entry.name), entry, options),
     letGo: (entry) => letGo(host, command(entry.name), entry),
     nameWriter: (entry) => GuestNameWriter.start(host, command(entry.name), entry),

@@ -57,7 +57,7 @@ export interface OciTier {
   bundle(entry: InstanceEntry, config: OciConfig): object;
   start(entry: InstanceEntry, origin: Origin, config: OciConfig): StartCommand;
   /** @throws {DriverError} `undumpable` for what is known before a try. */
-  requireStorable(entry: InstanceEntry): void;
+  requireStorable(entry: InstanceEntry): Promise<void>;
   /**
    * Stores memory and file system of one moment. The instance stands still afterwards, until {@link letGo}; one that was
    * frozen is frozen again.
