@@ -6,6 +6,9 @@ import type { EgressDecision, EgressFlow } from '../policy/types.js';
 import type { KnownSandbox, OpenFlow, Registry } from '../sandboxes/registry.js';
 import type { Attempt, ByteCounts, Reports } from '../sandboxes/reports.js';
 
+/** What a connection and the one to the outside take while nothing waits in them. */
+const EACH_BYTES = 32 * 1024;
+
 /** Where a connection comes from and was going. */
 export interface FlowEnds {
   /** Address of the sandbox. */
@@ -129,6 +132,10 @@ export class Flow implements OpenFlow {
     }
     this.#known = known;
     return true;
+  }
+
+  get heldBytes(): number {
+    return EACH_BYTES + this.socket.readableLength + this.socket.writableLength;
   }
 
   /** Ends the connection with a reset. */

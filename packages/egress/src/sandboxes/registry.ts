@@ -8,6 +8,8 @@ export interface OpenFlow {
   stays(sandbox: KnownSandbox): boolean;
   /** Ends it at once, so that the program notices. */
   cut(): void;
+  /** About how much of this process's memory it takes. */
+  readonly heldBytes: number;
 }
 
 /** A sandbox that the server told of. */
@@ -55,6 +57,23 @@ export class Registry {
     };
   }
 
+  /** The address whose flows hold most memory together; undefined while none is open. */
+  heaviest(): string | undefined {
+    let heaviest: string | undefined;
+    let most = 0;
+    for (const [address, flows] of this.#flows) {
+      let held = 0;
+      for (const flow of flows) held += flow.heldBytes;
+      if (held > most) [heaviest, most] = [address, held];
+    }
+    return heaviest;
+  }
+
+  /** Ends all flows of an address. */
+  cut(address: string): void {
+    for (const flow of [...(this.#flows.get(address) ?? [])]) flow.cut();
+  }
+
   /** @throws {TypeError} for a policy or address that cannot be read; nothing is changed then */
   set(sandbox: EgressSandbox): void {
     this.#put(this.#read(sandbox));
@@ -97,6 +116,6 @@ export class Registry {
   #release(known: KnownSandbox): void {
     const { address } = known.sandbox;
     if (this.#byAddress.get(address) === known) this.#byAddress.delete(address);
-    for (const flow of [...(this.#flows.get(address) ?? [])]) flow.cut();
+    this.cut(address);
   }
 }

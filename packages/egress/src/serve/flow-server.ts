@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dialer } from '../dial/dialer.js';
 import { describeFailure } from '../failures/dial-error.js';
 import { reset } from '../failures/reset.js';
@@ -9,10 +10,12 @@ import { targetOf } from '../flows/target.js';
 import { plainConnection } from '../http/plain-connection.js';
 import type { Http1Relay } from '../http/relay-http1.js';
 import type { Interceptor } from '../intercept/interceptor.js';
+import { Turns } from '../limits/turns.js';
 import { readClientHello } from '../peek/client-hello.js';
 import { peek } from '../peek/peek.js';
 import { readRequestLine } from '../peek/request-line.js';
 import { splitAuthority } from '../policy/hosts.js';
+import type { MemoryGuard } from '../sandboxes/memory-guard.js';
 import type { Registry } from '../sandboxes/registry.js';
 import type { Reports } from '../sandboxes/reports.js';
 
@@ -32,6 +35,7 @@ export interface FlowServerOptions {
   relay: Http1Relay;
   interceptor: Interceptor;
   limits: FlowLimits;
+  memory: MemoryGuard;
 }
 
 /**
@@ -42,6 +46,8 @@ export function shareOf({ perSandbox, total }: FlowLimits, open: number): number
   return Math.min(perSandbox, Math.floor((total - open) / 2));
 }
 
+/** New connections of one sandbox. */
+const RATE = { burst: 1_000, perSecond: 300 };
 const PEEK_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
@@ -49,6 +55,7 @@ const KEEP_ALIVE_MS = 60_000;
 export class FlowServer {
   readonly #options: FlowServerOptions;
   readonly #largeBuffers = new LargeBuffers();
+  readonly #turns = new Turns(RATE);
 
   constructor(options: FlowServerOptions) {
     this.#options = options;
@@ -58,22 +65,31 @@ export class FlowServer {
   serve(socket: Socket, ends: FlowEnds): void {
     // Whoever uses the socket hears of its end too; this keeps an error at any other moment from ending the process.
     socket.on('error', () => undefined);
-    const { registry, reports, limits } = this.#options;
+    const { registry, reports, limits, memory } = this.#options;
     const known = registry.find(ends.source);
     if (known?.policy === undefined) {
       reset(socket);
       return;
     }
-    if (registry.flowsOf(ends.source) >= shareOf(limits, registry.openFlows)) {
+    const many = registry.flowsOf(ends.source) >= shareOf(limits, registry.openFlows);
+    if (many || !memory.admits(ends.source)) {
       const { address, port } = ends;
-      reports.tell(known.sandbox, { address, port, outcome: 'denied', rule: 'connection limit' });
+      const rule = many ? 'connection limit' : 'memory limit';
+      reports.tell(known.sandbox, { address, port, outcome: 'denied', rule });
       reset(socket);
       return;
     }
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     const flow = new Flow(socket, ends, known, registry, reports);
-    this.#route(flow).catch(() => flow.cut());
+    this.#inTurn(flow).catch(() => flow.cut());
+  }
+
+  /** One that makes connections as fast as it can leaves time for others: it is not looked at before its turn. */
+  async #inTurn(flow: Flow): Promise<void> {
+    const waitMs = this.#turns.take(flow.ends.source);
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal: flow.signal });
+    await this.#route(flow);
   }
 
   async #route(flow: Flow): Promise<void> {

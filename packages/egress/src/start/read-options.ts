@@ -15,6 +15,7 @@ export function readOptions(args: string[]): StartEgressOptions {
       'dns-tcp': { type: 'string' },
       'allow-range': { type: 'string', multiple: true },
       connections: { type: 'string' },
+      'memory-mib': { type: 'string' },
       'connections-per-sandbox': { type: 'string' },
     },
   });
@@ -27,6 +28,7 @@ export function readOptions(args: string[]): StartEgressOptions {
     ...(values['dns-tcp'] === undefined ? {} : { dnsTcp: readListen(values['dns-tcp']) }),
     ...(values['allow-range'] === undefined ? {} : { allowRanges: values['allow-range'] }),
     ...(connections === undefined ? {} : { connections: readCount(connections) }),
+    ...(values['memory-mib'] === undefined ? {} : { memoryBytes: readCount(values['memory-mib']) * 2 ** 20 }),
     ...(perSandbox === undefined ? {} : { connectionsPerSandbox: readCount(perSandbox) }),
   };
 }

@@ -11,6 +11,7 @@ import { dnsConnections, serveUdp } from '../dns/serve-dns.js';
 import type { FlowEnds } from '../flows/flow.js';
 import { Http1Relay } from '../http/relay-http1.js';
 import { Interceptor } from '../intercept/interceptor.js';
+import { MemoryGuard } from '../sandboxes/memory-guard.js';
 import { Registry } from '../sandboxes/registry.js';
 import { Reports } from '../sandboxes/reports.js';
 import { FlowServer } from '../serve/flow-server.js';
@@ -31,6 +32,8 @@ export interface StartEgressOptions {
   connectionsPerSandbox?: number;
   /** Connections of all sandboxes. Default 20 000. */
   connections?: number;
+  /** Memory that the process may have: below it, whoever holds most loses its connections. Default: no limit. */
+  memoryBytes?: number;
   /** How long a client may take to say where it wants to go. Default 5000 ms. */
   peekMs?: number;
   /** How long a connection that is read may take for its next request. Default 120 000 ms. */
@@ -75,7 +78,16 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
   });
   const relay = new Http1Relay({ nextRequestMs: options.nextRequestMs });
   const interceptor = new Interceptor({ dialer, relay, questions });
+  const memory = new MemoryGuard({
+    limitBytes: options.memoryBytes ?? Number.POSITIVE_INFINITY,
+    registry,
+    onCut: (address) => {
+      const sandbox = registry.find(address)?.sandbox;
+      if (sandbox !== undefined) reports.tell(sandbox, { port: 0, outcome: 'failed', rule: 'memory limit' });
+    },
+  });
   const flows = new FlowServer({
+    memory,
     registry,
     reports,
     dialer,
@@ -116,6 +128,7 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
   const dnsUdp = createSocket('udp4');
   serveUdp(dnsUdp, forwarder);
   const servers = [server, control];
+  memory.start();
   await Promise.all([listen(server, options.listen), listen(control, options.control)]);
   if (options.dnsTcp !== undefined) {
     await listen(dnsTcp, options.dnsTcp);
@@ -130,6 +143,7 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
     },
     close: async () => {
       const closed = servers.map((each) => new Promise((resolve) => each.close(resolve)));
+      memory.stop();
       dnsUdp.close();
       for (const socket of open) socket.destroy();
       await Promise.all(closed);

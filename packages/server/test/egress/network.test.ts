@@ -310,6 +310,63 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     for (const path of outside) expect(existsSync(join(`/proc/${pid}/root`, path)), path).toBe(false);
   });
 
+  it('is decided by a process that gets a share of the machine, and goes before the service when memory is short', () => {
+    const [pid] = egressProcesses(stage.process.pid!);
+    const own = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+    const limit = (controller: string, v1: string, v2: string) => {
+      const line = own.split('\n').find((each) => each.split(':')[1]!.split(',').includes(controller));
+      const path = (line ?? own.split('\n').find((each) => each.startsWith('0::')))!
+        .split(':')
+        .slice(2)
+        .join(':');
+      expect(path).toMatch(/^\/svc-[0-9a-f]{8}-egress\/process$/);
+      const point = mounts
+        .split('\n')
+        .find((each) =>
+          line === undefined
+            ? / - cgroup2 /.test(each)
+            : new RegExp(` - cgroup .*\\b${controller}\\b`).test(each),
+        )!
+        .split(' ')[4]!;
+      return readFileSync(join(point, path, line === undefined ? v2 : v1), 'utf8').trim();
+    };
+    const memory = Number(limit('memory', 'memory.limit_in_bytes', 'memory.max'));
+    expect(memory).toBeGreaterThanOrEqual(384 * 2 ** 20);
+    expect(memory).toBeLessThanOrEqual(1_536 * 2 ** 20);
+    expect(Number(limit('pids', 'pids.max', 'pids.max'))).toBe(64);
+    expect(limit('cpu', 'cpu.cfs_quota_us', 'cpu.max')).toMatch(/^[1-9]\d+( 100000)?$/);
+    expect(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim()).toBe('500');
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    expect(words).toContain(String(memory / 2 ** 20));
+  });
+
+  it('is answered for others while one makes connections as fast as it can, which wait for their turn', async () => {
+    const hostile = await make('governed', OPEN);
+    const other = await make('governed', OPEN);
+    const flood = `import socket, threading, time
+end = time.time() + 6
+def go():
+    while time.time() < end:
+        try:
+            s = socket.create_connection(("${WORLD.one}", 80), 5); s.sendall(b"GET /flood HTTP/1.1\\r\\nHost: one.test\\r\\nConnection: close\\r\\n\\r\\n"); s.recv(100); s.close()
+        except OSError: pass
+threads = [threading.Thread(target=go) for _ in range(64)]
+[t.start() for t in threads]; [t.join() for t in threads]`;
+    const startedMs = performance.now();
+    const running = hostile.client.run(`python3 -c '${flood}'`, 'root');
+    const count = () => stage.internet.seen.filter(({ url }) => url === '/flood').length;
+    await vi.waitFor(() => expect(count()).toBeGreaterThan(100), { timeout: 30_000 });
+    const answered = await other.client.run(
+      `for i in $(seq 20); do curl -s -m 10 -o /dev/null -w '%{http_code}\\n' http://${WORLD.one}/; done`,
+      'root',
+    );
+    expect(answered.stdout).toBe('200\n'.repeat(20));
+    await running;
+    const seconds = (performance.now() - startedMs) / 1_000;
+    expect(count()).toBeLessThan(1_000 + 300 * seconds + 100);
+  });
+
   it('survives the driver: none is left over, and sandboxes are governed again by the next', async () => {
     const made = await make('governed', OPEN);
     const { id, address } = made.instance;

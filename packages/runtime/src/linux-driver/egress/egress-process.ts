@@ -9,6 +9,7 @@ import { dialUnix } from '../../shared/dial.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { NAME_SERVER, PROXY_PORT } from '../network/nft-rules.js';
+import type { EgressGroup } from './egress-group.js';
 import { readOutput } from './read-output.js';
 
 /** In the keeper's namespace: memory that goes with it, for root alone. */
@@ -21,7 +22,8 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
 /** A process that lived so long, ms, is started again without a pause. */
 const HEALTHY_MS = 30_000;
-const HEAP_MIB = 1_024;
+/** Of its memory: the rest is for what sockets are read into and written from. */
+const HEAP_SHARE = 0.5;
 /** So much is used before all of the heap is looked through: bodies that pass count as used, and would have it looked at all the time. */
 const HEAP_AT_REST_MIB = 64;
 
@@ -35,6 +37,7 @@ export interface EgressPlace {
 export interface EgressProcessOptions {
   program: EgressProgram;
   allowRanges: readonly string[];
+  group: EgressGroup;
   log: NonNullable<DriverOptions['log']>;
 }
 
@@ -96,25 +99,42 @@ export class EgressProcess implements DriverEgress {
     this.#closed = true;
     clearTimeout(this.#again);
     const child = this.#child;
-    if (child === undefined) return;
-    const gone = new Promise((resolve) => child.once('close', resolve));
-    child.ref();
-    child.kill('SIGKILL');
-    await gone;
+    if (child !== undefined) {
+      const gone = new Promise((resolve) => child.once('close', resolve));
+      child.ref();
+      child.kill('SIGKILL');
+      await gone;
+    }
+    await this.#options.group.remove();
+  }
+
+  /** Without its limits it would still be the first to go when memory gets short. */
+  #enterGroup(): string[] {
+    const { group, log } = this.#options;
+    try {
+      return group.make();
+    } catch (error) {
+      log('warn', 'the egress process runs without limits of its own', { error: String(error) });
+      return [];
+    }
   }
 
   /** @returns what it printed last, for people. */
   #launch({ keeper, agent }: EgressPlace): () => string {
+    const { group } = this.#options;
+    const { memoryMiB } = group.share;
     const [command, ...args] = [
       // Each of these goes with the one before it, and the first with this process.
       ...['setpriv', '--pdeathsig', 'KILL'],
+      ...this.#enterGroup(),
       ...keeper.enter(['nsenter', '--net=/run/netns/gw']),
       ...['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child=KILL'],
       ...['sh', `${DIRECTORY}/egress-jail.sh`, agent, `${DIRECTORY}/program`],
       ...[String(PROXY_PORT), NAME_SERVER, CONTROL, String(egressUser())],
       ...['/agent/lib/loader', '--library-path', '/agent/lib', '/agent/node'],
-      ...[`--max-old-space-size=${HEAP_MIB}`, `--initial-old-space-size=${HEAP_AT_REST_MIB}`],
-      '/program/egress.cjs',
+      `--max-old-space-size=${Math.floor(memoryMiB * HEAP_SHARE)}`,
+      `--initial-old-space-size=${HEAP_AT_REST_MIB}`,
+      ...['/program/egress.cjs', '--memory-mib', String(memoryMiB)],
       ...['--listen', 'fd:3', '--dns-udp', 'fd:4', '--dns-tcp', 'fd:5', '--control', 'fd:6'],
       ...this.#options.allowRanges.flatMap((range) => ['--allow-range', range]),
     ];
@@ -125,6 +145,7 @@ export class EgressProcess implements DriverEgress {
       env: SCRIPT_ENVIRONMENT,
     });
     this.#child = child;
+    const { oomKills } = group;
     const startedMs = performance.now();
     let last = '';
     const { log } = this.#options;
@@ -143,6 +164,7 @@ export class EgressProcess implements DriverEgress {
       log('error', 'the egress process ended: governed sandboxes reach nothing until it is back', {
         code,
         signal,
+        ...(group.oomKills > oomKills ? { why: `it needed more than ${memoryMiB} MiB of memory` } : {}),
       });
       if (performance.now() - startedMs > HEALTHY_MS) this.#pauseMs = FIRST_PAUSE_MS;
       this.#again = setTimeout(() => {

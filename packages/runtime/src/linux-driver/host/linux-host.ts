@@ -10,6 +10,7 @@ import { Background } from '../../shared/background.js';
 import { VolumeProcess } from '../../volume-process/volume-process.js';
 import { type Budget, budgetOf, readHostMemory, readPidMax } from '../cgroups/admission.js';
 import { Cgroups } from '../cgroups/cgroups.js';
+import { EgressGroup } from '../egress/egress-group.js';
 import { EgressProcess } from '../egress/egress-process.js';
 import { releaseBlock } from '../ids/claim-block.js';
 import type { IdRanges } from '../ids/id-ranges.js';
@@ -94,6 +95,7 @@ export class LinuxHost {
       this.egress = new EgressProcess({
         program: options.egress,
         allowRanges: options.network?.allowRanges ?? [],
+        group: new EgressGroup(this.paths.tag),
         log: (level, message, fields) => this.log(level, message, fields),
       });
     this.background = new Background((error) =>
