@@ -15,7 +15,7 @@ export function embeddedOptions(dataDir: string, driver: 'process' | 'linux'): S
     teamLimits: { maxConcurrentSandboxes: 500, maxSecrets: 500, maxWebhooks: 500 },
     tuning: {
       metrics: { sampleMs: 500 },
-      webhooks: { allowPrivateAddresses: true, retryDelaysMs: [50, 50, 50], timeoutMs: 2_000 },
+      webhooks: { allowPrivateAddresses: true, retryDelaysMs: [50, 50, 50], timeoutMs: 20_000 },
       minAutoResumeSeconds: 300,
     },
   };

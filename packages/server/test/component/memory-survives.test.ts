@@ -128,7 +128,8 @@ it.skipIf(!able)(
       ((await (await api('GET', `/sandboxes/${id}`)).json()) as { state: string }).state;
     try {
       const asked = await start({});
-      const expired = await start({ autoPause: true, timeout: 5 });
+      const expired = await start({ autoPause: true });
+      expect((await api('POST', `/sandboxes/${expired.id}/timeout`, { timeout: 1 })).status).toBe(204);
       expect((await api('POST', `/sandboxes/${asked.id}/pause`)).status).toBe(204);
       await eventually(
         'the other one is paused at its time',

@@ -5,8 +5,10 @@ import { run, startProcess } from '../../wire/run.js';
 /** A program that answers HTTP with what it was asked. Node runs in every sandbox: the daemon does. */
 const ECHO = `
 const http = require('http');
+let held;
 const server = http.createServer((req, res) => {
-  if (req.url === '/slow') { res.write('first\\n'); setTimeout(() => res.end('last\\n'), 1500); return; }
+  if (req.url === '/held') { held = res; res.write('first\\n'); return; }
+  if (req.url === '/go-on') held.end('last\\n');
   let body = ''; req.on('data', (d) => { body += d; });
   req.on('end', () => { res.setHeader('X-Echo', 'yes'); res.setHeader('Content-Type', 'application/json');
     res.end(JSON.stringify({ method: req.method, url: req.url, headers: req.headers, body })); });

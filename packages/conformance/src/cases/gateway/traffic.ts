@@ -80,9 +80,14 @@ export const trafficCases: Draft[] = [
     run: async (target) => {
       const sandbox = await target.sandbox();
       const echo = await serveEcho(sandbox);
-      const answer = await open(`${target.sandboxUrl}/slow`, { headers: to(sandbox.sandboxId, echo.port) });
+      const headers = to(sandbox.sandboxId, echo.port);
+      const answer = await open(`${target.sandboxUrl}/held`, { headers });
       const pieces: string[] = [];
-      for await (const piece of answer.body) pieces.push(String(piece));
+      for await (const piece of answer.body) {
+        pieces.push(String(piece));
+        // The rest is not written before the first was read.
+        if (pieces.length === 1) assert.equal((await knock(target, { ...headers }, '/go-on')).status, 200);
+      }
       assert.deepEqual(pieces, ['first\n', 'last\n']);
       echo.stop();
     },
