@@ -17,6 +17,7 @@ export type {
   ImportOptions,
   Layers,
   PoolRequest,
+  RefusedPackets,
   RestoreOptions,
   StorageUse,
 } from './contract/driver.js';

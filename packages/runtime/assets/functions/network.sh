@@ -146,6 +146,11 @@ network_change() { # [PID]
   return 0
 }
 
+# Answers: refused (JSON of the gateway's sets, which tell by veth pair how many packets were refused, and why).
+network_refusals() {
+  answer refused "$(ip netns exec gw nft -j list sets)"
+}
+
 network_enforce() { # GROUP:LEASE ...
   for word in "$@"; do echo "link set dev s${word#*:} group ${word%%:*}"; done | ip -n gw -force -batch - 2>/dev/null
 }

@@ -50,6 +50,14 @@ export interface StorageUse {
   reserveBytes: number;
 }
 
+/** Packets of an instance that its network refused for one reason, since the instance began. */
+export interface RefusedPackets {
+  instanceId: string;
+  /** Such as `not TCP`. */
+  reason: string;
+  packets: number;
+}
+
 /** The process that carries what `governed` instances send, see `InstanceNetwork`. */
 export interface DriverEgress {
   /**
@@ -101,6 +109,11 @@ export interface Driver {
   readonly egress?: DriverEgress | undefined;
   /** Undefined where the driver has no storage of its own. */
   storage?(): Promise<StorageUse>;
+  /**
+   * What the network refused of running instances, beside what the egress process denied. Counts begin anew when an instance
+   * or the network is made again. Undefined where nothing is counted.
+   */
+  refusedPackets?(): Promise<RefusedPackets[]>;
   /** Replaces the desired sizes of the warm pool, which fills in the background. */
   setPool(requests: PoolRequest[]): void;
   /** Settles once the pool is as full as wished (or cannot be). */

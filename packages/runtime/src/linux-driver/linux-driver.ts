@@ -6,6 +6,7 @@ import type {
   DriverEgress,
   Layers,
   PoolRequest,
+  RefusedPackets,
   RestoreOptions,
   StorageUse,
 } from '../contract/driver.js';
@@ -150,6 +151,20 @@ export class LinuxDriver implements Driver {
   async storage(): Promise<StorageUse> {
     await this.#host.up();
     return this.#host.space.use();
+  }
+
+  async refusedPackets(): Promise<RefusedPackets[]> {
+    const byLease = new Map(
+      [...this.#registry.items]
+        .filter(({ named, running }) => named && running)
+        .map((instance) => [instance.entry.lease, instance.id]),
+    );
+    if (byLease.size === 0) return [];
+    const refusals = await this.#host.network.refusals(await this.#host.up());
+    return refusals.flatMap(({ lease, reason, packets }) => {
+      const instanceId = byLease.get(lease);
+      return instanceId === undefined ? [] : [{ instanceId, reason, packets }];
+    });
   }
 
   list(): Promise<InstanceRecord[]> {

@@ -9,6 +9,7 @@ import type {
   ImportOptions,
   Layers,
   PoolRequest,
+  RefusedPackets,
   RestoreOptions,
   StorageUse,
 } from '../contract/driver.js';
@@ -67,6 +68,7 @@ class DriverOverSocket implements RemoteDriver {
   readonly volumes: Volumes;
   readonly egress?: DriverEgress;
   readonly storage?: () => Promise<StorageUse>;
+  readonly refusedPackets?: () => Promise<RefusedPackets[]>;
   readonly lost: Promise<Error>;
   readonly #calls: RemoteCalls;
   readonly #log: DriverOptions['log'];
@@ -90,6 +92,11 @@ class DriverOverSocket implements RemoteDriver {
     this.volumes = remoteVolumes(calls);
     if (description.egress) this.egress = remoteEgress(options, calls.ended);
     if (description.storage) this.storage = () => calls.run((client) => client.storage({}));
+    if (description.refusedPackets)
+      this.refusedPackets = async () => {
+        const { counts } = await calls.run((client) => client.refusedPackets({}));
+        return counts.map(({ instanceId, reason, packets }) => ({ instanceId, reason, packets }));
+      };
     this.lost = this.#follow(events);
   }
 

@@ -62,6 +62,7 @@ export class DriverCalls {
         capabilities: driver.capabilities,
         storage: driver.storage !== undefined,
         egress: driver.egress !== undefined,
+        refusedPackets: driver.refusedPackets !== undefined,
       }),
       cancel: ({ callId }) => {
         this.#cancellations.cancel(callId);
@@ -101,6 +102,7 @@ export class DriverCalls {
           throw new DriverError('unsupported', 'The driver has no storage of its own.');
         return driver.storage();
       },
+      refusedPackets: async () => ({ counts: (await driver.refusedPackets?.()) ?? [] }),
       setPool: async ({ kinds }) => {
         const requests = kinds.map(({ spec, size }) => ({ spec: specFromWire(spec), size }));
         driver.setPool(checkPool(requests));

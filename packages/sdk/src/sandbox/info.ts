@@ -64,6 +64,7 @@ export interface LogEntry {
 export interface EgressCounts {
   /** Connections, or requests where each is decided. */
   readonly allowed: number;
+  /** Connections, requests, names, and packets that the network refused. */
   readonly denied: number;
   /** Allowed, but nothing came of it. */
   readonly failed: number;
@@ -75,10 +76,10 @@ export interface EgressCounts {
 export interface EgressDestination extends EgressCounts {
   /** Name that was asked for, in lower case; undefined: none was. */
   readonly host: string | undefined;
-  /** Where the last connection was going; undefined for names that were only looked up. */
+  /** Where the last connection was going; undefined for names that were only looked up, and for packets that the network refused. */
   readonly address: string | undefined;
   readonly port: number;
-  /** What decided last, such as `allowOut[2] *.example.com`, or why it failed. */
+  /** What decided last, such as `allowOut[2] *.example.com`, why it failed, or why packets were refused, such as `not TCP`. */
   readonly rule: string;
   readonly lastAt: Date;
 }

@@ -46,7 +46,7 @@ export interface TrafficCounts {
 export interface DestinationTraffic extends TrafficCounts {
   /** The name that was asked for; undefined: none was. */
   host: string | undefined;
-  /** Where the last connection was going; undefined for names that were only looked up. */
+  /** Where the last connection was going; undefined for names that were only looked up, and without a name for refused packets. */
   address: string | undefined;
   port: number;
   /** What decided last, or why it failed. */

@@ -44,12 +44,13 @@ function groupBySandbox(reports: readonly EgressReport[]): Map<string, EgressRep
 }
 
 function toEntry({ host, address, port, rule, attempts, at }: EgressReport): Entry {
-  const place = host ?? address ?? 'a name';
+  const place = host ?? address;
   const times = attempts > 1 ? `, ${attempts} times` : '';
+  const what = place === undefined ? `packets refused: ${rule}` : `${place} port ${port}, by ${rule}`;
   return {
     at: at.getTime(),
     level: 'warn',
-    message: `egress denied: ${place} port ${port}, by ${rule}${times}`,
+    message: `egress denied: ${what}${times}`,
     fields: {
       source: 'egress',
       ...(host === undefined ? {} : { host }),

@@ -29,7 +29,7 @@ export class TrafficCounters implements TrafficRecord {
       if (this.#bySandbox.size >= SANDBOXES) this.#bySandbox.delete(this.#bySandbox.keys().next().value!);
     } else this.#bySandbox.delete(report.sandboxId);
     this.#bySandbox.set(report.sandboxId, kept);
-    const place = `${report.host ?? report.address ?? ''} ${report.port}`;
+    const place = `${report.host ?? report.address ?? report.rule} ${report.port}`;
     const known = kept.byPlace.get(place);
     const destination = known ?? {
       ...noTraffic(),

@@ -16,6 +16,9 @@ const RETENTION_MS = 60_000;
 /** Between two looks at volumes that fill. */
 const VOLUME_LIMITS_MS = 2_000;
 
+/** Between two looks at what the network of the sandboxes refused. */
+const REFUSALS_MS = 10_000;
+
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(
   context: ServerContext,
@@ -35,6 +38,13 @@ export function startBackground(
     await compactMetrics(context);
     await forgetOld(context);
   });
+  if (driver.refusedPackets !== undefined) {
+    // What was counted until now is not of this server.
+    context
+      .countRefusals()
+      .catch((error: unknown) => log.debug({ err: error }, 'nothing refused was counted'));
+    every('refusals', 'counting what was refused', REFUSALS_MS, () => context.countRefusals());
+  }
   if (driver.capabilities.mounts)
     every('volume limits', 'limiting volumes', VOLUME_LIMITS_MS, () => tightenVolumes(context));
   const webhooks = startWebhookWorker(context);

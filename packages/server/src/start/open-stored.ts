@@ -7,6 +7,7 @@ import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
 import type { Log, ServerContext } from '../context/context.js';
 import { loadAuthority } from '../egress/authority.js';
+import { refusalCounter } from '../egress/count-refusals.js';
 import { startEgress } from '../egress/start-egress.js';
 import { TrafficCounters } from '../egress/traffic.js';
 import { createEventSink } from '../events/sink.js';
@@ -123,6 +124,10 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     }),
     egress,
     traffic,
+    countRefusals: refusalCounter(
+      () => context,
+      (report) => traffic.add(report),
+    ),
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId, reason) => void lifecycle.gateway?.close(sandboxId, reason),
     draining: () => lifecycle.draining,

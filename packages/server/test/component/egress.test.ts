@@ -120,6 +120,23 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
       level: 'warn',
       fields: { source: 'egress', rule: 'denyOut[0] 0.0.0.0/0', port: '80' },
     });
+    expect(seen.destinations.filter(({ address }: { address?: string }) => address === undefined)).toEqual(
+      [],
+    );
+    await run(test, made, `bash -c 'for a in ${WORLD.one} ${WORLD.two}; do echo x > /dev/udp/$a/9; done'`);
+    await eventually('what the kernel refused', async () => {
+      const { body } = await test.api('GET', `/sandboxes/${made.id}/egress`);
+      return body.destinations.find(
+        ({ rule, port, denied }: { rule: string; port: number; denied: number }) =>
+          rule === 'not TCP' && port === 0 && denied === 2,
+      );
+    });
+    await eventually('the log line of what the kernel refused', async () => {
+      const { body } = await test.api('GET', `/v2/sandboxes/${made.id}/logs?level=warn`);
+      return body.logs.find(({ message }: { message: string }) =>
+        message.startsWith('egress denied: packets refused: not TCP'),
+      );
+    });
   });
 
   it('carries a secret that is in no file, variable or memory of the sandbox', {

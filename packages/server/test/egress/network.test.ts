@@ -73,6 +73,13 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     return exitCode === 0 ? stdout : 'no';
   }
 
+  /** How often the network of an instance refused packets, by reason. */
+  async function refused({ instance }: Pick<MadeInstance, 'instance'>): Promise<Record<string, number>> {
+    const counts = await stage.bench.driver.refusedPackets!();
+    const own = counts.filter(({ instanceId }) => instanceId === instance.id);
+    return Object.fromEntries(own.map(({ reason, packets }) => [reason, packets]));
+  }
+
   async function table(client: DaemonClient, expected: Record<string, string>): Promise<void> {
     const urls = Object.keys(expected);
     const found = await Promise.all(urls.map(async (url) => [url, await get(client, url)]));
@@ -213,6 +220,10 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
         .filter((line) => !/^(127\.0\.0\.1|0\.0\.0\.0):(49983|53) /.test(line))
         .join(),
     ).toBe('');
+    expect(await refused(governed)).toEqual({ 'another sandbox or the host': expect.any(Number) });
+    expect(await refused(other)).toEqual({});
+    expect(await get(other.client, 'http://10.0.0.1/')).toBe('no');
+    expect(await refused(other)).toEqual({ 'private range': expect.any(Number) });
     for (const [address, range] of [
       ['10.0.0.1', '10.0.0.0/8'],
       ['169.254.169.254', '169.254.0.0/16'],
@@ -227,7 +238,8 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   });
 
   it('is TCP and names alone: no other UDP, no ICMP, no IPv6', async () => {
-    const { client } = await make('governed', OPEN);
+    const governed = await make('governed', OPEN);
+    const { client } = governed;
     const { instance } = await make('none');
     const send = (host: string, port: number) =>
       `perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(Proto => "udp", PeerAddr => "${host}:${port}"); my $q = pack("H*", "abcd01000001000000000000036f6e6504746573740000010001"); for (1..3) { send $s, $q, 0; my $r = ""; vec($r, fileno $s, 1) = 1; if (select $r, undef, undef, 1) { sysread($s, my $b, 512) and print "answered" and exit } }'`;
@@ -242,6 +254,9 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
       expect(await none.output(send(place, 53))).toBe('');
     expect((await none.run('getent hosts secret-in-a-name.one.test')).exitCode).not.toBe(0);
     expect(questions).toEqual([]);
+    // There is no way for IPv6 at all, so nothing of it comes as far as to be refused.
+    expect(await refused(governed)).toEqual({ 'not TCP': expect.any(Number) });
+    expect(await refused({ instance })).toEqual({ 'no internet access': expect.any(Number) });
   });
 
   it('is not widened by the address of another sandbox', async () => {
@@ -265,6 +280,8 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     }
     expect(await get(rich.client, 'http://one.test/')).toBe('200');
     expect(stage.internet.seen.filter(({ server }) => server !== 'dns')).toHaveLength(1);
+    expect(await refused(poor)).toEqual({ 'source address of somebody else': 4 });
+    expect(await refused(rich)).toEqual({});
     expect(questions.every((id) => id === rich.instance.id)).toBe(true);
     expect(reports.filter(({ sandboxId, port }) => sandboxId === rich.instance.id && port === 4001)).toEqual(
       [],

@@ -34,6 +34,7 @@ export function addEgress(sandbox: Command): void {
 }
 
 function destinationName({ host, address, port }: EgressDestination): string {
-  const name = host ?? address ?? '?';
+  // Packets that the network refused are counted by reason alone.
+  const name = host ?? address ?? '(packets)';
   return port === 0 ? name : `${name}:${port}`;
 }

@@ -16,6 +16,7 @@ import {
   PROXY_MARK,
 } from './nft-rules.js';
 import { requireRanges } from './ranges.js';
+import { type LinkRefusals, readRefusals } from './read-refusals.js';
 
 const BLOCK_BITS = 20;
 /** Pairs of addresses in a block: a lease is the number of one. The first is the gateway's. */
@@ -249,6 +250,19 @@ export class Network {
     if (all.length === 0) return;
     const words = all.map(({ lease, network }) => `${LINK_GROUP[network.egress]}:${lease}`);
     await keeper.script({ name: 'network_enforce', arguments: words }, { timeoutMs: TIMEOUT_MS });
+  }
+
+  /** What the gateway refused of each sandbox. @throws {DriverError} `unreachable` */
+  async refusals(keeper: NamespaceKeeper): Promise<LinkRefusals[]> {
+    const { code, answers, stderr } = await keeper.script(
+      { name: 'network_refusals' },
+      { timeoutMs: TIMEOUT_MS },
+    );
+    if (code !== 0 || !answers.refused)
+      throw new DriverError('unreachable', 'The counters of refused packets cannot be read.', {
+        detail: stderr.trim(),
+      });
+    return readRefusals(answers.refused);
   }
 
   /** Removes what is on the host. Forwarding goes off again with the last driver that needs it. */

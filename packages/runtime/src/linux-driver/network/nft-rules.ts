@@ -35,6 +35,33 @@ export interface GatewayRulesOptions {
 
 const { internet, governed } = LINK_GROUP;
 
+/** Why packets of sandboxes are refused, by the chains that count them and end them. */
+export const REFUSALS = {
+  foreign: { reason: 'source address of somebody else', verdict: 'drop' },
+  limit: { reason: 'connection limit', verdict: 'drop' },
+  neighbour: { reason: 'another sandbox or the host', verdict: 'goto refusing' },
+  private: { reason: 'private range', verdict: 'goto refusing' },
+  protocol: { reason: 'not TCP', verdict: 'goto refusing' },
+  unserved: { reason: 'no egress process', verdict: 'goto refusing' },
+  closed: { reason: 'no internet access', verdict: 'goto refusing' },
+} as const;
+
+/**
+ * Each counts by veth pair; counts of pairs that are gone leave by themselves. To count is a rule of its own: where a set is
+ * full, what comes after it still holds.
+ */
+const COUNTING_REFUSALS = Object.entries(REFUSALS)
+  .map(
+    ([name, { verdict }]) => `
+  set refused_${name} { type iface_index; size 4096; flags dynamic,timeout; timeout 6h; }
+  chain count_${name} { update @refused_${name} { iif counter }; }
+  chain refuse_${name} {
+    jump count_${name}
+    ${verdict}
+  }`,
+  )
+  .join('');
+
 /**
  * Rules of the gateway namespace, where the veth pairs of all sandboxes end. They replace those of an earlier driver at once.
  * What the gateway itself begins is the egress process's: chain `output` holds that to the destinations open to anybody.
@@ -46,27 +73,30 @@ delete table inet sandboxes
 table inet sandboxes {
   set connections { type ipv4_addr; size 4096; flags dynamic; }
   ${destinations(block, allowRanges)}
-  chain spoofed {
-    type filter hook prerouting priority raw; policy accept;
-    iifname "uplink" accept
-    fib saddr . iif oif missing drop
-  }
   chain refusing {
     meta l4proto tcp reject with tcp reset
     reject with icmp type admin-prohibited
   }
+  ${COUNTING_REFUSALS}
+  chain spoofed {
+    type filter hook prerouting priority raw; policy accept;
+    iifname "uplink" accept
+    fib saddr . iif oif missing goto refuse_foreign
+  }
   chain counted {
-    ct count over ${limits.total} drop
-    add @connections { ip saddr ct count over ${limits.perSandbox} } drop
+    ct count over ${limits.total} goto refuse_limit
+    add @connections { ip saddr ct count over ${limits.perSandbox} } goto refuse_limit
   }
   chain input {
     type filter hook input priority 0; policy drop;
     iifname { "lo", "uplink" } accept
     ct direction reply ct state established,related accept
     iifgroup ${governed} meta mark ${PROXY_MARK} meta l4proto tcp accept
+    ip daddr != ${NAME_SERVER} jump count_neighbour
     ip daddr != ${NAME_SERVER} drop
     iifgroup { ${internet}, ${governed} } meta l4proto { tcp, udp } th dport 53 jump names
-    jump refusing
+    iifgroup { ${internet}, ${governed} } goto refuse_neighbour
+    goto refuse_closed
   }
   chain names {
     ct state new jump counted
@@ -81,13 +111,16 @@ table inet sandboxes {
     meta nfproto ipv6 drop
     ct direction reply ct state established,related accept
     iifgroup ${internet} jump egress
-    jump refusing
+    ip daddr @own goto refuse_neighbour
+    iifgroup ${governed} meta l4proto != tcp goto refuse_protocol
+    iifgroup ${governed} goto refuse_unserved
+    goto refuse_closed
   }
   chain egress {
     ct state established,related accept
     ct state new jump counted
-    ip daddr @own jump refusing
-    ip daddr @refused ip daddr != @excepted jump refusing
+    ip daddr @own goto refuse_neighbour
+    ip daddr @refused ip daddr != @excepted goto refuse_private
     oifname "uplink" accept
   }
   chain outward {
