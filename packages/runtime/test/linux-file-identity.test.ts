@@ -89,15 +89,18 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
 ])('files of a sandbox on $base', ({ base, absent }) => {
   const bench = linuxBench({ baseRoot: base });
 
-  /** A sandbox on an archive, and on a layer that another sandbox wrote on that. */
+  /** A sandbox on two archives, and on a layer that another sandbox wrote on them. */
   async function onLayers(): Promise<MadeInstance> {
-    const texts = Array.from({ length: FILES }, (_, index) => [`opt/first/${index}`, `first ${index}`]);
-    const first = await bench.driver.layers.importTar(tarOf(Object.fromEntries(texts)));
-    const builder = await bench.create({ layers: [first.id] });
+    const layers: string[] = [];
+    for (const name of ['first', 'other']) {
+      const texts = Array.from({ length: FILES }, (_, index) => [`opt/${name}/${index}`, `${name} ${index}`]);
+      layers.push((await bench.driver.layers.importTar(tarOf(Object.fromEntries(texts)))).id);
+    }
+    const builder = await bench.create({ layers });
     await builder.client.run(`${write('/opt/second')}; rm /opt/first/7`, 'root');
-    const second = await builder.instance.commitLayer();
+    const { id } = await builder.instance.commitLayer();
     await builder.instance.destroy();
-    return await bench.create({ layers: [first.id, second.id] });
+    return await bench.create({ layers: [...layers, id] });
   }
 
   const stacks = [

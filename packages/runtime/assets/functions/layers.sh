@@ -16,8 +16,11 @@ layer_of_instance() { # DRAFT COMMAND ...: the command removes what is no part o
   store_measure "$draft/root"
 }
 
-layer_begin() { # DRAFT EMPTY: an empty layer, numbered as a writable part
-  writable_begin "$1" "$2"
+layer_begin() { # DRAFT: an empty layer, with numbers above those of all others, as it may be put on any
+  highest=$(stat -c '%i %n' empty/u l/*/sv/u 2>/dev/null | sort -n | tail -n 1)
+  from=${highest#* }
+  # A layer may be deleted meanwhile.
+  writable_begin "$1" "${from%/u}" || writable_begin "$1" empty || return
   mkdir "$1/root"
   rmdir "$1/u/etc" "$1/u" "$1/w" "$1/uu" "$1/uw"
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Capabilities } from '../contract/capabilities.js';
 import type {
@@ -305,6 +306,7 @@ export class LinuxDriver implements Driver {
       createdAtMs: host.now(),
       agent: stored?.agent ?? host.agent!.name,
       layers: spec.layers,
+      bootId: stored?.bootId ?? randomUUID(),
       numbered:
         stored === undefined || stored.numbered === true || (origin.kind === 'checkpoint' && origin.renumber),
     };

@@ -15,7 +15,6 @@ import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { isThere } from '../rootfs/inside-layer.js';
 import { readLayerFacts } from '../rootfs/layer-facts.js';
-import { emptyPartOf } from '../rootfs/root-plan.js';
 import { storeIsFull } from '../store/storage-full.js';
 import { keepLayer } from './keep-layer.js';
 
@@ -30,10 +29,7 @@ export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<bool
       const draft = `l/.${id}`;
       const directory = store.view(draft);
       try {
-        await store.run(
-          { name: 'layer_begin', arguments: [draft, emptyPartOf([]) ?? ''] },
-          { timeoutMs: 60_000 },
-        );
+        await store.run({ name: 'layer_begin', arguments: [draft] }, { timeoutMs: 60_000 });
         await extract(keeper, `${host.paths.store}/${draft}`, tar, options);
         const full = ['bin/sh', 'usr/bin/sh', 'etc/os-release', 'usr/lib/os-release'].some((path) =>
           isThere(`${directory}/root`, path),

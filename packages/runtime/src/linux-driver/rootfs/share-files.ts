@@ -23,9 +23,10 @@ const PLACES = {
   stat: '/proc/stat',
   loadavg: '/proc/loadavg',
   online: '/sys/devices/system/cpu/online',
+  boot_id: '/proc/sys/kernel/random/boot_id',
 } as const;
 
-/** What the OCI runtime binds where. Every instance has all of them: a restore finds what the checkpoint had. */
+/** What the OCI runtime binds where. Every instance has all of them: a restore finds what the checkpoint had, or more. */
 export function shareMounts(name: string): { target: string; source: string; readOnly: true }[] {
   return Object.entries(PLACES).map(([file, target]) => ({
     target,
@@ -76,7 +77,7 @@ export class ShareFiles {
       { limits: entry.spec.limits, usage: idle, load: [0, 0, 0], upMs: 0 },
       this.#texts(),
     );
-    for (const [file, text] of Object.entries(texts))
+    for (const [file, text] of Object.entries({ ...texts, boot_id: `${entry.bootId}\n` }))
       writeFileSync(join(directory, file), text, { mode: 0o644 });
   }
 

@@ -39,6 +39,8 @@ export interface InstanceEntry {
   held?: boolean;
   /** Agent directory it runs from. */
   agent: string;
+  /** What it is told of this boot, a UUID; copies with its memory are told the same. Absent in records of earlier versions. */
+  bootId?: string;
   /** What its file system stands on. */
   layers: string[];
   /** Whether no file that it wrote has the inode number of one of its layers. Absent in records of earlier versions. */
