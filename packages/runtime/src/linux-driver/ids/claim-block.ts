@@ -7,9 +7,6 @@ import type { Paths } from '../state/paths.js';
 import { DEFAULT_POOL, idBlocks, overlap, RANGES, requireUsable } from './blocks.js';
 import { IDS } from './id-ranges.js';
 
-/** One file per block that a driver of this host has, named after its first id. Gone after a restart of the machine, like the instances. */
-const CLAIMS = '/run/svc/ids';
-
 /** Ids in a block that was written down without their number. */
 const EARLIER = RANGES * IDS;
 
@@ -29,7 +26,7 @@ interface Claim {
  * @throws {DriverError} `unsupported` for a pool that was chosen and cannot be used
  */
 export function claimBlock(paths: Paths, chosen?: IdPool, inUse = false): IdPool | undefined {
-  mkdirSync(CLAIMS, { recursive: true, mode: 0o700 });
+  mkdirSync(paths.idClaims, { recursive: true, mode: 0o700 });
   const taken = subordinateIds();
   if (chosen !== undefined) requireUsable(chosen, taken);
   const blocks = idBlocks(chosen ?? DEFAULT_POOL, paths.tag, taken);
@@ -37,7 +34,7 @@ export function claimBlock(paths: Paths, chosen?: IdPool, inUse = false): IdPool
   const known = before !== undefined && blocks.some((each) => isSame(each, before));
   if (before !== undefined && (inUse || known)) blocks.unshift(before);
   else releaseBlock(paths);
-  const block = blocks.find((each) => claim(each, paths.dataDir));
+  const block = blocks.find((each) => claim(each, paths));
   if (block !== undefined) writeFileSync(paths.idsFile, JSON.stringify(block), { mode: 0o600 });
   return block;
 }
@@ -45,14 +42,15 @@ export function claimBlock(paths: Paths, chosen?: IdPool, inUse = false): IdPool
 /** Gives the block back, once no instance is left. */
 export function releaseBlock(paths: Paths): void {
   const block = recordedBlock(paths.dataDir);
-  if (block !== undefined && readClaim(claimFile(block))?.dataDir === paths.dataDir)
-    rmSync(claimFile(block), { force: true });
+  const file = block && claimFile(block, paths);
+  if (file !== undefined && readClaim(file)?.dataDir === paths.dataDir) rmSync(file, { force: true });
   rmSync(paths.idsFile, { force: true });
 }
 
-function claim(block: IdPool, dataDir: string): boolean {
-  if (hasRival(block, dataDir)) return false;
-  const file = claimFile(block);
+function claim(block: IdPool, paths: Paths): boolean {
+  const { dataDir } = paths;
+  if (hasRival(block, paths)) return false;
+  const file = claimFile(block, paths);
   const draft = `${file}.${process.pid}`;
   const mine: Claim = {
     count: block.count,
@@ -78,7 +76,7 @@ function claim(block: IdPool, dataDir: string): boolean {
     }
     linkSync(draft, file);
     // Two that overlap may have come at the same moment: each sees the other then, and goes on looking.
-    if (!hasRival(block, dataDir)) return true;
+    if (!hasRival(block, paths)) return true;
     rmSync(file, { force: true });
     return false;
   } catch {
@@ -89,12 +87,12 @@ function claim(block: IdPool, dataDir: string): boolean {
 }
 
 /** Whether another driver has ids of a block: the claims of another pool begin elsewhere. */
-function hasRival(block: IdPool, dataDir: string): boolean {
-  return readdirSync(CLAIMS).some((name) => {
+function hasRival(block: IdPool, { dataDir, idClaims }: Paths): boolean {
+  return readdirSync(idClaims).some((name) => {
     if (!/^[0-9a-f]+$/.test(name)) return false;
     const first = Number.parseInt(name, 16);
     if (first === block.first) return false;
-    const found = readClaim(join(CLAIMS, name));
+    const found = readClaim(join(idClaims, name));
     if (found === undefined || found.dataDir === dataDir) return false;
     const other = { first, count: found.count };
     return overlap(block, other) && isHeld(found, other);
@@ -109,8 +107,8 @@ function isSame(one: IdPool, other: IdPool): boolean {
   return one.first === other.first && one.count === other.count;
 }
 
-function claimFile(block: IdPool): string {
-  return join(CLAIMS, block.first.toString(16));
+function claimFile(block: IdPool, { idClaims }: Paths): string {
+  return join(idClaims, block.first.toString(16));
 }
 
 function readClaim(file: string): Claim | undefined {

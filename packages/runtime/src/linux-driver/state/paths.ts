@@ -18,6 +18,8 @@ export interface Paths {
   networkFile: string;
   /** Which block of host ids the driver has. */
   idsFile: string;
+  /** The same of all drivers of this host: a file per block, named after its first id. Gone after a restart of the machine, like the instances. */
+  idClaims: string;
 }
 
 export function pathsOf(dataDir: string): Paths {
@@ -32,5 +34,6 @@ export function pathsOf(dataDir: string): Paths {
     keeperFile: join(dataDir, 'keeper.json'),
     networkFile: join(dataDir, 'network.json'),
     idsFile: join(dataDir, 'ids.json'),
+    idClaims: '/run/svc/ids',
   };
 }
