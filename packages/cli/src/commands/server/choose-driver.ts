@@ -5,7 +5,7 @@ import { CliError } from '../../errors/cli-error.js';
 export interface ChosenDriver {
   name: DriverName;
   why: string;
-  /** What the host lacks; empty for a `process` driver that was asked for. */
+  /** What the host lacks for the `linux` driver; empty for another one that was asked for. */
   lacking: Finding[];
 }
 
@@ -21,8 +21,8 @@ interface DesiredDriver {
  * @throws {CliError} with what the host lacks and the commands that get it
  */
 export async function chooseDriver(desired: DesiredDriver): Promise<ChosenDriver> {
-  if (desired.driver === 'process') return { name: 'process', why: 'It was asked for.', lacking: [] };
-  const { dataDir, ociRuntime, isolation } = desired;
+  const { driver = 'linux', dataDir, ociRuntime, isolation } = desired;
+  if (driver !== 'linux' && driver !== 'auto') return { name: driver, why: 'It was asked for.', lacking: [] };
   const findings = await checkHost({
     dataDir,
     ...(ociRuntime === undefined ? {} : { ociRuntime }),
