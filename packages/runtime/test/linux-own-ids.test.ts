@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { baseDirectory, baseRecipe, findBase } from '../src/host/base-root.js';
+import { limitsQueues, MESSAGE_QUEUES } from '../src/host/host-limits.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { rootOf } from '../src/linux-driver/state/mount-points.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
@@ -46,23 +47,51 @@ held = []
 while len(held) < 4000:
     try: r, w = os.pipe(); held.append((r, w)); fcntl.fcntl(w, 1031, 1 << 20)
     except OSError: break`,
+  'message queues': `
+held = []
+while len(held) < 1000:
+    if libc.mq_open(b"/q%d-%d" % (os.getuid(), len(held)), os.O_CREAT | os.O_RDWR, 0o600, None) < 0: break
+    held.append(1)`,
+  'locked shared memory': `
+held = []
+while len(held) < 64:
+    segment = libc.shmget(0, 1 << 20, 0o1600)
+    if segment < 0 or libc.shmctl(segment, 11, None) != 0: break
+    held.append(1)`,
 };
+/** What root takes as so many of its users, one after another: the kernel counts for each by itself. */
+const USERS: Record<string, number> = { 'message queues': 40, 'locked shared memory': 40 };
 const greedy = (what: string) => `
 import ctypes, fcntl, os, signal, time
 libc = ctypes.CDLL(None, use_errno=True)
-${GREED[what]}
-open("/tmp/greed", "w").write(str(len(held)))
+def take():
+${(GREED[what] ?? '').replaceAll('\n', '\n    ')}
+    return held
+taken = [take()]
+if os.getuid() == 0:
+    for each in range(1, ${USERS[what] ?? 1}):
+        os.setresuid(2000 + each, 2000 + each, 0)
+        taken.append(take())
+        os.seteuid(0)
+    os.setresuid(0, 0, 0)
+open("/tmp/greed", "w").write(str(sum(map(len, taken))))
 time.sleep(1000)`;
 
 /** Whether one more of each can be had. */
 const ONE_MORE = `
 import ctypes, fcntl, os, signal
+queue = b"/one-more-%d" % os.getpid()
 libc = ctypes.CDLL(None, use_errno=True)
 fd = libc.inotify_init1(0); assert fd >= 0, "inotify instance"
 assert libc.inotify_add_watch(fd, b"/", 2) >= 0, "inotify watch"
 signal.pthread_sigmask(signal.SIG_BLOCK, [40])
 assert libc.sigqueue(os.getpid(), 40, None) == 0, "signal"
 r, w = os.pipe(); fcntl.fcntl(w, 1031, 1 << 17)
+assert libc.mq_open(queue, os.O_CREAT | os.O_RDWR, 0o600, None) >= 0, "message queue"
+assert libc.mq_unlink(queue) == 0
+segment = libc.shmget(0, 1 << 20, 0o1600); assert segment >= 0, "shared memory"
+locked = libc.shmctl(segment, 11, None); libc.shmctl(segment, 0, None)
+assert locked == 0, "locked memory"
 print("fine")`;
 
 describe.skipIf(skip !== undefined)('an instance with host ids of its own', () => {
@@ -274,6 +303,23 @@ open("/tmp/answer", "w").write("%s %d %d" % (f.read(), os.fstat(f.fileno()).st_u
     expect(mounts).not.toContain(name);
     expect(mounts.split('\n').filter((line) => /\/view\d/.test(line.split(' ')[4] ?? ''))).toEqual([]);
   });
+
+  it.skipIf(noMemory !== undefined || !limitsQueues())(
+    'has a few message queues for all its users, cannot get more, and neither can a copy of its memory',
+    async () => {
+      const { instance } = await bench.create();
+      const checkpointId = `queues-${instance.id}`;
+      await instance.checkpoint({ checkpointId, memory: true, then: 'continue' });
+      const copy = await bench.restore(checkpointId, true);
+      for (const client of [new DaemonClient(instance), copy.client]) {
+        const raised = await client.run('echo 9 >/proc/sys/fs/mqueue/queues_max', 'root');
+        expect(raised.exitCode).not.toBe(0);
+        await client.start(`exec python3 -c '${greedy('message queues')}'`, 'root');
+        await client.run('until test -s /tmp/greed; do :; done', 'root');
+        expect(await client.output('cat /tmp/greed')).toBe(String(MESSAGE_QUEUES));
+      }
+    },
+  );
 
   it.each(Object.keys(GREED))('uses up its own %s only', async (what) => {
     const greedyOne = await bench.create({ limits: { memoryMiB: 1024, pids: 256 } });

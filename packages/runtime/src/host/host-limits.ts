@@ -1,4 +1,5 @@
 import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
+import { release } from 'node:os';
 
 /** Highest number of open files this process may give to others: a runtime that asks for more is refused. */
 export function hostNofileLimit(limits = readFileSync('/proc/self/limits', 'utf8')): number {
@@ -22,28 +23,66 @@ const NEEDED: { file: string; atLeast: number }[] = [
   { file: '/proc/sys/kernel/pid_max', atLeast: 1_048_576 },
 ];
 
+/** Message queues of one sandbox, and what one of the usual size takes of the limit, a little more. */
+export const MESSAGE_QUEUES = 4;
+const MESSAGE_QUEUE_BYTES = 102_400;
+/** Sandboxes of one driver. */
+const SANDBOXES = 1_024;
+
 /**
- * Of queued signals and message queues, which the kernel counts along user namespaces up to the host's root: what all
- * sandboxes together may have, and what one user in a sandbox may. Of signals the host keeps half for itself; of queues,
- * which it hardly uses, sandboxes may have all that it may: nine of the usual size. Nothing where there is no limit.
+ * What the kernel counts along user namespaces up to the host's root: what all sandboxes together may have, and what one user
+ * in a sandbox may.
+ * - Of queued signals the host keeps half for itself.
+ * - Of message queues a sandbox has few, whatever its users do (see `ociConfig`), so there are enough for all.
+ * - Processes have limits in cgroups, and this one would end them for all sandboxes at once.
+ * @param limits, status: of this process, in `/proc`
+ * @param fewQueues whether sandboxes can be held to a number of queues
  */
-export function sharedLimits(limits = readFileSync('/proc/self/limits', 'utf8')): SharedLimit[] {
-  return [
-    { name: 'sigpending' as const, line: /^Max pending signals\s+(\S+)/m, share: 1 / 2, most: 512 },
-    { name: 'msgqueue' as const, line: /^Max msgqueue size\s+(\S+)/m, share: 1, most: 102_400 },
-  ].flatMap(({ name, line, share, most }) => {
-    const soft = Number(line.exec(limits)?.[1]);
-    if (!(soft > 0)) return [];
-    const together = Math.floor(soft * share);
-    return [{ name, together, each: Math.min(most, together) }];
-  });
+export function sharedLimits(
+  limits = readFileSync('/proc/self/limits', 'utf8'),
+  status = readFileSync('/proc/self/status', 'utf8'),
+  fewQueues = limitsQueues(),
+): SharedLimit[] {
+  const mayRaise = hasCapability(status, CAP_SYS_RESOURCE);
+  const soft = (name: string) => new RegExp(`^Max ${name}\\s+(\\S+)`, 'm').exec(limits)?.[1] ?? 'unlimited';
+  const found: SharedLimit[] = [];
+  const signals = Number(soft('pending signals'));
+  if (signals > 0) {
+    const together = Math.floor(signals / 2);
+    found.push({ name: 'sigpending', together: `${together}:`, each: Math.min(512, together) });
+  }
+  const queues = Number(soft('msgqueue size'));
+  const needed = SANDBOXES * MESSAGE_QUEUES * MESSAGE_QUEUE_BYTES;
+  if (fewQueues && (queues >= needed || (queues > 0 && mayRaise))) {
+    const each = MESSAGE_QUEUES * MESSAGE_QUEUE_BYTES;
+    found.push({ name: 'msgqueue', together: `${needed}:${needed}`, each });
+  } else if (queues > 0)
+    found.push({ name: 'msgqueue', together: `${queues}:`, each: Math.min(MESSAGE_QUEUE_BYTES, queues) });
+  if (mayRaise && soft('processes') !== 'unlimited')
+    found.push({ name: 'nproc', together: 'unlimited:unlimited', each: undefined });
+  return found;
+}
+
+/** Whether the kernel lets root of a user namespace set how many message queues its IPC namespace may have (6.9 and later). */
+export function limitsQueues(kernel = release()): boolean {
+  const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
+  return major > 6 || (major === 6 && minor >= 9);
+}
+
+const CAP_SYS_RESOURCE = 24n;
+
+function hasCapability(status: string, capability: bigint): boolean {
+  const effective = /^CapEff:\s+([0-9a-f]+)$/m.exec(status)?.[1];
+  return effective !== undefined && ((BigInt(`0x${effective}`) >> capability) & 1n) === 1n;
 }
 
 export interface SharedLimit {
   /** As `prlimit` calls it. */
-  name: 'sigpending' | 'msgqueue';
-  together: number;
-  each: number;
+  name: 'sigpending' | 'msgqueue' | 'nproc';
+  /** Soft and hard limit, as `prlimit` reads them. */
+  together: string;
+  /** Undefined: what they have together. */
+  each: number | undefined;
 }
 
 /** One of the kernel's limits that many sandboxes run into. */

@@ -2,7 +2,7 @@ import { lchownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processStart } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
-import { hostNofileLimit, sharedLimits } from '../../host/host-limits.js';
+import { hostNofileLimit, limitsQueues, sharedLimits } from '../../host/host-limits.js';
 import { type Dial, dialTcp } from '../../shared/dial.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { waitForDaemon } from '../../shared/readiness.js';
@@ -128,6 +128,7 @@ function writeBundle(
     shares: tier.isolation === 'container' ? shareMounts(entry.name) : [],
     mounts: boundMounts(entry.name, entry.spec.mounts),
     rawSockets: host.options.rawSockets === true,
+    limitsQueues: tier.isolation === 'container' && limitsQueues(),
     maxOpenFiles: hostNofileLimit(),
     arch: process.arch,
   });
@@ -170,7 +171,7 @@ function bootCall(
         start.limitsUsers !== true
           ? ''
           : sharedLimits()
-              .map(({ name, each }) => `--${name}=${each}`)
+              .flatMap(({ name, each }) => (each === undefined ? [] : [`--${name}=${each}`]))
               .join(' '),
       MOUNT_BINDS: bindsOf(entry.name),
       HOST_NAME: hostname,

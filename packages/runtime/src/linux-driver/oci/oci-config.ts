@@ -1,4 +1,5 @@
 import type { InstanceLimits, InstanceMount } from '../../contract/instance.js';
+import { MESSAGE_QUEUES } from '../../host/host-limits.js';
 import { IDS } from '../ids/id-ranges.js';
 import { HIDDEN_OF_PROC, sysMounts } from './hidden-paths.js';
 import { seccompProfile } from './seccomp.js';
@@ -27,6 +28,8 @@ export interface OciConfigInput {
   shares?: BoundMount[];
   /** Whether root inside may open raw sockets. */
   rawSockets: boolean;
+  /** Whether message queues can be limited to few. */
+  limitsQueues: boolean;
   /** Highest number of open files that this host lets us give. */
   maxOpenFiles: number;
   arch: string;
@@ -185,7 +188,17 @@ export function ociConfig(input: OciConfigInput) {
       maskedPaths: HIDDEN_OF_PROC,
       readonlyPaths: ['/proc/sys', '/proc/sysrq-trigger'],
       // Lets everybody ping without raw sockets. A restore sets it for itself: CRIU makes an empty network namespace.
-      sysctl: { 'net.ipv4.ping_group_range': pingGroups() },
+      sysctl: {
+        'net.ipv4.ping_group_range': pingGroups(),
+        // The kernel counts message queues along user namespaces up to the host's root, so a sandbox gets few of them.
+        ...(input.limitsQueues
+          ? {
+              'fs.mqueue.queues_max': String(MESSAGE_QUEUES),
+              'fs.mqueue.msg_max': '10',
+              'fs.mqueue.msgsize_max': '8192',
+            }
+          : {}),
+      },
     },
   };
 }
