@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import type { Draft } from '../../case.js';
 import { assertRecord, knock, to } from '../../requests/knock.js';
 import { assertStatus, call } from '../../wire/call.js';
+import { daemon } from '../../wire/documents.js';
 import { stream } from '../../wire/rpc.js';
 import { startMessage } from '../../wire/run.js';
+import { http } from '../daemon/files/calls.js';
+
+/** Of the daemon: each of them wakes. */
+const routes = [...daemon.operations.keys()];
 
 /** Requests to sandboxes that are paused, or about to be. */
 export const wakingCases: Draft[] = [
@@ -79,6 +84,7 @@ export const wakingCases: Draft[] = [
         ),
         429,
       );
+      for (const id of routes) assert.equal((await http(sleeper, id)).status, 429, id);
       for (const one of [sleeper, other])
         await call(team, 'killSandbox', { path: { sandboxID: one.sandboxId } });
     },
@@ -101,6 +107,7 @@ export const wakingCases: Draft[] = [
         ),
         403,
       );
+      for (const id of routes) assert.equal((await http(sleeper, id)).status, 403, id);
       assertStatus(await call(team, 'killSandbox', { path: { sandboxID: sleeper.sandboxId } }), 204);
     },
   },

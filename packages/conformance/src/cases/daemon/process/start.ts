@@ -212,7 +212,7 @@ export const startCases: Draft[] = [
       const running = await startProcess(
         sandbox,
         { cmd: '/bin/sh', args: ['-c', 'exec sleep 60'] },
-        { headers: { 'Connect-Timeout-Ms': '1500' } },
+        { headers: { 'Connect-Timeout-Ms': '4000' } },
       );
       const { end, error } = await running.finish();
       assert.equal(end, undefined);
