@@ -106,7 +106,8 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
   const stacks = [
     { title: 'without layers', make: () => bench.create() },
     { title: 'with layers', make: onLayers },
-  ];
+    // What is written without layers lies on one file system alone there, and the base on another.
+  ].slice(base === 'debian' ? 1 : 0);
 
   it.skipIf(absent).each(stacks)('$title have numbers of their own', async ({ make }) => {
     const { client } = await make();
@@ -118,13 +119,16 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
     expect((await client.run('test -e /opt/first/7')).exitCode).toBe(1);
   });
 
-  it.skipIf(absent)('have numbers of their own in copies of their sandbox too', async () => {
-    const { instance } = await onLayers();
-    await instance.checkpoint({ checkpointId: 'files', memory: false, then: 'destroy' });
-    const copy = await bench.restore('files', false);
-    await copy.client.run(`${write('/opt/mine')}; ${write('/usr/mine')}`, 'root');
-    expect((await copy.client.run(TWINS, 'root')).stdout).toBe('');
-  });
+  it.skipIf(absent || base === 'debian')(
+    'have numbers of their own in copies of their sandbox too',
+    async () => {
+      const { instance } = await onLayers();
+      await instance.checkpoint({ checkpointId: 'files', memory: false, then: 'destroy' });
+      const copy = await bench.restore('files', false);
+      await copy.client.run(`${write('/opt/mine')}; ${write('/usr/mine')}`, 'root');
+      expect((await copy.client.run(TWINS, 'root')).stdout).toBe('');
+    },
+  );
 
   it.skipIf(absent || noMemory !== undefined).each(stacks)(
     '$title stay mapped by programs that are copied with their memory',
