@@ -147,6 +147,28 @@ describe('an allowed name', () => {
     },
   );
 
+  it('is resolved anew for each connection: answers that change to private addresses lead nowhere', async () => {
+    const egress = await startTestEgress();
+    await egress.setPolicy({ allowOut: ['moving.example'], denyOut: ['0.0.0.0/0'] });
+    const server = await startServer(
+      (socket) => socket.once('data', () => socket.end('HTTP/1.1 204 x\r\nConnection: close\r\n\r\n')),
+      '127.0.0.5',
+    );
+    egress.servers.set(80, server.port);
+    const answer = async (...addresses: string[]) => {
+      egress.names.set('moving.example', addresses);
+      const socket = egress.connect({ address: '9.9.9.9', port: 80 });
+      socket.write('GET / HTTP/1.1\r\nHost: moving.example\r\nConnection: close\r\n\r\n');
+      const { bytes, end } = await readAll(socket);
+      return bytes.length === 0 ? end : String(bytes).slice(9, 12);
+    };
+    expect(await answer('127.0.0.5')).toBe('204');
+    expect(await answer('10.0.0.1')).toBe('reset');
+    expect(await answer('169.254.169.254', '192.168.0.1')).toBe('reset');
+    expect(await answer('10.0.0.1', '127.0.0.5')).toBe('204');
+    await egress.report(({ outcome, rule }) => outcome === 'failed' && rule === 'private range 10.0.0.0/8');
+  });
+
   it('is refused when it resolves to a private address', async () => {
     const egress = await startTestEgress({ allowRanges: [] });
     await egress.setPolicy({ allowOut: ['rebound.example'], denyOut: ['0.0.0.0/0'] });
