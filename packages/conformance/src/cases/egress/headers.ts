@@ -4,7 +4,7 @@ import type { Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import type { PlayedServer } from '../../targets/target.js';
 import { assertStatus, call } from '../../wire/call.js';
-import { CLOSED, end, headersOf, ownName, played, seenOf, statusInside } from './played.js';
+import { CLOSED, ownName, played, seenOf } from './played.js';
 
 const ruled = (host: string, headers: Record<string, string>) => ({
   ...CLOSED,
@@ -18,61 +18,58 @@ export const headerCases: Draft[] = [
     name: 'rules set headers for their host alone, over HTTPS and those without placeholders over HTTP',
     operation: 'createSandboxV2',
     expects: 'success',
-    run: async (server) => {
+    run: async (create, server) => {
       const host = ownName();
       const other = ownName();
       const name = unique('key');
       assertStatus(await call(server, 'createSecret', { body: { name, value: 'v-1' } }), 201);
       const network = ruled(host, { 'X-Static': 'fixed', 'X-Key': `Key \${svc.secrets.${name}}` });
-      const sandbox = await server.newSandbox({ network: { ...network, allowOut: [host, other] } });
-      const secure = await headersOf(server, sandbox, `https://${host}/`);
+      const sandbox = await create({ network: { ...network, allowOut: [host, other] } });
+      const secure = await sandbox.headers(`https://${host}/`);
       assert.deepEqual([secure['x-static'], secure['x-key']], ['fixed', 'Key v-1']);
-      const plain = await headersOf(server, sandbox, `http://${host}/`);
+      const plain = await sandbox.headers(`http://${host}/`);
       assert.deepEqual([plain['x-static'], plain['x-key']], ['fixed', undefined]);
-      const unruled = await headersOf(server, sandbox, `http://${other}/`);
+      const unruled = await sandbox.headers(`http://${other}/`);
       assert.deepEqual([unruled['x-static'], unruled['x-key']], [undefined, undefined]);
-      await end(server, sandbox);
     },
   }),
   played({
     name: 'a secret is put in with its current version, and nothing is sent once it is revoked',
     operation: 'updateSecret',
     expects: 'success',
-    run: async (server) => {
+    run: async (create, server) => {
       const host = ownName();
       const name = unique('key');
       const path = { secretID: name };
       assertStatus(await call(server, 'createSecret', { body: { name, value: 'v-1' } }), 201);
-      const sandbox = await server.newSandbox({
+      const sandbox = await create({
         network: ruled(host, { Authorization: `Bearer \${svc.secrets.${name}}` }),
       });
-      const sent = async () => (await headersOf(server, sandbox, `https://${host}/`)).authorization;
+      const sent = async () => (await sandbox.headers(`https://${host}/`)).authorization;
       assert.equal(await sent(), 'Bearer v-1');
       assertStatus(await call(server, 'updateSecret', { path, body: { value: 'v-2' } }), 200);
       assert.equal(await sent(), 'Bearer v-2');
       assertStatus(await call(server, 'deleteSecret', { path }), 204);
       const before = seenOf(server, host).length;
-      assert.equal(await statusInside(sandbox, `https://${host}/`), '502');
+      assert.equal(await sandbox.status(`https://${host}/`), '502');
       assert.equal(seenOf(server, host).length, before, 'nothing was sent');
-      await end(server, sandbox);
     },
   }),
   played({
     name: 'an identity token is one that the published documents verify, for its audience and its sandbox',
     operation: 'createSandboxV2',
     expects: 'success',
-    run: async (server) => {
+    run: async (create, server) => {
       const host = ownName();
-      const sandbox = await server.newSandbox({
+      const sandbox = await create({
         iam: { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } },
         network: ruled(host, { Authorization: `Bearer \${svc.identity.tokens.cloud}` }),
       });
-      const { authorization = '' } = await headersOf(server, sandbox, `https://${host}/`);
+      const { authorization = '' } = await sandbox.headers(`https://${host}/`);
       const claims = await verified(server, authorization.replace(/^Bearer /, ''));
       assert.deepEqual(claims.aud, ['https://cloud.test']);
       assert.match(String(claims.sub), new RegExp(`^spiffe://.+/sandbox/${sandbox.sandboxId}$`));
       assert.equal(Number(claims.exp) - Number(claims.iat), 300);
-      await end(server, sandbox);
     },
   }),
 ];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PROXY_USER } from '@svc/runtime/testing';
 import type { Draft } from '../../case.js';
 import { assertFailure, assertStatus, call } from '../../wire/call.js';
-import { CLOSED, end, ownName, played, seenOf, statusInside, updateNetwork, WORLD } from './played.js';
+import { CLOSED, ownName, played, seenOf, WORLD } from './played.js';
 
 /** Everything through a proxy of the team's own. */
 export const proxyCases: Draft[] = [
@@ -11,39 +11,35 @@ export const proxyCases: Draft[] = [
     operation: 'updateSandboxNetwork',
     expects: 'success',
     needs: ['teams'],
-    run: async (server) => {
+    run: async (create, server) => {
       const team = await server.team({ egressProxy: true });
       const host = ownName();
       const egressProxy = { address: `${WORLD.proxy}:1080`, ...PROXY_USER };
       const network = { ...CLOSED, allowOut: [host], egressProxy };
-      const sandbox = await server.newSandbox({ network }, team);
+      const sandbox = await create({ network }, team);
       const proxied = () => {
         const asked = seenOf(server, host).filter((each) => each.server === 'socks');
         return asked.map(({ named, encrypted }) => ({ named, encrypted }));
       };
-      assert.equal(await statusInside(sandbox, `http://${host}/`), '200');
-      assert.equal(await statusInside(sandbox, 'http://two.test/'), 'no');
+      assert.equal(await sandbox.status(`http://${host}/`), '200');
+      assert.equal(await sandbox.status('http://two.test/'), 'no');
       assert.deepEqual(proxied(), [{ named: true, encrypted: false }]);
       const tls = { enabled: true, serverName: 'proxy.test', caCert: server.internet.ca };
       const secure = { ...egressProxy, address: `${WORLD.proxy}:1081`, tls };
-      await updateNetwork(server, sandbox, { ...network, egressProxy: secure }, team.apiKey);
-      assert.equal(await statusInside(sandbox, `http://${host}/`), '200');
+      await sandbox.setNetwork({ ...network, egressProxy: secure });
+      assert.equal(await sandbox.status(`http://${host}/`), '200');
       assert.deepEqual(proxied().at(-1), { named: true, encrypted: true });
       const seen = seenOf(server, host).length;
       for (const broken of [
         { ...egressProxy, password: 'wrong' },
         { ...egressProxy, address: `${WORLD.proxy}:1082` },
       ]) {
-        await updateNetwork(server, sandbox, { ...network, egressProxy: broken }, team.apiKey);
-        assert.equal(await statusInside(sandbox, `http://${host}/`), 'no');
+        await sandbox.setNetwork({ ...network, egressProxy: broken });
+        assert.equal(await sandbox.status(`http://${host}/`), 'no');
       }
       assert.equal(seenOf(server, host).length, seen, 'nothing went past the proxy');
-      const record = assertStatus<object>(
-        await call(team, 'getSandbox', { path: { sandboxID: sandbox.sandboxId } }),
-        200,
-      );
+      const record = assertStatus<object>(await call(team, 'getSandbox', sandbox.request), 200);
       assert.ok(!JSON.stringify(record).includes(PROXY_USER.password), 'no password is shown');
-      await end(server, sandbox, team.apiKey);
     },
   }),
   played({
@@ -51,7 +47,7 @@ export const proxyCases: Draft[] = [
     operation: 'createSandboxV2',
     expects: '403 egressProxy',
     needs: ['teams'],
-    run: async (server) => {
+    run: async (_create, server) => {
       const create = (api: { apiUrl: string; apiKey: string }, address: string) =>
         call(api, 'createSandboxV2', { body: { templateID: 'base', network: { egressProxy: { address } } } });
       const without = await server.team();
