@@ -1,11 +1,9 @@
 /** What a client offers in its first TLS message. */
 export interface ClientHello {
-  /** Server name. Undefined without one. */
+  /** Server name: the outer one, where another is hidden in the message. Undefined without one. */
   host?: string;
   /** Application protocols, in the client's order. */
   protocols: string[];
-  /** Whether the real name may be an encrypted one, which nobody but the server can read. */
-  encrypted: boolean;
 }
 
 /** `more`: the message is not complete. `none`: this is not the beginning of TLS. */
@@ -15,7 +13,6 @@ const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const ALPN = 16;
-const ENCRYPTED_CLIENT_HELLO = 0xfe0d;
 const MAX_RECORD = 2 ** 14 + 256;
 
 /** Reads the ClientHello at the beginning of a connection, however it is split into records and segments. Never throws. */
@@ -52,7 +49,7 @@ function parseHello(body: Buffer): ClientHello | undefined {
   reader.skip(reader.number(1));
   reader.skip(reader.number(2));
   reader.skip(reader.number(1));
-  const hello: ClientHello = { protocols: [], encrypted: false };
+  const hello: ClientHello = { protocols: [] };
   const extensions = reader.left === 0 ? new Reader(Buffer.alloc(0)) : reader.block(2);
   while (!extensions.failed && extensions.left > 0) {
     const type = extensions.number(2);
@@ -62,7 +59,6 @@ function parseHello(body: Buffer): ClientHello | undefined {
       if (host !== undefined) hello.host = host;
     }
     if (type === ALPN) hello.protocols = readProtocols(content);
-    if (type === ENCRYPTED_CLIENT_HELLO) hello.encrypted = true;
   }
   return reader.failed || extensions.failed ? undefined : hello;
 }

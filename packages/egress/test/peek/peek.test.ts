@@ -25,7 +25,7 @@ async function helloFor(options: object): Promise<Buffer> {
 describe('a ClientHello', () => {
   it('tells name and protocols, however it is cut', async () => {
     const bytes = await helloFor({ servername: 'a.example', ALPNProtocols: ['h2', 'http/1.1'] });
-    const hello = { host: 'a.example', protocols: ['h2', 'http/1.1'], encrypted: false };
+    const hello = { host: 'a.example', protocols: ['h2', 'http/1.1'] };
     expect(readClientHello(bytes)).toEqual({ state: 'read', hello });
     for (let end = 0; end < bytes.length; end++)
       expect(readClientHello(bytes.subarray(0, end)).state).toBe('more');
@@ -41,7 +41,7 @@ describe('a ClientHello', () => {
     });
   });
 
-  it('says that there may be an encrypted one within', async () => {
+  it('tells the outer name where another is hidden in it', async () => {
     const bytes = await helloFor({ servername: 'outer.example' });
     const extension = Buffer.from([0xfe, 0x0d, 0, 1, 0]);
     const longer = Buffer.concat([bytes, extension]);
@@ -55,7 +55,7 @@ describe('a ClientHello', () => {
     longer.writeUInt16BE(bytes.readUInt16BE(at) + 5, at);
     expect(readClientHello(longer)).toMatchObject({
       state: 'read',
-      hello: { host: 'outer.example', encrypted: true },
+      hello: { host: 'outer.example' },
     });
   });
 
