@@ -6,10 +6,10 @@
 # more. This shell stays as process 1.
 #
 # usage, as root in new mount, network, IPC, UTS and PID namespaces:
-#   volume-jail.sh VOLUMES PROGRAM ...     (VOLUMES appears as /volumes)
+#   volume-jail.sh VOLUMES USER PROGRAM ...     (VOLUMES appears as /volumes)
 # Standard input: a line once the program is loaded. Standard output: the program's, then "jailed". Descriptor 3 is the program's.
 set -e
-volumes=$1; shift
+volumes=$1 user=$2; shift 2
 ulimit -c 0
 # Where the new root stands, nobody misses what it covers.
 root=/sys
@@ -31,7 +31,7 @@ mkfifo $root/entered $root/mapped
 kept=-all,+chown,+dac_override,+fowner,+fsetid
 # shellcheck disable=SC2016 # The inner shell expands it.
 unshare --user sh -c ': >"$0/entered"; : <"$0/mapped"; exec "$@"' $root \
-  setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs \
+  setpriv --reuid="$user" --regid="$user" --clear-groups --no-new-privs \
   --inh-caps=$kept --ambient-caps=$kept --bounding-set=$kept -- "$@" </dev/null &
 program=$!
 exec 3>&-

@@ -9,6 +9,7 @@ import { jailCommand } from '../src/jail/jail-task.js';
 import { removeInTree, removeTree } from '../src/jail/remove-tree.js';
 import { runProgram } from '../src/shared/run-program.js';
 import { Outside } from '../src/testing/escapes/outside.js';
+import { tarBytes } from '../src/testing/tar.js';
 
 const able = process.platform === 'linux' && process.getuid?.() === 0;
 const outside = new Outside();
@@ -93,10 +94,45 @@ describe.skipIf(!able)('the removal of a tree that a program changes', () => {
 });
 
 describe.skipIf(!able)('a jail', () => {
+  it('unpacks as nobody, and leaves to root what the archive does not tell the owner of', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tree-'));
+    await mkdir(join(folder, 'root'));
+    const [command, ...args] = jailCommand(folder, { kind: 'extract', into: 'root' });
+    const archive = tarBytes([
+      { name: 'a/b/mine', uid: 1_000, mode: 0o600 },
+      { name: 'a/b/sudo', uid: 0, mode: 0o4755 },
+      { name: 'far', uid: 100_000 },
+      { name: 'closed', type: 'directory', uid: 7, mode: 0o500 },
+      { name: 'closed/in', uid: 7, mode: 0o400 },
+      { name: 'a/link', type: 'symlink', linkname: '/etc/passwd', uid: 5 },
+    ]);
+    const jailed = spawn(command!, args, { stdio: ['pipe', 'inherit', 'inherit'] });
+    jailed.stdin!.end(archive);
+    expect(await once(jailed, 'close')).toEqual([0, null]);
+    const { stdout } = await runProgram('find', [
+      join(folder, 'root'),
+      '-mindepth',
+      '1',
+      '-printf',
+      '%P %U:%G %m\n',
+    ]);
+    expect(stdout.trim().split('\n').sort()).toEqual([
+      'a 0:0 755',
+      'a/b 0:0 755',
+      'a/b/mine 1000:1000 600',
+      'a/b/sudo 0:0 4755',
+      'a/link 5:5 777',
+      'closed 7:7 500',
+      'closed/in 7:7 400',
+      'far 100000:100000 644',
+    ]);
+  });
+
   it('shows its tree and the programs of the host, and nothing else', async () => {
     folder = await mkdtemp(join(tmpdir(), 'tree-'));
     await writeFile(join(folder, 'file'), 'mine');
     const [command, ...args] = jailCommand(folder, { kind: 'remove', paths: ['none'] });
+    const user = args[args.indexOf('rm') - 1]!;
     const script = `ls -A / /dev /old /proc /usr/local; cat /tree/file; id -u; ls -d ${folder} /etc /root /home /var; mknod /tree/node c 1 3; mount; kill -9 ${process.pid}; chroot /tree /bin/true; unshare -m true; cat /sys/class/net/*/address`;
     const { stdout, stderr } = await runProgram(command!, [
       ...args.slice(0, args.indexOf('rm')),
@@ -105,8 +141,10 @@ describe.skipIf(!able)('a jail', () => {
       script,
     ]);
     expect(stdout.replaceAll(/^(lib\w*|s?bin)\n/gm, '')).toBe(
-      '/:\ndev\nold\nproc\ntree\nusr\n\n/dev:\nnull\n\n/old:\n\n/proc:\n\n/usr/local:\nmine65534\n',
+      `/:\ndev\nold\nproc\ntree\nusr\n\n/dev:\nnull\n\n/old:\n\n/proc:\n\n/usr/local:\nmine${user}\n`,
     );
+    expect(Number(user)).toBeGreaterThanOrEqual(2 ** 31);
+    expect(jailCommand(folder, { kind: 'remove', paths: ['none'] })).not.toContain(user);
     for (const refused of ['mknod', 'chroot', 'unshare', 'kill']) expect(stderr).toMatch(new RegExp(refused));
     expect(existsSync(join(folder, 'node'))).toBe(false);
   });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { assetPath } from '../shared/assets.js';
+import { jailUser } from './jail-user.js';
 
 /** What a jailed helper does to a tree that a tenant wrote. Paths are relative to it. */
 export type JailTask =
@@ -20,12 +21,6 @@ export interface JailLimits {
 
 const DEFAULT_LIMITS: JailLimits = { cpuSeconds: 600, memoryMiB: 1_024, fileBytes: 64 * 2 ** 30 };
 
-/**
- * Who a task is. Nobody, but where it makes what it is not told the owner of, such as directories that an archive leaves
- * out: that is root's on disk. Neither has a right of the host's.
- */
-const USERS: Record<JailTask['kind'], number> = { remove: 65_534, extract: 0 };
-
 let script: string | undefined;
 
 /** The jail's script, as text: the file need not be there in the namespace where a jail is made. Read once: every removal needs it. */
@@ -42,25 +37,29 @@ function jailScript(): string {
 export function jailCommand(tree: string, task: JailTask, limits: Partial<JailLimits> = {}): string[] {
   const { cpuSeconds, memoryMiB, fileBytes } = { ...DEFAULT_LIMITS, ...limits };
   if (!tree.startsWith('/')) throw new TypeError('The tree of a jail needs an absolute path.');
+  const user = jailUser();
   return [
     ...['unshare', '--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child=SIGKILL'],
     ...['sh', '-c', jailScript(), 'jail', tree],
-    ...[cpuSeconds, memoryMiB * 1024, Math.ceil(fileBytes / 512), USERS[task.kind]].map(String),
-    ...programOf(task),
+    ...[cpuSeconds, memoryMiB * 1024, Math.ceil(fileBytes / 512), user].map(String),
+    ...programOf(task, user),
   ];
 }
 
-function programOf(task: JailTask): string[] {
+/** What an archive does not tell the owner of, such as directories that it leaves out, is root's on disk. */
+const EXTRACT =
+  'into=$1 user=$2; shift 2; "$@" -C "$into" && exec find "$into" -xdev -uid "$user" -exec chown -h 0:0 {} +';
+
+function programOf(task: JailTask, user: number): string[] {
   switch (task.kind) {
     case 'remove':
       // It goes by descriptors, and what is swapped for a link meanwhile is not followed.
       return ['rm', '-rf', '--one-file-system', '--', ...task.paths.map(inTree)];
     case 'extract':
       return [
-        'tar',
-        ...['-x', '--numeric-owner', '-p', '--xattrs', '--xattrs-include=user.*'],
-        ...['--exclude=dev/*', '--exclude=./dev/*'],
-        ...['-C', inTree(task.into), '-f', '-'],
+        ...['sh', '-c', EXTRACT, 'extract', inTree(task.into), String(user), 'tar'],
+        ...['-x', '--same-owner', '--numeric-owner', '-p', '--xattrs', '--xattrs-include=user.*'],
+        ...['--exclude=dev/*', '--exclude=./dev/*', '-f', '-'],
       ];
   }
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { DriverError, driverClosed } from '../contract/errors.js';
 import type { VolumeContent } from '../contract/volumes.js';
+import { jailUser } from '../jail/jail-user.js';
 import { RemoteCalls } from '../remote/remote-calls.js';
 import { remoteContent } from '../remote/remote-volumes.js';
 import { assetPath } from '../shared/assets.js';
@@ -89,7 +90,7 @@ export class VolumeProcess {
     const { directory, enter } = await this.#place();
     const namespaces = ['--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child=SIGKILL'];
     const node = [process.execPath, ...process.execArgv, programPath()];
-    const script = ['sh', assetPath('volume-jail.sh'), directory, ...node];
+    const script = ['sh', assetPath('volume-jail.sh'), directory, String(jailUser()), ...node];
     const [command, ...args] = enter(['unshare', ...namespaces, ...script]);
     const child = spawn(command!, args, {
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
