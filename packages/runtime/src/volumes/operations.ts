@@ -126,8 +126,11 @@ export function openFile(root: string, path: string): Promise<{ sizeBytes: numbe
   });
 }
 
+/** What is read at once, and one message where another process reads: a larger one is copied more often on its way. */
+const PIECE_BYTES = 256 * 1024;
+
 async function contentOf(handle: FileHandle, sizeBytes: number): Promise<Readable> {
-  if (sizeBytes > 0) return handle.createReadStream({ end: sizeBytes - 1, highWaterMark: 1 << 20 });
+  if (sizeBytes > 0) return handle.createReadStream({ end: sizeBytes - 1, highWaterMark: PIECE_BYTES });
   await handle.close();
   return Readable.from([]);
 }
@@ -151,7 +154,7 @@ export function writeFile(
       0o600,
     );
     try {
-      await pipeline(body, handle.createWriteStream({ highWaterMark: 1 << 20 }));
+      await pipeline(body, handle.createWriteStream({ highWaterMark: PIECE_BYTES }));
       await own(directory, draft, { mode: 0o644, ...defined(options) });
       await rename(pathOf(directory, draft), pathOf(directory, name));
     } catch (error) {
