@@ -42,7 +42,7 @@ export async function finalize(tools: BuildTools, given: BuildState): Promise<Fi
   try {
     await Promise.race([
       waitUntilReady(tools, machine, state),
-      // A start command may end well: then it did all that it had to.
+      // A start command may exit with 0: then it has done its work.
       ...(started === undefined ? [] : [started.then(() => new Promise<never>(() => {}))]),
     ]);
   } finally {
@@ -60,7 +60,7 @@ async function withPathProfile(tools: BuildTools, state: BuildState, path: strin
   return layer === null ? state : { ...state, layers: [...state.layers, layer.id] };
 }
 
-/** Runs the start command; rejects when it fails. Leaving lets it go on. */
+/** Runs the start command; rejects when it fails. It keeps running when the caller leaves. */
 async function startProgram(
   { log }: BuildTools,
   machine: BuildMachine,
@@ -131,7 +131,7 @@ async function waitUntilReady(tools: BuildTools, machine: BuildMachine, state: B
   log.add('info', 'ready');
 }
 
-/** Stores the ready program's memory where the driver can; else sandboxes start the command themselves. */
+/** Stores the memory of the ready program if the driver can; otherwise each sandbox starts the command itself. */
 async function keepMemory(tools: BuildTools, machine: BuildMachine): Promise<FinishedBuild['checkpoint']> {
   const { context, job, log } = tools;
   if (!context.driver.capabilities.memorySnapshot) return undefined;

@@ -63,7 +63,7 @@ export async function entriesByTime(
   return rows.map(toWire);
 }
 
-/** What a step complained about: entries of level `warn` and above, the first hundred. */
+/** Warnings and errors of a step: entries of level `warn` and above, the first hundred. */
 export async function diagnosticsOf(
   context: Uses<'db'>,
   buildId: string,

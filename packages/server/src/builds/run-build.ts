@@ -17,7 +17,7 @@ import { LayerCache } from './shared/layer-cache.js';
 
 const RETRY_MS = 1_000;
 
-/** Runs one build from its base to its end and writes down what came of it. Never throws. */
+/** Runs one build from its base to its end and stores the result. Never throws. */
 export async function runBuild(context: BuildPorts, job: BuildJob, cancelled: AbortSignal): Promise<void> {
   const log = new BuildLog(context, job.build.id);
   const limit = AbortSignal.timeout(context.config.builds.timeoutMs);
@@ -60,7 +60,7 @@ export async function runBuild(context: BuildPorts, job: BuildJob, cancelled: Ab
   }
 }
 
-/** Writes the end of a build, and goes on trying while the database is away: the build counts until its end is written. */
+/** Stores the end of a build, and retries while the database is away: the build counts as running until then. */
 async function untilDone(
   context: Uses<'log' | 'signal'>,
   job: BuildJob,
@@ -137,7 +137,7 @@ async function markReady(
       .execute();
     return;
   }
-  // Superseded or deleted in the last moment.
+  // Superseded or deleted at the last moment.
   if (checkpoint !== undefined) await dropCheckpoint(context, checkpoint.id);
 }
 

@@ -12,7 +12,7 @@ import type { Step, StepResult } from './steps/step.js';
 export async function runSteps(tools: BuildTools, base: BuildState): Promise<BuildState> {
   const { job, log, context } = tools;
   const limits = { rootfs: context.driver.capabilities.layers === 'rootfs' };
-  // All are read before any runs: a typing error in the last one is found at once.
+  // All are checked before the first one runs: a mistake in the last one is found at once.
   const steps = (job.request.steps ?? []).map((wire, index) => {
     log.step = String(index + 1);
     return { wire, step: readStep(wire, limits) };
@@ -53,11 +53,11 @@ async function withLayer(
     }),
   );
   await cache.put(state.key, layer);
-  // Layers further on were made on top of another one: they are not ours.
+  // Later cached layers were made on top of another layer, so they cannot be used.
   return { ...state, reuse: false, layers: layer === null ? state.layers : [...state.layers, layer.id] };
 }
 
-/** Works in a fresh instance and stores what was written. Null: nothing was. */
+/** Runs a step in a fresh instance and stores the files that it wrote. Null: it wrote none. */
 export async function makeLayer(
   tools: BuildTools,
   state: BuildState,

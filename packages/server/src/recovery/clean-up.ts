@@ -3,12 +3,12 @@ import { repeat } from '../work/repeat.js';
 
 type Step = [what: string, task: () => Promise<void>];
 
-/** Longest that a stop waits for a round, ms: what it was removing is found again at the next start. */
+/** Longest that a stop waits for a running round, ms: the next start finds again what was not removed. */
 const STOP_WAIT_MS = 2_000;
 
 /**
- * Removes what nobody needs any more, from the start on and then every `cleanUpIntervalMs`. Nothing waits for it; a
- * step that fails is logged, does not stand in the way of the others, and is tried again in the next round.
+ * Removes what nobody needs any more, at the start and then every `cleanUpIntervalMs`. Nothing waits for it. A step that fails
+ * is logged and tried again in the next round; the other steps run all the same.
  */
 export class CleanUp {
   readonly #context: Uses<'config' | 'log'>;

@@ -3,7 +3,7 @@ import type { SandboxRowState } from '../storage/schema.js';
 export type RecoveryDecision = 'run' | 'keep-frozen' | 'keep-stored' | 'forget' | 'finish-kill' | 'orphaned';
 
 /**
- * What becomes of a sandbox whose server died while its row said `state`.
+ * What to do with a sandbox whose server died while its row said `state`.
  * @param found `instance`: it lives, running or frozen. `checkpoint`: the stored state that the row names is whole.
  */
 export function decideRecovery(found: {
@@ -21,10 +21,10 @@ export function decideRecovery(found: {
     case 'running':
     case 'snapshotting':
       return instance ? 'run' : 'orphaned';
-    // The caller was not told that it is paused; a lost instance with a whole checkpoint means that it was, though.
+    // The caller got no answer, but a complete checkpoint without an instance means that the pause succeeded.
     case 'pausing':
       return instance ? 'run' : checkpoint ? 'keep-stored' : 'orphaned';
-    // The stored state wins over a start that no client was told of.
+    // No client was told of the start, so the stored state wins.
     case 'resuming':
     case 'paused':
       return checkpoint ? 'keep-stored' : instance ? 'keep-frozen' : 'orphaned';

@@ -14,8 +14,8 @@ export interface RecoveryReport {
 }
 
 /**
- * Makes rows and instances agree after this node's last process ended, however it ended: what runs is taken hold of
- * again, what was half made or half killed is finished, and nothing is left without a record.
+ * Makes rows and instances agree after the last process of this node ended: it adopts what still runs, finishes what was half
+ * made or half killed, and leaves nothing without a record.
  */
 export async function recover(context: SandboxPorts): Promise<RecoveryReport> {
   const records = new Map((await context.driver.list()).map((record) => [record.id, record]));
@@ -74,7 +74,7 @@ async function destroyStray(context: Uses<'driver' | 'log'>, record: InstanceRec
   }
 }
 
-/** Drops what no row wants: interrupted forks and snapshots, and what the driver finds by its labels. */
+/** Removes what no row refers to: interrupted forks and snapshots, and what the driver finds by its labels. */
 async function reapCheckpoints(
   context: Uses<'config' | 'db' | 'driver' | 'log' | 'sandboxes'>,
   present: Set<string>,

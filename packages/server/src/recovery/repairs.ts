@@ -11,7 +11,7 @@ import { begin } from '../sandboxes/transition.js';
 import type { Retries } from '../work/retries.js';
 import { settle } from './settle.js';
 
-/** @param context is asked for late: it holds what is made here. */
+/** @param context a function, because the context contains what is made here. */
 export function createRepairs(context: () => SandboxPorts, retries: Retries): SandboxRepairs {
   const now = (live: LiveSandbox) => repair(context(), live);
   return {
@@ -20,11 +20,11 @@ export function createRepairs(context: () => SandboxPorts, retries: Retries): Sa
   };
 }
 
-/** What a recovery after a crash would do to this one sandbox. */
+/** Does for one sandbox what the recovery after a crash would do. */
 async function repair(context: SandboxPorts, live: LiveSandbox): Promise<void> {
-  // Whatever is under way comes here again when it fails.
+  // A running transition comes back here when it fails.
   if (live.transition !== undefined || context.sandboxes.get(live.row.id) !== live) return;
-  // Reads the row again when it is unknown how its last change ended.
+  // Reads the row again when the outcome of its last change is unknown.
   await changeRow(context, live, () => undefined);
   const found = await lookFor(context, live);
   if (live.gone || live.transition !== undefined) return;

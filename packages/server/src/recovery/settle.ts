@@ -8,7 +8,7 @@ import { changeRow, release, removeRow } from '../sandboxes/rows.js';
 import { watchInstance } from '../sandboxes/watch-instance.js';
 import { decideRecovery } from './decide.js';
 
-/** Makes the row and the instance of one sandbox agree, whatever was under way. Harmless to do twice. */
+/** Makes the row and the instance of one sandbox agree after an interrupted transition. Idempotent. */
 export async function settle(
   context: SandboxPorts,
   live: LiveSandbox,
@@ -54,7 +54,7 @@ export async function settle(
   }
 }
 
-/** The checkpoint that was being made is worthless: the instance is what counts. */
+/** The unfinished checkpoint is of no use: the instance is what counts. */
 async function backToRunning(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
   // The daemon may still be waiting for a checkpoint that was abandoned.

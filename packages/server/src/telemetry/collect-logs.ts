@@ -6,17 +6,17 @@ import { daemonToken } from '../keys/sandbox-tokens.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { storeLogs } from './store-logs.js';
 
-/** Entries of a page: few enough that other work does not wait long while a page is read and stored. */
+/** Entries per page: few enough that other work does not wait long while one is read and stored. */
 const PAGE = 250;
-/** More than a daemon keeps: a collection ends when it has caught up, or with its time. */
+/** More than a daemon keeps: a collection ends when it has caught up or its time is over. */
 const MAX_PAGES = 4_400;
 /** How long a background collection pauses after a page, as a multiple of the time that the page took. */
 const REST = 3;
 
 /**
- * Takes over what the processes of a sandbox printed since the last time. Calls for one sandbox run one after another.
+ * Collects what the processes of a sandbox printed since the last collection. Calls for one sandbox run one after another.
  * @param options.timeoutMs bounds the whole collection.
- * @param options.resting leaves three quarters of the time to others: a sandbox may print as fast as it can.
+ * @param options.resting pauses for three quarters of the time, because a sandbox may print without end.
  * @returns the daemon's number of the last entry taken.
  */
 export function collectLogs(
@@ -41,7 +41,7 @@ export function collectLogs(
       if (logs.entries.length < PAGE) break;
       if (options.resting !== true) continue;
       await sleep((performance.now() - began) * REST, undefined, { ref: false });
-      // What is left is for the next collection.
+      // The next collection reads the rest.
       if (signal.aborted) break;
     }
     return after;
@@ -52,7 +52,7 @@ export function collectLogs(
   return result;
 }
 
-/** Adds what the server itself has to tell in the log of a sandbox. Waits for collections that are under way. */
+/** Adds entries of the server itself to the log of a sandbox. Waits for running collections. */
 export function addToLog(
   context: Uses<'config' | 'db' | 'now'>,
   live: LiveSandbox,
@@ -68,7 +68,7 @@ export function addToLog(
   return result;
 }
 
-/** Makes a fork's logs begin after the entries that its memory has from the source. */
+/** Makes the log of a fork begin after the entries that its memory copied from the source. */
 export async function startLogsAt(
   context: Uses<'db' | 'now'>,
   row: SandboxRow,
@@ -98,7 +98,7 @@ async function readCursor(context: Uses<'db'>, row: SandboxRow): Promise<number>
   return cursor?.daemon_seq ?? 0;
 }
 
-/** Passes over what the memory of a snapshot brought along: it belongs to the sandbox that the snapshot was taken of. */
+/** Skips the entries in the memory of a snapshot: they belong to the sandbox that the snapshot was taken of. */
 export async function skipInheritedLogs(
   context: Uses<'db' | 'keys' | 'now'>,
   live: LiveSandbox,
@@ -114,7 +114,7 @@ export async function skipInheritedLogs(
   if (after > 0) await startLogsAt(context, row, after);
 }
 
-/** A daemon that booted afresh counts from the start again. */
+/** A freshly booted daemon starts to count at the beginning. */
 export async function resetLogCursor(context: Uses<'db'>, sandboxId: string): Promise<void> {
   await context.db
     .updateTable('log_cursors')

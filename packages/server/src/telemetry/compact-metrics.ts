@@ -3,7 +3,7 @@ import { otherWork } from '../storage/delete-in-batches.js';
 
 type Context = Uses<'db' | 'now'>;
 
-/** A step of age: samples of the step before, older than `afterMs`, become one for each `spanMs`. */
+/** One level of detail: samples of the level before that are older than `afterMs` become one sample per `spanMs`. */
 export interface MetricTier {
   afterMs: number;
   spanMs: number;
@@ -11,19 +11,19 @@ export interface MetricTier {
 
 const MINUTE_MS = 60_000;
 
-/** Every reading for an hour, one sample a minute for a day, one for ten minutes from then on. */
+/** Every reading for one hour, then one sample per minute for a day, then one per ten minutes. */
 export const METRIC_TIERS: readonly MetricTier[] = [
   { afterMs: 60 * MINUTE_MS, spanMs: MINUTE_MS },
   { afterMs: 1_440 * MINUTE_MS, spanMs: 10 * MINUTE_MS },
 ];
 
-/** Sandboxes of one transaction: with readings every 5 s some 300 rows. */
+/** Sandboxes per transaction: about 300 rows with a reading every 5 s. */
 const SANDBOXES = 25;
 
 /**
- * Puts old samples together: means, with the time of the last. A few sandboxes and one span at a time, with other work
- * in between. Repeating it does nothing more.
- * @returns how many samples became fewer
+ * Merges old samples into their mean, with the time of the last one. It takes a few sandboxes and one span at a time, so that
+ * other work can run in between. Idempotent.
+ * @returns how many samples were removed
  */
 export async function compactMetrics(
   context: Context,
@@ -43,7 +43,7 @@ async function compactTier(
   fromSpanMs: number,
   { afterMs, spanMs }: MetricTier,
 ): Promise<number> {
-  // Whole spans only: none is put together while readings are still to come into it.
+  // Only complete spans: a span may still get readings until its end.
   const end = floorTo(context.now() - afterMs, spanMs);
   let removed = 0;
   let from = 0;

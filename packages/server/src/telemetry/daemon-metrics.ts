@@ -5,11 +5,11 @@ import { sampleOf } from './metrics.js';
 
 type DaemonMetrics = components['schemas']['DaemonMetrics'];
 
-/** How long the share of the processors is measured, ms. */
+/** How long processor use is measured, ms. */
 const SPAN_MS = 50;
 const MIB = 1_048_576;
 
-/** What a sandbox uses of what it may, now. Takes 50 ms. @throws {DriverError} when it is gone */
+/** What a sandbox uses now, and its limits. Takes 50 ms. @throws {DriverError} when it is gone */
 export async function daemonMetrics(
   instance: Instance,
   sandbox: Parameters<typeof sampleOf>[0],

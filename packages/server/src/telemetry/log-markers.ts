@@ -1,7 +1,7 @@
 import type { LogEntry } from '../daemon/log-page.js';
 import { fromJson, type Json } from '../storage/json.js';
 
-/** An entry that the service writes into a sandbox's log by itself, in the place of lines that are not there. */
+/** An entry that the service itself writes into a sandbox's log in place of lines that were lost. */
 type Marker = Pick<LogEntry, 'level' | 'message' | 'fields'>;
 
 const lines = (count: number) => (count === 1 ? '1 line was' : `${count} lines were`);
@@ -15,7 +15,7 @@ export function droppedByDaemon(count: number): Marker {
   };
 }
 
-/** Entries that had to make room for later ones. */
+/** Entries that were dropped because the log was full. */
 export function droppedBySize(count: number, maxBytes: number): Marker {
   return {
     level: 'warn',

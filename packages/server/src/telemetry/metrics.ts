@@ -50,7 +50,7 @@ export function sampleOf(
   };
 }
 
-/** Samples of a span, oldest first, thinned out when there are many. @throws {ApiError} 400 when it ends before it starts */
+/** Samples of a period, oldest first, thinned out when there are many. @throws {ApiError} 400 when it ends before it starts */
 export async function readMetrics(
   context: Uses<'config' | 'db' | 'now'>,
   options: {

@@ -13,7 +13,7 @@ export interface ReadLogsOptions {
   sandboxId: string;
   /** Where to start, ms since the epoch. */
   cursorMs?: number | undefined;
-  /** Where to start instead: behind the last entry of an earlier page, in the direction of reading. */
+  /** Where to start instead: after the last entry of an earlier page, in the direction of reading. */
   nextToken?: string | undefined;
   limit: number;
   direction: 'forward' | 'backward';
@@ -23,12 +23,12 @@ export interface ReadLogsOptions {
 
 export interface LogsRead {
   entries: components['schemas']['SandboxLogEntry'][];
-  /** The place of the last entry; without entries the place that was asked for, if one was. */
+  /** The position of the last entry; without entries the requested position, if there was one. */
   nextToken: string | undefined;
 }
 
 /**
- * Reads stored logs, after taking over what a running sandbox printed last. Unknown sandboxes have none.
+ * Reads stored logs, after it has collected the latest output of a running sandbox. Unknown sandboxes have none.
  * @throws {ApiError} 400 for a token that cannot be read
  */
 export async function readLogs(
@@ -67,7 +67,7 @@ export async function readLogs(
     );
   }
   const direction = forward ? 'asc' : 'desc';
-  // Times never fall from one number to the next, so both orders are one; by number alone the key serves it.
+  // Times never decrease with the number, so both orders are the same, and the primary key serves an order by number.
   const ordered = behind === undefined ? query.orderBy('at', direction) : query;
   const rows = await ordered.orderBy('seq', direction).limit(options.limit).execute();
   const last = rows.at(-1);

@@ -10,10 +10,10 @@ import { sampleOf } from './metrics.js';
 /** Readings before the last, for the CPU share. */
 export type CpuMemory = Map<string, { cpuUsageUs: number; at: number }>;
 
-/** Sandboxes that are read at a time: the driver tells of them in one go. */
+/** Sandboxes that the driver reads in one call. */
 const AT_ONCE = 32;
 
-/** Reads what every running sandbox uses, and takes over its logs. */
+/** Reads what every running sandbox uses, and collects its logs. */
 export async function sampleAll(
   context: Uses<'config' | 'db' | 'keys' | 'log' | 'now' | 'sandboxes'>,
   memory: CpuMemory,

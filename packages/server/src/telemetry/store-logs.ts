@@ -7,14 +7,14 @@ import type { SandboxLogsTable, Tx } from '../storage/schema.js';
 import { levelRank } from './levels.js';
 import { countOfSizeMarker, droppedByDaemon, droppedBySize } from './log-markers.js';
 
-/** Rows of one insert. */
+/** Rows per insert. */
 const BATCH = 100;
-/** Rows looked at in one step of a cut. */
+/** Rows read in one step while the log is shortened. */
 const CUT_STEP = 2_000;
 
 /**
- * Stores a page of a daemon's log behind what is stored of the sandbox already. Times never fall from one entry to the
- * next, and never lie ahead of the server's: reading by time and reading by number give the same order.
+ * Appends a page of a daemon's log to the stored log of the sandbox. Times never decrease and are never later than the server's
+ * clock, so that reading by time and reading by number give the same order.
  * @param daemonSeq the daemon's number of the last entry; undefined when they are not of the daemon
  */
 export async function storeLogs(
@@ -92,8 +92,8 @@ function toRows(
 }
 
 /**
- * Drops the oldest entries until three quarters of the cap are left, so that it does not happen at every write. A marker
- * takes the place of the last one dropped and says how many there were in all.
+ * Drops the oldest entries until the log is three quarters full, so that not every write has to. A marker replaces the last
+ * dropped entry and says how many were dropped in all.
  */
 async function cut(tx: Tx, { id }: SandboxRow, sizeBytes: number, maxBytes: number): Promise<void> {
   let left = sizeBytes;

@@ -56,7 +56,7 @@ function rootsOf(wanted: string, entries: readonly ListedEntry[]): Map<string, '
   return roots;
 }
 
-/** Directories are asked for again with everything in them. */
+/** Directories are selected again with everything in them. */
 function remembered(fits: (path: string) => boolean): (path: string) => boolean {
   const known = new Map<string, boolean>();
   return (path) => {

@@ -12,9 +12,9 @@ import { unzipped } from './unzip.js';
 
 export interface ReceiveOptions {
   body: Readable;
-  /** Where it shall stand in the end. */
+  /** Its final path. */
   target: string;
-  /** A name of its own on the same file system. */
+  /** A unique temporary path on the same file system. */
   draft: string;
   /** Most bytes, as they arrive. */
   limitBytes: number;

@@ -24,7 +24,7 @@ export function parseImageReference(text: string): ImageReference {
     return { kind: local[1] as 'oci', path, tag: tag === '' ? undefined : tag };
   }
   const reference = trimmed.replace(/^docker:\/\//, '');
-  // Nothing that a command line or a URL could take for something else.
+  // Nothing that has a special meaning on a command line or in a URL.
   if (
     !/^[A-Za-z0-9][A-Za-z0-9._/-]*(:[0-9]+\/[A-Za-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$/.test(
       reference,

@@ -13,5 +13,5 @@ export interface LocalImage {
 /** More than any tool makes. */
 export const MAX_LAYERS = 512;
 
-/** A description in an image is no longer, bytes. */
+/** Largest description in an image. */
 export const MAX_DESCRIPTION_BYTES = 16 * 1_048_576;

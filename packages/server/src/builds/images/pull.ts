@@ -120,7 +120,7 @@ async function runTool(
 async function assertPublicRegistry(registry: string): Promise<void> {
   const host = registry.replace(/:\d+$/, '');
   const { address } = await lookup(host).catch(() => ({ address: undefined }));
-  // A name that only the proxy can look up is its to judge.
+  // Only the proxy can resolve this name, so the proxy decides.
   if (address !== undefined && !isPublicAddress(address)) throw notPublic(registry);
 }
 

@@ -13,7 +13,7 @@ import { BuildError } from '../shared/build-error.js';
 import { type LocalImage, MAX_LAYERS } from './image.js';
 import { ImageTree, placeKey } from './image-tree.js';
 
-/** Without these nothing runs, and some images have none of them. */
+/** Nothing runs without these directories, and some images lack them. */
 const NEEDED: [name: string, mode: number][] = [
   ['tmp', 0o1777],
   ['root', 0o700],

@@ -1,12 +1,12 @@
 import type { EncryptedJson } from '../../storage/json.js';
 
-/** What a build has come to: handed from step to step. */
+/** The state of a build, passed from step to step. */
 export interface BuildState {
   /** Layers from the lowest up. */
   layers: string[];
-  /** Cache key of everything so far. */
+  /** Cache key of all steps so far. */
   key: string;
-  /** Whether cached layers may be used: not after the first one that was made anew. */
+  /** Whether cached layers may be used: not after the first layer that was built again. */
   reuse: boolean;
   /** Variables of sandboxes. */
   env: Record<string, string>;

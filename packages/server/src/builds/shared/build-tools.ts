@@ -3,7 +3,7 @@ import type { BuildJob } from './build-job.js';
 import type { BuildLog } from './build-log.js';
 import type { LayerCache } from './layer-cache.js';
 
-/** What a build takes of the server. */
+/** What a build needs of the server. */
 export type BuildPorts = Uses<
   'config' | 'db' | 'driver' | 'egress' | 'ids' | 'keys' | 'log' | 'now' | 'signal'
 >;

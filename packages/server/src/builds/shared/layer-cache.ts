@@ -27,7 +27,7 @@ export class LayerCache {
   async find(key: string): Promise<string | null | undefined> {
     const row = await this.#row(key).select('layer_id').executeTakeFirst();
     if (row === undefined) return undefined;
-    // The driver's store may be another one than it was.
+    // The driver's store may have been replaced.
     if (row.layer_id !== '' && !(await this.#present).has(row.layer_id)) return undefined;
     await this.#context.db
       .updateTable('layers')

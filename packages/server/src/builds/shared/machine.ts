@@ -8,7 +8,7 @@ import { dialDaemon, initDaemon } from '../../daemon/daemon-control.js';
 import { daemonToken } from '../../keys/sandbox-tokens.js';
 import { BuildError } from './build-error.js';
 
-/** What the build instance may say at once: root in it may answer in the daemon's place. */
+/** Longest answer of the build instance: root inside may answer in place of the daemon. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const MAX_SCRIPT_OUTPUT = 16 * 1024 * 1024;
@@ -40,7 +40,7 @@ export class BuildMachine implements AsyncDisposable {
     this.instance = instance;
     this.#token = token;
     const over = new AbortController();
-    // A connection into an instance that is gone may never say so by itself.
+    // A connection to an instance that is gone may never close by itself.
     void instance.ended.then((end) => {
       over.abort(new BuildError(end.reason === 'oom' ? 'out of memory' : 'the build instance ended'));
     });
@@ -176,7 +176,7 @@ export class BuildMachine implements AsyncDisposable {
   }
 }
 
-/** The beginning of a body; the rest is not waited for. */
+/** The beginning of a body, without waiting for the rest. */
 async function readStart(body: Readable, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
