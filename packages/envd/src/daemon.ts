@@ -34,12 +34,12 @@ export function startDaemon(
     wanted: () => called,
   });
   const app = createApp({ singleUser, warm: warmUp.complete }, resources);
-  // Programs must not inherit the groups of whoever started the daemon.
+  // Programs must not inherit the groups of the process that started the daemon.
   if (!singleUser && process.getuid?.() === 0) process.setgroups?.([]);
   const server = createServer(
     { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: IDLE_TIMEOUT_MS },
     (request, response) => {
-      // Whoever asks whether we are up gets the answer first, and has other things to do after it.
+      // A caller that asks whether we are up gets the answer first, and is busy after it.
       if (/^\/health(\?|$)/.test(request.url ?? '')) response.once('finish', warmUp.begin);
       else called = true;
       app.handle(request, response);

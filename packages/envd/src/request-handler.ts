@@ -18,7 +18,7 @@ export interface RequestDeps {
 
 type Route = (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>;
 
-/** CORS, then the access token, then whoever owns the path. */
+/** CORS, then the access token, then the handler of the path. */
 export function createRequestHandler(deps: RequestDeps) {
   const { context, logs } = deps;
   const routes: Record<string, Record<string, Route>> = {

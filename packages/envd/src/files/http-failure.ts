@@ -39,7 +39,7 @@ const STATUS: Readonly<Record<string, number>> = {
   Z_BUF_ERROR: 400,
 };
 
-/** Turns whatever a route threw into its answer. `path` is what the message is about. */
+/** Turns anything that a route threw into its answer. `path` is what the message is about. */
 export function toHttpFailure(error: unknown, path?: string): HttpFailure {
   if (error instanceof HttpFailure) return error;
   if (error instanceof InvalidPathError) return new HttpFailure(400, error.message);

@@ -119,7 +119,7 @@ async function refuseExisting(path: string): Promise<void> {
   throw new ConnectError(`${path}: exists and is not a directory`, Code.InvalidArgument);
 }
 
-/** Tells a missing source from whatever else a rename may fail of. */
+/** Distinguishes a missing source from other reasons why a rename fails. */
 async function requireSource(path: string): Promise<void> {
   try {
     await lstat(path);

@@ -45,7 +45,7 @@ export function errnoText(error: unknown): string {
   return (name && TEXTS[name]) || name || 'unknown failure';
 }
 
-/** Turns whatever an RPC threw into the error that is documented for it. */
+/** Turns anything that an RPC threw into the error that is documented for it. */
 export function rpcError(error: unknown, operation: Operation, path: string): ConnectError {
   if (error instanceof ConnectError) return error;
   if (error instanceof InvalidPathError) return new ConnectError(error.message, Code.InvalidArgument);

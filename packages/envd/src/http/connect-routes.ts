@@ -52,7 +52,7 @@ export function createConnectRoutes(register: (router: ConnectRouter) => void): 
       }
       const timeout = effectiveTimeout(header(request, 'connect-timeout-ms'));
       if (timeout === undefined) delete request.headers['connect-timeout-ms'];
-      // Whatever is rejected here is a caller that left: a handler's own failures are part of its answer.
+      // A rejection here means that the caller left: a handler's own failures are part of its answer.
       serve(handler, request, response).catch(() => response.destroy());
       return true;
     },

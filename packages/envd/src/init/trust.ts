@@ -92,7 +92,7 @@ async function putBlock(file: string, pem: string): Promise<void> {
   const known = pem === '' || others.includes(pem.trim());
   const after = known ? others : `${others}${others.endsWith('\n') ? '' : '\n'}${BEGIN}${pem}${END}`;
   if (after === before) return;
-  // Whoever reads it meanwhile reads all of it, and a link stays one.
+  // A concurrent reader sees the whole file, and a link stays a link.
   await writeAtomically(await realpath(file), Buffer.from(after));
 }
 

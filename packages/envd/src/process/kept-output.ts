@@ -22,7 +22,7 @@ interface Block {
   readonly costBefore: number;
 }
 
-/** A place in the output of a process, from which one reader goes on. */
+/** The position of one reader in the output of a process. */
 export interface OutputCursor {
   /** Bytes of output before this place. */
   readonly offset: number;

@@ -11,7 +11,7 @@ export interface BudgetHolder {
   dropOldest(): boolean;
 }
 
-/** Keeps the output of all processes together within a bound: whoever holds most gives first. */
+/** Bounds the kept output of all processes together: the process that keeps most loses its oldest first. */
 export class OutputBudget {
   readonly #holders = new Set<BudgetHolder>();
   #bytes = 0;

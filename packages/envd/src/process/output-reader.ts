@@ -61,7 +61,7 @@ export class OutputReader {
     this.#finish();
   }
 
-  /** Lets go of output soon after the program's end, whoever holds it. What the program still prints is not lost. */
+  /** Stops waiting for output soon after the program's end, even if another process holds it open. Nothing that the program printed is lost. */
   release(): void {
     if (this.#released) return;
     this.#released = true;

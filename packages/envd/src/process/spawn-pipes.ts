@@ -68,7 +68,7 @@ export function followWithPipes(
   let end = exitStatus(null, null);
   const reader = new OutputReader(events, () => {
     input?.destroy();
-    // Whoever still knows the program must not keep its streams in memory.
+    // Code that still refers to the program must not keep its streams in memory.
     input = undefined;
     events.end(end);
   });

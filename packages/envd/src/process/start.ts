@@ -54,7 +54,7 @@ function kill(deps: ProcessDeps, process: RunningProcess): void {
   try {
     deps.kill(process.pid, 'SIGKILL');
   } catch {
-    // It ended by itself a moment ago.
+    // It has just ended.
   }
   process.program.releaseOutput();
 }

@@ -33,7 +33,7 @@ export function callInProcess(server: Server, call: InProcessCall): Promise<Buff
         socket.destroy();
       },
     });
-    // However it ends: who wants success looks at the answer.
+    // Any outcome is fine: the caller checks the answer.
     socket.on('error', () => {});
     socket.once('close', () => resolve(Buffer.concat(parts)));
     server.emit('connection', socket);

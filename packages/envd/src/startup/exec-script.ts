@@ -1,7 +1,7 @@
 import { quote } from '@svc/support/quote';
 import type { ProgramSpec } from '../process/program.js';
 
-/** What a pipe takes at once, whoever else writes and however full it is, bytes. */
+/** Bytes that are written to a pipe atomically, whoever else writes. */
 const LARGEST = 4096;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // The shell gives these a meaning, or a value, of its own.

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { collectGarbage } from '../system/garbage.js';
 import { callInProcess, type InProcessCall, streamingCall, TOKEN } from './call-in-process.js';
 
-// What a sandbox's first moments consist of: it is told who it is, then runs a program.
+// The first requests of a sandbox: one sets it up, the next runs a program.
 const INIT: InProcessCall = {
   method: 'POST',
   path: '/init',
@@ -19,9 +19,9 @@ const LOGIN_SHELL = streamingCall(
 export interface WarmUpOptions {
   /** What the first call needs in any case. */
   needed: readonly (() => void | Promise<void>)[];
-  /** What answers the rehearsal's calls: an app that nobody else sees. */
+  /** Answers the calls of the rehearsal: an app that nobody else can reach. */
   makeHandler(): RequestListener;
-  /** Somebody is waiting already: no rehearsal. */
+  /** A caller is waiting already: no rehearsal. */
   wanted(): boolean;
 }
 

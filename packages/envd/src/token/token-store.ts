@@ -48,7 +48,7 @@ export function createTokenStore(): TokenStore {
   };
 }
 
-// Digests have one length, which timingSafeEqual wants, and hide the token's.
+// Digests have one length, as timingSafeEqual requires, and hide the length of the token.
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -83,7 +83,7 @@ export function checkPool(requests: PoolRequest[]): PoolRequest[] {
   return requests;
 }
 
-/** Limits may be stricter than the driver's own, and as wide as the caller wants. @throws {DriverError} `invalid_spec` */
+/** Limits may be stricter or wider than the driver's own. @throws {DriverError} `invalid_spec` */
 export function checkArchiveLimits(limits: Partial<ArchiveLimits>): Partial<ArchiveLimits> {
   for (const [name, value] of Object.entries(limits))
     checkNumber(name, value, { least: 1, most: Number.MAX_SAFE_INTEGER, whole: false });

@@ -28,7 +28,7 @@ export interface DriverCallsOptions {
   closed: () => void;
 }
 
-/** The calls of a served driver. Everything that comes in is checked, whatever the driver itself checks. */
+/** The calls of a served driver. All input is checked here, whatever the driver itself checks. */
 export class DriverCalls {
   readonly #driver: Driver;
   readonly #handles: InstanceHandles;

@@ -3,7 +3,7 @@ import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
 
 type Impl = ServiceImpl<typeof DriverService>;
 
-/** What a call is told beside its request: `signal` aborts when the connection is lost. */
+/** What a call gets beside its request: `signal` aborts when the connection is lost. */
 export type CallContext = Pick<HandlerContext, 'signal'>;
 
 /** What answers the calls of a driver, whatever carries them. */

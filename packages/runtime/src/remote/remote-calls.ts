@@ -94,7 +94,7 @@ export class RemoteCalls {
     }
   }
 
-  /** Answers that come one after another. Whoever returns early ends the call. @throws {DriverError} while they are read */
+  /** A stream of answers. Returning early ends the call. @throws {DriverError} while they are read */
   async *stream<T>(call: (client: Client<typeof DriverService>) => AsyncIterable<T>): AsyncGenerator<T> {
     try {
       yield* call(this.#client);

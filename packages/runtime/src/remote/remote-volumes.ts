@@ -73,7 +73,7 @@ async function* bytesOf(parts: AsyncIterator<ReadFileResponse>): AsyncGenerator<
       if (value.part.case === 'data') yield value.part.value;
     }
   } finally {
-    // Whoever stops reading ends the call too.
+    // A reader that stops early ends the call.
     await parts.return?.();
   }
 }

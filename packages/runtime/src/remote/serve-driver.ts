@@ -19,7 +19,7 @@ const CLOSE_GRACE_MS = 1_000;
 export interface ServeDriverOptions {
   /** Path of the Unix socket, below a directory that nobody else may change. What is there is replaced. */
   socketPath: string;
-  /** What every call has to show. Whoever has it rules over the driver. */
+  /** Credential of every call. It gives full control of the driver. */
   token: string;
   /** Who may connect, beside root. Default: the user of this process alone. */
   owner?: { uid: number; gid: number };
@@ -115,7 +115,7 @@ async function listenPrivately(
   if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
 }
 
-/** Answers that are on their way still leave; whoever holds a connection open beyond that is cut off. */
+/** Waits for answers that are being sent, then closes all other connections. */
 async function closeGently(server: Server): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
   const idle = setInterval(() => server.closeIdleConnections(), 10);

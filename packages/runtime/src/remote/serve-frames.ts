@@ -36,7 +36,7 @@ export function frameCalls(handlers: Partial<DriverHandlers>): FrameCalls {
   );
 }
 
-/** Answers the calls of a connection, see `FrameTransport`, until it closes. Whoever sends anything else is cut off. */
+/** Answers the calls of a connection, see `FrameTransport`, until it closes. Anything but a call ends the connection. */
 export function serveFrames(socket: Duplex, calls: FrameCalls): void {
   const frames = new FrameReader();
   const gone = new AbortController();

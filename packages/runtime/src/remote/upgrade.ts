@@ -2,7 +2,7 @@ import { type IncomingMessage, request, type Server, STATUS_CODES } from 'node:h
 import type { Duplex } from 'node:stream';
 import { DRIVER_ERROR_CODES, DriverError } from '../contract/errors.js';
 
-/** Takes over a connection that was upgraded; what it gives is what the client is told before. */
+/** Takes over an upgraded connection. Returns what the client is told first. */
 export type TakeOver = (gone: AbortSignal) => Promise<(socket: Duplex) => void>;
 
 /**

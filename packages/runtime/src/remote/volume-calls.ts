@@ -25,7 +25,7 @@ export function volumeCalls(volumes: Volumes) {
   } satisfies Partial<DriverHandlers>;
 }
 
-/** The calls about files of volumes. Paths in volumes are any text: whoever walks them lets none lead out. */
+/** The calls about files of volumes. Paths in volumes are any text: the code that walks them keeps them inside. */
 export function contentCalls(contentOf: (volumeId: string) => VolumeContent) {
   const at = (volumeId: string) => contentOf(requireVolumeId(volumeId));
   return {

@@ -50,7 +50,7 @@ export async function waitForDaemon(dial: Dial, deadline: Deadline): Promise<voi
 }
 
 /**
- * Lets the daemon load what its first caller would otherwise wait for. Whatever it answers does not matter, so it never
+ * Lets the daemon load what its first caller would otherwise wait for. The answer does not matter, so it never
  * rejects.
  * @param timeoutMs the longest that it may take. Default 5000.
  */

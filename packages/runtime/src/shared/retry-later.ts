@@ -7,7 +7,7 @@ export interface RetryOptions {
   intervalMs?: number;
 }
 
-/** Clean-up that must not fail what asked for it: a task that fails is told about and tried again until it succeeds. */
+/** Clean-up whose failure must not fail its caller: a task that fails is logged and tried again until it succeeds. */
 export class RetryLater {
   readonly #options: RetryOptions;
   readonly #failed = new Map<string, () => Promise<unknown>>();

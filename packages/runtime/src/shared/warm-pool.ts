@@ -18,7 +18,7 @@ export interface WarmPoolOptions<Spec, Item> {
 const PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 500;
 
-/** Keeps things made in advance, as many of each kind as desired. One is made at a time, so that creates have the machine. */
+/** Keeps things made in advance, as many of each kind as desired. Makes one at a time, to leave the machine to creates. */
 export class WarmPool<Spec, Item> {
   readonly #options: WarmPoolOptions<Spec, Item>;
   readonly #items = new Map<string, Item[]>();

@@ -72,7 +72,7 @@ export function looksBroken(error: unknown): boolean {
   if (error instanceof BrokenStream) return true;
   const code = connectCode(error);
   if (code === 'unavailable' || code === 'canceled' || code === 'aborted') return true;
-  // A body that ends early comes as an error of the protocol, with the connection's own error beneath it at best.
+  // A body that ends early comes as an error of the protocol, at best with the connection's own error as its cause.
   if (code === 'invalid_argument' || code === 'unknown' || code === 'internal' || code === 'data_loss') {
     return (
       isNetworkFailure(error) ||

@@ -2,7 +2,7 @@ import { ConnectionError } from './connection-errors.js';
 import type { Service } from './resource.js';
 import { SvcError } from './svc-error.js';
 
-/** What went wrong beneath, in words; the code is that of the operating system or of the HTTP client. */
+/** The underlying failure in words; the code is that of the operating system or of the HTTP client. */
 const reasons: Record<string, string> = {
   ECONNREFUSED: 'nothing listens there (connection refused)',
   ENOTFOUND: 'the host name does not exist',

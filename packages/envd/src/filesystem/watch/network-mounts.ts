@@ -40,7 +40,7 @@ export function mountTypeOf(path: string, table: string): string | undefined {
     const [, target, type] = line.split(' ');
     if (target === undefined || type === undefined) continue;
     const point = unescapeOctal(target);
-    // The root is where the sandbox lives, whatever a runtime calls it. The later of two mounts lies on top.
+    // The root is the sandbox's own, whatever a runtime calls it. Of two mounts the later one is visible.
     if (point === '/' || !(path === point || path.startsWith(`${point}/`))) continue;
     if (!best || point.length >= best.length) best = { length: point.length, type };
   }

@@ -35,7 +35,7 @@ export async function boot(
 ): Promise<void> {
   const restoring = origin.kind === 'checkpoint' && origin.memory;
   const code = restoring ? 'restore_failed' : 'create_failed';
-  // A kernel of its own tells of the instance's share by itself.
+  // A kernel of its own shows the instance's share itself.
   if (tier.isolation === 'container') host.shares.make(keeper, entry);
   const config = writeBundle(host, tier, keeper, entry, hostname);
   const start = tier.start(entry, origin, config);

@@ -222,7 +222,7 @@ export class Cgroups {
     try {
       this.thaw(name);
     } catch {
-      // No cgroup, nothing to let go.
+      // No cgroup, nothing to thaw.
     }
   }
 
@@ -286,7 +286,7 @@ export class Cgroups {
           busy ||= (error as NodeJS.ErrnoException).code === 'EBUSY';
         }
       }
-      // Of a cgroup that was removed the kernel takes leave a little later, and its parent stays busy until then.
+      // The kernel removes a cgroup asynchronously, and its parent stays busy until then.
       if (!busy || tries >= 50 || this.names().length > 0) return;
       await sleep(20);
     }

@@ -107,7 +107,7 @@ export async function checkpointInstance(
         frozenMs = performance.now() - since;
         break;
       } catch (error) {
-        // It stands still whatever the outcome.
+        // It stays frozen whatever the outcome.
         if (!wasFrozen) await tier.letGo(entry);
         // Some obstacles pass by themselves: a program between vfork and exec, a socket half accepted.
         const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;

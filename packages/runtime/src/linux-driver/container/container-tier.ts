@@ -41,7 +41,7 @@ export function containerTier(host: LinuxHost, memoryProblem: string | undefined
       host.cgroups.thaw(entry.name);
     },
     nameWriter: async (entry) => new HostnameWriter(entry.pid!),
-    // Its restore does that, before the first program goes on.
+    // Its restore does that before the first program runs again.
     nameRestored: async () => undefined,
   };
 }

@@ -9,7 +9,7 @@ const PATIENCE_MS = 10_000;
 /**
  * A shell that waits inside an instance's host-name namespace for the one name to give. Starting a process takes longer
  * than everything else that handing out a pooled instance needs, so it is started while the instance waits in the pool.
- * It ends by itself with this process, whose end of the pipe closes.
+ * It ends with this process, because the pipe is closed then.
  */
 export class HostnameWriter implements NameWriter {
   readonly inside = false;

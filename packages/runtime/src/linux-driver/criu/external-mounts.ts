@@ -6,7 +6,7 @@ const MASK = '/dev/null';
 
 type Mounts = Pick<OciConfig, 'mounts'>;
 
-/** What a dump is told of mounts whose content is not part of the images, in the names that the OCI runtime gives them. */
+/** Options of a dump for mounts whose content is not part of the images, by the names that the OCI runtime gives them. */
 export function mountsToName(pid: number, config: Mounts & { linux: { maskedPaths: string[] } }): string[] {
   const masked = config.linux.maskedPaths.filter((path) => {
     const found = statSync(`/proc/${pid}/root${path}`, { throwIfNoEntry: false });
@@ -19,7 +19,7 @@ export function mountsToName(pid: number, config: Mounts & { linux: { maskedPath
   ];
 }
 
-/** What a restore is told of them: where each name is to be found now. */
+/** Options of a restore for them: where each name is now. */
 export function mountsToFind(config: Mounts): string[] {
   return [
     ...bound(config).map(({ destination, source }) => `mnt[${destination}]:${source}`),

@@ -49,7 +49,7 @@ async function findStartingProgram(pids: readonly number[]): Promise<number | un
   return undefined;
 }
 
-/** Reads what `/proc/<pid>/syscall` says: the number of the system call that a process stands in, then its arguments. */
+/** Reads what `/proc/<pid>/syscall` says: the number of the system call that a process is in, then its arguments. */
 export function isInsideVfork(text: string | undefined, calls = CALLS): boolean {
   const [number, flags] = (text ?? '').split(' ', 2).map(Number);
   if (number === calls.clone) return ((flags ?? 0) & CLONE_VFORK) !== 0;

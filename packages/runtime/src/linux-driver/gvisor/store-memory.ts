@@ -64,7 +64,7 @@ export function explainFailure(detail: string): string {
   return deleted === undefined ? '' : `: a program holds a deleted file open (/${deleted})`;
 }
 
-/** Lets an instance go on, whatever made it stand still. */
+/** Resumes an instance, whatever stopped it. */
 export async function letGo(
   host: LinuxHost,
   command: readonly string[],

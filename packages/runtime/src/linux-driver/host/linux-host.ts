@@ -64,7 +64,7 @@ export class LinuxHost {
   ids: IdRanges | undefined;
   /** Why there are none. */
   idsProblem: string | undefined;
-  /** Limits of the host that stand in the way of many sandboxes, as sentences. */
+  /** Limits of the host that prevent many sandboxes, as sentences. */
   limitProblems: string[] = [];
   #keeper: NamespaceKeeper | undefined;
   #rising: Promise<NamespaceKeeper> | undefined;

@@ -8,7 +8,7 @@ const GID_MAP = 2;
 /**
  * The image in which CRIU keeps how the ids of a user namespace are mapped, for another range of the host. All other images
  * hold ids as programs inside see them.
- * @param image as it was dumped, of whatever range.
+ * @param image as it was dumped, with any range.
  */
 export function moveUserNamespace(image: Buffer, firstId: number): Buffer {
   const extent = message([

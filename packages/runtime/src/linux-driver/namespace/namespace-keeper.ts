@@ -91,7 +91,7 @@ export class NamespaceKeeper {
     return `/proc/${this.pid}/root${path}`;
   }
 
-  /** Makes a directory of the namespace that everybody may pass through, whatever this process hides by default. */
+  /** Makes a directory of the namespace that everybody may pass through, whatever the umask of this process. */
   makeDirectory(path: string): void {
     const before = process.umask(0o022);
     try {

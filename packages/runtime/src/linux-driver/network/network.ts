@@ -25,7 +25,7 @@ const TIMEOUT_MS = 30_000;
 
 /**
  * One gateway namespace per driver, a veth pair (/30) from it to each sandbox and one to the host. The host gets one
- * interface, one route and one nft table; everything about sandboxes stands in the gateway.
+ * interface, one route and one nft table; everything about sandboxes is in the gateway.
  */
 export class Network {
   readonly #paths: Paths;

@@ -143,7 +143,7 @@ table inet sandboxes {
 }
 
 /**
- * Bring what governed sandboxes send to the egress process, refused destinations too: it cuts those and tells of them. It could
+ * Bring what governed sandboxes send to the egress process, refused destinations too: it refuses and reports those. It could
  * not reach them itself (chain `output`). Where nobody listens, packets go on to chain `forward`.
  */
 const TO_EGRESS_PROCESS = `
@@ -183,7 +183,7 @@ export interface HostRulesOptions {
   allowRanges: readonly string[];
 }
 
-/** The only rules on the host: its own table, about one interface and nobody else's traffic. */
+/** The only rules on the host: a table of its own that concerns one interface. */
 export function hostRules({ table, link, block, outward, allowRanges }: HostRulesOptions): string {
   // Forwarding had to be turned on for the way out; nobody but sandboxes gains by it.
   const others = outward === undefined ? '' : `iifname "${outward}" oifname != "svc*" drop`;

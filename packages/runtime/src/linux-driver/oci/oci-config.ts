@@ -24,7 +24,7 @@ export interface OciConfigInput {
   mounts: BoundMount[];
   /** First of the 65,536 host ids that are its own. Undefined: it has the host's. */
   firstId: number | undefined;
-  /** Files that stand in for those of `/proc` and `/sys` which tell of the whole host. Default none. */
+  /** Files that replace those of `/proc` and `/sys` that describe the whole host. Default none. */
   shares?: BoundMount[];
   /** Whether root inside may open raw sockets. */
   rawSockets: boolean;

@@ -32,7 +32,7 @@ export class Parking {
     const parked = entry.spec.network.egress;
     entry.spec = options.spec;
     entry.createdAtMs = this.#host.now();
-    // It is still frozen: whoever finds it so after a crash has to let it go on.
+    // It is still frozen: after a crash the next driver has to thaw it.
     entry.held = true;
     this.#host.records.write(entry);
     const writer = this.#writers.get(entry.name);

@@ -9,7 +9,7 @@ export function isBaseName(id: string): boolean {
   return id === HOST_BASE || isBuiltBase(id);
 }
 
-/** Whether it is one that was built. It may stand in a path. */
+/** Whether it is the name of a base that was built. Such a name is safe in a path. */
 export function isBuiltBase(id: string): boolean {
   return BUILT.test(id);
 }

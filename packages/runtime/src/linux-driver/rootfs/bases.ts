@@ -71,7 +71,7 @@ export class Bases {
   }
 
   /**
-   * Lets go of bases that nothing of this data directory refers to, and removes those that nobody wants any more.
+   * Gives up bases that nothing in this data directory refers to, and removes those that nobody uses any more.
    * @param inUse names that instances, checkpoints and layers of this data directory refer to.
    * @returns what was removed.
    */
@@ -80,11 +80,11 @@ export class Bases {
     for (const name of list(this.#directory)) {
       if (!isBuiltBase(name) || inUse.has(name) || name === this.#found) continue;
       const mine = join(this.#directory, name, 'users', this.#paths.tag);
-      // Whoever never used a base does not judge it: its builder may be about to.
+      // A driver that never used a base must not remove it: its builder may be about to use it.
       if (!isLink(mine)) continue;
       unlinkSync(mine);
       if (this.#isWanted(name)) continue;
-      // Out of the way first: whoever takes it from here on finds that it is gone.
+      // Renamed first: from here on nobody can start to use it.
       const aside = join(this.#directory, `.gone.${name}`);
       renameSync(join(this.#directory, name), aside);
       await rm(aside, { recursive: true, force: true });

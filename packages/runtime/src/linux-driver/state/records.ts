@@ -39,7 +39,7 @@ export interface InstanceEntry {
   held?: boolean;
   /** Agent directory it runs from. */
   agent: string;
-  /** What it is told of this boot, a UUID; copies with its memory are told the same. Absent in records of earlier versions. */
+  /** Id of this boot as the instance sees it, a UUID; copies with its memory see the same. Absent in records of earlier versions. */
   bootId?: string;
   /** What its file system stands on. */
   layers: string[];

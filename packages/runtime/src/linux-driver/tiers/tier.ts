@@ -16,7 +16,7 @@ export interface StartCommand {
   fallback?: string;
   /** Limits of a cgroup that the driver makes, and that the command has to run in. Absent: the runtime makes its own. */
   cgroup?: OciConfig['linux']['resources'];
-  /** Directory in the store with the images of memory that the command reads, with the instance's ids; it goes once it runs. */
+  /** Directory in the store with the images of memory that the command reads, with the instance's ids; it is removed once the instance runs. */
   images?: string;
   /** Whether the limits of one user are to be set once it runs, because the kernel counts it along user namespaces. */
   limitsUsers?: boolean;
