@@ -4,7 +4,7 @@ export interface Figure {
   id: string;
   what: string;
   value: number;
-  unit: 'ms' | 'MiB' | 'kB' | '%' | 'x' | 'MiB/s' | 's';
+  unit: 'ms' | 'MiB' | 'kB' | '%' | 'x' | 'MiB/s' | 's' | '/s';
   /** Measured in the same run, under the same conditions. */
   beside: { name: string; value: number; unit: Figure['unit'] }[];
   /** As the design states it; undefined where it states none. */

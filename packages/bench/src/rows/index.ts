@@ -7,6 +7,7 @@ import { hostility } from './hostility.js';
 import { idleCost } from './idle-cost.js';
 import { idleMemory } from './idle-memory.js';
 import { importTime } from './import-time.js';
+import { lives } from './lives.js';
 import { runTrue } from './run-true.js';
 import { stdio } from './stdio.js';
 import { transfer } from './transfer.js';
@@ -19,6 +20,7 @@ export const rows: readonly Row[] = [
   unaryOverhead,
   browserBundle,
   create,
+  lives,
   runTrue,
   fork,
   transfer,

@@ -24,6 +24,37 @@ export function processorMs(pid: number): number {
   }
 }
 
+/** Ticks a second in the times of /proc, on every Linux that Node runs on. */
+const TICKS = 100;
+
+/**
+ * Processor time that a process and all its descendants have used so far, ms, in steps of 10: those that ended too, where
+ * their parents waited for them.
+ */
+export function processorMsOfTree(pid: number): number {
+  return withDescendants(pid).reduce((total, each) => total + ticksOf(each), 0) * (1000 / TICKS);
+}
+
+function ticksOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in brackets may hold blanks. After it: state, and from the twelfth on the times, own and of the children.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** Processor time that the whole machine has used so far, ms. */
+export function processorMsOfHost(): number {
+  const [first = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+  const [user, nice, system, , , irq, softirq] = first.split(/ +/).slice(1).map(Number);
+  return (
+    [user, nice, system, irq, softirq].reduce<number>((total, ticks = 0) => total + ticks, 0) * (1000 / TICKS)
+  );
+}
+
 /** Daemons of sandboxes that run now. */
 export function daemons(): number[] {
   return processIds().filter((pid) => {
