@@ -146,6 +146,16 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     expect(await client.output('echo alive')).toBe('alive');
   }, 60_000);
 
+  it('cannot have the room of what they delete kept by the file that guards the reserve', async () => {
+    const { store } = pathsOf(bench.dataDir);
+    // As when the guard looks between the end of a program that filled the disk and the next trim.
+    const script = `cd ${store}; rm -f ballast; head -c 900M /dev/zero >gone; sync -f .; rm gone; sync -f .; fallocate -l 1100M ballast`;
+    const { pid } = keeperOf(bench.dataDir);
+    execFileSync('nsenter', [`--target=${pid}`, '--mount', 'sh', '-ec', script], { timeout: 60_000 });
+    await eventually('the host to have its room again', () => hostFreeMiB() > HOST_MIB - 400, 60_000);
+    await bench.create();
+  }, 180_000);
+
   it.skipIf(noMemory !== undefined)(
     'keep their volume over pause and resume with memory',
     async () => {
@@ -175,7 +185,10 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
 
 /** Names in the store, those that are about to be removed among them. */
 function volumesOf(dataDir: string): string[] {
-  const { keeperFile, store } = pathsOf(dataDir);
-  const { pid } = JSON.parse(readFileSync(keeperFile, 'utf8')) as { pid: number };
-  return readdirSync(`/proc/${pid}/root${store}/v`);
+  const { store } = pathsOf(dataDir);
+  return readdirSync(`/proc/${keeperOf(dataDir).pid}/root${store}/v`);
 }
+
+/** The process that holds the driver's namespace. */
+const keeperOf = (dataDir: string) =>
+  JSON.parse(readFileSync(pathsOf(dataDir).keeperFile, 'utf8')) as { pid: number };

@@ -20,6 +20,11 @@ const RECLAIM_MS = 60_000;
 const RECLAIM_PAUSE_MS = 1_000;
 /** How long one round waits for removals, before it looks at what others gave back. */
 const REMOVALS_MS = 5_000;
+/**
+ * How long after a removal its room may still come: the kernel lets go of the last mounts of a file system in its own time,
+ * and until then knows of no deleted subvolume that could be waited for.
+ */
+const SETTLING_MS = 15_000;
 
 export interface SpaceGuardOptions {
   store: Store;
@@ -27,7 +32,7 @@ export interface SpaceGuardOptions {
   /** Default 5 % of the file system of the data directory, at most 2048. */
   reserveMiB?: number | undefined;
   /** Removal of what ended. */
-  background: Pick<Background, 'idle' | 'busy'>;
+  background: Pick<Background, 'idle' | 'idleForMs'>;
   log(level: 'info' | 'warn', message: string, fields: Record<string, unknown>): void;
 }
 
@@ -113,7 +118,7 @@ export class SpaceGuard {
         this.#options.log('warn', 'the room of deleted sandboxes could not be reclaimed', {
           error: String(error),
         });
-        return this.#options.background.busy;
+        return this.#isSettling;
       })
       .finally(() => {
         this.#reclaiming = undefined;
@@ -132,7 +137,11 @@ export class SpaceGuard {
     this.#trimAfter = 0;
     await this.#adjusting;
     await this.adjust();
-    return background.busy || this.#room() > roomBefore;
+    return this.#isSettling || this.#room() > roomBefore;
+  }
+
+  get #isSettling(): boolean {
+    return this.#options.background.idleForMs < SETTLING_MS;
   }
 
   /** What there is to write into, whether the ballast holds it back or not, and what the host has for it. */
@@ -183,14 +192,32 @@ export class SpaceGuard {
     return desiredBallast({ storeFree, hostFree, reserve: this.#reserve, ballast: this.#ballast() });
   }
 
-  // The kernel gives blocks of deleted files back to the host in its own time, which is too long when room is short.
+  /** Gives blocks of deleted files back to the host, which the kernel does in its own time: too long when room is short. */
   async #trim(): Promise<boolean> {
-    const { storeUsedBytes } = this.use();
-    const allocated = statSync(this.#options.paths.storeImage).blocks * 512;
-    if (allocated - storeUsedBytes < TRIM_BYTES || Date.now() < this.#trimAfter) return false;
+    if (this.#surplus() < TRIM_BYTES || Date.now() < this.#trimAfter) return false;
     this.#trimAfter = Date.now() + TRIM_PAUSE_MS;
     await this.#options.store.run({ name: 'store_trim' }, { timeoutMs: 60_000 });
+    await this.#renewBallast();
     return true;
+  }
+
+  /**
+   * Where the ballast grew over blocks that had been written, no trim reaches them. Its parts are moved one after another, so
+   * that whoever writes meanwhile takes half of the reserve at most.
+   */
+  async #renewBallast(): Promise<void> {
+    const ballast = this.#ballast();
+    const part = Math.max(1, Math.floor(this.#reserve / 2 / MIB)) * MIB;
+    for (let at = 0; at < ballast && this.#surplus() >= TRIM_BYTES; at += part)
+      await this.#options.store.run(
+        { name: 'store_ballast_renew', arguments: [FILE, String(at), String(Math.min(part, ballast - at))] },
+        { timeoutMs: 60_000 },
+      );
+  }
+
+  /** Bytes that the image takes on the host beyond what is stored in it. */
+  #surplus(): number {
+    return statSync(this.#options.paths.storeImage).blocks * 512 - this.use().storeUsedBytes;
   }
 }
 
