@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { shareTexts } from '../src/linux-driver/rootfs/share-texts.js';
@@ -7,8 +6,6 @@ import { linuxBench } from './linux-bench.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
-
-const BOOT_ID = 'cat /proc/sys/kernel/random/boot_id';
 
 const HOST = {
   cpuinfo: [0, 1, 2, 3].map((number) => `processor\t: ${number}\nmodel name\t: test\n\n`).join(''),
@@ -66,31 +63,15 @@ describe.skipIf(skip !== undefined)('an instance with half a processor and 256 M
     ).not.toBe(0);
   });
 
-  it('has a boot id of its own, a new one whenever it boots', async () => {
-    const first = await bench.create();
-    const second = await bench.create();
-    await first.instance.checkpoint({ checkpointId: 'files', memory: false, then: 'destroy' });
-    const ids = [await second.client.output(BOOT_ID)];
-    for (const each of [1, 2])
-      ids.push(await (await bench.restore('files', false, `cold${each}`)).client.output(BOOT_ID));
-    ids.push(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-    expect(new Set(ids).size).toBe(4);
-    expect((await second.client.run('echo >/proc/sys/kernel/random/boot_id', 'root')).exitCode).not.toBe(0);
-  });
-
   it.skipIf(memorySkipReason() !== undefined)(
     'sees them in a copy with its memory too, on other files',
     async () => {
-      const { instance, client: source } = await bench.create({ limits });
-      const bootId = await source.output(BOOT_ID);
+      const { instance } = await bench.create({ limits });
       await instance.checkpoint({ checkpointId: 'share', memory: true, then: 'destroy' });
       const spec = bench.spec({ limits });
       const copy = await bench.driver.restore({ id: 'copy', checkpointId: 'share', memory: true, spec });
       const client = new DaemonClient(copy);
       expect(await client.output(PROGRAMS)).toBe('256\n1 1\n1\n5');
-      // What goes on was not booted.
-      expect(await client.output(BOOT_ID)).toBe(bootId);
       const again = await copy.checkpoint({ checkpointId: 'again', memory: true, then: 'continue' });
       expect(again.memory).toBe(true);
     },

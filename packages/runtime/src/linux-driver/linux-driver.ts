@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Capabilities } from '../contract/capabilities.js';
 import type {
@@ -306,7 +305,6 @@ export class LinuxDriver implements Driver {
       createdAtMs: host.now(),
       agent: stored?.agent ?? host.agent!.name,
       layers: spec.layers,
-      bootId: stored?.bootId ?? randomUUID(),
       numbered:
         stored === undefined || stored.numbered === true || (origin.kind === 'checkpoint' && origin.renumber),
     };

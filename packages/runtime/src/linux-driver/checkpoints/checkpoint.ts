@@ -44,7 +44,6 @@ export interface CheckpointRecord {
   hostFiles?: HostFile[] | undefined;
   /** As in the record of the instance. */
   numbered?: boolean | undefined;
-  bootId?: string | undefined;
   /** Mount targets that were there; memory refers to them. */
   mounts: string[];
 }
@@ -126,7 +125,6 @@ export async function checkpointInstance(
       sizeBytes,
       layers: entry.layers,
       numbered: entry.numbered,
-      bootId: entry.bootId,
       isolation: tier.isolation,
       addresses: [host.network.addressOf(entry.lease), ...(entry.formerAddresses ?? [])].slice(
         0,

@@ -23,10 +23,9 @@ const PLACES = {
   stat: '/proc/stat',
   loadavg: '/proc/loadavg',
   online: '/sys/devices/system/cpu/online',
-  boot_id: '/proc/sys/kernel/random/boot_id',
 } as const;
 
-/** What the OCI runtime binds where. Every instance has all of them: a restore finds what the checkpoint had, or more. */
+/** What the OCI runtime binds where. Every instance has all of them: a restore finds what the checkpoint had. */
 export function shareMounts(name: string): { target: string; source: string; readOnly: true }[] {
   return Object.entries(PLACES).map(([file, target]) => ({
     target,
@@ -77,7 +76,7 @@ export class ShareFiles {
       { limits: entry.spec.limits, usage: idle, load: [0, 0, 0], upMs: 0 },
       this.#texts(),
     );
-    for (const [file, text] of Object.entries({ ...texts, boot_id: `${entry.bootId}\n` }))
+    for (const [file, text] of Object.entries(texts))
       writeFileSync(join(directory, file), text, { mode: 0o644 });
   }
 

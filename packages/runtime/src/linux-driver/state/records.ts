@@ -39,8 +39,6 @@ export interface InstanceEntry {
   held?: boolean;
   /** Agent directory it runs from. */
   agent: string;
-  /** Id of this boot as the instance sees it, a UUID; copies with its memory see the same. Absent in records of earlier versions. */
-  bootId?: string;
   /** What its file system stands on. */
   layers: string[];
   /** Whether no file that it wrote has the inode number of one of its layers. Absent in records of earlier versions. */
