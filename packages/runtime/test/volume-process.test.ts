@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
+import { runProgram } from '../src/shared/run-program.js';
 import { Outside, SECRET } from '../src/testing/escapes/outside.js';
 import { VolumeProcess } from '../src/volume-process/volume-process.js';
 
@@ -30,7 +31,8 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
   afterEach(async () => {
     await process_.close();
     await outside.remove();
-    await rm(folder, { recursive: true, force: true });
+    // Deeper than Node's own goes.
+    await runProgram('rm', ['-rf', folder]);
   });
 
   /** Its number, found among all processes by its title and by the volume that only this test has. */
@@ -128,6 +130,48 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
       await content.remove(`/link${index}`);
     }
     await outside.expectUntouched();
+  });
+
+  it('works on for others whatever tree a program builds, and leaves nothing of it behind', async () => {
+    // What root in a sandbox can make, and device nodes, which it cannot.
+    const hostile = `chdir $ARGV[0] or die;
+mkdir "names"; for (0..20) { open my $h, ">", "names/" . ("\\xff" x 250) . $_ or die "$!" }
+mkdir "names/\\xfe"; open my $in, ">", "names/\\xfe/in"; open my $text, ">", "names/text";
+for (62, 60, 50, 44, 43, 40) { open my $h, ">", "sparse"; last if truncate $h, 2 ** $_ }
+mkdir "deep"; chdir "deep" or die;
+symlink "d/" x 1000, "link"; for (1 .. 3000) { mkdir "d" or die; chdir "d" or die }`;
+    expect((await runProgram('perl', ['-e', hostile, join(volumes, 'mine')])).exitCode).toBe(0);
+    execFileSync('sh', ['-c', 'mkfifo pipe; mknod null c 1 3; mknod disk b 7 0; truncate -s 8M shrinks'], {
+      cwd: join(volumes, 'mine'),
+    });
+    const mine = process_.content('mine');
+    expect((await mine.list('/names', 2)).map(({ name }) => name)).toEqual(['text']);
+    expect(await mine.list('/deep', 10)).toHaveLength(11);
+    for (const name of ['null', 'disk', 'pipe'])
+      await expect(mine.read(`/${name}`), name).rejects.toMatchObject({ name: 'VolumeError' });
+    const { sizeBytes, content } = await mine.read('/sparse');
+    expect(sizeBytes).toBeGreaterThan(2 ** 40);
+    for await (const _ of content) break;
+    // The process serves all teams: no path may cost it many descriptors, or much time.
+    const tooDeep = { name: 'VolumeError', code: 'invalid_request' };
+    await expect(mine.stat(`/deep${'/d'.repeat(2_900)}`)).rejects.toMatchObject(tooDeep);
+    const deep = Array.from({ length: 10 }, () => mine.stat(`/deep${'/d'.repeat(600)}/d`));
+    const linked = Array.from({ length: 10 }, () => mine.list('/deep/link', 1));
+    const theirs = Promise.all(
+      Array.from({ length: 20 }, (_, at) => process_.content('theirs').makeDirectory(`/${at}`, {})),
+    );
+    for (const each of [...deep, ...linked]) each.catch(() => undefined);
+    await theirs;
+    for (const each of [...deep, ...linked]) await expect(each).rejects.toMatchObject(tooDeep);
+    const shrinks = (await mine.read('/shrinks')).content;
+    await truncate(join(volumes, 'mine', 'shrinks'), 1);
+    let read = 0;
+    for await (const chunk of shrinks) read += (chunk as Buffer).length;
+    expect(read).toBeLessThanOrEqual(8 * 2 ** 20);
+    for (const name of ['names', 'deep', 'sparse', 'pipe', 'null', 'disk', 'shrinks'])
+      await mine.remove(`/${name}`);
+    expect(await mine.list('/', 1)).toEqual([]);
+    expect(await process_.content('theirs').list('/', 1)).toHaveLength(20);
   });
 
   it('is started again when it was killed, and ends with its owner', async () => {

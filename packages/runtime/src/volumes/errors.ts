@@ -17,6 +17,10 @@ export const volumeErrors = {
       'invalid_request',
       `the listing has more than ${max} entries: list less deeply, or a part`,
     ),
+  pathTooLong: () =>
+    new VolumeError('invalid_request', 'a part of the path is longer than 255 bytes, or the path than 4096'),
+  pathTooDeep: (most: number) =>
+    new VolumeError('invalid_request', `the path leads through more than ${most} directories`),
   tooManyLinks: (path: string) => new VolumeError('invalid_request', `${path} leads through too many links`),
   noSpace: () => new VolumeError('no_space', 'no space is left for the volume'),
   notSupported: (message: string) => new VolumeError('not_supported', message),
@@ -39,9 +43,7 @@ export function fromErrno(error: unknown, path: string): unknown {
     case 'ELOOP':
       return volumeErrors.tooManyLinks(path);
     case 'ENAMETOOLONG':
-      return volumeErrors.invalidRequest(
-        'a part of the path is longer than 255 bytes, or the path than 4096',
-      );
+      return volumeErrors.pathTooLong();
     // A socket, or a device without a driver.
     case 'ENXIO':
       return volumeErrors.invalidRequest(`${path} is not a regular file`);

@@ -60,11 +60,11 @@ async function listInto(
   for (const name of await namesIn(directory, MAX_LISTED - entries.length)) {
     if (entries.length >= MAX_LISTED) throw volumeErrors.tooManyEntries(MAX_LISTED);
     const path = shown === '/' ? `/${name}` : `${shown}/${name}`;
-    const entry = await statEntry(directory, name, path).catch(ignoreVanished);
+    const entry = await statEntry(directory, name, path).catch(ignoreNameless);
     if (entry === undefined) continue;
     entries.push(entry);
     if (entry.type !== 'directory' || depth === 1) continue;
-    const child = await openDirectory(directory, name).catch(ignoreVanished);
+    const child = await openDirectory(directory, name).catch(ignoreNameless);
     if (child === undefined) continue;
     try {
       await listInto(entries, child, path, depth - 1);
@@ -196,6 +196,11 @@ async function own(directory: FileHandle, name: string | undefined, change: Volu
   } finally {
     await entry.close();
   }
+}
+
+/** A name that is no text names nothing when it is read as one, or is too long: no path leads there. */
+function ignoreNameless(error: NodeJS.ErrnoException): undefined {
+  return error.code === 'ENAMETOOLONG' ? undefined : ignoreVanished(error);
 }
 
 function ignoreVanished(error: NodeJS.ErrnoException): undefined {

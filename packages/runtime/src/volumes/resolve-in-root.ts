@@ -10,6 +10,10 @@ import { volumeErrors } from './errors.js';
 export const O_PATH = 0o10000000;
 const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
 const MAX_LINKS = 40;
+/** Directories that one walk opens, links and ways back included: the process that walks does it for everybody. */
+const MAX_OPENED = 512;
+/** As long as the kernel takes one. */
+const MAX_PATH_BYTES = 4_096;
 
 /** A directory that is held open, and a name in it. The name may not exist. */
 export interface Place {
@@ -26,6 +30,7 @@ export function pathOf(directory: FileHandle, name?: string): string {
 /** Cuts a path into its names; `.` and empty ones vanish. */
 export function splitPath(path: string): string[] {
   if (path.includes('\0')) throw volumeErrors.invalidRequest('a path cannot contain a zero byte');
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw volumeErrors.pathTooLong();
   return path.split('/').filter((part) => part !== '' && part !== '.');
 }
 
@@ -38,7 +43,7 @@ export interface WalkOptions {
 
 /**
  * Finds the last directory of a path below `root` and holds it open for `use`. `..` at the root stays there.
- * @throws {VolumeContentError} path_not_found, not_a_directory, invalid_request (links in a circle)
+ * @throws {VolumeContentError} path_not_found, not_a_directory, invalid_request (links in a circle, a path too long or too deep)
  */
 export async function walk<T>(
   root: string,
@@ -46,17 +51,30 @@ export async function walk<T>(
   options: WalkOptions,
   use: (place: Place) => Promise<T>,
 ): Promise<T> {
-  // Handles from the root down; the last one is where the walk stands.
-  const stack: FileHandle[] = [await open(root, DIRECTORY)];
+  // Where the walk stands, and how it came there from the root. Only the two are held open, however deep it goes.
+  const top = await open(root, DIRECTORY);
+  let here = top;
+  let names: string[] = [];
+  let opened = 0;
+  const goTo = async (next: FileHandle) => {
+    if (here !== top) await here.close();
+    here = next;
+  };
+  const goDown = async (name: string, down: Pick<WalkOptions, 'onMissing'>) => {
+    opened += 1;
+    if (opened > MAX_OPENED) throw volumeErrors.pathTooDeep(MAX_OPENED);
+    await goTo(await enter(here, name, path, down));
+  };
   try {
     let todo = splitPath(path);
     let links = 0;
     for (;;) {
       const name = todo.shift();
-      const here = stack.at(-1)!;
       if (name === undefined) return await use({ directory: here, name: undefined });
       if (name === '..') {
-        if (stack.length > 1) await stack.pop()!.close();
+        names = names.slice(0, -1);
+        await goTo(top);
+        for (const each of names) await goDown(each, {});
         continue;
       }
       const last = todo.length === 0;
@@ -65,16 +83,19 @@ export async function walk<T>(
       if (target !== undefined) {
         if (++links > MAX_LINKS) throw volumeErrors.tooManyLinks(path);
         if (target.startsWith('/')) {
-          while (stack.length > 1) await stack.pop()!.close();
+          names = [];
+          await goTo(top);
         }
         todo = [...splitPath(target), ...todo];
         continue;
       }
       if (last) return await use({ directory: here, name });
-      stack.push(await enter(here, name, path, options));
+      await goDown(name, options);
+      names.push(name);
     }
   } finally {
-    for (const handle of stack) await handle.close().catch(() => {});
+    await goTo(top).catch(() => {});
+    await top.close().catch(() => {});
   }
 }
 
