@@ -319,6 +319,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     expect(status).toMatch(/^CapPrm:\t0+$/m);
     expect(status).toMatch(/^CapBnd:\t0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+    expect(status).toMatch(/^Seccomp:\t2$/m);
     expect(status).toMatch(/^Uid:\t(?!0\t)(\d+)\t\1\t\1\t\1$/m);
     expect(status).toMatch(/^NSpid:\t\d+\t1$/m);
     expect(readdirSync(`/proc/${pid}/root`).sort()).toEqual(['agent', 'dev', 'old', 'proc', 'program']);
