@@ -219,9 +219,11 @@ describe.skipIf(noMemory !== undefined)('files of two volumes with the same numb
 });
 
 describe.skipIf(skip !== undefined)('a data directory on the btrfs of the host', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'btrfs-host-'));
-  const host = join(folder, 'fs');
+  let folder: string;
+  let host: string;
   beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'btrfs-host-'));
+    host = join(folder, 'fs');
     const make = 'truncate -s 1G "$1"; mkfs.btrfs -q "$1"; mkdir "$2"; mount -o loop "$1" "$2"';
     execFileSync('sh', ['-ec', make, 'sh', join(folder, 'image'), host]);
   });
@@ -231,14 +233,10 @@ describe.skipIf(skip !== undefined)('a data directory on the btrfs of the host',
   });
 
   it.each([
-    {
-      title: 'holds the store itself where sandboxes stand on another file system',
-      base: folder,
-      image: false,
-    },
-    { title: 'gets a file system of its own where sandboxes stand on the same one', base: host, image: true },
-  ])('$title', async ({ base, image }) => {
-    const baseDirectory = join(base, 'bases');
+    { title: 'holds the store itself where sandboxes stand on another file system', image: false },
+    { title: 'gets a file system of its own where sandboxes stand on the same one', image: true },
+  ])('$title', async ({ image }) => {
+    const baseDirectory = join(image ? host : folder, 'bases');
     mkdirSync(baseDirectory);
     const bench = new Workbench(
       ({ dataDir }) =>
