@@ -6,10 +6,10 @@
 # more. This shell stays as process 1.
 #
 # usage, as root in new mount, network, IPC, UTS and PID namespaces:
-#   volume-jail.sh VOLUMES USER PROGRAM ...     (VOLUMES appears as /volumes)
+#   volume-jail.sh VOLUMES USER REFUSE_CALLS PROGRAM ...     (VOLUMES appears as /volumes; REFUSE_CALLS: refuse-calls.pl)
 # Standard input: a line once the program is loaded. Standard output: the program's, then "jailed". Descriptor 3 is the program's.
 set -e
-volumes=$1 user=$2; shift 2
+volumes=$1 user=$2 refuse=$3; shift 3
 ulimit -c 0
 # Where the new root stands, nobody misses what it covers.
 root=/sys
@@ -28,6 +28,8 @@ done
 mount -t proc -o nosuid,nodev,noexec,subset=pid proc $root/proc
 mkfifo $root/entered $root/mapped
 
+# Where perl is missing the rest of the jail has to do.
+if command -v perl >/dev/null 2>&1; then set -- perl "$refuse" "$@"; fi
 kept=-all,+chown,+dac_override,+fowner,+fsetid
 # shellcheck disable=SC2016 # The inner shell expands it.
 unshare --user sh -c ': >"$0/entered"; : <"$0/mapped"; exec "$@"' $root \

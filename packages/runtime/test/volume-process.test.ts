@@ -67,6 +67,7 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
       ':\ndev\nold\nproc\nusr\nvolumes\n\n/old:\n\n/usr/local:\n',
     );
     const status = readFileSync(`/proc/${pid()}/status`, 'utf8');
+    expect(status).toMatch(/^Seccomp:\t2$/m);
     expect(status).toMatch(/^Uid:\t([2-4]\d{9})\t\1\t\1\t\1$/m);
     expect(status).toMatch(/^Groups:\s*$/m);
     expect(status).toMatch(/^NoNewPrivs:\s1$/m);

@@ -90,7 +90,14 @@ export class VolumeProcess {
     const { directory, enter } = await this.#place();
     const namespaces = ['--mount', '--net', '--ipc', '--uts', '--pid', '--fork', '--kill-child=SIGKILL'];
     const node = [process.execPath, ...process.execArgv, programPath()];
-    const script = ['sh', assetPath('volume-jail.sh'), directory, String(jailUser()), ...node];
+    const script = [
+      'sh',
+      assetPath('volume-jail.sh'),
+      directory,
+      String(jailUser()),
+      assetPath('refuse-calls.pl'),
+      ...node,
+    ];
     const [command, ...args] = enter(['unshare', ...namespaces, ...script]);
     const child = spawn(command!, args, {
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],

@@ -15,7 +15,7 @@ import { readOutput } from './read-output.js';
 /** In the keeper's namespace: memory that goes with it, for root alone. */
 const DIRECTORY = '/run/egress';
 const CONTROL = `${DIRECTORY}/control`;
-const SCRIPTS = ['egress-jail.sh', 'egress-listen.pl'];
+const SCRIPTS = ['egress-jail.sh', 'egress-listen.pl', 'refuse-calls.pl'];
 
 const START_TIMEOUT_MS = 10_000;
 const FIRST_PAUSE_MS = 50;
