@@ -110,7 +110,7 @@ export class LinuxDriver implements Driver {
     return this.#registry.create(options, {
       check: () => this.#check(options.spec),
       acquire: ({ entry }) => this.#parking.acquire(entry, options),
-      make: () => this.#makeFresh(options.id, options.spec, options.signal),
+      make: () => this.#host.space.withRoom(() => this.#makeFresh(options.id, options.spec, options.signal)),
     });
   }
 
@@ -130,7 +130,10 @@ export class LinuxDriver implements Driver {
           // What gVisor stored looks for the files that it had open.
           renumber: checkpoint.numbered !== true && !(memory && checkpoint.isolation === 'gvisor'),
         } as const;
-        const make = () => this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined);
+        const make = () =>
+          this.#host.space.withRoom(() =>
+            this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined),
+          );
         // Memory has no second copy: what failed on a busy host, and not for what is stored, is worth another try.
         const instance = await make().catch((error: unknown) => {
           if (!DriverError.is(error) || error.code !== 'restore_failed') throw error;

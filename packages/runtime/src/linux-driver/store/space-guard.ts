@@ -26,6 +26,9 @@ const REMOVALS_MS = 5_000;
  */
 const SETTLING_MS = 15_000;
 
+/** How often something is tried for which the store has room, but not to describe it. */
+const TRIES = 4;
+
 export interface SpaceGuardOptions {
   store: Store;
   paths: Paths;
@@ -87,6 +90,21 @@ export class SpaceGuard {
       if (!isMoreToCome || Date.now() >= deadline)
         throw new DriverError('storage_full', shortage, { detail: this.#inWords(neededBytes) });
       isMoreToCome = await this.#reclaim();
+    }
+  }
+
+  /**
+   * Runs what writes into the store. Files may find no room to be described in although there is some for what they hold:
+   * where that is on its way, the task is run again.
+   */
+  async withRoom<T>(task: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await task();
+      } catch (error) {
+        const isFull = DriverError.is(error) && error.code === 'storage_full';
+        if (!isFull || tries === TRIES || !(await this.#reclaim())) throw error;
+      }
     }
   }
 
