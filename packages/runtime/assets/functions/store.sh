@@ -116,13 +116,13 @@ store_limit() { # TARGET LIMIT: of a subvolume; an empty limit sets none
   [ -z "$2" ] || btrfs qgroup limit "$2" "$1" >/dev/null
 }
 
-# Removes a tree that may hold one subvolume or be one; the command removes any tree. What is beside a subvolume is of the
-# driver's own making, so it needs no jail, which costs as much processor time as half a start.
+# Removes a tree that may hold one subvolume or be one; the command removes any tree. What is beside a subvolume, and in none, is
+# of the driver's own making: it needs no jail, which costs as much processor time as half a start.
 store_remove() { # TARGET COMMAND ...
   target=$1
   shift
   if [ "$STORE_KIND" = btrfs ]; then
-    if [ -d "$target/sv" ] && btrfs subvolume delete "$target/sv" >/dev/null 2>&1; then
+    if [ -d "$target/sv" ] && btrfs subvolume delete "$target/sv" >/dev/null 2>&1 && ! store_is_subvolume "$target"; then
       rm -rf --one-file-system -- "$target"
       return
     fi
@@ -130,6 +130,10 @@ store_remove() { # TARGET COMMAND ...
     [ -e "$target" ] || return 0
   fi
   "$@"
+}
+
+store_is_subvolume() { # PATH: by the number that btrfs gives to the first directory of each
+  [ "$(stat -c %i "$1")" = 256 ]
 }
 
 store_identify() { # PATH: answers the number of its subvolume
