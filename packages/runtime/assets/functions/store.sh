@@ -155,13 +155,6 @@ store_ballast() { # FILE NOW DESIRED: makes the file that takes room as large as
   fi
 }
 
-# Gives the blocks under a part of it back to the host, and takes the room again. What somebody else took meanwhile is no
-# longer the file's: it ends there.
-store_ballast_renew() { # FILE OFFSET LENGTH
-  fallocate --punch-hole -o "$2" -l "$3" "$1" && btrfs filesystem sync . >/dev/null && fstrim .
-  fallocate -o "$2" -l "$3" "$1" 2>/dev/null || truncate -s "$2" "$1"
-}
-
 # A deleted subvolume is freed after the next commit, which btrfs makes every half minute by itself.
 store_free_deleted() {
   btrfs filesystem sync . >/dev/null && btrfs subvolume sync . >/dev/null

@@ -193,12 +193,8 @@ export class SpaceGuard {
     if (!store.mounted || !store.image) return;
     let desired = this.#desiredBallast();
     if (desired > 0 && (await this.#trim())) desired = this.#desiredBallast();
-    const ballast = this.#ballast();
-    if (isSmallChange(ballast, desired)) return;
-    await store.run(
-      { name: 'store_ballast', arguments: [FILE, String(ballast), String(desired)] },
-      { timeoutMs: 60_000 },
-    );
+    if (isSmallChange(this.#ballast(), desired)) return;
+    await this.#resizeBallast(desired);
     log('info', 'the store was given other room', {
       ballastMiB: desired / MIB,
       hostFreeMiB: Math.round(this.use().hostFreeBytes / MIB),
@@ -210,27 +206,30 @@ export class SpaceGuard {
     return desiredBallast({ storeFree, hostFree, reserve: this.#reserve, ballast: this.#ballast() });
   }
 
-  /** Gives blocks of deleted files back to the host, which the kernel does in its own time: too long when room is short. */
+  /**
+   * Gives blocks of deleted files back to the host, which the kernel does in its own time: too long when room is short. Where
+   * the ballast grew over such blocks no trim reaches them, so it gives way for a moment; what sandboxes write in
+   * that moment comes out of the reserve.
+   */
   async #trim(): Promise<boolean> {
     if (this.#surplus() < TRIM_BYTES || Date.now() < this.#trimAfter) return false;
     this.#trimAfter = Date.now() + TRIM_PAUSE_MS;
-    await this.#options.store.run({ name: 'store_trim' }, { timeoutMs: 60_000 });
-    await this.#renewBallast();
+    await this.#trimNow();
+    if (this.#surplus() < TRIM_BYTES || this.#ballast() === 0) return true;
+    await this.#resizeBallast(0);
+    await this.#trimNow();
     return true;
   }
 
-  /**
-   * Where the ballast grew over blocks that had been written, no trim reaches them. Its parts are moved one after another, so
-   * that whoever writes meanwhile takes half of the reserve at most.
-   */
-  async #renewBallast(): Promise<void> {
-    const ballast = this.#ballast();
-    const part = Math.max(1, Math.floor(this.#reserve / 2 / MIB)) * MIB;
-    for (let at = 0; at < ballast && this.#surplus() >= TRIM_BYTES; at += part)
-      await this.#options.store.run(
-        { name: 'store_ballast_renew', arguments: [FILE, String(at), String(Math.min(part, ballast - at))] },
-        { timeoutMs: 60_000 },
-      );
+  async #trimNow(): Promise<void> {
+    await this.#options.store.run({ name: 'store_trim' }, { timeoutMs: 60_000 });
+  }
+
+  async #resizeBallast(bytes: number): Promise<void> {
+    await this.#options.store.run(
+      { name: 'store_ballast', arguments: [FILE, String(this.#ballast()), String(bytes)] },
+      { timeoutMs: 60_000 },
+    );
   }
 
   /** Bytes that the image takes on the host beyond what is stored in it. */
