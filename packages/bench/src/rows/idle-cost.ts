@@ -27,7 +27,7 @@ export const idleCost: Row = {
     await using server = await startServerChild({ driver: context.driver, poolSize: 0 });
     const service = () => {
       const ofSandboxes = new Set(daemons());
-      return withDescendants(server.pid).filter((pid) => !ofSandboxes.has(pid));
+      return withDescendants(server.rootPid).filter((pid) => !ofSandboxes.has(pid));
     };
     const client = new Client(server);
     // What the server costs with nothing in it is not the sandboxes'.

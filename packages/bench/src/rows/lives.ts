@@ -29,9 +29,9 @@ export const lives: Row = {
     const client = new Client({ ...server, requestTimeoutMs: 60_000 });
     await live(client, AT_ONCE);
     const count = runs(context, 200, 4);
-    const [service, host] = [processorMsOfTree(server.pid), processorMsOfHost()];
+    const [service, host] = [processorMsOfTree(server.rootPid), processorMsOfHost()];
     const { ms } = await timed(() => live(client, count));
-    const ofService = (processorMsOfTree(server.pid) - service) / count;
+    const ofService = (processorMsOfTree(server.rootPid) - service) / count;
     const ofHost = (processorMsOfHost() - host) / count;
     const perSecond = (count * 1000) / ms;
     const how = `${count} lives, ${AT_ONCE} at once, no pool, ${context.driver} driver`;

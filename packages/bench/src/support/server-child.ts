@@ -21,7 +21,10 @@ export interface ServerChild extends AsyncDisposable {
   apiUrl: string;
   sandboxUrl: string;
   apiKey: string;
+  /** The server itself. */
   pid: number;
+  /** The process that was started, of which all others descend: the one with the rights of root, where there are two. */
+  rootPid: number;
   /** Settles once the warm pool is full again. */
   poolReady(): Promise<void>;
 }
@@ -44,6 +47,7 @@ export async function startServerChild(request: ServerRequest): Promise<ServerCh
   };
   return {
     ...addresses,
+    rootPid: child.pid!,
     async poolReady() {
       child.send('pool');
       await message();
