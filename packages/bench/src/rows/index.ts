@@ -9,6 +9,7 @@ import { idleMemory } from './idle-memory.js';
 import { importTime } from './import-time.js';
 import { lives } from './lives.js';
 import { runTrue } from './run-true.js';
+import { serviceCost } from './service-cost.js';
 import { stdio } from './stdio.js';
 import { transfer } from './transfer.js';
 import { unaryOverhead } from './unary-overhead.js';
@@ -22,6 +23,7 @@ export const rows: readonly Row[] = [
   create,
   lives,
   runTrue,
+  serviceCost,
   fork,
   transfer,
   stdio,

@@ -32,15 +32,16 @@ const TICKS = 100;
  * their parents waited for them.
  */
 export function processorMsOfTree(pid: number): number {
-  return withDescendants(pid).reduce((total, each) => total + ticksOf(each), 0) * (1000 / TICKS);
+  return withDescendants(pid).reduce((total, each) => total + processorMsWithEnded(each), 0);
 }
 
-function ticksOf(pid: number): number {
+/** The same of a process and those of its children that ended. */
+export function processorMsWithEnded(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in brackets may hold blanks. After it: state, and from the twelfth on the times, own and of the children.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0);
+    return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) * (1000 / TICKS);
   } catch {
     return 0;
   }
