@@ -46,8 +46,8 @@ export function shareOf({ perSandbox, total }: FlowLimits, open: number): number
   return Math.min(perSandbox, Math.floor((total - open) / 2));
 }
 
-/** New connections of one sandbox. */
-const RATE = { burst: 1_000, perSecond: 300 };
+/** New connections of one sandbox: more than programs make, and half of what the process can accept. */
+const RATE = { burst: 1_000, perSecond: 1_200 };
 const PEEK_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
