@@ -82,14 +82,14 @@ export class SpaceGuard {
    * @throws {DriverError} `storage_full` when the store has less than `neededBytes`, or shares a disk that has only its reserve.
    */
   async require(neededBytes = 0): Promise<void> {
-    const deadline = Date.now() + RECLAIM_MS;
-    let isMoreToCome = true;
-    for (;;) {
+    const began = Date.now();
+    for (let isMoreToCome = true; ; ) {
       const shortage = this.#shortage(neededBytes);
       if (shortage === undefined) return;
-      if (!isMoreToCome || Date.now() >= deadline)
+      if (!isMoreToCome || Date.now() - began >= RECLAIM_MS)
         throw new DriverError('storage_full', shortage, { detail: this.#inWords(neededBytes) });
-      isMoreToCome = await this.#reclaim();
+      // Sandboxes that end later, one after another, keep nobody waiting for room that does not come.
+      isMoreToCome = (await this.#reclaim()) || (this.#isSettling && Date.now() - began < SETTLING_MS);
     }
   }
 
@@ -103,7 +103,7 @@ export class SpaceGuard {
         return await task();
       } catch (error) {
         const isFull = DriverError.is(error) && error.code === 'storage_full';
-        if (!isFull || tries === TRIES || !(await this.#reclaim())) throw error;
+        if (!isFull || tries === TRIES || !((await this.#reclaim()) || this.#isSettling)) throw error;
       }
     }
   }
@@ -131,12 +131,13 @@ export class SpaceGuard {
 
   /** Gives blocks of deleted trees back to the host. Resolves to whether another try may find more. Never rejects. */
   #reclaim(): Promise<boolean> {
+    const { background, log } = this.#options;
     this.#reclaiming ??= this.#reclaimOnce()
       .catch((error: unknown) => {
-        this.#options.log('warn', 'the room of deleted sandboxes could not be reclaimed', {
+        log('warn', 'the room of deleted sandboxes could not be reclaimed', {
           error: String(error),
         });
-        return this.#isSettling;
+        return background.idleForMs === 0;
       })
       .finally(() => {
         this.#reclaiming = undefined;
@@ -155,7 +156,7 @@ export class SpaceGuard {
     this.#trimAfter = 0;
     await this.#adjusting;
     await this.adjust();
-    return this.#isSettling || this.#room() > roomBefore;
+    return background.idleForMs === 0 || this.#room() > roomBefore;
   }
 
   get #isSettling(): boolean {
