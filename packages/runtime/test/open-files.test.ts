@@ -48,6 +48,13 @@ describe('the files that programs of an instance have open', () => {
     );
   });
 
+  it('keep the letters of their names', async () => {
+    process(1, [named('/usr/share/Főtanúsítvány.crt')], ['/usr/share/größer']);
+    expect(await openFiles([1], proc)).toEqual(
+      new Set(['/usr/share/Főtanúsítvány.crt', '/usr/share/größer']),
+    );
+  });
+
   it('are looked for in turns with others, and not in all of more descriptors than anybody should wait for', async () => {
     process(
       1,

@@ -67,7 +67,7 @@ export async function openFiles(pids: readonly number[], proc = '/proc'): Promis
     for await (const lines of readMappings(pid, turns, proc))
       for (const line of lines) {
         const at = line.indexOf(' /usr/');
-        if (at >= 0) paths.add(line.slice(at + 1));
+        if (at >= 0) paths.add(Buffer.from(line.slice(at + 1), 'latin1').toString());
       }
     for await (const path of left > 0 ? readDescriptors(pid, turns, proc) : []) {
       if (path.startsWith('/usr/')) paths.add(path);

@@ -5,7 +5,7 @@ import type { Turns } from '../../shared/turns.js';
 const READ_BYTES = 65_536;
 
 /**
- * Lines of `/proc/<pid>/maps`, in parts; nothing when the process has ended.
+ * Lines of `/proc/<pid>/maps`, in parts, a character for each byte; nothing when the process has ended.
  * @param turns a program may have millions of mappings, and the driver serves others meanwhile.
  */
 export async function* readMappings(pid: number, turns: Turns, proc = '/proc'): AsyncGenerator<string[]> {
