@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { baseDirectory, baseRecipe, findBase } from '../src/host/base-root.js';
 import { limitsQueues, MESSAGE_QUEUES } from '../src/host/host-limits.js';
 import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
@@ -160,7 +161,8 @@ describe.skipIf(skip !== undefined)('an instance with host ids of its own', () =
       await client.output('/tmp/rootsh -p -c "id -u; touch /etc/by-user; stat -c %u /etc/by-user"'),
     ).toBe('0\n0');
     const { firstId } = entryOf(instance.id);
-    await client.start('exec /tmp/rootsh -p -c "sleep 1000; true"');
+    const running = await client.start('exec /tmp/rootsh -p -c "echo ready; sleep 1000; true"');
+    await eventually('the shell of root', () => running.stdout().includes('ready'));
     const owners = new Set(
       readdirSync('/proc')
         .filter((pid) => /^\d+$/.test(pid))
