@@ -147,8 +147,14 @@ network_change() { # [PID]
 }
 
 # Answers: refused (JSON of the gateway's sets, which tell by veth pair how many packets were refused, and why).
-network_refusals() {
-  answer refused "$(ip netns exec gw nft -j list sets)"
+network_refusals() { # an answer REASON=LEASE:PACKETS ... for each set of counters
+  ip netns exec gw nft list sets | tr , '\n' | awk '
+    $1 == "set" { counted = sub("^refused_", "", $2); if (counted) printf "%s%s=", between, $2; between = "\n" }
+    counted && match($0, /"s[0-9]+" counter packets [0-9]+/) {
+      split(substr($0, RSTART + 2, RLENGTH - 2), word, /"? /)
+      printf "%s:%s ", word[1], word[4]
+    }
+    END { print "" }'
 }
 
 network_enforce() { # GROUP:LEASE ...

@@ -258,11 +258,11 @@ export class Network {
       { name: 'network_refusals' },
       { timeoutMs: TIMEOUT_MS },
     );
-    if (code !== 0 || !answers.refused)
+    if (code !== 0 || Object.keys(answers).length === 0)
       throw new DriverError('unreachable', 'The counters of refused packets cannot be read.', {
         detail: stderr.trim(),
       });
-    return readRefusals(answers.refused);
+    return readRefusals(answers);
   }
 
   /** Removes what is on the host. Forwarding goes off again with the last driver that needs it. */

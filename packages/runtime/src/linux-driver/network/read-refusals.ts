@@ -7,22 +7,13 @@ export interface LinkRefusals {
   packets: number;
 }
 
-interface ListedSet {
-  set?: { name: string; elem?: { elem?: { val: unknown; counter?: { packets: number } } }[] };
-}
-
-/** Reads what `nft -j list sets` prints in the gateway. Links that are gone have numbers in place of names. */
-export function readRefusals(json: string): LinkRefusals[] {
-  const { nftables } = JSON.parse(json) as { nftables: ListedSet[] };
-  const refusals: LinkRefusals[] = [];
-  for (const { set } of nftables)
-    for (const [name, { reason }] of Object.entries(REFUSALS)) {
-      if (set?.name !== `refused_${name}`) continue;
-      for (const { elem } of set.elem ?? []) {
-        const lease = typeof elem?.val === 'string' ? /^s(\d+)$/.exec(elem.val)?.[1] : undefined;
-        const packets = elem?.counter?.packets ?? 0;
-        if (lease !== undefined && packets > 0) refusals.push({ lease: Number(lease), reason, packets });
-      }
-    }
-  return refusals;
+/** Reads what `network_refusals` answers: for each chain that refuses, `LEASE:PACKETS ...`. Links that are gone are not in it. */
+export function readRefusals(answers: Record<string, string | undefined>): LinkRefusals[] {
+  return Object.entries(REFUSALS).flatMap(([name, { reason }]) =>
+    [...(answers[name] ?? '').matchAll(/(\d+):(\d+)/g)].map(([, lease, packets]) => ({
+      lease: Number(lease),
+      reason,
+      packets: Number(packets),
+    })),
+  );
 }
