@@ -52,6 +52,7 @@ it('lets an upload into a sandbox end that is under way when the server stops', 
   await eventually('the upload is under way', () => underWay(test));
   const stopped = test.server.stop();
   await eventually('the server drains', () => test.server.context.draining());
+  expect((await fetch(`${test.server.apiUrl}/health`)).status).toBe(503);
   upload.finish();
   expect((await upload.answer).status).toBe(200);
   await stopped;

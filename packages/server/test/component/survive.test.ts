@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { startServer } from '../../src/index.js';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { childStorage, dropSchema } from '../support/server-storage.js';
@@ -107,7 +108,10 @@ it('a server killed at any moment comes back with its sandboxes and nothing half
         expect([204, 404]).toContain((await api('DELETE', `/sandboxes/${sandbox.sandboxID}`)).status);
   }
 
-  expect((await api('GET', `/sandboxes/${brief.sandboxID}`)).status).toBe(404);
+  await eventually(
+    'the end of the brief one',
+    async () => (await api('GET', `/sandboxes/${brief.sandboxID}`)).status === 404,
+  );
   for (const sandbox of [paused, stored]) {
     expect((await api('POST', `/v2/sandboxes/${sandbox.sandboxID}/connect`)).status).toBe(201);
     expect(await answers(sandbox)).toBe(200);

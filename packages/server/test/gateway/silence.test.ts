@@ -73,7 +73,8 @@ describe('a request to a daemon that gives no answer', () => {
     expect(await answer).toMatchObject({ status: 200, body: 'at last' });
     const asked = health.asked;
     expect((await ask(stage.port, { path: '/health', headers: to('abc', DAEMON_PORT) })).status).toBe(204);
-    expect(health.asked).toBe(asked + 1);
+    // A question of the gateway's own may still have been on its way.
+    expect(health.asked).toBeGreaterThan(asked);
   });
 
   it('is waited for while the sandbox is in transition', async () => {

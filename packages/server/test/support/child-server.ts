@@ -52,7 +52,8 @@ export async function startChildServer(
       output += chunk.toString();
       if (output.includes('ready\n')) resolve();
     });
-    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${stderr}`)));
+    // Not `exit`: what it said last may come after that.
+    child.once('close', (code) => reject(new Error(`the server ended with ${code}: ${stderr}`)));
   });
   const url = (name: string) => new RegExp(`^${name}\\s+(\\S+)$`, 'm').exec(output)?.[1] ?? '';
   const end = async (signal: NodeJS.Signals) => {
