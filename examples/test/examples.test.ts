@@ -17,6 +17,7 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
     ],
     needsMemory: true,
   },
+  { name: 'sandbox-per-user', prints: ['one sandbox', '3 messages: good night / hello / is anybody there?'] },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
   { name: 'template-ready', prints: ['built: ready', '200 hello from the build'] },
   {

@@ -95,6 +95,7 @@ export type {
 export { Pty } from './pty/pty.js';
 export { PtySession } from './pty/pty-session.js';
 export type { ForkOptions, ForkResult, ForkRun } from './sandbox/fork.js';
+export type { GetOrCreateOptions } from './sandbox/get-or-create.js';
 export type {
   EgressCounts,
   EgressDestination,

@@ -42,6 +42,18 @@ describe('svc sandbox', () => {
     });
   });
 
+  it('finds the one of a name again, and makes it where there is none', async () => {
+    const id = await create('--name', 'user 42');
+    expect(await create('--name', 'user 42')).toBe(id);
+    await svc(['sandbox', 'kill', id]);
+    const next = await create('--name', 'user 42');
+    expect(next).toMatch(/^i[a-z0-9]{20}$/);
+    expect(next).not.toBe(id);
+    const both = await svc(['sandbox', 'create', '--name', 'a', '--idempotency-key', 'b']);
+    expect(both).toMatchObject({ code: 2, stdout: '' });
+    expect(both.stderr).toContain('leave --idempotency-key out');
+  });
+
   it('sets the time to live', async () => {
     const id = await create();
     const before = await json(['sandbox', 'info', id]);

@@ -38,16 +38,33 @@ export async function createSandbox(
   first: string | CreateSandboxOptions | undefined,
   rest: CreateSandboxOptions = {},
 ): Promise<SandboxTarget> {
-  const options = typeof first === 'string' ? { ...rest, template: first } : (first ?? rest);
+  return createOnce(core, typeof first === 'string' ? { ...rest, template: first } : (first ?? rest));
+}
+
+/** @param onAnswer told of the last answer, failed or not, for its headers. */
+export async function createOnce(
+  core: ClientCore,
+  options: CreateSandboxOptions,
+  {
+    operation = 'sandboxes.create',
+    onAnswer,
+  }: { operation?: string; onAnswer?: (answer: Response) => void } = {},
+): Promise<SandboxTarget> {
   const { idempotencyKey } = options;
-  const context = { operation: 'sandboxes.create', resource: 'template', options } as const;
   const body = toCreateBody(options);
-  const data = await core.platform.call(context, (platform, fetch) =>
-    platform.POST('/v2/sandboxes', {
-      body,
-      fetch,
-      ...(idempotencyKey === undefined ? {} : { params: { header: { 'Idempotency-Key': idempotencyKey } } }),
-    }),
+  const data = await core.platform.call(
+    { operation, resource: 'template', options },
+    async (platform, fetch) => {
+      const answer = await platform.POST('/v2/sandboxes', {
+        body,
+        fetch,
+        ...(idempotencyKey === undefined
+          ? {}
+          : { params: { header: { 'Idempotency-Key': idempotencyKey } } }),
+      });
+      onAnswer?.(answer.response);
+      return answer;
+    },
   );
   return fromSandbox(data);
 }
@@ -56,10 +73,11 @@ export async function connectSandbox(
   core: ClientCore,
   sandboxID: string,
   options: ConnectSandboxOptions,
+  operation = 'sandboxes.connect',
 ): Promise<SandboxTarget> {
   // Only the older operation takes `autoPause`; it refuses a sandbox that runs, so that it is not repeated blindly.
   if (options.autoPause !== undefined) return resumeSandbox(core, sandboxID, options);
-  const context = { operation: 'sandboxes.connect', resource, idempotent: true, options };
+  const context = { operation, resource, idempotent: true, options };
   const body = toConnectBody(options);
   const data = await core.platform.call(context, (platform, fetch) =>
     platform.POST('/v2/sandboxes/{sandboxID}/connect', {

@@ -12,6 +12,7 @@ import { Pty } from '../pty/pty.js';
 import type { SnapshotInfo } from '../snapshots/snapshot.js';
 import { readEnvs, readUsage } from './daemon-facts.js';
 import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';
+import { type GetOrCreateOptions, getOrCreateSandbox } from './get-or-create.js';
 import type { SandboxDetail, SandboxEgress, SandboxInfo, SandboxMetrics } from './info.js';
 import { type SandboxLogs, sandboxLogs } from './logs.js';
 import type {
@@ -120,6 +121,19 @@ export class Sandbox {
   static async create(first?: string | CreateSandboxOptions, rest?: CreateSandboxOptions): Promise<Sandbox> {
     const core = defaultCore();
     return new Sandbox(core, await createSandbox(core, first, rest));
+  }
+
+  /**
+   * Gives the sandbox of a name: connects to the one whose `metadata.name` it is, resuming it when it is paused, or creates
+   * it. One comes of it, however many ask at once. The settings hold for a new one; `timeoutMs` for both.
+   * @throws InvalidRequestError, TemplateNotFoundError, RateLimitError, CapacityError, TimeoutError
+   * @example
+   * const sandbox = await Sandbox.getOrCreate({ name: 'user-42', timeoutMs: 600_000, autoPause: true });
+   * @wire listSandboxesV2, connectSandboxV2, createSandboxV2
+   */
+  static async getOrCreate(options: GetOrCreateOptions): Promise<Sandbox> {
+    const core = defaultCore();
+    return new Sandbox(core, await getOrCreateSandbox(core, options));
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { ClientCore } from '../calls/client-core.js';
 import type { RequestOptions } from '../core/call-context.js';
 import type { PageList } from '../core/page.js';
+import { type GetOrCreateOptions, getOrCreateSandbox } from './get-or-create.js';
 import type { LogEntry, SandboxInfo, SandboxMetrics } from './info.js';
 import { type FollowLogsOptions, type LogQuery, sandboxLogs } from './logs.js';
 import type { ConnectSandboxOptions, CreateSandboxOptions, ListSandboxesOptions } from './options.js';
@@ -38,6 +39,18 @@ export class Sandboxes {
   create(template?: string, options?: Omit<CreateSandboxOptions, 'template'>): Promise<Sandbox>;
   async create(first?: string | CreateSandboxOptions, rest: CreateSandboxOptions = {}): Promise<Sandbox> {
     return new Sandbox(this.#core, await createSandbox(this.#core, first, rest));
+  }
+
+  /**
+   * Gives the sandbox of a name: connects to the one whose `metadata.name` it is, resuming it when it is paused, or creates
+   * it. One comes of it, however many ask at once. The settings hold for a new one; `timeoutMs` for both.
+   * @throws InvalidRequestError, TemplateNotFoundError, RateLimitError, CapacityError, TimeoutError
+   * @example
+   * const sandbox = await client.sandboxes.getOrCreate({ name: 'user-42', timeoutMs: 600_000, autoPause: true });
+   * @wire listSandboxesV2, connectSandboxV2, createSandboxV2
+   */
+  async getOrCreate(options: GetOrCreateOptions): Promise<Sandbox> {
+    return new Sandbox(this.#core, await getOrCreateSandbox(this.#core, options));
   }
 
   /**

@@ -1,5 +1,5 @@
 import { eventually } from '@svc/support/eventually';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   AuthenticationError,
   ConflictError,
@@ -37,6 +37,61 @@ describeOnServer('sandboxes', (stage) => {
     await expect(stage.client().sandboxes.create('no-such-template')).rejects.toSatisfy((error) =>
       TemplateNotFoundError.is(error),
     );
+  });
+
+  describe('getOrCreate', () => {
+    const named = async (name: string) =>
+      (await stage.client().sandboxes.list({ metadata: { name } }).toArray()).map(
+        ({ sandboxId }) => sandboxId,
+      );
+    const kill = async (name: string) => {
+      for (const id of await named(name)) await stage.client().sandboxes.kill(id);
+    };
+
+    it('makes one sandbox of a name, however many ask at once, whatever their options', async () => {
+      const made = await Promise.all(
+        Array.from({ length: 6 }, (_, index) =>
+          stage
+            .client()
+            .sandboxes.getOrCreate({ name: 'Ünter-suchung #1', timeoutMs: 60_000 + 1000 * (index % 2) }),
+        ),
+      );
+      const id = made[0]!.id;
+      expect(made.map((one) => one.id)).toEqual(made.map(() => id));
+      expect(await named('Ünter-suchung #1')).toEqual([id]);
+      await kill('Ünter-suchung #1');
+    });
+
+    it('resumes a paused one, keeps other metadata, and begins anew where it was killed', async () => {
+      const options = { name: 'kept', metadata: { team: 'a' }, timeoutMs: 120_000 };
+      const first = await stage.client().sandboxes.getOrCreate(options);
+      await first.files.write('note', 'still here');
+      await first.pause();
+      const again = await stage.client().sandboxes.getOrCreate(options);
+      expect(again.id).toBe(first.id);
+      expect(await again.files.read('note')).toBe('still here');
+      expect((await again.info()).metadata).toEqual({ team: 'a', name: 'kept' });
+      const ids = new Set([first.id]);
+      for (let round = 0; round < 3; round += 1) {
+        await kill('kept');
+        const next = await stage.client().sandboxes.getOrCreate({ ...options, timeoutMs: 60_000 + round });
+        expect(ids).not.toContain(next.id);
+        ids.add(next.id);
+      }
+      await kill('kept');
+    });
+
+    it('gives the failure of a create, and makes the sandbox once it can be made', async () => {
+      const { sandboxes } = stage.client();
+      for (let round = 0; round < 2; round += 1)
+        await expect(sandboxes.getOrCreate({ name: 'unlucky', template: 'no-such' })).rejects.toSatisfy(
+          (error) => TemplateNotFoundError.is(error),
+        );
+      await sandboxes.getOrCreate({ name: 'unlucky' });
+      expect(await named('unlucky')).toHaveLength(1);
+      await kill('unlucky');
+      await expect(sandboxes.getOrCreate({ name: '' })).rejects.toThrow(/the name is empty/);
+    });
   });
 
   it('gives the environment to every command', async () => {

@@ -16,8 +16,12 @@ export function canonicalJson(value: unknown): string {
 
 interface Answer {
   status: number;
+  headers?: Record<string, string>;
   body?: unknown;
 }
+
+/** Tells an answer that is said again from a first one. */
+const REPLAYED = { 'Idempotency-Replayed': 'true' };
 
 /** Texts that this process is still working on; those of an earlier process have an unknown outcome. */
 type StoredFailure = { failed: { status: number; message: string; errorCode?: string } };
@@ -96,10 +100,11 @@ async function replay<Op extends OperationId, A extends Answer>(
     .where('key', '=', key)
     .executeTakeFirst();
   if (row === undefined) throw errors.idempotencyInProgress();
+  // Also for another request: once it is told of the mismatch, what the first one made can be found.
+  if (row.response === null && row.owner === context.processId) throw errors.idempotencyInProgress();
   if (row.request_hash !== hash) throw errors.idempotencyMismatch();
-  if (row.response === null)
-    throw row.owner === context.processId ? errors.idempotencyInProgress() : errors.idempotencyUnknown();
+  if (row.response === null) throw errors.idempotencyUnknown();
   const answer = decryptJson(context.keys, 'idempotency', row.response) as A | StoredFailure;
-  if ('failed' in answer) throw new ApiError(answer.failed);
-  return answer;
+  if ('failed' in answer) throw new ApiError({ ...answer.failed, headers: REPLAYED });
+  return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
 }

@@ -26,6 +26,7 @@ interface CreateFlags extends EgressFlags {
   iamToken?: Record<string, string>;
   mcp?: Record<string, unknown>;
   idempotencyKey?: string;
+  name?: string;
   quiet?: boolean;
   shell?: boolean;
 }
@@ -33,6 +34,7 @@ interface CreateFlags extends EgressFlags {
 export function addCreate(sandbox: Command): void {
   const command = leaf(sandbox, 'create [template]', 'create a sandbox; prints its id')
     .option('-t, --timeout <span>', 'time to live: 90s, 10m, 2h (default: 5m)', parseDuration)
+    .option('--name <name>', 'connect to the sandbox of this name, or create it; kept as metadata name')
     .option('-e, --env <NAME=value>', 'environment variable; repeatable', collectPairs)
     .option('-m, --metadata <key=value>', 'metadata to find it by; repeatable', collectPairs)
     .option('-v, --volume <name:path>', 'volume to mount; repeatable', collectList)
@@ -51,16 +53,24 @@ export function addCreate(sandbox: Command): void {
     .option('--auto-resume', 'with --on-timeout pause: requests resume it')
     .option('--mcp <json>', 'settings of an MCP gateway, stored with the sandbox', parseObject)
     .option('--idempotency-key <key>', 'creating again with the same key gives the same sandbox')
-    .option('-s, --shell', 'open a shell in it; the sandbox is killed when the shell ends')
+    .option('-s, --shell', 'open a shell in it; without --name the sandbox is killed when the shell ends')
     .option('-q, --quiet', 'print only the id')
     .action(
       act(async (cli, template: string | undefined, flags: CreateFlags) => {
         const options = toCreateOptions(template, flags);
+        if (flags.name !== undefined && flags.idempotencyKey !== undefined)
+          throw new UsageError('--name finds the sandbox by itself: leave --idempotency-key out.');
         const client = await cli.client();
         const { signal } = cli;
         const made = await withProgress(cli.out, 'Creating a sandbox', () =>
-          client.sandboxes.create({ ...options, signal }),
+          flags.name === undefined
+            ? client.sandboxes.create({ ...options, signal })
+            : client.sandboxes.getOrCreate({ ...options, name: flags.name, signal }),
         );
+        if (flags.shell && flags.name !== undefined) {
+          cli.out.note(`Sandbox ${made.id}; it stays when this shell ends, until its time is over.`);
+          return runShell(cli, made, {});
+        }
         if (flags.shell) {
           cli.out.note(`Sandbox ${made.id}; it is killed when this shell ends.`);
           await runShell(cli, made, {}).finally(() => made.kill());

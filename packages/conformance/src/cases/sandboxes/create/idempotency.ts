@@ -17,6 +17,8 @@ export const idempotencyCases: Draft[] = [
       const second = await call(target, 'createSandboxV2', { body, headers });
       assert.equal(second.status, 201);
       assert.deepEqual(second.json(), first.json());
+      assert.equal(first.headers['idempotency-replayed'], undefined);
+      assert.equal(second.headers['idempotency-replayed'], 'true');
       const other = await call(target, 'createSandboxV2', { body: { ...body, timeout: 61 }, headers });
       assertFailure(other, { status: 409, errorCode: 'idempotency_request_mismatch' });
       await kill(target, (first.json() as Made).sandboxID);
@@ -32,6 +34,7 @@ export const idempotencyCases: Draft[] = [
       const first = await call(target, 'createSandboxV2', { body, headers });
       const second = await call(target, 'createSandboxV2', { body, headers });
       assert.equal(first.status, 404);
+      assert.equal(second.headers['idempotency-replayed'], 'true');
       assert.deepEqual(second.json(), first.json());
     },
   },
