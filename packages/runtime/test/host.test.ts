@@ -5,7 +5,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chooseIoWeights, type HostFacts, parseCgroupControllers } from '../src/host/host-facts.js';
 import { judgeHost } from '../src/host/judge-host.js';
 import { compareVersions } from '../src/host/programs.js';
-import { checkHost, DriverError, fixHost, linuxDriverCanRun, selectDriver } from '../src/index.js';
+import {
+  checkHost,
+  DriverError,
+  type Finding,
+  fixHost,
+  linuxDriverCanRun,
+  selectDriver,
+} from '../src/index.js';
 import { explain } from '../src/select-driver.js';
 import { envdBundle } from './envd-bundle.js';
 import { linuxSkipReason } from './linux-host.js';
@@ -145,7 +152,9 @@ describe('this host', () => {
     for (const { message } of findings) expect(message).toMatch(/\.$/);
     const plan: string[] = [];
     const after = await fixHost({ dataDir, install: false, log: (_, message) => plan.push(message) });
-    expect(after).toEqual(findings);
+    // Not what they say: other programs fill the disk and raise limits meanwhile.
+    const judged = (list: Finding[]) => list.map(({ id, ok, neededFor }) => ({ id, ok, neededFor }));
+    expect(judged(after)).toEqual(judged(findings));
   });
 
   it('gives the process driver when it is asked for, with a warning', async () => {

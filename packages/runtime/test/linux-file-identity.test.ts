@@ -50,13 +50,14 @@ for p in paths[:2000]:
   with open(p) as f: maps.append(mmap.mmap(f.fileno(), 1, mmap.MAP_PRIVATE, mmap.PROT_READ))
   texts.append(bytes(maps[-1]))
 for n in range(1000):
-  open("/tmp/told", "w").write("%d %d\\n" % (n, sum(bytes(m) != t for m, t in zip(maps, texts))))
+  open("/tmp/new", "w").write("%d %d\\n" % (n, sum(bytes(m) != t for m, t in zip(maps, texts))))
+  os.rename("/tmp/new", "/tmp/told")
   time.sleep(0.1)
 `;
 
 /** Maps the first files of two volumes, side by side or with other memory between them. */
 const VOLUMES_MAPPER = `
-import mmap, sys, time
+import mmap, os, sys, time
 kept = []
 def page(path):
   with open(path) as f: kept.append(mmap.mmap(f.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ))
@@ -65,7 +66,8 @@ one = page("/one/file")
 if sys.argv[1] == "apart": page("/etc/passwd")
 two = page("/two/file")
 for n in range(1000):
-  open("/tmp/told", "w").write("%d %s %s\\n" % (n, one[:3].decode(), two[:3].decode()))
+  open("/tmp/new", "w").write("%d %s %s\\n" % (n, one[:3].decode(), two[:3].decode()))
+  os.rename("/tmp/new", "/tmp/told")
   time.sleep(0.1)
 `;
 
@@ -76,7 +78,7 @@ async function toldByCopy(client: DaemonClient, copy: () => Promise<DaemonClient
   const there = await copy();
   return await eventually('the copy to look at its files', async () => {
     const text = await told(there);
-    return text === '' || Number.parseInt(text, 10) <= Number.parseInt(before, 10) + 1 ? undefined : text;
+    return Number.parseInt(text, 10) <= Number.parseInt(before, 10) + 1 ? undefined : text;
   });
 }
 

@@ -136,7 +136,10 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     const volumes = bench.driver.volumes;
     await volumes.make('deleted', { limitMiB: 64 });
     const { client } = await bench.create({ mounts: [{ volumeId: 'deleted', target: '/data' }] });
-    await client.start('while :; do mkdir -p /data/a/$RANDOM; echo x > /data/a/$RANDOM/f; done 2>/dev/null');
+    const using = await client.start(
+      'i=0; while :; do i=$((i+1)); mkdir -p /data/a/$i; echo x > /data/a/$i/f; [ $i != 9 ] || echo ready; done 2>/dev/null',
+    );
+    await eventually('the volume to be in use', () => using.stdout() !== '');
     await volumes.delete('deleted');
     await volumes.delete('deleted');
     expect(await volumes.list()).not.toContain('deleted');

@@ -32,7 +32,7 @@ const UNDUMPABLE = [
   {
     title: 'a program that waits for one which never begins',
     script: startsPrograms(1000, 0),
-    ready: 'test -e /tmp/up',
+    ready: 'grep -q "^State:.*D" /proc/$(cat /tmp/pid)/status',
     named: /"perl" \(process \d+\) waits for a program that it starts and that does not begin/,
   },
 ];
@@ -40,15 +40,15 @@ const UNDUMPABLE = [
 /** Starts others as shells and spawn functions do, by vfork, and takes its time over each and between them, seconds. */
 function startsPrograms(each: number, between: number): string {
   const call = process.arch === 'arm64' ? 220 : 56;
-  return `exec perl -e '$| = 1; open(F, ">/tmp/up"); for (;;) { my $p = syscall(${call}, 0x4011, 0, 0, 0, 0); if ($p == 0) { select(undef, undef, undef, ${each}); exec "true" } waitpid($p, 0); print F "x"; select(undef, undef, undef, ${between}) }'`;
+  return `echo $$ > /tmp/pid; exec perl -e '$| = 1; open(F, ">/tmp/up"); for (;;) { my $p = syscall(${call}, 0x4011, 0, 0, 0, 0); if ($p == 0) { select(undef, undef, undef, ${each}); exec "true" } waitpid($p, 0); print F "x"; select(undef, undef, undef, ${between}) }'`;
 }
 
 /** What the filter of a sandbox refuses, made outside. Each says when it is ready. */
 const FOREIGN = [
   {
     title: 'a user namespace of its own',
-    argv: () => ['unshare', '-U', 'sh', '-c', 'echo ready; exec sleep 1000'],
-    named: /"sleep" \(process \d+\) runs in a user namespace of its own/,
+    argv: () => ['unshare', '-U', 'perl', '-e', '$| = 1; print "ready"; sleep 1000'],
+    named: /"perl" \(process \d+\) runs in a user namespace of its own/,
   },
   {
     title: 'io_uring',

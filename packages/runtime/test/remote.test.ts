@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import {
   connectDriver,
   createProcessDriver,
@@ -230,7 +231,7 @@ describe('a driver that is served over a socket', () => {
     expect(await new DaemonClient(instance).output('cat greeting.txt')).toBe('hello');
     const error = await remote.create({ id: 'one', spec }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'invalid_spec', message: expect.stringContaining('exists already') });
-    expect(lines.join()).toContain('NO ISOLATION');
+    await eventually('the log', () => lines.join().includes('NO ISOLATION'));
   });
 
   it('tells the end of an instance that is gone without being asked', async () => {

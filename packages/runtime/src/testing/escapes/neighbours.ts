@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import type { Workbench } from '../workbench.js';
 import { type Outside, SECRET } from './outside.js';
 
@@ -90,9 +91,8 @@ export function neighbourEscapes(bench: Workbench, outside: Outside): void {
       const mounts = [{ volumeId: 'shared', target: '/data' }];
       const [giver, other] = [await bench.create({ mounts }), await bench.create({ mounts })];
       const giving = await giver.client.start(python(GIVER), 'root');
-      // The taker connects as soon as the door is there.
-      const script = `until [ -S /data/door ]; do :; done; ${python(taker(path))}`;
-      const { stdout, stderr } = await other.client.run(script, 'root');
+      await eventually('the door to be open', () => giving.stdout().includes('listening'));
+      const { stdout, stderr } = await other.client.run(python(taker(path)), 'root');
       expect(stdout, stderr).toContain('got 4');
       expect(stdout).not.toContain(SECRET);
       // Up from the other's root, there is nothing but that root.
@@ -123,9 +123,7 @@ except OSError as e: print("refused")
 libc = ctypes.CDLL(None)
 print(libc.shmget(4711, 4096, 0), libc.msgget(4712, 0), os.path.exists("/dev/shm/mark"))`;
       const offering = await first!.start(`${python(offer)}`, 'root');
-      const deadline = Date.now() + 20_000;
-      while (!offering.stdout().includes('ready') && Date.now() < deadline)
-        await first!.run('until [ -e /dev/shm/mark ]; do :; done');
+      await eventually('the names to be there', () => offering.stdout().includes('ready'));
       expect((await first!.run(python(look), 'root')).stdout).toMatch(/^connected\n\d+ \d+ True\n$/);
       expect((await second!.run(python(look), 'root')).stdout).toBe('refused\n-1 -1 False\n');
       offering.leave();

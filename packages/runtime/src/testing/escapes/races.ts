@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import type { Instance } from '../../contract/instance.js';
+import type { DaemonClient } from '../daemon-client.js';
 import { type TarTestEntry, tarBytes, tarOfEntries } from '../tar.js';
 import type { Workbench } from '../workbench.js';
 import { type Outside, SECRET } from './outside.js';
@@ -33,8 +35,16 @@ const RACES: [string, string][] = [
   ],
 ];
 
-const race = (body: string, directory: string, out: string) =>
-  `mkdir -p ${directory}; perl -e 'chdir $ARGV[0] or die; my $out = $ARGV[1]; for (;;) { ${body} }' ${directory} ${out}`;
+/** Starts such a program as root inside, and waits until it races. */
+async function race(client: DaemonClient, body: string, directory: string, out: string) {
+  const program = `chdir $ARGV[0] or die; my $out = $ARGV[1]; $| = 1; print "racing"; for (;;) { ${body} }`;
+  const racing = await client.start(
+    `mkdir -p ${directory}; perl -e '${program}' ${directory} ${out}`,
+    'root',
+  );
+  await eventually('the program to race', () => racing.stdout() === 'racing');
+  return racing;
+}
 
 interface Asked {
   method: 'GET' | 'POST';
@@ -106,7 +116,7 @@ export function raceEscapes(bench: Workbench, outside: Outside): void {
       async (_, body) => {
         const path = await outside.make();
         const { instance, client } = await bench.create();
-        const racing = await client.start(race(body, '/home/user/race', path), 'root');
+        const racing = await race(client, body, '/home/user/race', path);
         const kinds = [
           get('/home/user/race/d/secret'),
           put('/home/user/race/d/secret'),
@@ -145,7 +155,7 @@ export function raceEscapes(bench: Workbench, outside: Outside): void {
       socket.resume();
       await once(socket, 'close');
       for (const [, body] of RACES) {
-        const racing = await client.start(race(body, '/srv/race', path), 'root');
+        const racing = await race(client, body, '/srv/race', path);
         const unpacked = await client.run('tar -x -f /root/copy.tar -C /srv/race 2>&1 | tail -c 300', 'root');
         expect(unpacked.stdout).not.toContain(SECRET);
         racing.leave();
@@ -185,7 +195,7 @@ export function raceEscapes(bench: Workbench, outside: Outside): void {
       const path = await outside.make();
       const rounds = Math.ceil(TRIES / 1_000) + 2;
       const { instance, client } = await bench.create();
-      for (const [, body] of RACES) await client.start(race(body, `/srv/${body.length}`, path), 'root');
+      for (const [, body] of RACES) await race(client, body, `/srv/${body.length}`, path);
       for (let round = 0; round < rounds; round += 1) {
         const { id } = await instance.commitLayer();
         await bench.driver.layers.delete(id);
