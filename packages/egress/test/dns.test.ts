@@ -32,8 +32,12 @@ async function startWithDns() {
     onTestFinished(() => void socket.destroy());
     const framed = Buffer.concat([Buffer.from([query.length >> 8, query.length & 255]), query]);
     for (let at = 0; at < framed.length; at += pieces) socket.write(framed.subarray(at, at + pieces));
-    const [reply] = await once(socket, 'data');
-    return (reply as Buffer).subarray(2);
+    let reply = Buffer.alloc(0);
+    for await (const chunk of socket) {
+      reply = Buffer.concat([reply, chunk as Buffer]);
+      if (reply.length >= 2 && reply.length >= 2 + reply.readUInt16BE(0)) break;
+    }
+    return reply.subarray(2);
   };
   return { ...egress, setPolicy, overUdp, overTcp };
 }

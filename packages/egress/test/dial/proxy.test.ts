@@ -75,17 +75,20 @@ describe('a SOCKS5 proxy of a sandbox', () => {
   });
 
   it('that is not there, speaks something else or hangs lets nothing pass', async () => {
-    const egress = await startTestEgress({ dialMs: 300 });
     const gone = await echo();
     await new Promise((resolve) => gone.server.close(resolve));
     const nonsense = await startServer((socket) => socket.end('HTTP/1.1 400 no\r\n\r\n'));
     const silent = await startServer(() => undefined);
-    for (const { port } of [gone, nonsense, silent]) {
+    for (const [{ port }, dialMs, why] of [
+      [gone, 10_000, 'proxy unreachable'],
+      [nonsense, 10_000, 'proxy does not speak SOCKS5'],
+      [silent, 300, 'connect timeout'],
+    ] as const) {
+      const egress = await startTestEgress({ dialMs });
       await egress.setPolicy({ proxy: { address: `127.0.0.1:${port}` } });
       expect(await roundTrip(egress)).toBe('reset');
+      await egress.report(({ rule }) => rule === why);
     }
-    await egress.report(({ rule }) => rule === 'connect timeout');
-    await egress.report(({ rule }) => rule === 'proxy does not speak SOCKS5');
   });
 
   it('on a private address is never connected to', async () => {

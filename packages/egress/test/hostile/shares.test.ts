@@ -73,9 +73,9 @@ describe('what one sandbox may take of the process', () => {
   });
 
   it('of time for a host that is none is next to nothing', () => {
-    const startedMs = performance.now();
+    const before = process.cpuUsage();
     for (let round = 0; round < 200; round += 1) expect(parseHost('é'.repeat(30_000))).toBeUndefined();
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
   });
 
   it('of time for a request that never comes is limited, before the first and between two', async () => {
