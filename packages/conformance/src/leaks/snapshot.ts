@@ -49,10 +49,13 @@ function ownProcesses(dataDir: string): { pid: string; line: string }[] {
   });
 }
 
+/** Where the process itself listens: others of its network do not count. */
 function listening(pid: string): string[] {
+  const open = new Set(names(`/proc/${pid}/fd`).map((fd) => link(`/proc/${pid}/fd/${fd}`)));
   return lines(`/proc/${pid}/net/tcp`)
-    .filter((line) => line.trim().split(/\s+/)[3] === '0A')
-    .map((line) => `${link(`/proc/${pid}/ns/net`)} ${line.trim().split(/\s+/)[1]}`);
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] === '0A' && open.has(`socket:[${fields[9]}]`))
+    .map((fields) => `${link(`/proc/${pid}/ns/net`)} ${fields[1]}`);
 }
 
 /** Everything below the data directory that a sandbox could have left, to the third level. */

@@ -166,8 +166,8 @@ describe('Start', () => {
     process.kill(left, 'SIGKILL');
   });
 
-  it('stops the program while its reader is behind, and gives it all 100 MB in flat memory', async () => {
-    const size = 100_000_000;
+  it('stops the program while its reader is behind, and gives it all 40 MB in flat memory', async () => {
+    const size = 40_000_000;
     const grown = await growth(async () => {
       const { pid, stream } = await begin(shell(`exec head -c ${size} /dev/zero`));
       // What is neither read nor refused has to be held by somebody: the daemon, or the two ends of the connection.

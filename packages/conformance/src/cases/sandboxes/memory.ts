@@ -24,6 +24,7 @@ export const memoryCases = casesOf('memory', [
         args: ['-c', 'i=0; while true; do i=$((i+1)); echo $i > ~/count; sleep 0.1; done'],
       });
       counter.leave();
+      await run(source, 'until test -s ~/count; do sleep 0.05; done');
       const before = assertStatus<{ endAt: string }>(
         await call(target, 'getSandbox', { path: { sandboxID: source.sandboxId } }),
         200,
