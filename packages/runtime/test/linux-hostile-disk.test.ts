@@ -132,6 +132,17 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     );
   }, 60_000);
 
+  it('cannot keep a volume that they filled to the brim from getting another limit', async () => {
+    const { volumes } = bench.driver;
+    await volumes.make('brim', { limitMiB: 16 });
+    const { client } = await bench.create({ mounts: [{ volumeId: 'brim', target: '/data' }] });
+    await client.run(
+      'cat /dev/zero > /data/fill; sync; i=0; while touch /data/$i; do i=$((i+1)); done; sync',
+    );
+    for (const limitMiB of [8, 16, 32]) await volumes.make('brim', { limitMiB });
+    expect((await client.run('head -c 8M /dev/zero > /data/more && sync /data/more')).exitCode).toBe(0);
+  }, 60_000);
+
   it('cannot keep a deleted volume, nor what it takes, by using it', async () => {
     const volumes = bench.driver.volumes;
     await volumes.make('deleted', { limitMiB: 64 });

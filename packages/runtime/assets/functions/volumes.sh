@@ -8,8 +8,10 @@ volume_make() { # ID LIMIT: an empty limit leaves it as it is. Answers: made, su
     btrfs subvolume create "v/$1" >/dev/null
     answer made yes
   fi
-  store_limit "v/$1" "$2"
-  store_identify "v/$1"
+  number=$(btrfs inspect-internal rootid "v/$1")
+  # Not by its path: that way a volume which is full to the brim takes no other limit.
+  [ -z "$2" ] || btrfs qgroup limit "$2" "0/$number" . >/dev/null
+  answer subvolume "$number"
 }
 
 volume_remove() { # PATH: as a whole; nobody walks through what tenants wrote
