@@ -110,9 +110,16 @@ describeOnServer('resilience', (stage) => {
   });
 
   it('gives the exit status of a command that ended while the connection was broken', async () => {
-    const command = await sandbox.commands.start('read line; sleep 0.2; exit 6', { stdin: true });
-    await command.stdin.getWriter().write('go\n');
-    expect(proxy.cut('/process.Process/Start')).toBe(1);
+    const command = await sandbox.commands.start('read line; exit 6', { stdin: true });
+    const direct = await stage.client().sandboxes.get(sandbox.id);
+    const through = await direct.commands.connect(command.pid);
+    proxy.setDown(true);
+    try {
+      await through.stdin.getWriter().write('go\n');
+      expect(await through.wait({ check: false })).toMatchObject({ exitCode: 6 });
+    } finally {
+      proxy.setDown(false);
+    }
     expect(await command.wait({ check: false })).toMatchObject({ exitCode: 6 });
   });
 
