@@ -20,7 +20,8 @@ const arrows = {
   sdk: ['platform', 'daemon', 'egress/policy'],
   envd: ['daemon/gen', 'support'],
   server: ['platform', 'daemon', 'runtime', 'envd', 'egress'],
-  cli: ['sdk', 'server', 'runtime', 'platform'],
+  mcp: ['sdk'],
+  cli: ['sdk', 'server', 'runtime', 'platform', 'mcp'],
   conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
   bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
 };

@@ -68,6 +68,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/auth/index.js')).addAuthCommands,
   },
   {
+    name: 'mcp',
+    summary: 'give sandboxes to agents as tools (Model Context Protocol)',
+    load: async () => (await import('../commands/mcp/index.js')).addMcpCommand,
+  },
+  {
     name: 'types',
     summary: 'show how to import the types of the API',
     load: async () => (await import('../commands/types/index.js')).addTypesCommand,

@@ -1,0 +1,124 @@
+import { type Client, type CreateSandboxOptions, NotFoundError, type Sandbox } from '@svc/sdk';
+
+/** Metadata of sandboxes that tools made: those alone can be named by a model. */
+const MADE_BY = { 'made-by': 'mcp' };
+const DEFAULT_TIMEOUT_MS = 15 * 60_000;
+
+export interface ToolSandboxesOptions {
+  readonly client: Client;
+  /** Settings of new sandboxes. `timeoutMs` is how long one lives after the last tool that used it, default 15 minutes. */
+  readonly create?: Omit<CreateSandboxOptions, 'idempotencyKey' | 'signal' | 'requestTimeoutMs'>;
+  /**
+   * The default sandbox is the one of this name: it stays when the tools end, and is paused when its time is over. Default: one
+   * of its own, which lives as long as the tools.
+   */
+  readonly name?: string | undefined;
+}
+
+/** Which sandbox a tool means: a default one, made on first use, or one that a tool made. */
+export class ToolSandboxes {
+  readonly #client: Client;
+  readonly #create: CreateSandboxOptions & { timeoutMs: number };
+  readonly #name: string | undefined;
+  #default: Promise<Sandbox> | undefined;
+  #keepAlive: ReturnType<typeof setInterval> | undefined;
+
+  constructor({ client, create = {}, name }: ToolSandboxesOptions) {
+    this.#client = client;
+    const metadata = { ...create.metadata, ...MADE_BY };
+    this.#create = {
+      autoPause: true,
+      ...create,
+      timeoutMs: create.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      metadata,
+    };
+    this.#name = name;
+  }
+
+  /**
+   * The sandbox of an id, or the default one, running; its time to live begins anew. A default one that is gone is made anew.
+   * @throws for an id of none that a tool made
+   */
+  async use(id: string | undefined): Promise<Sandbox> {
+    if (id !== undefined) {
+      await this.#requireOurs(id);
+      return this.#touch(id);
+    }
+    const known = this.#default;
+    if (known === undefined) return this.#makeDefault();
+    try {
+      return await this.#touch((await known).id);
+    } catch (error) {
+      if (!NotFoundError.is(error)) throw error;
+      return this.#default === known ? this.#makeDefault() : this.use(undefined);
+    }
+  }
+
+  /** Makes a further sandbox. */
+  create(template: string | undefined): Promise<Sandbox> {
+    return this.#client.sandboxes.create({
+      ...this.#create,
+      ...(template === undefined ? {} : { template }),
+    });
+  }
+
+  /** Copies a sandbox while it runs. Copies live as long as other sandboxes. */
+  async fork(id: string | undefined, count: number): Promise<Awaited<ReturnType<Sandbox['fork']>>> {
+    const source = await this.use(id);
+    return source.fork({ count, timeoutMs: this.#create.timeoutMs });
+  }
+
+  /** False when there was none. @throws for an id of none that a tool made */
+  async kill(id: string): Promise<boolean> {
+    try {
+      await this.#requireOurs(id);
+    } catch (error) {
+      if (NotFoundError.is(error)) return false;
+      throw error;
+    }
+    return this.#client.sandboxes.kill(id);
+  }
+
+  /** Kills the default sandbox, unless it has a name. */
+  async close(): Promise<void> {
+    clearInterval(this.#keepAlive);
+    const made = await this.#default?.catch(() => undefined);
+    this.#default = undefined;
+    if (made !== undefined && this.#name === undefined) await made.kill();
+  }
+
+  #makeDefault(): Promise<Sandbox> {
+    const { sandboxes } = this.#client;
+    const made =
+      this.#name === undefined
+        ? sandboxes.create(this.#create)
+        : sandboxes.getOrCreate({ autoPause: true, ...this.#create, name: this.#name });
+    this.#default = made;
+    if (this.#name === undefined) this.#keepDefaultAlive();
+    // One that could not be made is tried again by the next tool.
+    made.catch(() => {
+      if (this.#default === made) this.#default = undefined;
+    });
+    return made;
+  }
+
+  /** Whoever uses the tools may think for longer than a sandbox lives; when they are killed, it ends by itself. */
+  #keepDefaultAlive(): void {
+    clearInterval(this.#keepAlive);
+    const touch = () => this.#default?.then(({ id }) => this.#touch(id)).catch(() => undefined);
+    this.#keepAlive = setInterval(touch, Math.min(this.#create.timeoutMs / 3, 2 ** 30));
+    this.#keepAlive.unref();
+  }
+
+  #touch(id: string): Promise<Sandbox> {
+    return this.#client.sandboxes.connect(id, { timeoutMs: this.#create.timeoutMs });
+  }
+
+  async #requireOurs(id: string): Promise<void> {
+    const { metadata } = await (await this.#client.sandboxes.get(id)).info();
+    if (metadata['made-by'] !== MADE_BY['made-by'])
+      throw new Error(
+        `Sandbox ${id} was not made by these tools. Use create_sandbox, or leave "sandbox" out.`,
+      );
+  }
+}
