@@ -21,6 +21,18 @@ export interface Case {
 /** A case before its area gave it an id. */
 export type Draft = Omit<Case, 'id' | 'area'> & { name: string };
 
+/** The operation that a case is about, what it expects of it, and under which conditions it runs. */
+export type Covers = readonly [
+  operation: Case['operation'],
+  expects: Case['expects'],
+  conditions?: Pick<Case, 'needs' | 'timeoutMs' | 'alone'>,
+];
+
+/** A case: a sentence about behaviour, what it covers, and how to see it. */
+export function check(name: string, [operation, expects, conditions]: Covers, run: Case['run']): Draft {
+  return { name, operation, expects, ...conditions, run };
+}
+
 /** Cases of one area; the ids follow from the names. */
 export function casesOf(area: string, drafts: readonly Draft[]): Case[] {
   return drafts.map(({ name, ...draft }) => ({ id: `${area}: ${name}`, area, ...draft }));

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '@svc/support/eventually';
 import { call } from '../wire/call.js';
 import type { Daemon } from '../wire/rpc.js';
-import { run, startProcess } from '../wire/run.js';
+import { run, startShell } from '../wire/run.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
 interface Known {
@@ -125,11 +125,11 @@ async function create(server: ServerProcess): Promise<Known> {
   assert.equal(answer.status, 201, answer.text);
   const { sandboxID, envdAccessToken } = answer.json() as { sandboxID: string; envdAccessToken: string };
   const one = { id: sandboxID, token: envdAccessToken, pid: 0 };
-  const counter = await startProcess(at(server, one), {
-    cmd: '/bin/sh',
-    args: ['-c', 'i=0; while true; do i=$((i+1)); echo $i > ~/count; sleep 0.1; done'],
-    tag: 'counter',
-  });
+  const counter = await startShell(
+    at(server, one),
+    'i=0; while true; do i=$((i+1)); echo $i > ~/count; sleep 0.1; done',
+    { tag: 'counter' },
+  );
   counter.leave();
   return { ...one, pid: counter.pid };
 }

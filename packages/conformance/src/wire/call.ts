@@ -142,3 +142,24 @@ export function assertStatus<T = Record<string, unknown>>(answer: Answer, status
   );
   return (answer.text === '' ? undefined : answer.json()) as T;
 }
+
+/** Calls an operation that must end with this status; gives its JSON body. */
+export async function callOk<T = Record<string, unknown>>(
+  api: Api,
+  operationId: string,
+  status: number,
+  options?: CallOptions,
+): Promise<T> {
+  return assertStatus<T>(await call(api, operationId, options), status);
+}
+
+/** Calls an operation that must fail as expected: with this status and no `error_code`, or as described. */
+export async function callFails(
+  api: Api,
+  operationId: string,
+  expected: number | ExpectedFailure,
+  options?: CallOptions,
+): Promise<FailureRecord> {
+  const failure = typeof expected === 'number' ? { status: expected } : expected;
+  return assertFailure(await call(api, operationId, options), failure);
+}

@@ -64,6 +64,14 @@ export async function startProcess(
   return follow(await stream(daemon, 'process.Process/Start', startMessage(request), options));
 }
 
+/** Starts a shell on a script. */
+export const startShell = (
+  daemon: Daemon,
+  script: string,
+  request: Omit<ProcessRequest, 'cmd' | 'args'> = {},
+  options?: DaemonCallOptions,
+) => startProcess(daemon, { cmd: '/bin/sh', args: ['-c', script], ...request }, options);
+
 /** Attaches to a process: to its output from an offset on, or to what is printed from now on. */
 export async function attach(
   daemon: Daemon,
@@ -121,6 +129,6 @@ async function follow(rpc: RpcStream): Promise<Running> {
 
 /** Runs a shell script to its end. */
 export async function run(daemon: Daemon, script: string, options: DaemonCallOptions = {}) {
-  const running = await startProcess(daemon, { cmd: '/bin/sh', args: ['-c', script] }, options);
+  const running = await startShell(daemon, script, {}, options);
   return running.finish();
 }

@@ -3,7 +3,7 @@ import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import type { Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import type { PlayedServer } from '../../targets/target.js';
-import { assertStatus, call } from '../../wire/call.js';
+import { callOk } from '../../wire/call.js';
 import { CLOSED, ownName, played, seenOf } from './played.js';
 
 const ruled = (host: string, headers: Record<string, string>) => ({
@@ -14,15 +14,14 @@ const ruled = (host: string, headers: Record<string, string>) => ({
 
 /** Headers that requests get on the way out. */
 export const headerCases: Draft[] = [
-  played({
-    name: 'rules set headers for their host alone, over HTTPS and those without placeholders over HTTP',
-    operation: 'createSandboxV2',
-    expects: 'success',
-    run: async (create, server) => {
+  played(
+    'rules set headers for their host alone, over HTTPS and those without placeholders over HTTP',
+    ['createSandboxV2', 'success'],
+    async (create, server) => {
       const host = ownName();
       const other = ownName();
       const name = unique('key');
-      assertStatus(await call(server, 'createSecret', { body: { name, value: 'v-1' } }), 201);
+      await callOk(server, 'createSecret', 201, { body: { name, value: 'v-1' } });
       const network = ruled(host, { 'X-Static': 'fixed', 'X-Key': `Key \${svc.secrets.${name}}` });
       const sandbox = await create({ network: { ...network, allowOut: [host, other] } });
       const secure = await sandbox.headers(`https://${host}/`);
@@ -32,34 +31,32 @@ export const headerCases: Draft[] = [
       const unruled = await sandbox.headers(`http://${other}/`);
       assert.deepEqual([unruled['x-static'], unruled['x-key']], [undefined, undefined]);
     },
-  }),
-  played({
-    name: 'a secret is put in with its current version, and nothing is sent once it is revoked',
-    operation: 'updateSecret',
-    expects: 'success',
-    run: async (create, server) => {
+  ),
+  played(
+    'a secret is put in with its current version, and nothing is sent once it is revoked',
+    ['updateSecret', 'success'],
+    async (create, server) => {
       const host = ownName();
       const name = unique('key');
       const path = { secretID: name };
-      assertStatus(await call(server, 'createSecret', { body: { name, value: 'v-1' } }), 201);
+      await callOk(server, 'createSecret', 201, { body: { name, value: 'v-1' } });
       const sandbox = await create({
         network: ruled(host, { Authorization: `Bearer \${svc.secrets.${name}}` }),
       });
       const sent = async () => (await sandbox.headers(`https://${host}/`)).authorization;
       assert.equal(await sent(), 'Bearer v-1');
-      assertStatus(await call(server, 'updateSecret', { path, body: { value: 'v-2' } }), 200);
+      await callOk(server, 'updateSecret', 200, { path, body: { value: 'v-2' } });
       assert.equal(await sent(), 'Bearer v-2');
-      assertStatus(await call(server, 'deleteSecret', { path }), 204);
+      await callOk(server, 'deleteSecret', 204, { path });
       const before = seenOf(server, host).length;
       assert.equal(await sandbox.status(`https://${host}/`), '502');
       assert.equal(seenOf(server, host).length, before, 'nothing was sent');
     },
-  }),
-  played({
-    name: 'an identity token is one that the published documents verify, for its audience and its sandbox',
-    operation: 'createSandboxV2',
-    expects: 'success',
-    run: async (create, server) => {
+  ),
+  played(
+    'an identity token is one that the published documents verify, for its audience and its sandbox',
+    ['createSandboxV2', 'success'],
+    async (create, server) => {
       const host = ownName();
       const sandbox = await create({
         iam: { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } },
@@ -71,7 +68,7 @@ export const headerCases: Draft[] = [
       assert.match(String(claims.sub), new RegExp(`^spiffe://.+/sandbox/${sandbox.sandboxId}$`));
       assert.equal(Number(claims.exp) - Number(claims.iat), 300);
     },
-  }),
+  ),
 ];
 
 /** The claims of a token, once a published key fits its signature. */
@@ -81,14 +78,10 @@ async function verified(server: PlayedServer, token: string): Promise<Record<str
     JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Record<string, unknown>;
   const { alg, kid } = read(head);
   assert.equal(alg, 'ES256');
-  const issuer = assertStatus<{ issuer: string }>(
-    await call(server, 'getOpenidConfiguration', { key: null }),
-    200,
-  );
-  const { keys } = assertStatus<{ keys: (JsonWebKey & { kid: string })[] }>(
-    await call(server, 'getJwks', { key: null }),
-    200,
-  );
+  const issuer = await callOk<{ issuer: string }>(server, 'getOpenidConfiguration', 200, { key: null });
+  const { keys } = await callOk<{ keys: (JsonWebKey & { kid: string })[] }>(server, 'getJwks', 200, {
+    key: null,
+  });
   const key = keys.find((each) => each.kid === kid);
   assert.ok(key !== undefined, 'the key of the token is published');
   const fits = verify(

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../case.js';
-import { assertStatus, call } from '../../wire/call.js';
+import { kill } from '../../requests/sandboxes.js';
+import { callOk } from '../../wire/call.js';
 import { CLOSED, ownName, played, playedSandbox, WORLD } from './played.js';
 
 interface Traffic {
@@ -11,11 +12,10 @@ interface Traffic {
 
 /** Which connections leave, and what is told of them. */
 export const listCases: Draft[] = [
-  played({
-    name: 'allowOut and denyOut decide by name and by address, and private addresses are denied whatever they say',
-    operation: 'createSandboxV2',
-    expects: 'success',
-    run: async (create) => {
+  played(
+    'allowOut and denyOut decide by name and by address, and private addresses are denied whatever they say',
+    ['createSandboxV2', 'success'],
+    async (create) => {
       const sandbox = await create({
         network: { ...CLOSED, allowOut: ['one.test', '*.one.test', `${WORLD.other}/32`, '10.0.0.0/8'] },
       });
@@ -33,12 +33,11 @@ export const listCases: Draft[] = [
       for (const [url, expected] of Object.entries(table))
         assert.equal(await sandbox.status(url), expected, url);
     },
-  }),
-  played({
-    name: 'without internet access only what allowOut names is reached, and denied ranges are closed alone',
-    operation: 'createSandboxV2',
-    expects: 'success',
-    run: async (create) => {
+  ),
+  played(
+    'without internet access only what allowOut names is reached, and denied ranges are closed alone',
+    ['createSandboxV2', 'success'],
+    async (create) => {
       for (const [body, open, closed] of [
         [
           { allow_internet_access: false, network: { ...CLOSED, allowOut: ['one.test'] } },
@@ -52,12 +51,11 @@ export const listCases: Draft[] = [
         assert.equal(await sandbox.status(closed), 'no');
       }
     },
-  }),
-  played({
-    name: 'the way out of a running sandbox changes at once, and what is omitted is cleared',
-    operation: 'updateSandboxNetwork',
-    expects: 'success',
-    run: async (create) => {
+  ),
+  played(
+    'the way out of a running sandbox changes at once, and what is omitted is cleared',
+    ['updateSandboxNetwork', 'success'],
+    async (create) => {
       const sandbox = await create();
       for (const [network, one, two] of [
         [{ ...CLOSED, allowOut: ['one.test'] }, '200', 'no'],
@@ -70,47 +68,48 @@ export const listCases: Draft[] = [
         assert.equal(await sandbox.status('http://two.test/'), two, JSON.stringify(network));
       }
     },
-  }),
-  played({
-    name: 'a paused sandbox keeps its rules, and a fork has them',
-    operation: 'forkSandbox',
-    expects: 'success',
-    needs: ['memory'],
-    run: async (create, server) => {
+  ),
+  played(
+    'a paused sandbox keeps its rules, and a fork has them',
+    ['forkSandbox', 'success', { needs: ['memory'] }],
+    async (create, server) => {
       const sandbox = await create({ network: { ...CLOSED, allowOut: ['one.test'] } });
-      const [forked] = assertStatus<{ sandbox: { sandboxID: string; envdAccessToken: string } }[]>(
-        await call(server, 'forkSandbox', { ...sandbox.request, body: { timeout: 300 } }),
+      const [forked] = await callOk<{ sandbox: { sandboxID: string; envdAccessToken: string } }[]>(
+        server,
+        'forkSandbox',
         201,
+        { ...sandbox.request, body: { timeout: 300 } },
       );
       const { sandboxID, envdAccessToken } = forked!.sandbox;
       const ids = { sandboxId: sandboxID, accessToken: envdAccessToken };
       const copy = playedSandbox(server, { ...sandbox, ...ids });
-      assertStatus(await call(server, 'pauseSandbox', sandbox.request), 204);
-      assertStatus(await call(server, 'resumeSandbox', { ...sandbox.request, body: { timeout: 300 } }), 201);
+      await callOk(server, 'pauseSandbox', 204, sandbox.request);
+      await callOk(server, 'resumeSandbox', 201, { ...sandbox.request, body: { timeout: 300 } });
       for (const each of [sandbox, copy]) {
         assert.equal(await each.status('http://one.test/'), '200');
         assert.equal(await each.status('http://two.test/'), 'no');
       }
-      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+      await kill(server, sandboxID);
     },
-  }),
-  played({
-    name: 'what left is counted by destination with the rule that decided, what was denied is in the log',
-    operation: 'getSandboxEgress',
-    expects: 'success',
-    run: async (create, server) => {
+  ),
+  played(
+    'what left is counted by destination with the rule that decided, what was denied is in the log',
+    ['getSandboxEgress', 'success'],
+    async (create, server) => {
       const host = ownName();
       const sandbox = await create({ network: { ...CLOSED, allowOut: ['*.one.test'] } });
       assert.equal(await sandbox.status(`http://${host}/`), '200');
       assert.equal(await sandbox.status(`http://${WORLD.two}/`), 'no');
       let seen: unknown;
       await eventually('all of it to be told', async () => {
-        const traffic = assertStatus<Traffic>(await call(server, 'getSandboxEgress', sandbox.request), 200);
+        const traffic = await callOk<Traffic>(server, 'getSandboxEgress', 200, sandbox.request);
         const { totals, destinations } = traffic;
         const rules = new Map(destinations.map((each) => [each.host ?? each.address, each.rule]));
-        const logs = assertStatus<{ logs: { message: string }[] }>(
-          await call(server, 'getSandboxLogsV2', { ...sandbox.request, query: { level: 'warn' } }),
-          200,
+        const logs = (
+          await callOk<{ logs: { message: string }[] }>(server, 'getSandboxLogsV2', 200, {
+            ...sandbox.request,
+            query: { level: 'warn' },
+          })
         ).logs;
         seen = { traffic, logs };
         return (
@@ -121,5 +120,5 @@ export const listCases: Draft[] = [
         );
       }).catch((error: Error) => assert.fail(`${error.message} ${JSON.stringify(seen)}`));
     },
-  }),
+  ),
 ];

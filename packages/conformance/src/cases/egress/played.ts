@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type Seen, WORLD } from '@svc/runtime/testing';
-import type { Draft } from '../../case.js';
+import { type Covers, check, type Draft } from '../../case.js';
 import type { PlayedServer, TestSandbox } from '../../targets/target.js';
-import { type Api, assertStatus, call } from '../../wire/call.js';
+import { type Api, callOk } from '../../wire/call.js';
 import { run as runInside } from '../../wire/run.js';
 
 export { WORLD };
@@ -15,24 +15,21 @@ type Create = (body?: Record<string, unknown>, api?: Api) => Promise<ReturnType<
  * there.
  */
 export function played(
-  draft: Omit<Draft, 'run'> & { run(create: Create, server: PlayedServer): Promise<unknown> },
+  name: string,
+  [operation, expects, { needs = [] } = {}]: Covers,
+  run: (create: Create, server: PlayedServer) => Promise<unknown>,
 ): Draft {
-  const { needs = [], run, ...rest } = draft;
-  return {
-    ...rest,
-    needs: ['internet', ...needs],
-    timeoutMs: 240_000,
-    run: async (target) => {
-      const server = await target.played();
-      const ends: (() => Promise<unknown>)[] = [];
-      await run(async (body, api = server) => {
-        const sandbox = playedSandbox(server, await server.newSandbox(body, api), api);
-        ends.push(async () => assertStatus(await call(api, 'killSandbox', sandbox.request), 204));
-        return sandbox;
-      }, server);
-      for (const end of ends) await end();
-    },
-  };
+  const conditions = { needs: ['internet', ...needs], timeoutMs: 240_000 } as const;
+  return check(name, [operation, expects, conditions], async (target) => {
+    const server = await target.played();
+    const ends: (() => Promise<unknown>)[] = [];
+    await run(async (body, api = server) => {
+      const sandbox = playedSandbox(server, await server.newSandbox(body, api), api);
+      ends.push(async () => await callOk(api, 'killSandbox', 204, sandbox.request));
+      return sandbox;
+    }, server);
+    for (const end of ends) await end();
+  });
 }
 
 /** A sandbox, and what programs in it get of the played internet. */
@@ -60,7 +57,7 @@ export function playedSandbox(server: PlayedServer, sandbox: TestSandbox, api: A
       return seen[0]!.headers as Record<string, string>;
     },
     async setNetwork(body: Record<string, unknown>) {
-      assertStatus(await call(api, 'updateSandboxNetwork', { ...request, body }), 204);
+      await callOk(api, 'updateSandboxNetwork', 204, { ...request, body });
     },
   };
 }

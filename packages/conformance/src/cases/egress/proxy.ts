@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { PROXY_USER } from '@svc/runtime/testing';
 import type { Draft } from '../../case.js';
-import { assertFailure, assertStatus, call } from '../../wire/call.js';
+import { assertFailure, call, callOk } from '../../wire/call.js';
 import { CLOSED, ownName, played, seenOf, WORLD } from './played.js';
 
 /** Everything through a proxy of the team's own. */
 export const proxyCases: Draft[] = [
-  played({
-    name: 'an egress proxy carries what is allowed, by name and by TLS where it speaks it, and fails closed',
-    operation: 'updateSandboxNetwork',
-    expects: 'success',
-    needs: ['teams'],
-    run: async (create, server) => {
+  played(
+    'an egress proxy carries what is allowed, by name and by TLS where it speaks it, and fails closed',
+    ['updateSandboxNetwork', 'success', { needs: ['teams'] }],
+    async (create, server) => {
       const team = await server.team({ egressProxy: true });
       const host = ownName();
       const egressProxy = { address: `${WORLD.proxy}:1080`, ...PROXY_USER };
@@ -38,16 +36,14 @@ export const proxyCases: Draft[] = [
         assert.equal(await sandbox.status(`http://${host}/`), 'no');
       }
       assert.equal(seenOf(server, host).length, seen, 'nothing went past the proxy');
-      const record = assertStatus<object>(await call(team, 'getSandbox', sandbox.request), 200);
+      const record = await callOk<object>(team, 'getSandbox', 200, sandbox.request);
       assert.ok(!JSON.stringify(record).includes(PROXY_USER.password), 'no password is shown');
     },
-  }),
-  played({
-    name: 'an egress proxy needs the flag of its team, and an address of the public internet',
-    operation: 'createSandboxV2',
-    expects: '403 egressProxy',
-    needs: ['teams'],
-    run: async (_create, server) => {
+  ),
+  played(
+    'an egress proxy needs the flag of its team, and an address of the public internet',
+    ['createSandboxV2', '403 egressProxy', { needs: ['teams'] }],
+    async (_create, server) => {
       const create = (api: { apiUrl: string; apiKey: string }, address: string) =>
         call(api, 'createSandboxV2', { body: { templateID: 'base', network: { egressProxy: { address } } } });
       const without = await server.team();
@@ -59,5 +55,5 @@ export const proxyCases: Draft[] = [
       for (const address of ['10.0.0.1:1080', '127.0.0.1:1080', '[::1]:1080'])
         assertFailure(await create(allowed, address), { status: 400, message: /public internet/ });
     },
-  }),
+  ),
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { casesOf, type Draft } from '../../case.js';
+import { casesOf, check } from '../../case.js';
 import { sampleRequest } from '../../requests/samples.js';
-import { assertFailure, call } from '../../wire/call.js';
+import { assertFailure, call, callFails } from '../../wire/call.js';
 import { all, needsOf } from './operations.js';
 
 const limited = all.filter((operation) => operation.secured && operation.statuses.includes('429'));
@@ -21,13 +21,11 @@ const stored = all.filter(
 
 /** 429 by rate with its four headers, and 500 of a store that fails, for every operation. */
 export const limitCases = casesOf('limits', [
-  ...limited.map(
-    (operation): Draft => ({
-      name: `${operation.id} beyond the rate gives 429 with the four headers`,
-      operation: operation.id,
-      expects: '429 rate',
-      needs: needsOf(operation, 'servers'),
-      run: async (target) => {
+  ...limited.map((operation) =>
+    check(
+      `${operation.id} beyond the rate gives 429 with the four headers`,
+      [operation.id, '429 rate', { needs: needsOf(operation, 'servers') }],
+      async (target) => {
         const server = await target.server('rate-limited');
         const team = await server.team();
         const first = await call(team, operation.id, sampleRequest(operation.id));
@@ -45,32 +43,30 @@ export const limitCases = casesOf('limits', [
         const other = await call(await server.team(), operation.id, sampleRequest(operation.id));
         assert.notEqual(other.status, 429, 'another team has its own bucket');
       },
-    }),
+    ),
   ),
   ...all
     .filter((operation) => operation.secured && !stored.includes(operation))
-    .map(
-      (operation): Draft => ({
-        name: `${operation.id} on a store that does not know its keys gives 500`,
-        operation: operation.id,
-        expects: '500 storage',
-        needs: needsOf(operation, 'servers'),
-        run: async (target) => {
+    .map((operation) =>
+      check(
+        `${operation.id} on a store that does not know its keys gives 500`,
+        [operation.id, '500 storage', { needs: needsOf(operation, 'servers') }],
+        async (target) => {
           const server = await target.server('broken-keys');
-          assertFailure(await call(server, operation.id, sampleRequest(operation.id)), {
-            status: 500,
-            message: 'internal server error',
-          });
+          await callFails(
+            server,
+            operation.id,
+            { status: 500, message: 'internal server error' },
+            sampleRequest(operation.id),
+          );
         },
-      }),
+      ),
     ),
-  ...stored.map(
-    (operation): Draft => ({
-      name: `${operation.id} on a store that fails gives 500 without details`,
-      operation: operation.id,
-      expects: '500 storage',
-      needs: needsOf(operation, 'servers'),
-      run: async (target) => {
+  ...stored.map((operation) =>
+    check(
+      `${operation.id} on a store that fails gives 500 without details`,
+      [operation.id, '500 storage', { needs: needsOf(operation, 'servers') }],
+      async (target) => {
         const server = await target.server('broken-storage');
         const answer = await call(server, operation.id, sampleRequest(operation.id));
         const { message } = assertFailure(answer, {
@@ -81,23 +77,18 @@ export const limitCases = casesOf('limits', [
         });
         assert.doesNotMatch(message, /table|sql|lost_|column|select/i, 'no detail of the store');
       },
-    }),
+    ),
   ),
-  {
-    name: 'the rate is counted after the key and the document',
-    operation: 'createVolume',
-    expects: '429 rate',
-    needs: ['servers'],
-    run: async (target) => {
+  check(
+    'the rate is counted after the key and the document',
+    ['createVolume', '429 rate', { needs: ['servers'] }],
+    async (target) => {
       const server = await target.server('rate-limited');
       const team = await server.team();
-      assertFailure(await call(team, 'createVolume', { body: {} }), {
-        status: 400,
-        message: 'validation error: ',
-      });
+      await callFails(team, 'createVolume', { status: 400, message: 'validation error: ' }, { body: {} });
       const answer = await call(team, 'createVolume', sampleRequest('createVolume'));
       assert.equal(answer.status, 201, 'a refused request was not counted');
       assert.equal((await call(team, 'createVolume', sampleRequest('createVolume'))).status, 429);
     },
-  },
+  ),
 ]);

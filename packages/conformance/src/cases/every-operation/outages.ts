@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { casesOf, type Draft } from '../../case.js';
+import { casesOf, check } from '../../case.js';
 import { sampleRequest } from '../../requests/samples.js';
 import { assertFailure, call, callVolume, fillPath } from '../../wire/call.js';
 import { type Operation, volumes } from '../../wire/documents.js';
@@ -12,27 +12,23 @@ const VOLUME_PATH = { query: { path: '/f' } };
 
 /** A server that stops, a store that does not answer, and requests that are none: for every operation. */
 export const outageCases = casesOf('outages', [
-  ...all.map(
-    (operation): Draft => ({
-      name: `${operation.id} of a server that stops gives 503 and says when to come back`,
-      operation: operation.id,
-      expects: '503',
-      needs: needsOf(operation, 'servers'),
-      run: async (target) => {
+  ...all.map((operation) =>
+    check(
+      `${operation.id} of a server that stops gives 503 and says when to come back`,
+      [operation.id, '503', { needs: needsOf(operation, 'servers') }],
+      async (target) => {
         const server = await target.server('draining');
         const answer = await call(server, operation.id, sampleRequest(operation.id));
         assertFailure(answer, { status: 503, message: 'the service is shutting down' });
         assert.equal(answer.headers['retry-after'], '1');
       },
-    }),
+    ),
   ),
-  ...contents.map(
-    (operation): Draft => ({
-      name: `${operation.id} of a server that stops gives 503 and says when to come back`,
-      operation: operation.id,
-      expects: '503',
-      needs: ['servers'],
-      run: async (target) => {
+  ...contents.map((operation) =>
+    check(
+      `${operation.id} of a server that stops gives 503 and says when to come back`,
+      [operation.id, '503', { needs: ['servers'] }],
+      async (target) => {
         const server = await target.server('draining');
         const answer = await callVolume(server.apiUrl, 'a-token', operation.id, {
           ...VOLUME_PATH,
@@ -42,38 +38,32 @@ export const outageCases = casesOf('outages', [
         assert.equal((answer.json() as { code: string }).code, 'unavailable');
         assert.equal(answer.headers['retry-after'], '1');
       },
-    }),
+    ),
   ),
   ...all
     .filter((operation) => operation.statuses.includes('504'))
-    .map(
-      (operation): Draft => ({
-        name: `${operation.id} on a store that does not answer runs out of time`,
-        operation: operation.id,
-        expects: '504',
-        needs: needsOf(operation, 'servers'),
-        run: async (target) => {
+    .map((operation) =>
+      check(
+        `${operation.id} on a store that does not answer runs out of time`,
+        [operation.id, '504', { needs: needsOf(operation, 'servers') }],
+        async (target) => {
           const server = await target.server('stalled-storage');
           const answer = await call(server, operation.id, sampleRequest(operation.id));
           assertFailure(answer, { status: 504, message: 'the request ran out of time' });
         },
-      }),
+      ),
     ),
-  {
-    name: 'a head that does not end gives 408, whatever the operation',
-    operation: 'every operation',
-    expects: '408',
-    needs: ['servers'],
-    run: (target) => everyHead(target.apiUrl, 408, 'X-Slow: '),
-  },
-  {
-    name: 'a head that is not HTTP gives 400, whatever the operation',
-    operation: 'every operation',
-    expects: '400 malformed',
-    needs: ['servers'],
-    // Of the volume content API other cases make 400: its record is not that of the connection.
-    run: (target) => everyHead(target.apiUrl, 400, 'no header\r\n\r\n', all),
-  },
+  check(
+    'a head that does not end gives 408, whatever the operation',
+    ['every operation', '408', { needs: ['servers'] }],
+    (target) => everyHead(target.apiUrl, 408, 'X-Slow: '),
+  ),
+  // Of the volume content API other cases make 400: its record is not that of the connection.
+  check(
+    'a head that is not HTTP gives 400, whatever the operation',
+    ['every operation', '400 malformed', { needs: ['servers'] }],
+    (target) => everyHead(target.apiUrl, 400, 'no header\r\n\r\n', all),
+  ),
 ]);
 
 /** Begins a request of every operation with a head that goes on as told, all at once. */

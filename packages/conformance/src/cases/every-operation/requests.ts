@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { casesOf, type Draft } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { sampleRequest, unknownIds } from '../../requests/samples.js';
-import { assertFailure, call } from '../../wire/call.js';
+import { assertFailure, call, callFails } from '../../wire/call.js';
 import { send } from '../../wire/send.js';
 import { all, needsOf, takesJson } from './operations.js';
 
@@ -29,12 +29,10 @@ const missable = all.filter(
 /** What every operation makes of a request that is wrong by the document, or names what is not there. */
 export const requestCases = casesOf('requests', [
   ...json.flatMap((operation): Draft[] => [
-    {
-      name: `${operation.id} refuses a body that is not JSON`,
-      operation: operation.id,
-      expects: '400 validation',
-      needs: needsOf(operation),
-      run: async (target) => {
+    check(
+      `${operation.id} refuses a body that is not JSON`,
+      [operation.id, '400 validation', { needs: needsOf(operation) }],
+      async (target) => {
         for (const body of ['{', '{"a":}', 'plain', '']) {
           if (body === '' && !operation.bodyRequired) continue;
           const answer = await call(target, operation.id, {
@@ -45,13 +43,11 @@ export const requestCases = casesOf('requests', [
           assertFailure(answer, { status: 400, message: /^(validation error: |Invalid secrets request)/ });
         }
       },
-    },
-    {
-      name: `${operation.id} refuses a body of another shape`,
-      operation: operation.id,
-      expects: '400 validation',
-      needs: needsOf(operation),
-      run: async (target) => {
+    ),
+    check(
+      `${operation.id} refuses a body of another shape`,
+      [operation.id, '400 validation', { needs: needsOf(operation) }],
+      async (target) => {
         for (const body of [[], 'text', 7, [{}]]) {
           const answer = await call(target, operation.id, { ...sampleRequest(operation.id), body });
           assertFailure(answer, {
@@ -60,13 +56,11 @@ export const requestCases = casesOf('requests', [
           });
         }
       },
-    },
-    {
-      name: `${operation.id} refuses a body that is too large`,
-      operation: operation.id,
-      expects: '413',
-      needs: needsOf(operation, 'servers'),
-      run: async (target) => {
+    ),
+    check(
+      `${operation.id} refuses a body that is too large`,
+      [operation.id, '413', { needs: needsOf(operation, 'servers') }],
+      async (target) => {
         const server = await target.server('small');
         const answer = await call(server, operation.id, {
           ...sampleRequest(operation.id),
@@ -74,15 +68,13 @@ export const requestCases = casesOf('requests', [
         });
         assertFailure(answer, { status: 413 });
       },
-    },
+    ),
   ]),
-  ...withId.map(
-    ({ operation, name }): Draft => ({
-      name: `${operation.id} refuses a bad ${name}`,
-      operation: operation.id,
-      expects: `400 ${name}`,
-      needs: needsOf(operation),
-      run: async (target) => {
+  ...withId.map(({ operation, name }) =>
+    check(
+      `${operation.id} refuses a bad ${name}`,
+      [operation.id, `400 ${name}`, { needs: needsOf(operation) }],
+      async (target) => {
         for (const value of BAD_IDS[name]!.values) {
           const sample = sampleRequest(operation.id);
           const answer = await call(target, operation.id, {
@@ -94,101 +86,63 @@ export const requestCases = casesOf('requests', [
           assertFailure(answer, { status: 400, message: BAD_IDS[name]!.message });
         }
       },
-    }),
+    ),
   ),
-  ...missable.map(
-    (operation): Draft => ({
-      name: `${operation.id} tells that there is nothing of this id`,
-      operation: operation.id,
-      expects: '404',
-      needs: needsOf(operation),
-      run: async (target) =>
-        assertFailure(await call(target, operation.id, sampleRequest(operation.id)), { status: 404 }),
-    }),
+  ...missable.map((operation) =>
+    check(
+      `${operation.id} tells that there is nothing of this id`,
+      [operation.id, '404', { needs: needsOf(operation) }],
+      async (target) => await callFails(target, operation.id, 404, sampleRequest(operation.id)),
+    ),
   ),
-  {
-    name: 'the largest body is 16 MiB',
-    operation: 'createSandboxV2',
-    expects: '413',
-    run: async (target) => {
-      const body = {
-        ...(sampleRequest('createSandboxV2').body as object),
-        padding: 'x'.repeat(16 * 1_048_576),
-      };
-      assertFailure(await call(target, 'createSandboxV2', { body }), { status: 413 });
-    },
-  },
-  {
-    name: 'a body of another content type is refused',
-    operation: 'createVolume',
-    expects: '400 validation',
-    run: async (target) => {
-      const answer = await call(target, 'createVolume', {
-        body: Buffer.from('name=volume'),
-        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  check('the largest body is 16 MiB', ['createSandboxV2', '413'], async (target) => {
+    const body = {
+      ...(sampleRequest('createSandboxV2').body as object),
+      padding: 'x'.repeat(16 * 1_048_576),
+    };
+    await callFails(target, 'createSandboxV2', 413, { body });
+  }),
+  check('a body of another content type is refused', ['createVolume', '400 validation'], async (target) => {
+    const answer = await call(target, 'createVolume', {
+      body: Buffer.from('name=volume'),
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    assertFailure(answer, { status: 400, message: 'validation error: ' });
+  }),
+  check('fields that nobody knows are ignored', ['createVolume', 'success'], async (target) => {
+    const body = { ...(sampleRequest('createVolume').body as object), unheardOf: { deep: [1, 2] } };
+    assert.equal((await call(target, 'createVolume', { body })).status, 201);
+  }),
+  check('a route that is not there gives the record', ['none', '404'], async (target) => {
+    for (const path of ['/nowhere', '/v9/sandboxes', `/sandboxes/${unknownIds.sandboxID}/nothing`]) {
+      const answer = await send(`${target.apiUrl}${path}`, { headers: { 'X-API-Key': target.apiKey } });
+      assertFailure(answer, { status: 404 });
+      assert.match(answer.headers['content-type'] ?? '', /^application\/json/);
+    }
+  }),
+  check('the removed build routes are gone', ['none', '404'], async (target) => {
+    for (const path of ['/templates', '/v2/templates', '/templates/abc', '/templates/abc/builds/def']) {
+      const answer = await send(`${target.apiUrl}${path}`, {
+        method: 'POST',
+        headers: { 'X-API-Key': target.apiKey, 'Content-Type': 'application/json' },
+        body: '{}',
       });
-      assertFailure(answer, { status: 400, message: 'validation error: ' });
-    },
-  },
-  {
-    name: 'fields that nobody knows are ignored',
-    operation: 'createVolume',
-    expects: 'success',
-    run: async (target) => {
-      const body = { ...(sampleRequest('createVolume').body as object), unheardOf: { deep: [1, 2] } };
-      assert.equal((await call(target, 'createVolume', { body })).status, 201);
-    },
-  },
-  {
-    name: 'a route that is not there gives the record',
-    operation: 'none',
-    expects: '404',
-    run: async (target) => {
-      for (const path of ['/nowhere', '/v9/sandboxes', `/sandboxes/${unknownIds.sandboxID}/nothing`]) {
-        const answer = await send(`${target.apiUrl}${path}`, { headers: { 'X-API-Key': target.apiKey } });
-        assertFailure(answer, { status: 404 });
-        assert.match(answer.headers['content-type'] ?? '', /^application\/json/);
-      }
-    },
-  },
-  {
-    name: 'the removed build routes are gone',
-    operation: 'none',
-    expects: '404',
-    run: async (target) => {
-      for (const path of ['/templates', '/v2/templates', '/templates/abc', '/templates/abc/builds/def']) {
-        const answer = await send(`${target.apiUrl}${path}`, {
-          method: 'POST',
-          headers: { 'X-API-Key': target.apiKey, 'Content-Type': 'application/json' },
-          body: '{}',
-        });
-        assert.equal(answer.status, 404, path);
-      }
-    },
-  },
-  {
-    name: 'a known path with another method gives 405 with Allow',
-    operation: 'none',
-    expects: '405',
-    run: async (target) => {
-      const answer = await send(`${target.apiUrl}/v2/sandboxes`, {
-        method: 'DELETE',
-        headers: { 'X-API-Key': target.apiKey },
-      });
-      assertFailure(answer, { status: 405 });
-      const allow = (answer.headers.allow ?? '').split(', ');
-      assert.ok(allow.includes('GET') && allow.includes('POST'), answer.headers.allow);
-    },
-  },
-  {
-    name: 'every answer carries an id for the log',
-    operation: 'getTeam',
-    expects: 'success',
-    run: async (target) => {
-      const first = await call(target, 'getTeam');
-      const second = await call(target, 'getTeam');
-      assert.ok((first.headers['x-request-id'] as string).length > 0);
-      assert.notEqual(first.headers['x-request-id'], second.headers['x-request-id']);
-    },
-  },
+      assert.equal(answer.status, 404, path);
+    }
+  }),
+  check('a known path with another method gives 405 with Allow', ['none', '405'], async (target) => {
+    const answer = await send(`${target.apiUrl}/v2/sandboxes`, {
+      method: 'DELETE',
+      headers: { 'X-API-Key': target.apiKey },
+    });
+    assertFailure(answer, { status: 405 });
+    const allow = (answer.headers.allow ?? '').split(', ');
+    assert.ok(allow.includes('GET') && allow.includes('POST'), answer.headers.allow);
+  }),
+  check('every answer carries an id for the log', ['getTeam', 'success'], async (target) => {
+    const first = await call(target, 'getTeam');
+    const second = await call(target, 'getTeam');
+    assert.ok((first.headers['x-request-id'] as string).length > 0);
+    assert.notEqual(first.headers['x-request-id'], second.headers['x-request-id']);
+  }),
 ]);

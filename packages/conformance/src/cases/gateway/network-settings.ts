@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../case.js';
+import { check, type Draft } from '../../case.js';
 import { assertRecord, knock, to } from '../../requests/knock.js';
-import { assertStatus, call } from '../../wire/call.js';
+import { kill } from '../../requests/sandboxes.js';
+import { assertStatus, call, callOk } from '../../wire/call.js';
 import { startProcess } from '../../wire/run.js';
 import { serveEcho } from './echo.js';
 
@@ -19,11 +20,10 @@ require('https').createServer({ key: readFileSync('key.pem'), cert: readFileSync
 
 /** What the network settings of a sandbox change on the way in. */
 export const networkSettingCases: Draft[] = [
-  {
-    name: 'a private port needs the traffic token, the daemon does not',
-    operation: 'gateway',
-    expects: '403 private',
-    run: async (target) => {
+  check(
+    'a private port needs the traffic token, the daemon does not',
+    ['gateway', '403 private'],
+    async (target) => {
       const answer = await call(target, 'createSandboxV2', {
         body: { templateID: target.template, timeout: 120, network: { allowPublicTraffic: false } },
       });
@@ -54,33 +54,25 @@ export const networkSettingCases: Draft[] = [
       const got = assertStatus<{ headers: Record<string, string> }>(admitted, 200);
       assert.equal(got.headers['svc-traffic-access-token'], undefined, 'the token is not passed on');
       echo.stop();
-      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: made.sandboxID } }), 204);
+      await kill(target, made.sandboxID);
     },
-  },
-  {
-    name: 'maskRequestHost changes the host that the service sees',
-    operation: 'gateway',
-    expects: 'success',
-    run: async (target) => {
-      const sandbox = await target.newSandbox({
-        network: { maskRequestHost: `masked.example.com:\${PORT}` },
-      });
-      const echo = await serveEcho(sandbox);
-      const host = `${echo.port}-${sandbox.sandboxId}.${target.domain ?? 'example.com'}`;
-      const got = assertStatus<{ headers: Record<string, string> }>(await knock(target, { Host: host }), 200);
-      assert.equal(got.headers.host, `masked.example.com:${echo.port}`);
-      assert.equal(got.headers['x-forwarded-host'], host);
-      echo.stop();
-      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
-    },
-  },
-  {
-    name: 'ports of httpsPorts are spoken to by TLS, others are not, after a pause too',
-    operation: 'gateway',
-    expects: 'success',
-    needs: ['isolation'],
-    timeoutMs: 180_000,
-    run: async (target) => {
+  ),
+  check('maskRequestHost changes the host that the service sees', ['gateway', 'success'], async (target) => {
+    const sandbox = await target.newSandbox({
+      network: { maskRequestHost: `masked.example.com:\${PORT}` },
+    });
+    const echo = await serveEcho(sandbox);
+    const host = `${echo.port}-${sandbox.sandboxId}.${target.domain ?? 'example.com'}`;
+    const got = assertStatus<{ headers: Record<string, string> }>(await knock(target, { Host: host }), 200);
+    assert.equal(got.headers.host, `masked.example.com:${echo.port}`);
+    assert.equal(got.headers['x-forwarded-host'], host);
+    echo.stop();
+    await kill(target, sandbox.sandboxId);
+  }),
+  check(
+    'ports of httpsPorts are spoken to by TLS, others are not, after a pause too',
+    ['gateway', 'success', { needs: ['isolation'], timeoutMs: 180_000 }],
+    async (target) => {
       const sandbox = await target.newSandbox({ network: { httpsPorts: [HTTPS_PORT] } });
       const script = `${CERTIFICATE}; exec node -e "$0"`;
       const server = await startProcess(sandbox, { cmd: '/bin/sh', args: ['-c', script, SERVER] });
@@ -93,11 +85,11 @@ export const networkSettingCases: Draft[] = [
       assert.deepEqual([await says(HTTPS_PORT), await says(PLAIN_PORT)], ['by TLS', 'in the clear']);
       const path = { sandboxID: sandbox.sandboxId };
       if (target.capabilities.has('memory')) {
-        assertStatus(await call(target, 'pauseSandbox', { path }), 204);
-        assertStatus(await call(target, 'resumeSandbox', { path, body: { timeout: 120 } }), 201);
+        await callOk(target, 'pauseSandbox', 204, { path });
+        await callOk(target, 'resumeSandbox', 201, { path, body: { timeout: 120 } });
         assert.deepEqual([await says(HTTPS_PORT), await says(PLAIN_PORT)], ['by TLS', 'in the clear']);
       }
-      assertStatus(await call(target, 'killSandbox', { path }), 204);
+      await callOk(target, 'killSandbox', 204, { path });
     },
-  },
+  ),
 ];

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
-import { casesOf, type Draft } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
+import { detail, kill, pause } from '../../requests/sandboxes.js';
 import type { Fault, SpecialServer, Target } from '../../targets/target.js';
-import { assertFailure, assertStatus, call, type ExpectedFailure } from '../../wire/call.js';
+import {
+  assertFailure,
+  assertStatus,
+  call,
+  callFails,
+  callOk,
+  type ExpectedFailure,
+} from '../../wire/call.js';
 
 const PREFIX = 'Failed to place sandbox: ';
 
@@ -25,7 +33,7 @@ const FAILURES: { fault: Fault; expected: ExpectedFailure }[] = [
 const body = { templateID: 'base', timeout: 60 };
 
 const make = async (server: SpecialServer) =>
-  assertStatus<{ sandboxID: string }>(await call(server, 'createSandboxV2', { body }), 201);
+  await callOk<{ sandboxID: string }>(server, 'createSandboxV2', 201, { body });
 
 async function withFault<T>(server: SpecialServer, fault: Fault, run: () => Promise<T>): Promise<T> {
   server.setFault(fault);
@@ -38,11 +46,8 @@ async function withFault<T>(server: SpecialServer, fault: Fault, run: () => Prom
 
 /** A sandbox of the faulty server that is paused without memory, so that waking it needs a placement. */
 async function sleeper(server: SpecialServer): Promise<string> {
-  const { sandboxID } = assertStatus<{ sandboxID: string }>(
-    await call(server, 'createSandboxV2', { body }),
-    201,
-  );
-  assertStatus(await call(server, 'pauseSandbox', { path: { sandboxID }, body: { memory: false } }), 204);
+  const { sandboxID } = await callOk<{ sandboxID: string }>(server, 'createSandboxV2', 201, { body });
+  await callOk(server, 'pauseSandbox', 204, { path: { sandboxID }, body: { memory: false } });
   return sandboxID;
 }
 
@@ -53,45 +58,41 @@ export const placementCases = casesOf('placement', [
   ...FAILURES.flatMap(({ fault, expected }): Draft[] =>
     (
       ['createSandboxV2', 'createSandbox', 'resumeSandbox', 'connectSandboxV2', 'connectSandbox'] as const
-    ).map((operation) => ({
-      name: `${operation} on a node that fails by ${fault} gives ${expected.status} ${expected.errorCode}`,
-      operation,
-      expects: `${expected.status} ${expected.errorCode}`,
-      needs: ['servers'],
-      alone: true,
-      run: async (target) => {
-        const server = await faulty(target);
-        if (operation.startsWith('create')) {
-          const answer = await withFault(server, fault, () => call(server, operation, { body }));
+    ).map((operation) =>
+      check(
+        `${operation} on a node that fails by ${fault} gives ${expected.status} ${expected.errorCode}`,
+        [operation, `${expected.status} ${expected.errorCode}`, { needs: ['servers'], alone: true }],
+        async (target) => {
+          const server = await faulty(target);
+          if (operation.startsWith('create')) {
+            const answer = await withFault(server, fault, () => call(server, operation, { body }));
+            const { message } = assertFailure(answer, expected);
+            assert.ok(!message.includes('secret detail'));
+            assert.deepEqual(await callOk(server, 'listSandboxesV2', 200), [], 'nothing is left');
+            return;
+          }
+          const sandboxID = await sleeper(server);
+          const answer = await withFault(server, fault, () =>
+            call(server, operation, { path: { sandboxID }, body: { timeout: 60 } }),
+          );
           const { message } = assertFailure(answer, expected);
           assert.ok(!message.includes('secret detail'));
-          assert.deepEqual(assertStatus(await call(server, 'listSandboxesV2'), 200), [], 'nothing is left');
-          return;
-        }
-        const sandboxID = await sleeper(server);
-        const answer = await withFault(server, fault, () =>
-          call(server, operation, { path: { sandboxID }, body: { timeout: 60 } }),
-        );
-        const { message } = assertFailure(answer, expected);
-        assert.ok(!message.includes('secret detail'));
-        const read = assertStatus<{ state: string }>(
-          await call(server, 'getSandbox', { path: { sandboxID } }),
-          200,
-        );
-        assert.equal(read.state, 'paused', 'it can be tried again');
-        assertStatus(await call(server, operation, { path: { sandboxID }, body: { timeout: 60 } }), 201);
-        assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
-      },
-    })),
+          const read = await detail(server, sandboxID);
+          assert.equal(read.state, 'paused', 'it can be tried again');
+          await callOk(server, operation, 201, { path: { sandboxID }, body: { timeout: 60 } });
+          await kill(server, sandboxID);
+        },
+      ),
+    ),
   ),
-  {
-    name: 'a placement that takes too long gives 504, and can be tried again',
-    operation: 'createSandboxV2',
-    expects: '504 sandbox_placement_timeout',
-    needs: ['servers'],
-    alone: true,
-    timeoutMs: 120_000,
-    run: async (target) => {
+  check(
+    'a placement that takes too long gives 504, and can be tried again',
+    [
+      'createSandboxV2',
+      '504 sandbox_placement_timeout',
+      { needs: ['servers'], alone: true, timeoutMs: 120_000 },
+    ],
+    async (target) => {
       const server = await target.server('impatient');
       const asleep = [await sleeper(server), await sleeper(server), await sleeper(server)];
       await withFault(server, 'hang', () =>
@@ -101,37 +102,29 @@ export const placementCases = casesOf('placement', [
               const sandboxID = asleep[index - 2];
               const options =
                 sandboxID === undefined ? { body } : { path: { sandboxID }, body: { timeout: 60 } };
-              assertFailure(await call(server, operation, options), {
-                status: 504,
-                errorCode: 'sandbox_placement_timeout',
-                message: PREFIX,
-              });
+              await callFails(
+                server,
+                operation,
+                { status: 504, errorCode: 'sandbox_placement_timeout', message: PREFIX },
+                options,
+              );
             },
           ),
         ),
       );
-      const left = assertStatus<{ sandboxID: string; state: string }[]>(
-        await call(server, 'listSandboxesV2'),
-        200,
-      );
+      const left = await callOk<{ sandboxID: string; state: string }[]>(server, 'listSandboxesV2', 200);
       assert.deepEqual(left.map((one) => one.sandboxID).sort(), [...asleep].sort(), 'nothing new is left');
       assert.ok(left.every((one) => one.state === 'paused'));
       for (const sandboxID of asleep) {
-        assertStatus(
-          await call(server, 'connectSandboxV2', { path: { sandboxID }, body: { timeout: 60 } }),
-          201,
-        );
-        assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+        await callOk(server, 'connectSandboxV2', 201, { path: { sandboxID }, body: { timeout: 60 } });
+        await kill(server, sandboxID);
       }
     },
-  },
-  {
-    name: 'a busy node refuses a pause with 503 and goes on',
-    operation: 'pauseSandbox',
-    expects: '503 busy',
-    needs: ['servers'],
-    alone: true,
-    run: async (target) => {
+  ),
+  check(
+    'a busy node refuses a pause with 503 and goes on',
+    ['pauseSandbox', '503 busy', { needs: ['servers'], alone: true }],
+    async (target) => {
       const server = await faulty(target);
       const { sandboxID } = await make(server);
       for (const memory of [true, false]) {
@@ -144,65 +137,58 @@ export const placementCases = casesOf('placement', [
         call(server, 'createSnapshot', { path: { sandboxID }, body: { memory: false } }),
       );
       assertFailure(snapshot, { status: 503 });
-      const read = assertStatus<{ state: string }>(
-        await call(server, 'getSandbox', { path: { sandboxID } }),
-        200,
-      );
+      const read = await detail(server, sandboxID);
       assert.equal(read.state, 'running');
-      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+      await kill(server, sandboxID);
     },
-  },
-  {
-    name: 'a server that is full gives 503 until there is room',
-    operation: 'createSandboxV2',
-    expects: '503 sandbox_capacity_unavailable',
-    needs: ['servers'],
-    alone: true,
-    run: async (target) => {
+  ),
+  check(
+    'a server that is full gives 503 until there is room',
+    ['createSandboxV2', '503 sandbox_capacity_unavailable', { needs: ['servers'], alone: true }],
+    async (target) => {
       const server = await target.server('small');
       const { sandboxID } = await make(server);
       for (const operation of ['createSandboxV2', 'createSandbox']) {
         const answer = await call(server, operation, { body });
         assertFailure(answer, { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX });
       }
-      assertStatus(await call(server, 'pauseSandbox', { path: { sandboxID } }), 204);
+      await pause(server, sandboxID);
       const second = await make(server);
       for (const operation of ['resumeSandbox', 'connectSandboxV2', 'connectSandbox'])
-        assertFailure(await call(server, operation, { path: { sandboxID }, body: { timeout: 30 } }), {
-          status: 503,
-          errorCode: 'sandbox_capacity_unavailable',
-          message: PREFIX,
-        });
-      for (const id of [sandboxID, second.sandboxID])
-        assertStatus(await call(server, 'killSandbox', { path: { sandboxID: id } }), 204);
+        await callFails(
+          server,
+          operation,
+          { status: 503, errorCode: 'sandbox_capacity_unavailable', message: PREFIX },
+          { path: { sandboxID }, body: { timeout: 30 } },
+        );
+      for (const id of [sandboxID, second.sandboxID]) await kill(server, id);
     },
-  },
-  {
-    name: 'what needs memory snapshots says so where there are none',
-    operation: 'forkSandbox',
-    expects: '503 memory',
-    needs: ['servers'],
-    alone: true,
-    run: async (target) => {
+  ),
+  check(
+    'what needs memory snapshots says so where there are none',
+    ['forkSandbox', '503 memory', { needs: ['servers'], alone: true }],
+    async (target) => {
       const server = await faulty(target);
       const { sandboxID } = await make(server);
-      assertFailure(await call(server, 'forkSandbox', { path: { sandboxID }, body: { count: 2 } }), {
-        status: 503,
-        message: /memory/,
-      });
-      assertFailure(await call(server, 'createSnapshot', { path: { sandboxID }, body: {} }), {
-        status: 503,
-        message: /memory/,
-      });
-      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+      await callFails(
+        server,
+        'forkSandbox',
+        { status: 503, message: /memory/ },
+        { path: { sandboxID }, body: { count: 2 } },
+      );
+      await callFails(
+        server,
+        'createSnapshot',
+        { status: 503, message: /memory/ },
+        { path: { sandboxID }, body: {} },
+      );
+      await kill(server, sandboxID);
     },
-  },
-  {
-    name: 'volume mounts that cannot be converted give 500 with a fixed text',
-    operation: 'createSandboxV2',
-    expects: '500 mounts',
-    needs: ['servers'],
-    run: async (target) => {
+  ),
+  check(
+    'volume mounts that cannot be converted give 500 with a fixed text',
+    ['createSandboxV2', '500 mounts', { needs: ['servers'] }],
+    async (target) => {
       const server = await target.server('broken-volumes');
       for (const operation of ['createSandboxV2', 'createSandbox']) {
         const answer = await call(server, operation, {
@@ -211,14 +197,11 @@ export const placementCases = casesOf('placement', [
         assert.equal(assertFailure(answer, { status: 500 }).message, 'failed to convert volume mounts');
       }
     },
-  },
-  {
-    name: 'a create that is under way is seen by a second one with its idempotency key',
-    operation: 'createSandboxV2',
-    expects: '409 idempotency_in_progress',
-    needs: ['servers'],
-    alone: true,
-    run: async (target) => {
+  ),
+  check(
+    'a create that is under way is seen by a second one with its idempotency key',
+    ['createSandboxV2', '409 idempotency_in_progress', { needs: ['servers'], alone: true }],
+    async (target) => {
       const server = await faulty(target);
       const headers = { 'Idempotency-Key': `k${Date.now()}` };
       server.setFault('hold');
@@ -231,16 +214,13 @@ export const placementCases = casesOf('placement', [
       });
       server.setFault('none');
       const { sandboxID } = assertStatus<{ sandboxID: string }>(await first, 201);
-      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+      await kill(server, sandboxID);
     },
-  },
-  {
-    name: 'a sandbox that is being woken refuses other changes with 409',
-    operation: 'setSandboxTimeout',
-    expects: '409',
-    needs: ['servers'],
-    alone: true,
-    run: async (target) => {
+  ),
+  check(
+    'a sandbox that is being woken refuses other changes with 409',
+    ['setSandboxTimeout', '409', { needs: ['servers'], alone: true }],
+    async (target) => {
       const server = await faulty(target);
       const sandboxID = await sleeper(server);
       server.setFault('hold');
@@ -258,10 +238,10 @@ export const placementCases = casesOf('placement', [
         async () => (await call(server, 'refreshSandbox', { path: { sandboxID }, body: {} })).status === 409,
       );
       for (const [operation, sent] of Object.entries(bodies))
-        assertFailure(await call(server, operation, { path: { sandboxID }, body: sent }), { status: 409 });
+        await callFails(server, operation, 409, { path: { sandboxID }, body: sent });
       server.setFault('none');
       assertStatus(await waking, 201);
-      assertStatus(await call(server, 'killSandbox', { path: { sandboxID } }), 204);
+      await kill(server, sandboxID);
     },
-  },
+  ),
 ]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { casesOf } from '../../case.js';
+import { casesOf, check } from '../../case.js';
 import { unique } from '../../requests/samples.js';
-import { assertFailure, assertStatus, call } from '../../wire/call.js';
+import { assertFailure, assertStatus, call, callFails, callOk } from '../../wire/call.js';
 
 interface Secret {
   secretID: string;
@@ -11,15 +11,16 @@ interface Secret {
 }
 
 const FIXED = 'Invalid secrets request';
+/** What names a secret, with a body for it. */
+const byId = [['getSecret'], ['deleteSecret'], ['updateSecret', { value: 'v' }]] as const;
 const VALUE = 'the-value-that-must-never-come-back';
 
 /** Secrets: names, versions, limits; the value never comes back. */
 export const secretCases = casesOf('secrets', [
-  {
-    name: 'a secret is made, found by id and name, renewed and deleted',
-    operation: 'createSecret',
-    expects: 'success',
-    run: async (target) => {
+  check(
+    'a secret is made, found by id and name, renewed and deleted',
+    ['createSecret', 'success'],
+    async (target) => {
       const name = unique('Secret');
       const created = await call(target, 'createSecret', {
         body: { name: ` ${name} `, value: VALUE, metadata: { a: 'b' } },
@@ -45,20 +46,21 @@ export const secretCases = casesOf('secrets', [
       });
       assert.deepEqual(assertStatus<Secret>(third, 200).metadata, {}, 'metadata that is given replaces');
       for (const answer of [created, second, third]) assert.ok(!answer.text.includes(VALUE));
-      assertStatus(await call(target, 'deleteSecret', { path: { secretID: secret.secretID } }), 204);
-      assertFailure(await call(target, 'deleteSecret', { path: { secretID: secret.secretID } }), {
-        status: 404,
-        message: 'Secret not found',
-      });
-      assertStatus(await call(target, 'createSecret', { body: { name, value: VALUE } }), 201);
-      assertStatus(await call(target, 'deleteSecret', { path: { secretID: name } }), 204);
+      await callOk(target, 'deleteSecret', 204, { path: { secretID: secret.secretID } });
+      await callFails(
+        target,
+        'deleteSecret',
+        { status: 404, message: 'Secret not found' },
+        { path: { secretID: secret.secretID } },
+      );
+      await callOk(target, 'createSecret', 201, { body: { name, value: VALUE } });
+      await callOk(target, 'deleteSecret', 204, { path: { secretID: name } });
     },
-  },
-  {
-    name: 'requests that make no sense get a fixed text and nothing of theirs back',
-    operation: 'createSecret',
-    expects: '400',
-    run: async (target) => {
+  ),
+  check(
+    'requests that make no sense get a fixed text and nothing of theirs back',
+    ['createSecret', '400'],
+    async (target) => {
       const metadata = (count: number, key = 'k', value = 'v') =>
         Object.fromEntries(Array.from({ length: count }, (_, index) => [`${key}${index}`, value]));
       const bad: Record<string, unknown>[] = [
@@ -89,70 +91,50 @@ export const secretCases = casesOf('secrets', [
         assert.equal(answer.headers['cache-control'], 'no-store');
         assert.ok(!answer.text.includes(VALUE));
       }
-      assertStatus(
-        await call(target, 'createSecret', {
-          body: { name: unique('s'), value: 'x'.repeat(16_384), metadata: metadata(32) },
-        }),
-        201,
-      );
+      await callOk(target, 'createSecret', 201, {
+        body: { name: unique('s'), value: 'x'.repeat(16_384), metadata: metadata(32) },
+      });
     },
-  },
-  {
-    name: 'an id that is none is refused and is no name',
-    operation: 'getSecret',
-    expects: '400',
-    run: async (target) => {
-      for (const secretID of ['sec_short', 'sec_', 'has space', `sec_${'1'.repeat(26)}`])
-        for (const [operation, body] of [
-          ['getSecret'],
-          ['deleteSecret'],
-          ['updateSecret', { value: 'v' }],
-        ] as const)
-          assertFailure(
-            await call(target, operation, { path: { secretID }, ...(body === undefined ? {} : { body }) }),
-            { status: 400, message: FIXED },
-          );
-    },
-  },
-  {
-    name: 'a name that is taken gives 409',
-    operation: 'createSecret',
-    expects: '409',
-    run: async (target) => {
-      const name = unique('taken');
-      assertStatus(await call(target, 'createSecret', { body: { name, value: VALUE } }), 201);
-      assertFailure(
-        await call(target, 'createSecret', { body: { name: name.toUpperCase(), value: VALUE } }),
-        { status: 409 },
-      );
-    },
-  },
-  {
-    name: 'the cap of secrets gives 409 secret_limit_reached',
-    operation: 'createSecret',
-    expects: '409 secret_limit_reached',
-    needs: ['teams'],
-    run: async (target) => {
+  ),
+  check('an id that is none is refused and is no name', ['getSecret', '400'], async (target) => {
+    for (const secretID of ['sec_short', 'sec_', 'has space', `sec_${'1'.repeat(26)}`])
+      for (const [operation, body] of byId)
+        await callFails(
+          target,
+          operation,
+          { status: 400, message: FIXED },
+          { path: { secretID }, ...(body === undefined ? {} : { body }) },
+        );
+  }),
+  check('a name that is taken gives 409', ['createSecret', '409'], async (target) => {
+    const name = unique('taken');
+    await callOk(target, 'createSecret', 201, { body: { name, value: VALUE } });
+    await callFails(target, 'createSecret', 409, { body: { name: name.toUpperCase(), value: VALUE } });
+  }),
+  check(
+    'the cap of secrets gives 409 secret_limit_reached',
+    ['createSecret', '409 secret_limit_reached', { needs: ['teams'] }],
+    async (target) => {
       const team = await target.team({ limits: { maxSecrets: 2 } });
       for (const name of ['one', 'two'])
-        assertStatus(await call(team, 'createSecret', { body: { name, value: VALUE } }), 201);
-      assertFailure(await call(team, 'createSecret', { body: { name: 'three', value: VALUE } }), {
-        status: 409,
-        errorCode: 'secret_limit_reached',
-      });
-      assertStatus(await call(team, 'deleteSecret', { path: { secretID: 'one' } }), 204);
-      assertStatus(await call(team, 'createSecret', { body: { name: 'three', value: VALUE } }), 201);
+        await callOk(team, 'createSecret', 201, { body: { name, value: VALUE } });
+      await callFails(
+        team,
+        'createSecret',
+        { status: 409, errorCode: 'secret_limit_reached' },
+        { body: { name: 'three', value: VALUE } },
+      );
+      await callOk(team, 'deleteSecret', 204, { path: { secretID: 'one' } });
+      await callOk(team, 'createSecret', 201, { body: { name: 'three', value: VALUE } });
     },
-  },
-  {
-    name: "the list has pages, newest first, and only one's own",
-    operation: 'listSecrets',
-    expects: 'success',
-    needs: ['teams'],
-    run: async (target) => {
+  ),
+  check(
+    "the list has pages, newest first, and only one's own",
+    ['listSecrets', 'success', { needs: ['teams'] }],
+    async (target) => {
       const team = await target.team();
       for (const name of ['one', 'two', 'three'])
-        assertStatus(await call(team, 'createSecret', { body: { name, value: VALUE } }), 201);
+        await callOk(team, 'createSecret', 201, { body: { name, value: VALUE } });
       const seen: string[] = [];
       let nextToken: string | undefined;
       do {
@@ -162,22 +144,14 @@ export const secretCases = casesOf('secrets', [
         assert.ok(!answer.text.includes(VALUE));
       } while (nextToken !== undefined);
       assert.deepEqual(seen, ['three', 'two', 'one']);
-      for (const limit of [0, 101])
-        assertFailure(await call(team, 'listSecrets', { query: { limit } }), { status: 400 });
-      assertFailure(await call(team, 'listSecrets', { query: { nextToken: 'nonsense' } }), { status: 400 });
+      for (const limit of [0, 101]) await callFails(team, 'listSecrets', 400, { query: { limit } });
+      await callFails(team, 'listSecrets', 400, { query: { nextToken: 'nonsense' } });
       const stranger = await target.team();
-      for (const [operation, body] of [
-        ['getSecret'],
-        ['deleteSecret'],
-        ['updateSecret', { value: 'v' }],
-      ] as const)
-        assertFailure(
-          await call(stranger, operation, {
-            path: { secretID: 'one' },
-            ...(body === undefined ? {} : { body }),
-          }),
-          { status: 404 },
-        );
+      for (const [operation, body] of byId)
+        await callFails(stranger, operation, 404, {
+          path: { secretID: 'one' },
+          ...(body === undefined ? {} : { body }),
+        });
     },
-  },
+  ),
 ]);

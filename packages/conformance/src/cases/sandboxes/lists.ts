@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { encodeMetadataFilter } from '@svc/platform';
-import { casesOf } from '../../case.js';
+import { casesOf, check } from '../../case.js';
 import { unique } from '../../requests/samples.js';
-import { type Api, assertFailure, assertStatus, call } from '../../wire/call.js';
+import { detail, kill, pause } from '../../requests/sandboxes.js';
+import { type Api, assertStatus, call, callFails, callOk } from '../../wire/call.js';
 import { run } from '../../wire/run.js';
 import { send } from '../../wire/send.js';
 
@@ -22,13 +23,10 @@ const list = async (api: Api, query: Record<string, string | number> = {}, opera
 
 /** Lists of sandboxes: filters, order, pages. */
 export const listCases = casesOf('lists', [
-  {
-    name: 'pages, orders and totals of a team with five sandboxes',
-    operation: 'listSandboxesV2',
-    expects: 'success',
-    needs: ['teams'],
-    timeoutMs: 120_000,
-    run: async (target) => {
+  check(
+    'pages, orders and totals of a team with five sandboxes',
+    ['listSandboxesV2', 'success', { needs: ['teams'], timeoutMs: 120_000 }],
+    async (target) => {
       const team = await target.team();
       assert.deepEqual((await list(team)).items, []);
       const made = [];
@@ -40,7 +38,7 @@ export const listCases = casesOf('lists', [
           ),
         );
       const ids = made.map((one) => one.sandboxId);
-      assertStatus(await call(team, 'pauseSandbox', { path: { sandboxID: ids[0]! } }), 204);
+      await pause(team, ids[0]!);
       const newest = [...ids].reverse();
       const all = await list(team);
       assert.deepEqual(
@@ -97,12 +95,11 @@ export const listCases = casesOf('lists', [
       await Promise.all(ids.map((sandboxID) => call(team, 'killSandbox', { path: { sandboxID } })));
       assert.deepEqual((await list(team)).items, []);
     },
-  },
-  {
-    name: 'metadata with odd characters is found by the encoding of the clients',
-    operation: 'listSandboxesV2',
-    expects: 'success',
-    run: async (target) => {
+  ),
+  check(
+    'metadata with odd characters is found by the encoding of the clients',
+    ['listSandboxesV2', 'success'],
+    async (target) => {
       const metadata = { [unique('odd')]: 'a b+c%d&e=f/g?h#ü', 'k & = % +': 'plain', percent: '100%25' };
       const sandbox = await target.newSandbox({ metadata });
       const { items } = await list(target, { metadata: encodeMetadataFilter(metadata)! });
@@ -113,14 +110,13 @@ export const listCases = casesOf('lists', [
       assert.deepEqual(items[0]?.metadata, metadata);
       const other = encodeMetadataFilter({ ...metadata, percent: '100%' })!;
       assert.deepEqual((await list(target, { metadata: other })).items, []);
-      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
+      await kill(target, sandbox.sandboxId);
     },
-  },
-  {
-    name: 'of a repeated key the last counts, and a plus is a space',
-    operation: 'listSandboxesV2',
-    expects: 'success',
-    run: async (target) => {
+  ),
+  check(
+    'of a repeated key the last counts, and a plus is a space',
+    ['listSandboxesV2', 'success'],
+    async (target) => {
       const key = unique('key');
       const sandbox = await target.newSandbox({ metadata: { [key]: 'a b' } });
       const raw = async (filter: string) => {
@@ -133,86 +129,69 @@ export const listCases = casesOf('lists', [
       assert.equal(await raw(`${key}%3Da%2520b`), 1);
       assert.equal(await raw(`${key}%3Da%252520b`), 1);
       assert.equal(await raw(`${key}%3Dx`), 0);
-      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
+      await kill(target, sandbox.sandboxId);
     },
-  },
-  ...(['listSandboxesV2', 'listSandboxes'] as const).map((operation) => ({
-    name: `${operation} refuses a metadata filter that cannot be read`,
-    operation,
-    expects: '400 metadata',
-    run: async (target: Api) => {
-      for (const metadata of ['', 'novalue', 'a=b=c', 'a=b&', 'a=%zz', '%', 'a=%25zz', 'a=%E4'])
-        assertFailure(await call(target, operation, { query: { metadata } }), {
-          status: 400,
-          message: 'Error parsing metadata',
-        });
-    },
-  })),
-  {
-    name: 'queries out of range are refused',
-    operation: 'listSandboxesV2',
-    expects: '400 query',
-    run: async (target) => {
-      const bad: Record<string, string>[] = [
-        { limit: '0' },
-        { limit: '101' },
-        { limit: '-1' },
-        { limit: 'ten' },
-        { limit: '1.5' },
-        { order: 'up' },
-        { state: 'dead' },
-        { state: 'running,dead' },
-        { startedAfter: 'yesterday' },
-        { template: 'base:tag' },
-      ];
-      for (const query of bad)
-        assertFailure(await call(target, 'listSandboxesV2', { query }), { status: 400 });
-    },
-  },
-  {
-    name: 'a cursor that is none, or of another order, is refused',
-    operation: 'listSandboxesV2',
-    expects: '400 cursor',
-    needs: ['teams'],
-    run: async (target) => {
+  ),
+  ...(['listSandboxesV2', 'listSandboxes'] as const).map((operation) =>
+    check(
+      `${operation} refuses a metadata filter that cannot be read`,
+      [operation, '400 metadata'],
+      async (target: Api) => {
+        for (const metadata of ['', 'novalue', 'a=b=c', 'a=b&', 'a=%zz', '%', 'a=%25zz', 'a=%E4'])
+          await callFails(
+            target,
+            operation,
+            { status: 400, message: 'Error parsing metadata' },
+            { query: { metadata } },
+          );
+      },
+    ),
+  ),
+  check('queries out of range are refused', ['listSandboxesV2', '400 query'], async (target) => {
+    const bad: Record<string, string>[] = [
+      { limit: '0' },
+      { limit: '101' },
+      { limit: '-1' },
+      { limit: 'ten' },
+      { limit: '1.5' },
+      { order: 'up' },
+      { state: 'dead' },
+      { state: 'running,dead' },
+      { startedAfter: 'yesterday' },
+      { template: 'base:tag' },
+    ];
+    for (const query of bad) await callFails(target, 'listSandboxesV2', 400, { query });
+  }),
+  check(
+    'a cursor that is none, or of another order, is refused',
+    ['listSandboxesV2', '400 cursor', { needs: ['teams'] }],
+    async (target) => {
       for (const nextToken of ['nonsense', '%%%', Buffer.from('2020__x').toString('base64url')])
-        assertFailure(await call(target, 'listSandboxesV2', { query: { nextToken } }), {
-          status: 400,
-          message: 'Invalid next token',
-        });
+        await callFails(
+          target,
+          'listSandboxesV2',
+          { status: 400, message: 'Invalid next token' },
+          { query: { nextToken } },
+        );
       const team = await target.team();
       const made = [await target.newSandbox({}, team), await target.newSandbox({}, team)];
       const { headers } = await list(team, { limit: 1 });
       const nextToken = headers['x-next-token'] as string;
-      assertFailure(await call(team, 'listSandboxesV2', { query: { order: 'asc', nextToken } }), {
-        status: 400,
-      });
+      await callFails(team, 'listSandboxesV2', 400, { query: { order: 'asc', nextToken } });
       await Promise.all(
         made.map(({ sandboxId }) => call(team, 'killSandbox', { path: { sandboxID: sandboxId } })),
       );
     },
-  },
-  {
-    name: 'snapshots are listed by name and source',
-    operation: 'listSnapshots',
-    expects: 'success',
-    run: async (target) => {
-      assert.deepEqual(
-        assertStatus(await call(target, 'listSnapshots', { query: { name: 'no-such-snapshot' } }), 200),
-        [],
-      );
-      assertFailure(await call(target, 'listSnapshots', { query: { nextToken: 'nonsense' } }), {
-        status: 400,
-      });
-      assertFailure(await call(target, 'listSnapshots', { query: { limit: 0 } }), { status: 400 });
-    },
-  },
-  {
-    name: 'a snapshot of the files is a template that starts with them',
-    operation: 'createSnapshot',
-    expects: 'success',
-    timeoutMs: 120_000,
-    run: async (target) => {
+  ),
+  check('snapshots are listed by name and source', ['listSnapshots', 'success'], async (target) => {
+    assert.deepEqual(await callOk(target, 'listSnapshots', 200, { query: { name: 'no-such-snapshot' } }), []);
+    await callFails(target, 'listSnapshots', 400, { query: { nextToken: 'nonsense' } });
+    await callFails(target, 'listSnapshots', 400, { query: { limit: 0 } });
+  }),
+  check(
+    'a snapshot of the files is a template that starts with them',
+    ['createSnapshot', 'success', { timeoutMs: 120_000 }],
+    async (target) => {
       const sandbox = await target.newSandbox({ envVars: { KEPT: 'yes' } });
       await run(sandbox, 'echo stored > ~/stored.txt');
       const name = unique('snapshot');
@@ -222,38 +201,27 @@ export const listCases = casesOf('lists', [
       });
       const { snapshotID, names } = assertStatus<{ snapshotID: string; names: string[] }>(answer, 201);
       assert.ok(snapshotID.includes(name) && names.length > 0);
-      const found = assertStatus<{ snapshotID: string }[]>(
-        await call(target, 'listSnapshots', { query: { sandboxID: sandbox.sandboxId } }),
-        200,
-      );
+      const found = await callOk<{ snapshotID: string }[]>(target, 'listSnapshots', 200, {
+        query: { sandboxID: sandbox.sandboxId },
+      });
       assert.deepEqual(
         found.map((one) => one.snapshotID),
         [snapshotID],
       );
-      assert.equal(
-        assertStatus<{ state: string }>(
-          await call(target, 'getSandbox', { path: { sandboxID: sandbox.sandboxId } }),
-          200,
-        ).state,
-        'running',
-      );
+      assert.equal((await detail(target, sandbox.sandboxId)).state, 'running');
       const copy = await target.newSandbox({ templateID: snapshotID });
       assert.equal((await run(copy, 'cat ~/stored.txt')).stdout, 'stored\n');
       for (const one of [sandbox, copy])
         await call(target, 'killSandbox', { path: { sandboxID: one.sandboxId } });
     },
-  },
-  {
-    name: 'a snapshot in the namespace of somebody else is refused',
-    operation: 'createSnapshot',
-    expects: '400 name',
-    run: async (target) => {
+  ),
+  check(
+    'a snapshot in the namespace of somebody else is refused',
+    ['createSnapshot', '400 name'],
+    async (target) => {
       const { sandboxId } = await target.sandbox();
       for (const name of ['somebody-else/name', 'not a name', 'a/b/c'])
-        assertFailure(
-          await call(target, 'createSnapshot', { path: { sandboxID: sandboxId }, body: { name } }),
-          { status: 400 },
-        );
+        await callFails(target, 'createSnapshot', 400, { path: { sandboxID: sandboxId }, body: { name } });
     },
-  },
+  ),
 ]);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { casesOf } from '../../case.js';
+import { casesOf, check } from '../../case.js';
 import { unique } from '../../requests/samples.js';
-import { assertFailure, assertStatus, call } from '../../wire/call.js';
-import { run, startProcess } from '../../wire/run.js';
+import { detail, kill } from '../../requests/sandboxes.js';
+import { callFails, callOk } from '../../wire/call.js';
+import { run, startShell } from '../../wire/run.js';
 
 interface ForkEntry {
   sandbox?: { sandboxID: string; envdAccessToken: string; templateID: string };
@@ -11,36 +12,24 @@ interface ForkEntry {
 
 /** Forks and snapshots with memory. */
 export const memoryCases = casesOf('memory', [
-  {
-    name: 'forks go on from the memory of their source, each by itself',
-    operation: 'forkSandbox',
-    expects: 'success',
-    needs: ['memory'],
-    timeoutMs: 180_000,
-    run: async (target) => {
+  check(
+    'forks go on from the memory of their source, each by itself',
+    ['forkSandbox', 'success', { needs: ['memory'], timeoutMs: 180_000 }],
+    async (target) => {
       const source = await target.newSandbox({ metadata: { family: 'yes' } });
-      const counter = await startProcess(source, {
-        cmd: '/bin/sh',
-        args: ['-c', 'i=0; while true; do i=$((i+1)); echo $i > ~/count; sleep 0.1; done'],
-      });
+      const counter = await startShell(
+        source,
+        'i=0; while true; do i=$((i+1)); echo $i > ~/count; sleep 0.1; done',
+      );
       counter.leave();
       await run(source, 'until test -s ~/count; do sleep 0.05; done');
-      const before = assertStatus<{ endAt: string }>(
-        await call(target, 'getSandbox', { path: { sandboxID: source.sandboxId } }),
-        200,
-      );
-      const entries = assertStatus<ForkEntry[]>(
-        await call(target, 'forkSandbox', {
-          path: { sandboxID: source.sandboxId },
-          body: { count: 2, timeout: 300 },
-        }),
-        201,
-      );
+      const before = await detail(target, source.sandboxId);
+      const entries = await callOk<ForkEntry[]>(target, 'forkSandbox', 201, {
+        path: { sandboxID: source.sandboxId },
+        body: { count: 2, timeout: 300 },
+      });
       assert.equal(entries.length, 2);
-      const after = assertStatus<{ endAt: string; state: string }>(
-        await call(target, 'getSandbox', { path: { sandboxID: source.sandboxId } }),
-        200,
-      );
+      const after = await detail(target, source.sandboxId);
       assert.equal(after.endAt, before.endAt);
       assert.equal(after.state, 'running');
       for (const { sandbox, error } of entries) {
@@ -56,50 +45,32 @@ export const memoryCases = casesOf('memory', [
           `kill -0 ${counter.pid} && a=$(cat ~/count) && for try in $(seq 300); do b=$(cat ~/count); test "\${b:-0}" -gt "\${a:-0}" && echo counts on && break; sleep 0.1; done`,
         );
         assert.equal(stdout, 'counts on\n');
-        const read = assertStatus<{ metadata: object }>(
-          await call(target, 'getSandbox', { path: { sandboxID: sandbox.sandboxID } }),
-          200,
-        );
+        const read = await detail(target, sandbox.sandboxID);
         assert.deepEqual(read.metadata, { family: 'yes' });
-        assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxID } }), 204);
+        await kill(target, sandbox.sandboxID);
       }
-      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: source.sandboxId } }), 204);
+      await kill(target, source.sandboxId);
     },
-  },
-  {
-    name: 'counts of forks out of range are refused',
-    operation: 'forkSandbox',
-    expects: '400 count',
-    run: async (target) => {
-      const { sandboxId } = await target.sandbox();
-      for (const count of [0, 101, -1, 1.5, '2'])
-        assertFailure(
-          await call(target, 'forkSandbox', { path: { sandboxID: sandboxId }, body: { count } }),
-          { status: 400 },
-        );
-    },
-  },
-  {
-    name: 'a snapshot with memory starts others that go on from it',
-    operation: 'createSnapshot',
-    expects: 'success',
-    needs: ['memory'],
-    timeoutMs: 180_000,
-    run: async (target) => {
+  ),
+  check('counts of forks out of range are refused', ['forkSandbox', '400 count'], async (target) => {
+    const { sandboxId } = await target.sandbox();
+    for (const count of [0, 101, -1, 1.5, '2'])
+      await callFails(target, 'forkSandbox', 400, { path: { sandboxID: sandboxId }, body: { count } });
+  }),
+  check(
+    'a snapshot with memory starts others that go on from it',
+    ['createSnapshot', 'success', { needs: ['memory'], timeoutMs: 180_000 }],
+    async (target) => {
       const source = await target.newSandbox();
-      const child = await startProcess(source, { cmd: '/bin/sh', args: ['-c', 'exec sleep 1000'] });
+      const child = await startShell(source, 'exec sleep 1000');
       child.leave();
-      const { snapshotID } = assertStatus<{ snapshotID: string }>(
-        await call(target, 'createSnapshot', {
-          path: { sandboxID: source.sandboxId },
-          body: { name: unique('memory') },
-        }),
-        201,
-      );
+      const { snapshotID } = await callOk<{ snapshotID: string }>(target, 'createSnapshot', 201, {
+        path: { sandboxID: source.sandboxId },
+        body: { name: unique('memory') },
+      });
       const copy = await target.newSandbox({ templateID: snapshotID });
       assert.equal((await run(copy, `kill -0 ${child.pid} && echo alive`)).stdout, 'alive\n');
-      for (const { sandboxId } of [source, copy])
-        assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandboxId } }), 204);
+      for (const { sandboxId } of [source, copy]) await kill(target, sandboxId);
     },
-  },
+  ),
 ]);

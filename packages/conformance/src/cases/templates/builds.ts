@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../case.js';
+import { check, type Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
-import { assertFailure, assertStatus, call } from '../../wire/call.js';
+import { kill } from '../../requests/sandboxes.js';
+import { assertFailure, assertStatus, call, callFails, callOk } from '../../wire/call.js';
 import { run } from '../../wire/run.js';
 import { archiveOf, create, finish, HASH, idsOf, needs, own, type Status, upload } from './calls.js';
 
 /** Templates made and built, and what is refused on the way. */
 export const buildCases: Draft[] = [
-  {
-    name: 'a template is built from steps and files, and sandboxes start with what was built',
-    operation: 'startTemplateBuild',
-    expects: 'success',
-    needs,
-    timeoutMs: 180_000,
-    run: async (target) => {
+  check(
+    'a template is built from steps and files, and sandboxes start with what was built',
+    ['startTemplateBuild', 'success', { needs, timeoutMs: 180_000 }],
+    async (target) => {
       const made = await create(target, { cpuCount: 1, memoryMB: 256 });
       assert.match(made.templateID, /^[a-z0-9]{20}$/);
       assert.deepEqual(made.tags, ['default']);
-      const waiting = assertStatus<Status>(await call(target, 'getTemplateBuildStatus', idsOf(made)), 200);
+      const waiting = await callOk<Status>(target, 'getTemplateBuildStatus', 200, idsOf(made));
       assert.equal(waiting.status, 'waiting');
       assert.deepEqual(waiting.logEntries, []);
       const first = await upload(target, made.templateID);
@@ -34,30 +32,28 @@ export const buildCases: Draft[] = [
         { type: 'env', args: ['BUILT', 'yes'] },
         { type: 'RUN', args: ['echo from the build; echo "$BUILT" > ~/built.txt'] },
       ].slice(target.capabilities.has('isolation') ? 0 : 1);
-      assertStatus(
-        await call(target, 'startTemplateBuild', {
-          ...idsOf(made),
-          body: { fromTemplate: target.template, steps },
-        }),
-        202,
-      );
-      assertFailure(
-        await call(target, 'startTemplateBuild', { ...idsOf(made), body: { fromTemplate: target.template } }),
-        { status: 400 },
-      );
+      await callOk(target, 'startTemplateBuild', 202, {
+        ...idsOf(made),
+        body: { fromTemplate: target.template, steps },
+      });
+      await callFails(target, 'startTemplateBuild', 400, {
+        ...idsOf(made),
+        body: { fromTemplate: target.template },
+      });
       const status = await finish(target, made);
       assert.equal(status.status, 'ready', JSON.stringify(status));
-      const logs = assertStatus<{ logs: { message: string }[] }>(
-        await call(target, 'getTemplateBuildLogs', idsOf(made)),
-        200,
+      const logs = (
+        await callOk<{ logs: { message: string }[] }>(target, 'getTemplateBuildLogs', 200, idsOf(made))
       ).logs;
       assert.ok(
         logs.some((one) => one.message.includes('from the build')),
         JSON.stringify(logs),
       );
-      const read = assertStatus<{ builds: { status: string; cpuCount: number }[]; spawnCount: number }>(
-        await call(target, 'getTemplate', { path: { templateID: made.templateID } }),
+      const read = await callOk<{ builds: { status: string; cpuCount: number }[]; spawnCount: number }>(
+        target,
+        'getTemplate',
         200,
+        { path: { templateID: made.templateID } },
       );
       assert.equal(read.builds[0]?.status, 'ready');
       assert.equal(read.spawnCount, 0);
@@ -65,119 +61,89 @@ export const buildCases: Draft[] = [
       const { stdout } = await run(sandbox, 'cat ~/built.txt; echo "$BUILT"; cat ~/greeting.txt 2>/dev/null');
       assert.match(stdout, /^yes\nyes\n/);
       if (target.capabilities.has('isolation')) assert.match(stdout, /hello$/);
-      assertFailure(await call(target, 'deleteTemplate', { path: { templateID: made.templateID } }), {
-        status: 400,
-      });
-      assertStatus(await call(target, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
-      assertStatus(await call(target, 'deleteTemplate', { path: { templateID: made.templateID } }), 204);
-      assertFailure(await call(target, 'deleteTemplate', { path: { templateID: made.templateID } }), {
-        status: 404,
-      });
+      await callFails(target, 'deleteTemplate', 400, { path: { templateID: made.templateID } });
+      await kill(target, sandbox.sandboxId);
+      await callOk(target, 'deleteTemplate', 204, { path: { templateID: made.templateID } });
+      await callFails(target, 'deleteTemplate', 404, { path: { templateID: made.templateID } });
     },
-  },
-  {
-    name: 'a step that fails ends the build and is named',
-    operation: 'getTemplateBuildStatus',
-    expects: 'success',
-    needs,
-    timeoutMs: 120_000,
-    run: async (target) => {
+  ),
+  check(
+    'a step that fails ends the build and is named',
+    ['getTemplateBuildStatus', 'success', { needs, timeoutMs: 120_000 }],
+    async (target) => {
       const made = await create(target);
       const steps = [
         { type: 'RUN', args: ['true'] },
         { type: 'RUN', args: ['echo broken >&2; exit 3'] },
       ];
-      assertStatus(
-        await call(target, 'startTemplateBuild', {
-          ...idsOf(made),
-          body: { fromTemplate: target.template, steps },
-        }),
-        202,
-      );
+      await callOk(target, 'startTemplateBuild', 202, {
+        ...idsOf(made),
+        body: { fromTemplate: target.template, steps },
+      });
       const status = await finish(target, made);
       assert.equal(status.status, 'error');
       assert.equal(status.reason?.step, '2');
       assert.ok((status.reason?.message ?? '').length > 0);
-      assertFailure(await call(target, 'createSandboxV2', { body: { templateID: made.aliases[0] } }), {
-        status: 404,
-      });
+      await callFails(target, 'createSandboxV2', 404, { body: { templateID: made.aliases[0] } });
     },
-  },
-  {
-    name: 'templates that make no sense are refused',
-    operation: 'createTemplate',
-    expects: '400',
-    needs,
-    run: async (target) => {
-      const name = unique('template');
-      for (const body of [
-        {},
-        { name: '' },
-        { name: 'has space' },
-        { name: 'x'.repeat(129) },
-        { name: 'somebody-else/name' },
-        { name, cpuCount: 3 },
-        { name, cpuCount: 0 },
-        { name, cpuCount: 10 },
-        { name, memoryMB: 127 },
-        { name, memoryMB: 129 },
-        { name, memoryMB: 16_384 },
-        { name, tags: ['bad tag'] },
-      ])
-        assertFailure(await call(target, 'createTemplate', { body }), { status: 400 });
-    },
-  },
-  {
-    name: 'a name that is the id of a template gives 409',
-    operation: 'createTemplate',
-    expects: '409',
-    needs,
-    run: async (target) => {
+  ),
+  check('templates that make no sense are refused', ['createTemplate', '400', { needs }], async (target) => {
+    const name = unique('template');
+    for (const body of [
+      {},
+      { name: '' },
+      { name: 'has space' },
+      { name: 'x'.repeat(129) },
+      { name: 'somebody-else/name' },
+      { name, cpuCount: 3 },
+      { name, cpuCount: 0 },
+      { name, cpuCount: 10 },
+      { name, memoryMB: 127 },
+      { name, memoryMB: 129 },
+      { name, memoryMB: 16_384 },
+      { name, tags: ['bad tag'] },
+    ])
+      await callFails(target, 'createTemplate', 400, { body });
+  }),
+  check(
+    'a name that is the id of a template gives 409',
+    ['createTemplate', '409', { needs }],
+    async (target) => {
       const { templateID } = await create(target);
-      assertFailure(await call(target, 'createTemplate', { body: { name: templateID } }), { status: 409 });
+      await callFails(target, 'createTemplate', 409, { body: { name: templateID } });
     },
-  },
-  {
-    name: 'more builds than the team may have give 429',
-    operation: 'createTemplate',
-    expects: '429 builds',
-    needs: own,
-    run: async (target) => {
+  ),
+  check(
+    'more builds than the team may have give 429',
+    ['createTemplate', '429 builds', { needs: own }],
+    async (target) => {
       const team = await target.team({ limits: { maxConcurrentBuilds: 1 } });
       await create(team);
       const answer = await call(team, 'createTemplate', { body: { name: unique('template') } });
       assertFailure(answer, { status: 429 });
       assert.equal(answer.headers['retry-after'], undefined);
     },
-  },
-  {
-    name: 'builds that make no sense are refused',
-    operation: 'startTemplateBuild',
-    expects: '400',
-    needs,
-    run: async (target) => {
-      const made = await create(target);
-      for (const body of [
-        {},
-        { fromImage: 'a', fromTemplate: target.template },
-        { fromTemplate: '' },
-        { fromTemplate: target.template, steps: [{}] },
-      ])
-        assertFailure(await call(target, 'startTemplateBuild', { ...idsOf(made), body }), { status: 400 });
-    },
-  },
-  {
-    name: 'the newest build of a name supersedes one that waits',
-    operation: 'createTemplate',
-    expects: 'success',
-    needs,
-    run: async (target) => {
+  ),
+  check('builds that make no sense are refused', ['startTemplateBuild', '400', { needs }], async (target) => {
+    const made = await create(target);
+    for (const body of [
+      {},
+      { fromImage: 'a', fromTemplate: target.template },
+      { fromTemplate: '' },
+      { fromTemplate: target.template, steps: [{}] },
+    ])
+      await callFails(target, 'startTemplateBuild', 400, { ...idsOf(made), body });
+  }),
+  check(
+    'the newest build of a name supersedes one that waits',
+    ['createTemplate', 'success', { needs }],
+    async (target) => {
       const first = await create(target);
       const second = await create(target, { name: first.aliases[0] });
       assert.equal(second.templateID, first.templateID);
       assert.notEqual(second.buildID, first.buildID);
-      const status = assertStatus<Status>(await call(target, 'getTemplateBuildStatus', idsOf(first)), 200);
+      const status = await callOk<Status>(target, 'getTemplateBuildStatus', 200, idsOf(first));
       assert.equal(status.status, 'error');
     },
-  },
+  ),
 ];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually } from '@svc/support/eventually';
 import { unique } from '../../requests/samples.js';
-import { type Api, assertStatus, call } from '../../wire/call.js';
+import { type Api, callOk } from '../../wire/call.js';
 
 export interface Created {
   templateID: string;
@@ -39,10 +39,7 @@ export function archiveOf(name: string, content: string): Buffer {
 }
 
 export const create = async (api: Api, body: Record<string, unknown> = {}) =>
-  assertStatus<Created>(
-    await call(api, 'createTemplate', { body: { name: unique('template'), ...body } }),
-    202,
-  );
+  await callOk<Created>(api, 'createTemplate', 202, { body: { name: unique('template'), ...body } });
 
 export const idsOf = ({ templateID, buildID }: Created) => ({ path: { templateID, buildID } });
 
@@ -51,7 +48,7 @@ export async function finish(api: Api, made: Created): Promise<Status> {
   return eventually(
     'the end of the build',
     async () => {
-      const status = assertStatus<Status>(await call(api, 'getTemplateBuildStatus', idsOf(made)), 200);
+      const status = await callOk<Status>(api, 'getTemplateBuildStatus', 200, idsOf(made));
       assert.deepEqual(status.logs, [], 'logs is always empty');
       return status.status === 'ready' || status.status === 'error' ? status : undefined;
     },
@@ -66,10 +63,7 @@ export async function ready(
   body: Record<string, unknown> = {},
 ): Promise<Created> {
   const made = await create(api, body);
-  assertStatus(
-    await call(api, 'startTemplateBuild', { ...idsOf(made), body: { fromTemplate: template } }),
-    202,
-  );
+  await callOk(api, 'startTemplateBuild', 202, { ...idsOf(made), body: { fromTemplate: template } });
   const status = await finish(api, made);
   assert.equal(status.status, 'ready', JSON.stringify(status));
   return made;
@@ -81,10 +75,9 @@ export async function upload(
   templateID: string,
   hash = HASH,
 ): Promise<{ present: boolean; token: string }> {
-  const link = assertStatus<{ present: boolean; url?: string }>(
-    await call(api, 'getTemplateFilesLink', { path: { templateID, hash } }),
-    201,
-  );
+  const link = await callOk<{ present: boolean; url?: string }>(api, 'getTemplateFilesLink', 201, {
+    path: { templateID, hash },
+  });
   return { present: link.present, token: decodeURIComponent(link.url?.split('/').at(-1) ?? '') };
 }
 

@@ -1,61 +1,50 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../case.js';
+import { check, type Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
-import { assertFailure, assertStatus, call } from '../../wire/call.js';
+import { kill } from '../../requests/sandboxes.js';
+import { callFails, callOk } from '../../wire/call.js';
 import { create, own, ready } from './calls.js';
 
 /** Public and private templates. */
 export const publishingCases: Draft[] = [
-  {
-    name: 'a public template serves others, a private one does not',
-    operation: 'updateTemplateV2',
-    expects: 'success',
-    needs: own,
-    timeoutMs: 120_000,
-    run: async (target) => {
+  check(
+    'a public template serves others, a private one does not',
+    ['updateTemplateV2', 'success', { needs: own, timeoutMs: 120_000 }],
+    async (target) => {
       const team = await target.team();
       const stranger = await target.team();
       const made = await ready(team, target.template);
       const reference = `${team.slug}/${made.aliases[0]}`;
-      assertFailure(await call(stranger, 'createSandboxV2', { body: { templateID: reference } }), {
-        status: 404,
-      });
+      await callFails(stranger, 'createSandboxV2', 404, { body: { templateID: reference } });
       const path = { templateID: made.templateID };
       assert.ok(
-        assertStatus<{ names: string[] }>(
-          await call(team, 'updateTemplateV2', { path, body: { public: true } }),
-          200,
+        (
+          await callOk<{ names: string[] }>(team, 'updateTemplateV2', 200, { path, body: { public: true } })
         ).names.includes(reference),
       );
       const sandbox = await target.newSandbox({ templateID: reference }, stranger);
-      assertStatus(await call(stranger, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
+      await kill(stranger, sandbox.sandboxId);
       for (const operation of ['updateTemplate', 'updateTemplateV2'])
-        assertFailure(await call(stranger, operation, { path, body: { public: false } }), { status: 403 });
-      assertStatus(await call(team, 'updateTemplateV2', { path, body: {} }), 200);
+        await callFails(stranger, operation, 403, { path, body: { public: false } });
+      await callOk(team, 'updateTemplateV2', 200, { path, body: {} });
     },
-  },
-  {
-    name: 'publishing claims the bare name, which only one may have',
-    operation: 'updateTemplate',
-    expects: '409',
-    needs: own,
-    timeoutMs: 120_000,
-    run: async (target) => {
+  ),
+  check(
+    'publishing claims the bare name, which only one may have',
+    ['updateTemplate', '409', { needs: own, timeoutMs: 120_000 }],
+    async (target) => {
       const name = unique('public');
       const [one, two] = [await target.team(), await target.team()];
       const first = await create(one, { name });
       const second = await create(two, { name });
-      assertStatus(
-        await call(one, 'updateTemplate', { path: { templateID: first.templateID }, body: { public: true } }),
-        200,
-      );
-      assertFailure(
-        await call(two, 'updateTemplate', {
-          path: { templateID: second.templateID },
-          body: { public: true },
-        }),
-        { status: 409 },
-      );
+      await callOk(one, 'updateTemplate', 200, {
+        path: { templateID: first.templateID },
+        body: { public: true },
+      });
+      await callFails(two, 'updateTemplate', 409, {
+        path: { templateID: second.templateID },
+        body: { public: true },
+      });
     },
-  },
+  ),
 ];

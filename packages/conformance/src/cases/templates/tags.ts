@@ -1,57 +1,51 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../case.js';
-import { assertFailure, assertStatus, call } from '../../wire/call.js';
+import { check, type Draft } from '../../case.js';
+import { kill } from '../../requests/sandboxes.js';
+import { callFails, callOk } from '../../wire/call.js';
 import { own, ready } from './calls.js';
 
 /** Tags of builds. */
 export const tagCases: Draft[] = [
-  {
-    name: 'tags are set, moved, listed, used and deleted',
-    operation: 'assignTemplateTags',
-    expects: 'success',
-    needs: own,
-    timeoutMs: 120_000,
-    run: async (target) => {
+  check(
+    'tags are set, moved, listed, used and deleted',
+    ['assignTemplateTags', 'success', { needs: own, timeoutMs: 120_000 }],
+    async (target) => {
       const team = await target.team();
       const made = await ready(team, target.template);
       const name = made.aliases[0]!;
-      const assigned = assertStatus<{ tags: string[]; buildID: string }>(
-        await call(team, 'assignTemplateTags', { body: { target: name, tags: ['V1', 'v1', 'stable'] } }),
-        201,
-      );
+      const assigned = await callOk<{ tags: string[]; buildID: string }>(team, 'assignTemplateTags', 201, {
+        body: { target: name, tags: ['V1', 'v1', 'stable'] },
+      });
       assert.deepEqual(assigned.tags.sort(), ['stable', 'v1']);
       assert.equal(assigned.buildID, made.buildID);
       const tags = async () =>
-        assertStatus<{ tag: string }[]>(
-          await call(team, 'listTemplateTags', { path: { templateID: made.templateID } }),
-          200,
+        (
+          await callOk<{ tag: string }[]>(team, 'listTemplateTags', 200, {
+            path: { templateID: made.templateID },
+          })
         )
           .map((one) => one.tag)
           .sort();
       assert.deepEqual(await tags(), ['default', 'stable', 'v1']);
       const sandbox = await target.newSandbox({ templateID: `${name}:v1` }, team);
-      assertStatus(await call(team, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } }), 204);
-      assertStatus(
-        await call(team, 'deleteTemplateTags', { body: { name, tags: ['v1', 'no-such-tag'] } }),
-        204,
-      );
+      await kill(team, sandbox.sandboxId);
+      await callOk(team, 'deleteTemplateTags', 204, { body: { name, tags: ['v1', 'no-such-tag'] } });
       assert.deepEqual(await tags(), ['default', 'stable']);
       for (const body of [
         { name, tags: ['default'] },
         { name: `${name}:stable`, tags: ['stable'] },
         { name, tags: [] },
       ])
-        assertFailure(await call(team, 'deleteTemplateTags', { body }), { status: 400 });
+        await callFails(team, 'deleteTemplateTags', 400, { body });
       for (const body of [
         { target: name, tags: [] },
         { target: name, tags: ['bad tag'] },
         { target: name, tags: [made.buildID] },
       ])
-        assertFailure(await call(team, 'assignTemplateTags', { body }), { status: 400 });
-      assertFailure(
-        await call(team, 'assignTemplateTags', { body: { target: `${name}:no-such-tag`, tags: ['x'] } }),
-        { status: 404 },
-      );
+        await callFails(team, 'assignTemplateTags', 400, { body });
+      await callFails(team, 'assignTemplateTags', 404, {
+        body: { target: `${name}:no-such-tag`, tags: ['x'] },
+      });
     },
-  },
+  ),
 ];

@@ -1,15 +1,13 @@
-import type { Draft } from '../../case.js';
-import { assertFailure, assertStatus, call } from '../../wire/call.js';
+import { check, type Draft } from '../../case.js';
+import { assertFailure, call, callFails, callOk } from '../../wire/call.js';
 import { archiveOf, create, needs, upload } from './calls.js';
 
 /** Files for COPY steps. */
 export const uploadCases: Draft[] = [
-  {
-    name: 'uploads need a sound link and a sound archive',
-    operation: 'uploadTemplateFiles',
-    expects: '400',
-    needs,
-    run: async (target) => {
+  check(
+    'uploads need a sound link and a sound archive',
+    ['uploadTemplateFiles', '400', { needs }],
+    async (target) => {
       const { templateID } = await create(target);
       const { token } = await upload(target, templateID);
       const put = (body: Buffer, to = token) =>
@@ -18,30 +16,23 @@ export const uploadCases: Draft[] = [
       assertFailure(await put(archiveOf('x', 'x'), `${token.slice(0, -4)}AAAA`), { status: 403 });
       assertFailure(await put(archiveOf('x', 'x'), 'nonsense'), { status: 403 });
       for (const hash of ['short', 'A'.repeat(64)])
-        assertFailure(await call(target, 'getTemplateFilesLink', { path: { templateID, hash } }), {
-          status: 400,
-        });
-      assertStatus(await call(target, 'deleteTemplate', { path: { templateID } }), 204);
+        await callFails(target, 'getTemplateFilesLink', 400, { path: { templateID, hash } });
+      await callOk(target, 'deleteTemplate', 204, { path: { templateID } });
       assertFailure(await put(archiveOf('x', 'x')), { status: 404 });
     },
-  },
-  {
-    name: 'an upload that is too large gives 413',
-    operation: 'uploadTemplateFiles',
-    expects: '413',
-    needs: ['templates', 'servers'],
-    run: async (target) => {
+  ),
+  check(
+    'an upload that is too large gives 413',
+    ['uploadTemplateFiles', '413', { needs: ['templates', 'servers'] }],
+    async (target) => {
       const server = await target.server('small');
       const { templateID } = await create(server);
       const { token } = await upload(server, templateID);
-      assertFailure(
-        await call(server, 'uploadTemplateFiles', {
-          path: { token },
-          body: Buffer.alloc(10_000, 1),
-          key: null,
-        }),
-        { status: 413 },
-      );
+      await callFails(server, 'uploadTemplateFiles', 413, {
+        path: { token },
+        body: Buffer.alloc(10_000, 1),
+        key: null,
+      });
     },
-  },
+  ),
 ];

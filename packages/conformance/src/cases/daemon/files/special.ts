@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { signFilePath } from '@svc/daemon';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { unaryOk } from '../../../wire/rpc.js';
 import { run } from '../../../wire/run.js';
 import { get, put, scratch } from '../scratch.js';
@@ -9,11 +9,10 @@ import { http, octet, type Written } from './calls.js';
 
 /** Signed links, metadata, joined files, a full disk. */
 export const specialCases: Draft[] = [
-  {
-    name: 'a signature opens exactly one file in one direction',
-    operation: 'daemon readFile',
-    expects: '401 signature',
-    run: async (target) => {
+  check(
+    'a signature opens exactly one file in one direction',
+    ['daemon readFile', '401 signature'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       const file = `${path}/signed`;
       await put(sandbox, file, 'content');
@@ -74,12 +73,11 @@ export const specialCases: Draft[] = [
       assert.equal(written.status, 200);
       assert.equal(await get(sandbox, file), 'new');
     },
-  },
-  {
-    name: 'metadata of a file is kept, shown, and replaced',
-    operation: 'daemon writeFiles',
-    expects: 'success',
-    run: async (target) => {
+  ),
+  check(
+    'metadata of a file is kept, shown, and replaced',
+    ['daemon writeFiles', 'success'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       const file = { path: `${path}/file` };
       const first = await http(
@@ -97,85 +95,62 @@ export const specialCases: Draft[] = [
       );
       assert.deepEqual(entry.metadata, { other: 'now' });
     },
-  },
-  {
-    name: 'files are joined, and their parts go',
-    operation: 'daemon composeFiles',
-    expects: 'success',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await put(sandbox, `${path}/1`, 'one ');
-      await put(sandbox, `${path}/2`, 'two');
-      const compose = (body: unknown) =>
-        http(
-          sandbox,
-          'composeFiles',
-          {},
-          { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } },
-        );
-      const answer = await compose({ source_paths: [`${path}/1`, `${path}/2`], destination: `${path}/both` });
-      assert.equal(answer.status, 200);
-      assert.equal(await get(sandbox, `${path}/both`), 'one two');
-      assert.equal((await run(sandbox, `ls '${path}'`)).stdout, 'both\n');
-    },
-  },
-  {
-    name: 'joining what makes no sense gives 400',
-    operation: 'daemon composeFiles',
-    expects: '400',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await put(sandbox, `${path}/1`, 'one');
-      const compose = (body: string) =>
-        http(sandbox, 'composeFiles', {}, { body, headers: { 'Content-Type': 'application/json' } });
-      const texts = [
-        { source_paths: [], destination: `${path}/x` },
-        { source_paths: [`${path}/1`], destination: `${path}/1` },
-        { source_paths: [path], destination: `${path}/x` },
-        { source_paths: [`${path}/1`] },
-      ].map((body) => JSON.stringify(body));
-      for (const text of [...texts, '{', '[]']) assert.equal((await compose(text)).status, 400, text);
-      assert.equal(await get(sandbox, `${path}/1`), 'one', 'nothing was lost');
-    },
-  },
-  {
-    name: 'joining by a list of more than 4 MiB gives 413',
-    operation: 'daemon composeFiles',
-    expects: '413',
-    run: async (target) => {
-      const body = JSON.stringify({ source_paths: ['x'.repeat(5 * 1_048_576)], destination: 'both' });
-      const headers = { 'Content-Type': 'application/json' };
-      const answer = await http(await target.sandbox(), 'composeFiles', {}, { body, headers });
-      assert.equal(answer.status, 413);
-    },
-  },
-  {
-    name: 'joining a part that is not there gives 404',
-    operation: 'daemon composeFiles',
-    expects: '404',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await put(sandbox, `${path}/1`, 'one');
-      const answer = await http(
+  ),
+  check('files are joined, and their parts go', ['daemon composeFiles', 'success'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await put(sandbox, `${path}/1`, 'one ');
+    await put(sandbox, `${path}/2`, 'two');
+    const compose = (body: unknown) =>
+      http(
         sandbox,
         'composeFiles',
         {},
-        {
-          body: JSON.stringify({ source_paths: [`${path}/1`, `${path}/nothing`], destination: `${path}/x` }),
-          headers: { 'Content-Type': 'application/json' },
-        },
+        { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } },
       );
-      assert.equal(answer.status, 404);
-      assert.equal(await get(sandbox, `${path}/1`), 'one');
-    },
-  },
-  {
-    name: 'a full disk gives 507, and the sandbox lives on',
-    operation: 'daemon writeFiles',
-    expects: '507',
-    needs: ['isolation'],
-    timeoutMs: 120_000,
-    run: async (target) => {
+    const answer = await compose({ source_paths: [`${path}/1`, `${path}/2`], destination: `${path}/both` });
+    assert.equal(answer.status, 200);
+    assert.equal(await get(sandbox, `${path}/both`), 'one two');
+    assert.equal((await run(sandbox, `ls '${path}'`)).stdout, 'both\n');
+  }),
+  check('joining what makes no sense gives 400', ['daemon composeFiles', '400'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await put(sandbox, `${path}/1`, 'one');
+    const compose = (body: string) =>
+      http(sandbox, 'composeFiles', {}, { body, headers: { 'Content-Type': 'application/json' } });
+    const texts = [
+      { source_paths: [], destination: `${path}/x` },
+      { source_paths: [`${path}/1`], destination: `${path}/1` },
+      { source_paths: [path], destination: `${path}/x` },
+      { source_paths: [`${path}/1`] },
+    ].map((body) => JSON.stringify(body));
+    for (const text of [...texts, '{', '[]']) assert.equal((await compose(text)).status, 400, text);
+    assert.equal(await get(sandbox, `${path}/1`), 'one', 'nothing was lost');
+  }),
+  check('joining by a list of more than 4 MiB gives 413', ['daemon composeFiles', '413'], async (target) => {
+    const body = JSON.stringify({ source_paths: ['x'.repeat(5 * 1_048_576)], destination: 'both' });
+    const headers = { 'Content-Type': 'application/json' };
+    const answer = await http(await target.sandbox(), 'composeFiles', {}, { body, headers });
+    assert.equal(answer.status, 413);
+  }),
+  check('joining a part that is not there gives 404', ['daemon composeFiles', '404'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await put(sandbox, `${path}/1`, 'one');
+    const answer = await http(
+      sandbox,
+      'composeFiles',
+      {},
+      {
+        body: JSON.stringify({ source_paths: [`${path}/1`, `${path}/nothing`], destination: `${path}/x` }),
+        headers: { 'Content-Type': 'application/json' },
+      },
+    );
+    assert.equal(answer.status, 404);
+    assert.equal(await get(sandbox, `${path}/1`), 'one');
+  }),
+  check(
+    'a full disk gives 507, and the sandbox lives on',
+    ['daemon writeFiles', '507', { needs: ['isolation'], timeoutMs: 120_000 }],
+    async (target) => {
       const sandbox = await target.newSandbox();
       const piece = Buffer.alloc(1 << 20, 1);
       let left = 1_024;
@@ -195,14 +170,11 @@ export const specialCases: Draft[] = [
       await put(sandbox, '~/small', 'fits');
       assert.equal(await get(sandbox, '~/small'), 'fits');
     },
-  },
-  {
-    name: 'joining into more than the disk has gives 507, and the parts stay',
-    operation: 'daemon composeFiles',
-    expects: '507',
-    needs: ['isolation'],
-    timeoutMs: 120_000,
-    run: async (target) => {
+  ),
+  check(
+    'joining into more than the disk has gives 507, and the parts stay',
+    ['daemon composeFiles', '507', { needs: ['isolation'], timeoutMs: 120_000 }],
+    async (target) => {
       const sandbox = await target.newSandbox();
       // More than half of the disk, so that there is no room for a copy. The first part may share its blocks: it has none.
       await run(sandbox, ': > ~/first && head -c 300M /dev/zero > ~/part');
@@ -212,5 +184,5 @@ export const specialCases: Draft[] = [
       assert.equal(answer.status, 507, answer.text);
       assert.equal((await run(sandbox, 'cd && stat -c %s first part both')).stdout, '0\n314572800\n');
     },
-  },
+  ),
 ];

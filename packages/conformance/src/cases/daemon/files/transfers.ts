@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import type { DaemonCallOptions } from '../../../wire/rpc.js';
 import { run } from '../../../wire/run.js';
 import { get, put, scratch } from '../scratch.js';
@@ -8,11 +8,10 @@ import { http, multipart, octet, type Written } from './calls.js';
 
 /** Writing and reading files, and how they are sent. */
 export const transferCases: Draft[] = [
-  {
-    name: 'a file comes back as it was sent, by octet-stream',
-    operation: 'daemon writeFiles',
-    expects: 'success',
-    run: async (target) => {
+  check(
+    'a file comes back as it was sent, by octet-stream',
+    ['daemon writeFiles', 'success'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 251));
       const answer = await http(sandbox, 'writeFiles', { path: `${path}/new/dir/file.bin` }, octet(bytes));
@@ -24,22 +23,16 @@ export const transferCases: Draft[] = [
       await put(sandbox, `${path}/new/dir/file.bin`, 'short');
       assert.equal(await get(sandbox, `${path}/new/dir/file.bin`), 'short', 'the rest is cut off');
     },
-  },
-  {
-    name: 'an empty file is a file',
-    operation: 'daemon writeFiles',
-    expects: 'success',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await put(sandbox, `${path}/empty`, '');
-      assert.equal(await get(sandbox, `${path}/empty`), '');
-    },
-  },
-  {
-    name: 'several files come in one multipart body, by their names',
-    operation: 'daemon writeFiles',
-    expects: 'success',
-    run: async (target) => {
+  ),
+  check('an empty file is a file', ['daemon writeFiles', 'success'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await put(sandbox, `${path}/empty`, '');
+    assert.equal(await get(sandbox, `${path}/empty`), '');
+  }),
+  check(
+    'several files come in one multipart body, by their names',
+    ['daemon writeFiles', 'success'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       const answer = await http(
         sandbox,
@@ -65,86 +58,63 @@ export const transferCases: Draft[] = [
       );
       assert.equal(await get(sandbox, `${path}/named`), 'by path');
     },
-  },
-  {
-    name: 'writes that make no sense give 400',
-    operation: 'daemon writeFiles',
-    expects: '400',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      const refused: [Record<string, string>, DaemonCallOptions][] = [
-        [{}, octet('x')],
-        [{ path }, octet('x')],
-        [{ path: '~other/x' }, octet('x')],
-        [{ path: `${path}/x` }, { body: 'x', headers: { 'Content-Type': 'text/plain' } }],
-        [{ path: `${path}/x` }, octet('x', { 'Content-Encoding': 'br' })],
-        [{ path: `${path}/x` }, octet('not gzip', { 'Content-Encoding': 'gzip' })],
-        [{}, multipart([{ name: 'file', filename: `${path}/x`, body: 'x' }], true)],
-        [{}, { body: 'x', headers: { 'Content-Type': 'multipart/form-data' } }],
-        [
-          {},
-          multipart([
-            { name: 'file', filename: `${path}/twice`, body: 'x' },
-            { name: 'file', filename: `${path}/twice`, body: 'y' },
-          ]),
-        ],
-        [{ path: `${path}/x` }, octet('x', { 'X-Metadata-Key': 'ümlaut' })],
-        [{ path: `${path}/x` }, octet('x', { 'X-Metadata-Key': 'v'.repeat(4_097) })],
-        [{ path: `${path}/x` }, octet('x', { [`X-Metadata-${'k'.repeat(247)}`]: 'v' })],
-      ];
-      for (const [index, [values, options]] of refused.entries())
-        assert.equal((await http(sandbox, 'writeFiles', values, options)).status, 400, `request ${index}`);
-    },
-  },
-  {
-    name: 'reads that make no sense give 400',
-    operation: 'daemon readFile',
-    expects: '400',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await run(sandbox, `mkfifo '${path}/pipe'`);
-      for (const bad of [path, '/dev/null', `${path}/pipe`, '~other/x'])
-        assert.equal((await http(sandbox, 'readFile', { path: bad })).status, 400, bad);
-    },
-  },
-  {
-    name: 'a file that is not there gives 404 with its path',
-    operation: 'daemon readFile',
-    expects: '404',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      const answer = await http(sandbox, 'readFile', { path: `${path}/nothing` });
-      assert.equal(answer.status, 404);
-      assert.ok(answer.text.includes(`${path}/nothing`));
-    },
-  },
-  {
-    name: 'a user that is not there gives 401',
-    operation: 'daemon readFile',
-    expects: '401 user',
-    run: async (target) => {
-      const sandbox = await target.sandbox();
-      assert.equal(
-        (await http(sandbox, 'readFile', { path: 'x', username: 'nobody-of-this-name' })).status,
-        401,
-      );
-      assert.equal(
-        (await http(sandbox, 'writeFiles', { path: 'x', username: 'nobody-of-this-name' }, octet('x')))
-          .status,
-        401,
-      );
-      assert.equal(
-        (await http(sandbox, 'readFile', { path: 'x' }, { user: 'nobody-of-this-name' })).status,
-        401,
-      );
-    },
-  },
-  {
-    name: 'the user decides the home and the owner',
-    operation: 'daemon writeFiles',
-    expects: 'success',
-    needs: ['users'],
-    run: async (target) => {
+  ),
+  check('writes that make no sense give 400', ['daemon writeFiles', '400'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    const refused: [Record<string, string>, DaemonCallOptions][] = [
+      [{}, octet('x')],
+      [{ path }, octet('x')],
+      [{ path: '~other/x' }, octet('x')],
+      [{ path: `${path}/x` }, { body: 'x', headers: { 'Content-Type': 'text/plain' } }],
+      [{ path: `${path}/x` }, octet('x', { 'Content-Encoding': 'br' })],
+      [{ path: `${path}/x` }, octet('not gzip', { 'Content-Encoding': 'gzip' })],
+      [{}, multipart([{ name: 'file', filename: `${path}/x`, body: 'x' }], true)],
+      [{}, { body: 'x', headers: { 'Content-Type': 'multipart/form-data' } }],
+      [
+        {},
+        multipart([
+          { name: 'file', filename: `${path}/twice`, body: 'x' },
+          { name: 'file', filename: `${path}/twice`, body: 'y' },
+        ]),
+      ],
+      [{ path: `${path}/x` }, octet('x', { 'X-Metadata-Key': 'ümlaut' })],
+      [{ path: `${path}/x` }, octet('x', { 'X-Metadata-Key': 'v'.repeat(4_097) })],
+      [{ path: `${path}/x` }, octet('x', { [`X-Metadata-${'k'.repeat(247)}`]: 'v' })],
+    ];
+    for (const [index, [values, options]] of refused.entries())
+      assert.equal((await http(sandbox, 'writeFiles', values, options)).status, 400, `request ${index}`);
+  }),
+  check('reads that make no sense give 400', ['daemon readFile', '400'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await run(sandbox, `mkfifo '${path}/pipe'`);
+    for (const bad of [path, '/dev/null', `${path}/pipe`, '~other/x'])
+      assert.equal((await http(sandbox, 'readFile', { path: bad })).status, 400, bad);
+  }),
+  check('a file that is not there gives 404 with its path', ['daemon readFile', '404'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    const answer = await http(sandbox, 'readFile', { path: `${path}/nothing` });
+    assert.equal(answer.status, 404);
+    assert.ok(answer.text.includes(`${path}/nothing`));
+  }),
+  check('a user that is not there gives 401', ['daemon readFile', '401 user'], async (target) => {
+    const sandbox = await target.sandbox();
+    assert.equal(
+      (await http(sandbox, 'readFile', { path: 'x', username: 'nobody-of-this-name' })).status,
+      401,
+    );
+    assert.equal(
+      (await http(sandbox, 'writeFiles', { path: 'x', username: 'nobody-of-this-name' }, octet('x'))).status,
+      401,
+    );
+    assert.equal(
+      (await http(sandbox, 'readFile', { path: 'x' }, { user: 'nobody-of-this-name' })).status,
+      401,
+    );
+  }),
+  check(
+    'the user decides the home and the owner',
+    ['daemon writeFiles', 'success', { needs: ['users'] }],
+    async (target) => {
       const { sandbox, relative } = await scratch(target);
       await http(sandbox, 'writeFiles', { path: `${relative}-root`, username: 'root' }, octet('x'));
       assert.equal(
@@ -152,55 +122,44 @@ export const transferCases: Draft[] = [
         'root\n',
       );
     },
-  },
-  {
-    name: 'gzip is used when accepted, never with a range',
-    operation: 'daemon readFile',
-    expects: 'success',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      const text = 'hello '.repeat(5_000);
-      await put(sandbox, `${path}/file`, text);
-      const zipped = await http(
-        sandbox,
-        'readFile',
-        { path: `${path}/file` },
-        { headers: { 'Accept-Encoding': 'gzip' } },
-      );
-      assert.equal(zipped.headers['content-encoding'], 'gzip');
-      assert.equal(gunzipSync(zipped.bytes).toString(), text);
-      const part = await http(
-        sandbox,
-        'readFile',
-        { path: `${path}/file` },
-        { headers: { 'Accept-Encoding': 'gzip', Range: 'bytes=0-4' } },
-      );
-      assert.equal(part.status, 206);
-      assert.equal(part.text, 'hello');
-      assert.equal(part.headers['content-range'], `bytes 0-4/${text.length}`);
-    },
-  },
-  {
-    name: 'a body compressed with gzip is stored plain',
-    operation: 'daemon writeFiles',
-    expects: 'success',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      const sent = await http(
-        sandbox,
-        'writeFiles',
-        { path: `${path}/file` },
-        octet(gzipSync('plain'), { 'Content-Encoding': 'gzip' }),
-      );
-      assert.equal(sent.status, 200);
-      assert.equal(await get(sandbox, `${path}/file`), 'plain');
-    },
-  },
-  {
-    name: 'ranges: the middle, the end, what is beyond, and none',
-    operation: 'daemon readFile',
-    expects: '416',
-    run: async (target) => {
+  ),
+  check('gzip is used when accepted, never with a range', ['daemon readFile', 'success'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    const text = 'hello '.repeat(5_000);
+    await put(sandbox, `${path}/file`, text);
+    const zipped = await http(
+      sandbox,
+      'readFile',
+      { path: `${path}/file` },
+      { headers: { 'Accept-Encoding': 'gzip' } },
+    );
+    assert.equal(zipped.headers['content-encoding'], 'gzip');
+    assert.equal(gunzipSync(zipped.bytes).toString(), text);
+    const part = await http(
+      sandbox,
+      'readFile',
+      { path: `${path}/file` },
+      { headers: { 'Accept-Encoding': 'gzip', Range: 'bytes=0-4' } },
+    );
+    assert.equal(part.status, 206);
+    assert.equal(part.text, 'hello');
+    assert.equal(part.headers['content-range'], `bytes 0-4/${text.length}`);
+  }),
+  check('a body compressed with gzip is stored plain', ['daemon writeFiles', 'success'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    const sent = await http(
+      sandbox,
+      'writeFiles',
+      { path: `${path}/file` },
+      octet(gzipSync('plain'), { 'Content-Encoding': 'gzip' }),
+    );
+    assert.equal(sent.status, 200);
+    assert.equal(await get(sandbox, `${path}/file`), 'plain');
+  }),
+  check(
+    'ranges: the middle, the end, what is beyond, and none',
+    ['daemon readFile', '416'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       await put(sandbox, `${path}/file`, '0123456789');
       const range = (value: string) =>
@@ -213,53 +172,42 @@ export const transferCases: Draft[] = [
       assert.equal(beyond.status, 416);
       assert.equal(beyond.headers['content-range'], 'bytes */10');
     },
-  },
-  {
-    name: 'a copy that is still good gives 304',
-    operation: 'daemon readFile',
-    expects: '304',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await put(sandbox, `${path}/file`, 'x');
-      const first = await http(sandbox, 'readFile', { path: `${path}/file` });
-      const modified = first.headers['last-modified'];
-      assert.ok(modified !== undefined);
-      const again = await http(
-        sandbox,
-        'readFile',
-        { path: `${path}/file` },
-        { headers: { 'If-Modified-Since': modified } },
-      );
-      assert.equal(again.status, 304);
-      assert.equal(again.text, '');
-    },
-  },
-  {
-    name: 'no acceptable encoding gives 406',
-    operation: 'daemon readFile',
-    expects: '406',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await put(sandbox, `${path}/file`, 'x');
-      const answer = await http(
-        sandbox,
-        'readFile',
-        { path: `${path}/file` },
-        { headers: { 'Accept-Encoding': 'identity;q=0, br' } },
-      );
-      assert.equal(answer.status, 406);
-    },
-  },
-  {
-    name: 'a file that is not the one that the client knows gives 412',
-    operation: 'daemon readFile',
-    expects: '412',
-    run: async (target) => {
+  ),
+  check('a copy that is still good gives 304', ['daemon readFile', '304'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await put(sandbox, `${path}/file`, 'x');
+    const first = await http(sandbox, 'readFile', { path: `${path}/file` });
+    const modified = first.headers['last-modified'];
+    assert.ok(modified !== undefined);
+    const again = await http(
+      sandbox,
+      'readFile',
+      { path: `${path}/file` },
+      { headers: { 'If-Modified-Since': modified } },
+    );
+    assert.equal(again.status, 304);
+    assert.equal(again.text, '');
+  }),
+  check('no acceptable encoding gives 406', ['daemon readFile', '406'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await put(sandbox, `${path}/file`, 'x');
+    const answer = await http(
+      sandbox,
+      'readFile',
+      { path: `${path}/file` },
+      { headers: { 'Accept-Encoding': 'identity;q=0, br' } },
+    );
+    assert.equal(answer.status, 406);
+  }),
+  check(
+    'a file that is not the one that the client knows gives 412',
+    ['daemon readFile', '412'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       await put(sandbox, `${path}/file`, 'x');
       const headers = { 'If-Match': '"another"' };
       const answer = await http(sandbox, 'readFile', { path: `${path}/file` }, { headers });
       assert.equal(answer.status, 412);
     },
-  },
+  ),
 ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { stream, streamFails, unaryFails, unaryOk } from '../../../wire/rpc.js';
 import { run } from '../../../wire/run.js';
 import { put, scratch } from '../scratch.js';
@@ -8,11 +8,10 @@ import { F, type WatchEvent } from './shapes.js';
 
 /** Watching directories, by a stream and by asking. */
 export const watchingCases: Draft[] = [
-  {
-    name: 'WatchDir tells first that it watches, then what changes',
-    operation: `${F}/WatchDir`,
-    expects: 'success',
-    run: async (target) => {
+  check(
+    'WatchDir tells first that it watches, then what changes',
+    [`${F}/WatchDir`, 'success'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       await run(sandbox, `mkdir '${path}/sub'`);
       const watch = await stream(
@@ -48,73 +47,56 @@ export const watchingCases: Draft[] = [
       }
       watch.leave();
     },
-  },
-  {
-    name: 'WatchDir follows directories that are new',
-    operation: `${F}/WatchDir`,
-    expects: 'success',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      const watch = await stream(sandbox, `${F}/WatchDir`, { path, recursive: true });
-      await watch.messages.next();
-      await run(sandbox, `mkdir -p '${path}/late'`);
-      let seen = false;
-      const writer = eventually('an event below a new directory', async () => {
-        await run(sandbox, `echo x >> '${path}/late/inner'`);
-        return seen;
-      });
-      for await (const message of watch.messages) {
-        const { filesystem } = message as { filesystem?: WatchEvent };
-        if (filesystem?.name === 'late/inner') {
-          seen = true;
-          break;
-        }
+  ),
+  check('WatchDir follows directories that are new', [`${F}/WatchDir`, 'success'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    const watch = await stream(sandbox, `${F}/WatchDir`, { path, recursive: true });
+    await watch.messages.next();
+    await run(sandbox, `mkdir -p '${path}/late'`);
+    let seen = false;
+    const writer = eventually('an event below a new directory', async () => {
+      await run(sandbox, `echo x >> '${path}/late/inner'`);
+      return seen;
+    });
+    for await (const message of watch.messages) {
+      const { filesystem } = message as { filesystem?: WatchEvent };
+      if (filesystem?.name === 'late/inner') {
+        seen = true;
+        break;
       }
-      watch.leave();
-      await writer;
-    },
-  },
-  {
-    name: 'WatchDir of nothing gives not_found',
-    operation: `${F}/WatchDir`,
-    expects: 'not_found',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      await streamFails(sandbox, `${F}/WatchDir`, { path: `${path}/nothing` }, 'not_found');
-    },
-  },
-  {
-    name: 'WatchDir of a file gives invalid_argument',
-    operation: `${F}/WatchDir`,
-    expects: 'invalid_argument',
-    run: async (target) => {
+    }
+    watch.leave();
+    await writer;
+  }),
+  check('WatchDir of nothing gives not_found', [`${F}/WatchDir`, 'not_found'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    await streamFails(sandbox, `${F}/WatchDir`, { path: `${path}/nothing` }, 'not_found');
+  }),
+  check(
+    'WatchDir of a file gives invalid_argument',
+    [`${F}/WatchDir`, 'invalid_argument'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       await put(sandbox, `${path}/file`, 'x');
       await streamFails(sandbox, `${F}/WatchDir`, { path: `${path}/file` }, 'invalid_argument');
       await unaryFails(sandbox, `${F}/CreateWatcher`, { path: `${path}/file` }, 'invalid_argument');
     },
-  },
-  {
-    name: 'a timeout ends a watch',
-    operation: `${F}/WatchDir`,
-    expects: 'deadline_exceeded',
-    run: async (target) => {
-      const { sandbox, path } = await scratch(target);
-      const watch = await stream(
-        sandbox,
-        `${F}/WatchDir`,
-        { path },
-        { headers: { 'Connect-Timeout-Ms': '500' } },
-      );
-      for await (const _ of watch.messages);
-      assert.equal(watch.end()?.error?.code, 'deadline_exceeded');
-    },
-  },
-  {
-    name: 'a watcher that is polled gives each event once',
-    operation: `${F}/GetWatcherEvents`,
-    expects: 'success',
-    run: async (target) => {
+  ),
+  check('a timeout ends a watch', [`${F}/WatchDir`, 'deadline_exceeded'], async (target) => {
+    const { sandbox, path } = await scratch(target);
+    const watch = await stream(
+      sandbox,
+      `${F}/WatchDir`,
+      { path },
+      { headers: { 'Connect-Timeout-Ms': '500' } },
+    );
+    for await (const _ of watch.messages);
+    assert.equal(watch.end()?.error?.code, 'deadline_exceeded');
+  }),
+  check(
+    'a watcher that is polled gives each event once',
+    [`${F}/GetWatcherEvents`, 'success'],
+    async (target) => {
       const { sandbox, path } = await scratch(target);
       const { watcherId } = await unaryOk<{ watcherId: string }>(sandbox, `${F}/CreateWatcher`, { path });
       await run(sandbox, `echo x > '${path}/polled'`);
@@ -127,16 +109,15 @@ export const watchingCases: Draft[] = [
       assert.deepEqual(await unaryOk(sandbox, `${F}/RemoveWatcher`, { watcherId }), {});
       await unaryFails(sandbox, `${F}/GetWatcherEvents`, { watcherId }, 'not_found');
     },
-  },
-  ...['GetWatcherEvents', 'RemoveWatcher'].map(
-    (method): Draft => ({
-      name: `${method} of an id that is none gives not_found`,
-      operation: `${F}/${method}`,
-      expects: 'not_found',
-      run: async (target) => {
+  ),
+  ...['GetWatcherEvents', 'RemoveWatcher'].map((method) =>
+    check(
+      `${method} of an id that is none gives not_found`,
+      [`${F}/${method}`, 'not_found'],
+      async (target) => {
         for (const watcherId of ['', 'nothing', `w${'0'.repeat(20)}`])
           await unaryFails(await target.sandbox(), `${F}/${method}`, { watcherId }, 'not_found');
       },
-    }),
+    ),
   ),
 ];

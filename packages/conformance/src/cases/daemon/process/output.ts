@@ -1,37 +1,28 @@
 import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { unique } from '../../../requests/samples.js';
 import { call } from '../../../wire/call.js';
-import { run, startProcess } from '../../../wire/run.js';
+import { run, startShell } from '../../../wire/run.js';
 import { START } from './rpcs.js';
 
 /** Output under load, and where else it is found. */
 export const outputCases: Draft[] = [
-  {
-    name: 'a slow reader slows the program down and loses nothing',
-    operation: START,
-    expects: 'success',
-    run: async (target) => {
-      const sandbox = await target.sandbox();
-      const file = unique('done');
-      const running = await startProcess(sandbox, {
-        cmd: '/bin/sh',
-        args: ['-c', `head -c 50000000 /dev/zero; touch ~/${file}`],
-      });
-      await running.next();
-      // Nobody reads: 50 MB do not fit into what lies between, so the program must wait.
-      const probe = await run(sandbox, `sleep 1; test -e ~/${file} && echo done || echo waits`);
-      assert.equal(probe.stdout, 'waits\n');
-      const { end } = await running.finish();
-      assert.equal(end?.status, 'exit status 0');
-    },
-  },
-  {
-    name: 'what processes print is found in the log of the sandbox',
-    operation: 'getSandboxLogsV2',
-    expects: 'success',
-    run: async (target) => {
+  check('a slow reader slows the program down and loses nothing', [START, 'success'], async (target) => {
+    const sandbox = await target.sandbox();
+    const file = unique('done');
+    const running = await startShell(sandbox, `head -c 50000000 /dev/zero; touch ~/${file}`);
+    await running.next();
+    // Nobody reads: 50 MB do not fit into what lies between, so the program must wait.
+    const probe = await run(sandbox, `sleep 1; test -e ~/${file} && echo done || echo waits`);
+    assert.equal(probe.stdout, 'waits\n');
+    const { end } = await running.finish();
+    assert.equal(end?.status, 'exit status 0');
+  }),
+  check(
+    'what processes print is found in the log of the sandbox',
+    ['getSandboxLogsV2', 'success'],
+    async (target) => {
       const sandbox = await target.newSandbox();
       const word = unique('printed');
       await run(sandbox, `echo ${word}; echo ${word} >&2`);
@@ -44,5 +35,5 @@ export const outputCases: Draft[] = [
         return logs.some((one) => one.level === 'info') && logs.some((one) => one.level === 'error');
       });
     },
-  },
+  ),
 ];

@@ -1,6 +1,6 @@
 import { unique } from '../../../requests/samples.js';
 import type { Target } from '../../../targets/target.js';
-import { assertStatus, call, callVolume } from '../../../wire/call.js';
+import { callOk, callVolume } from '../../../wire/call.js';
 
 export interface Volume {
   volumeID: string;
@@ -9,7 +9,7 @@ export interface Volume {
 }
 
 export const make = async (target: Target) =>
-  assertStatus<Volume>(await call(target, 'createVolume', { body: { name: unique('volume') } }), 201);
+  await callOk<Volume>(target, 'createVolume', 201, { body: { name: unique('volume') } });
 
 export const content = (
   target: Target,

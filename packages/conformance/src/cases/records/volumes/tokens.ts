@@ -1,32 +1,26 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { assertStatus, callVolume } from '../../../wire/call.js';
 import { volumes as document } from '../../../wire/documents.js';
 import { content, make, SAMPLE_BODY } from './calls.js';
 
 /** Who may reach the content of a volume. */
 export const tokenCases: Draft[] = [...document.operations.values()].flatMap((operation): Draft[] => [
-  {
-    name: `${operation.id} without a sound token gives 401`,
-    operation: operation.id,
-    expects: '401',
-    run: async (target) => {
-      const volume = await make(target);
-      for (const token of [undefined, 'nonsense', `${volume.token.slice(0, -4)}AAAA`, target.apiKey]) {
-        const answer = await callVolume(target.apiUrl, token, operation.id, {
-          path: { volumeID: volume.volumeID },
-          query: { path: '/x' },
-          ...(SAMPLE_BODY[operation.id] === undefined ? {} : { body: SAMPLE_BODY[operation.id] }),
-        });
-        assert.equal(assertStatus<{ code: string }>(answer, 401).code, 'unauthorized');
-      }
-    },
-  },
-  {
-    name: `${operation.id} with the token of another volume gives 403`,
-    operation: operation.id,
-    expects: '403',
-    run: async (target) => {
+  check(`${operation.id} without a sound token gives 401`, [operation.id, '401'], async (target) => {
+    const volume = await make(target);
+    for (const token of [undefined, 'nonsense', `${volume.token.slice(0, -4)}AAAA`, target.apiKey]) {
+      const answer = await callVolume(target.apiUrl, token, operation.id, {
+        path: { volumeID: volume.volumeID },
+        query: { path: '/x' },
+        ...(SAMPLE_BODY[operation.id] === undefined ? {} : { body: SAMPLE_BODY[operation.id] }),
+      });
+      assert.equal(assertStatus<{ code: string }>(answer, 401).code, 'unauthorized');
+    }
+  }),
+  check(
+    `${operation.id} with the token of another volume gives 403`,
+    [operation.id, '403'],
+    async (target) => {
       const [one, other] = [await make(target), await make(target)];
       const answer = await callVolume(target.apiUrl, one.token, operation.id, {
         path: { volumeID: other.volumeID },
@@ -35,15 +29,10 @@ export const tokenCases: Draft[] = [...document.operations.values()].flatMap((op
       });
       assert.equal(assertStatus<{ code: string }>(answer, 403).code, 'forbidden');
     },
-  },
-  {
-    name: `${operation.id} without a path gives 400`,
-    operation: operation.id,
-    expects: '400',
-    run: async (target) => {
-      const volume = await make(target);
-      const answer = await content(target, volume, operation.id, {}, SAMPLE_BODY[operation.id]);
-      assert.equal(assertStatus<{ code: string }>(answer, 400).code, 'invalid_request');
-    },
-  },
+  ),
+  check(`${operation.id} without a path gives 400`, [operation.id, '400'], async (target) => {
+    const volume = await make(target);
+    const answer = await content(target, volume, operation.id, {}, SAMPLE_BODY[operation.id]);
+    assert.equal(assertStatus<{ code: string }>(answer, 400).code, 'invalid_request');
+  }),
 ]);

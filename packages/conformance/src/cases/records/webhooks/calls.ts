@@ -1,5 +1,5 @@
 import { SIGNATURE_SECRET } from '../../../requests/samples.js';
-import { type Api, assertStatus, call } from '../../../wire/call.js';
+import { type Api, callOk } from '../../../wire/call.js';
 
 export interface Webhook {
   id: string;
@@ -18,4 +18,4 @@ export const body = (more: Record<string, unknown> = {}) => ({
 });
 
 export const make = async (api: Api, more: Record<string, unknown> = {}) =>
-  assertStatus<Webhook>(await call(api, 'createWebhook', { body: body(more) }), 201);
+  await callOk<Webhook>(api, 'createWebhook', 201, { body: body(more) });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { eventually } from '@svc/support/eventually';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { SIGNATURE_SECRET } from '../../../requests/samples.js';
-import { assertStatus, call } from '../../../wire/call.js';
+import { kill } from '../../../requests/sandboxes.js';
+import { assertStatus, call, callOk } from '../../../wire/call.js';
 import { make } from './calls.js';
 import { receive } from './receiver.js';
 
@@ -16,25 +17,22 @@ const types = (bodies: string[]) =>
 
 /** What reaches a receiver, and how it is tried again. */
 export const deliveryCases: Draft[] = [
-  {
-    name: 'the life of a sandbox is told in order, signed, and can be read back',
-    operation: 'listSandboxEvents',
-    expects: 'success',
-    needs: ['teams', 'receiver'],
-    timeoutMs: 120_000,
-    run: async (target) => {
+  check(
+    'the life of a sandbox is told in order, signed, and can be read back',
+    ['listSandboxEvents', 'success', { needs: ['teams', 'receiver'], timeoutMs: 120_000 }],
+    async (target) => {
       const team = await target.team();
       await using receiver = await receive();
       const webhook = await make(team, { url: receiver.url, events: EVENTS });
       const sandbox = await target.newSandbox({ metadata: { who: 'me' } }, team);
       const path = { sandboxID: sandbox.sandboxId };
-      assertStatus(await call(team, 'setSandboxTimeout', { path, body: { timeout: 300 } }), 204);
-      assertStatus(await call(team, 'refreshSandbox', { path, body: { duration: 600 } }), 204);
-      assertStatus(await call(team, 'pauseSandbox', { path }), 204);
-      assertStatus(await call(team, 'resumeSandbox', { path, body: { timeout: 100 } }), 201);
-      assertStatus(await call(team, 'connectSandboxV2', { path, body: { timeout: 1_000 } }), 200);
-      assertStatus(await call(team, 'updateSandboxNetwork', { path, body: {} }), 204);
-      assertStatus(await call(team, 'killSandbox', { path }), 204);
+      await callOk(team, 'setSandboxTimeout', 204, { path, body: { timeout: 300 } });
+      await callOk(team, 'refreshSandbox', 204, { path, body: { duration: 600 } });
+      await callOk(team, 'pauseSandbox', 204, { path });
+      await callOk(team, 'resumeSandbox', 201, { path, body: { timeout: 100 } });
+      await callOk(team, 'connectSandboxV2', 200, { path, body: { timeout: 1_000 } });
+      await callOk(team, 'updateSandboxNetwork', 204, { path, body: {} });
+      await callOk(team, 'killSandbox', 204, { path });
       const wanted = ['created', 'updated', 'updated', 'paused', 'resumed', 'updated', 'updated', 'killed'];
       await eventually('all deliveries', () => receiver.got.length >= wanted.length);
       assert.deepEqual(types(receiver.got.map((one) => one.body)), wanted);
@@ -60,19 +58,20 @@ export const deliveryCases: Draft[] = [
       const killed = JSON.parse(receiver.got.at(-1)!.body) as { event_data: Record<string, unknown> };
       assert.equal(killed.event_data.kill_reason, 'request');
       assert.ok(killed.event_data.execution !== undefined);
-      const events = assertStatus<{ type: string; id: string; sandboxId: string }[]>(
-        await call(team, 'listSandboxEvents', { path, query: { orderAsc: true, limit: 100 } }),
+      const events = await callOk<{ type: string; id: string; sandboxId: string }[]>(
+        team,
+        'listSandboxEvents',
         200,
+        { path, query: { orderAsc: true, limit: 100 } },
       );
       assert.deepEqual(
         events.map((one) => one.type.split('.').at(-1)),
         wanted,
       );
       assert.equal(events[0]?.id, first?.headers['webhook-id']);
-      const newest = assertStatus<{ id: string }[]>(
-        await call(team, 'listEvents', { query: { limit: 3, offset: 1 } }),
-        200,
-      );
+      const newest = await callOk<{ id: string }[]>(team, 'listEvents', 200, {
+        query: { limit: 3, offset: 1 },
+      });
       assert.deepEqual(
         newest.map((one) => one.id),
         events
@@ -80,12 +79,9 @@ export const deliveryCases: Draft[] = [
           .reverse()
           .slice(1, 4),
       );
-      const only = assertStatus<{ type: string }[]>(
-        await call(team, 'listEvents', {
-          query: { types: ['sandbox.lifecycle.paused', 'sandbox.lifecycle.resumed'] },
-        }),
-        200,
-      );
+      const only = await callOk<{ type: string }[]>(team, 'listEvents', 200, {
+        query: { types: ['sandbox.lifecycle.paused', 'sandbox.lifecycle.resumed'] },
+      });
       assert.equal(only.length, 2);
       const hook = { webhookID: webhook.id };
       const page = await eventually('all attempts on record', async () => {
@@ -98,15 +94,13 @@ export const deliveryCases: Draft[] = [
       });
       assert.ok(page.found.data.every((one) => one.attempts.length === 1));
       assert.ok(!page.text.includes(SIGNATURE_SECRET));
-      assertStatus(await call(team, 'getWebhookStats', { path: hook }), 200);
+      await callOk(team, 'getWebhookStats', 200, { path: hook });
     },
-  },
-  {
-    name: 'a receiver that fails is tried again with the same id, a redirect is a failure',
-    operation: 'listWebhookDeliveries',
-    expects: 'success',
-    needs: ['teams', 'receiver'],
-    run: async (target) => {
+  ),
+  check(
+    'a receiver that fails is tried again with the same id, a redirect is a failure',
+    ['listWebhookDeliveries', 'success', { needs: ['teams', 'receiver'] }],
+    async (target) => {
       const team = await target.team();
       await using receiver = await receive((index) => [500, 302, 204][index] ?? 204);
       const { id } = await make(team, { url: receiver.url });
@@ -121,26 +115,24 @@ export const deliveryCases: Draft[] = [
       });
       await call(team, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } });
     },
-  },
-  {
-    name: 'only what is subscribed is sent, and only while enabled',
-    operation: 'updateWebhook',
-    expects: 'success',
-    needs: ['teams', 'receiver'],
-    run: async (target) => {
+  ),
+  check(
+    'only what is subscribed is sent, and only while enabled',
+    ['updateWebhook', 'success', { needs: ['teams', 'receiver'] }],
+    async (target) => {
       const team = await target.team();
       await using receiver = await receive();
       const { id } = await make(team, { url: receiver.url, events: ['sandbox.lifecycle.killed'] });
       const path = { webhookID: id };
       const one = await target.newSandbox({}, team);
-      assertStatus(await call(team, 'updateWebhook', { path, body: { enabled: false } }), 200);
-      assertStatus(await call(team, 'killSandbox', { path: { sandboxID: one.sandboxId } }), 204);
-      assertStatus(await call(team, 'updateWebhook', { path, body: { enabled: true } }), 200);
+      await callOk(team, 'updateWebhook', 200, { path, body: { enabled: false } });
+      await kill(team, one.sandboxId);
+      await callOk(team, 'updateWebhook', 200, { path, body: { enabled: true } });
       const two = await target.newSandbox({}, team);
-      assertStatus(await call(team, 'killSandbox', { path: { sandboxID: two.sandboxId } }), 204);
+      await kill(team, two.sandboxId);
       await eventually('the second kill', () => receiver.got.some((got) => got.body.includes(two.sandboxId)));
       assert.ok(!receiver.got.some((got) => got.body.includes(one.sandboxId)), 'nothing while it was off');
       assert.deepEqual(types(receiver.got.map((got) => got.body)), ['killed']);
     },
-  },
+  ),
 ];

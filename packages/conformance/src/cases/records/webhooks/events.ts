@@ -1,41 +1,32 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
-import { assertFailure, assertStatus, call } from '../../../wire/call.js';
+import { check, type Draft } from '../../../case.js';
+import { callFails, callOk } from '../../../wire/call.js';
 
 /** Queries of events. */
 export const eventCases: Draft[] = [
-  {
-    name: 'queries of events out of range are refused',
-    operation: 'listEvents',
-    expects: '400',
-    run: async (target) => {
-      for (const query of [
-        { limit: 0 },
-        { limit: 101 },
-        { offset: -1 },
-        { orderAsc: 'maybe' },
-        { types: ['odd'] },
-      ] as Record<string, string>[]) {
-        assertFailure(await call(target, 'listEvents', { query }), { status: 400 });
-        const { sandboxId } = await target.sandbox();
-        assertFailure(await call(target, 'listSandboxEvents', { path: { sandboxID: sandboxId }, query }), {
-          status: 400,
-        });
-      }
-    },
-  },
-  {
-    name: 'events of another team are not seen',
-    operation: 'listSandboxEvents',
-    expects: 'success',
-    needs: ['teams'],
-    run: async (target) => {
+  check('queries of events out of range are refused', ['listEvents', '400'], async (target) => {
+    for (const query of [
+      { limit: 0 },
+      { limit: 101 },
+      { offset: -1 },
+      { orderAsc: 'maybe' },
+      { types: ['odd'] },
+    ] as Record<string, string>[]) {
+      await callFails(target, 'listEvents', 400, { query });
+      const { sandboxId } = await target.sandbox();
+      await callFails(target, 'listSandboxEvents', 400, { path: { sandboxID: sandboxId }, query });
+    }
+  }),
+  check(
+    'events of another team are not seen',
+    ['listSandboxEvents', 'success', { needs: ['teams'] }],
+    async (target) => {
       const { sandboxId } = await target.sandbox();
       const stranger = await target.team();
       assert.deepEqual(
-        assertStatus(await call(stranger, 'listSandboxEvents', { path: { sandboxID: sandboxId } }), 200),
+        await callOk(stranger, 'listSandboxEvents', 200, { path: { sandboxID: sandboxId } }),
         [],
       );
     },
-  },
+  ),
 ];

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { SIGNATURE_SECRET } from '../../../requests/samples.js';
-import { assertFailure, assertStatus, call } from '../../../wire/call.js';
+import { assertFailure, assertStatus, call, callFails, callOk } from '../../../wire/call.js';
 import { body, make, type Webhook } from './calls.js';
 
 /** Webhooks as records of a team. */
 export const webhookRecordCases: Draft[] = [
-  {
-    name: 'a webhook is made, read, changed, listed and deleted; its secret stays',
-    operation: 'createWebhook',
-    expects: 'success',
-    run: async (target) => {
+  check(
+    'a webhook is made, read, changed, listed and deleted; its secret stays',
+    ['createWebhook', 'success'],
+    async (target) => {
       const created = await call(target, 'createWebhook', { body: body() });
       const webhook = assertStatus<Webhook>(created, 201);
       assert.equal(webhook.enabled, true);
       const path = { webhookID: webhook.id };
-      assert.deepEqual(assertStatus(await call(target, 'getWebhook', { path }), 200), webhook);
+      assert.deepEqual(await callOk(target, 'getWebhook', 200, { path }), webhook);
       const changed = await call(target, 'updateWebhook', {
         path,
         body: { enabled: false, name: 'other', signatureSecret: `${SIGNATURE_SECRET}2` },
@@ -28,56 +27,41 @@ export const webhookRecordCases: Draft[] = [
       assertStatus(deleted, 200);
       assert.equal(deleted.text, '');
       for (const operation of ['getWebhook', 'deleteWebhook', 'listWebhookDeliveries', 'getWebhookStats'])
-        assertFailure(await call(target, operation, { path }), { status: 404, message: 'Webhook not found' });
+        await callFails(target, operation, { status: 404, message: 'Webhook not found' }, { path });
     },
-  },
-  {
-    name: 'webhooks that make no sense are refused',
-    operation: 'createWebhook',
-    expects: '400',
-    run: async (target) => {
-      const bad = [
-        { url: 'ftp://example.com' },
-        { url: 'nonsense' },
-        { url: '' },
-        { events: [] },
-        { events: ['sandbox.lifecycle.born'] },
-        { signatureSecret: 'x'.repeat(31) },
-        { signatureSecret: undefined },
-        { name: '' },
-        { enabled: 'yes' },
-      ];
-      for (const more of bad)
-        assertFailure(await call(target, 'createWebhook', { body: body(more) }), { status: 400 });
-      const { id } = await make(target);
-      for (const more of bad.slice(0, 6))
-        assertFailure(await call(target, 'updateWebhook', { path: { webhookID: id }, body: more }), {
-          status: 400,
-        });
-      for (const query of [
-        { limit: 0 },
-        { limit: 101 },
-        { cursor: 'nonsense' },
-        { deliveryStatus: 'odd' },
-        { eventType: 'odd' },
-        { start: 'odd' },
-      ])
-        assertFailure(await call(target, 'listWebhookDeliveries', { path: { webhookID: id }, query }), {
-          status: 400,
-        });
-      assertFailure(
-        await call(target, 'getWebhookStats', { path: { webhookID: id }, query: { start: 'odd' } }),
-        { status: 400 },
-      );
-      assertStatus(await call(target, 'deleteWebhook', { path: { webhookID: id } }), 200);
-    },
-  },
-  {
-    name: 'a webhook of another team is not there',
-    operation: 'updateWebhook',
-    expects: '404 foreign',
-    needs: ['teams'],
-    run: async (target) => {
+  ),
+  check('webhooks that make no sense are refused', ['createWebhook', '400'], async (target) => {
+    const bad = [
+      { url: 'ftp://example.com' },
+      { url: 'nonsense' },
+      { url: '' },
+      { events: [] },
+      { events: ['sandbox.lifecycle.born'] },
+      { signatureSecret: 'x'.repeat(31) },
+      { signatureSecret: undefined },
+      { name: '' },
+      { enabled: 'yes' },
+    ];
+    for (const more of bad) await callFails(target, 'createWebhook', 400, { body: body(more) });
+    const { id } = await make(target);
+    for (const more of bad.slice(0, 6))
+      await callFails(target, 'updateWebhook', 400, { path: { webhookID: id }, body: more });
+    for (const query of [
+      { limit: 0 },
+      { limit: 101 },
+      { cursor: 'nonsense' },
+      { deliveryStatus: 'odd' },
+      { eventType: 'odd' },
+      { start: 'odd' },
+    ])
+      await callFails(target, 'listWebhookDeliveries', 400, { path: { webhookID: id }, query });
+    await callFails(target, 'getWebhookStats', 400, { path: { webhookID: id }, query: { start: 'odd' } });
+    await callOk(target, 'deleteWebhook', 200, { path: { webhookID: id } });
+  }),
+  check(
+    'a webhook of another team is not there',
+    ['updateWebhook', '404 foreign', { needs: ['teams'] }],
+    async (target) => {
       const { id } = await make(target);
       const stranger = await target.team();
       for (const [operation, change] of [
@@ -87,27 +71,22 @@ export const webhookRecordCases: Draft[] = [
         ['listWebhookDeliveries'],
         ['getWebhookStats'],
       ] as const)
-        assertFailure(
-          await call(stranger, operation, {
-            path: { webhookID: id },
-            ...(change === undefined ? {} : { body: change }),
-          }),
-          { status: 404 },
-        );
-      assertStatus(await call(target, 'deleteWebhook', { path: { webhookID: id } }), 200);
+        await callFails(stranger, operation, 404, {
+          path: { webhookID: id },
+          ...(change === undefined ? {} : { body: change }),
+        });
+      await callOk(target, 'deleteWebhook', 200, { path: { webhookID: id } });
     },
-  },
-  {
-    name: 'the cap of webhooks gives 429 without Retry-After',
-    operation: 'createWebhook',
-    expects: '429 cap',
-    needs: ['teams'],
-    run: async (target) => {
+  ),
+  check(
+    'the cap of webhooks gives 429 without Retry-After',
+    ['createWebhook', '429 cap', { needs: ['teams'] }],
+    async (target) => {
       const team = await target.team({ limits: { maxWebhooks: 1 } });
       await make(team);
       const answer = await call(team, 'createWebhook', { body: body() });
       assertFailure(answer, { status: 429 });
       assert.equal(answer.headers['retry-after'], undefined);
     },
-  },
+  ),
 ];

@@ -1,55 +1,49 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { unknownIds } from '../../../requests/samples.js';
-import { assertFailure, call } from '../../../wire/call.js';
+import { detail, kill } from '../../../requests/sandboxes.js';
+import { assertFailure, call, callFails } from '../../../wire/call.js';
 import { daemonSend } from '../../../wire/rpc.js';
-import { create, detail, kill, lifeOf } from './calls.js';
+import { create, lifeOf } from './calls.js';
 import { REFUSED } from './refused-bodies.js';
 
 /** What both versions of the operation do. */
 export const bothVersionCases: Draft[] = (['createSandboxV2', 'createSandbox'] as const).flatMap(
   (operation): Draft[] => [
-    {
-      name: `${operation} gives a running sandbox with its token`,
-      operation,
-      expects: 'success',
-      run: async (target) => {
-        const made = await create(target, { timeout: 60, metadata: { who: 'me' } }, operation);
-        assert.match(made.sandboxID, /^i[a-z0-9]{20}$/);
-        assert.match(made.templateID, /^[a-z0-9]{20}$/);
-        assert.ok(made.clientID.length > 0);
-        assert.match(made.envdVersion, /^\d+\.\d+\.\d+/);
-        assert.ok((made.envdAccessToken ?? '').length >= 32);
-        assert.equal(made.trafficAccessToken, undefined, 'only with private ingress');
-        const read = await detail(target, made.sandboxID);
-        assert.equal(read.state, 'running');
-        assert.equal(read.envdAccessToken, made.envdAccessToken);
-        assert.deepEqual(read.metadata, { who: 'me' });
-        assert.equal(lifeOf(read), 60);
-        assert.deepEqual(read.lifecycle, { autoResume: false, onTimeout: 'kill' });
-        const health = await daemonSend(
-          { sandboxUrl: target.sandboxUrl, sandboxId: made.sandboxID, accessToken: made.envdAccessToken! },
-          '/health',
-        );
-        assert.equal(health.status, 204, 'it answers at once');
-        await kill(target, made.sandboxID);
-      },
-    },
-    {
-      name: `${operation} without a timeout lives as long as the version says`,
-      operation,
-      expects: 'success',
-      run: async (target) => {
+    check(`${operation} gives a running sandbox with its token`, [operation, 'success'], async (target) => {
+      const made = await create(target, { timeout: 60, metadata: { who: 'me' } }, operation);
+      assert.match(made.sandboxID, /^i[a-z0-9]{20}$/);
+      assert.match(made.templateID, /^[a-z0-9]{20}$/);
+      assert.ok(made.clientID.length > 0);
+      assert.match(made.envdVersion, /^\d+\.\d+\.\d+/);
+      assert.ok((made.envdAccessToken ?? '').length >= 32);
+      assert.equal(made.trafficAccessToken, undefined, 'only with private ingress');
+      const read = await detail(target, made.sandboxID);
+      assert.equal(read.state, 'running');
+      assert.equal(read.envdAccessToken, made.envdAccessToken);
+      assert.deepEqual(read.metadata, { who: 'me' });
+      assert.equal(lifeOf(read), 60);
+      assert.deepEqual(read.lifecycle, { autoResume: false, onTimeout: 'kill' });
+      const health = await daemonSend(
+        { sandboxUrl: target.sandboxUrl, sandboxId: made.sandboxID, accessToken: made.envdAccessToken! },
+        '/health',
+      );
+      assert.equal(health.status, 204, 'it answers at once');
+      await kill(target, made.sandboxID);
+    }),
+    check(
+      `${operation} without a timeout lives as long as the version says`,
+      [operation, 'success'],
+      async (target) => {
         const made = await create(target, {}, operation);
         assert.equal(lifeOf(await detail(target, made.sandboxID)), operation === 'createSandbox' ? 15 : 300);
         await call(target, 'killSandbox', { path: { sandboxID: made.sandboxID } });
       },
-    },
-    {
-      name: `${operation} of a template that is not there gives 404`,
-      operation,
-      expects: '404 template',
-      run: async (target) => {
+    ),
+    check(
+      `${operation} of a template that is not there gives 404`,
+      [operation, '404 template'],
+      async (target) => {
         for (const templateID of [
           'no-such-template',
           unknownIds.templateID,
@@ -64,61 +58,52 @@ export const bothVersionCases: Draft[] = (['createSandboxV2', 'createSandbox'] a
           );
         }
       },
-    },
-    {
-      name: `${operation} of a reference that is none gives 400`,
-      operation,
-      expects: '400 reference',
-      run: async (target) => {
+    ),
+    check(
+      `${operation} of a reference that is none gives 400`,
+      [operation, '400 reference'],
+      async (target) => {
         for (const templateID of ['no such', 'a/b/c', 'base:', ':tag', 'bäse', 'base:bad tag'])
-          assertFailure(await call(target, operation, { body: { templateID } }), { status: 400 });
+          await callFails(target, operation, 400, { body: { templateID } });
       },
-    },
-    {
-      name: `${operation} without a template gives 400`,
-      operation,
-      expects: '400 validation',
-      run: async (target) =>
-        assertFailure(await call(target, operation, { body: {} }), {
-          status: 400,
-          message: 'validation error: ',
-        }),
-    },
-    {
-      name: `${operation} beyond the longest life gives 400 that names the hours`,
-      operation,
-      expects: '400 timeout',
-      needs: ['teams'],
-      run: async (target) => {
+    ),
+    check(
+      `${operation} without a template gives 400`,
+      [operation, '400 validation'],
+      async (target) =>
+        await callFails(target, operation, { status: 400, message: 'validation error: ' }, { body: {} }),
+    ),
+    check(
+      `${operation} beyond the longest life gives 400 that names the hours`,
+      [operation, '400 timeout', { needs: ['teams'] }],
+      async (target) => {
         const team = await target.team({ limits: { maxTimeToLiveSeconds: 7_200 } });
         const answer = await call(team, operation, { body: { templateID: target.template, timeout: 7_201 } });
         assertFailure(answer, { status: 400, message: /2 hours/ });
       },
-    },
-    {
-      name: `${operation} with an egress proxy needs the flag of the team`,
-      operation,
-      expects: '403 egressProxy',
-      run: async (target) => {
+    ),
+    check(
+      `${operation} with an egress proxy needs the flag of the team`,
+      [operation, '403 egressProxy'],
+      async (target) => {
         for (const address of ['proxy.example.com:1080', 'nonsense'])
-          assertFailure(
-            await call(target, operation, {
-              body: { templateID: target.template, network: { egressProxy: { address } } },
-            }),
+          await callFails(
+            target,
+            operation,
             { status: 403, message: /network\.egressProxy/ },
+            {
+              body: { templateID: target.template, network: { egressProxy: { address } } },
+            },
           );
       },
-    },
-    ...Object.entries(REFUSED).map(
-      ([name, body]): Draft => ({
-        name: `${operation} refuses ${name}`,
-        operation,
-        expects: `400 ${name}`,
-        run: async (target) =>
-          assertFailure(await call(target, operation, { body: { templateID: target.template, ...body } }), {
-            status: 400,
-          }),
-      }),
+    ),
+    ...Object.entries(REFUSED).map(([name, body]) =>
+      check(
+        `${operation} refuses ${name}`,
+        [operation, `400 ${name}`],
+        async (target) =>
+          await callFails(target, operation, 400, { body: { templateID: target.template, ...body } }),
+      ),
     ),
   ],
 );

@@ -1,29 +1,26 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
-import { assertFailure, assertStatus, call } from '../../../wire/call.js';
+import { check, type Draft } from '../../../case.js';
+import { kill, pause } from '../../../requests/sandboxes.js';
+import { assertFailure, call, callFails, callOk } from '../../../wire/call.js';
 
 /** The limit of sandboxes that run at once. */
 export const concurrencyCases: Draft[] = [
-  {
-    name: 'more sandboxes than the team may run give 429 without Retry-After',
-    operation: 'createSandboxV2',
-    expects: '429 concurrency',
-    needs: ['teams'],
-    run: async (target) => {
+  check(
+    'more sandboxes than the team may run give 429 without Retry-After',
+    ['createSandboxV2', '429 concurrency', { needs: ['teams'] }],
+    async (target) => {
       const team = await target.team({ limits: { maxConcurrentSandboxes: 1 } });
       const first = await target.newSandbox({}, team);
       const answer = await call(team, 'createSandboxV2', { body: { templateID: target.template } });
       assertFailure(answer, { status: 429, message: /1/ });
       assert.equal(answer.headers['retry-after'], undefined);
-      assertStatus(await call(team, 'pauseSandbox', { path: { sandboxID: first.sandboxId } }), 204);
+      await pause(team, first.sandboxId);
       const second = await target.newSandbox({}, team);
       for (const operation of ['resumeSandbox', 'connectSandboxV2'])
-        assertFailure(await call(team, operation, { path: { sandboxID: first.sandboxId }, body: {} }), {
-          status: 429,
-        });
-      assertStatus(await call(team, 'killSandbox', { path: { sandboxID: second.sandboxId } }), 204);
-      assertStatus(await call(team, 'resumeSandbox', { path: { sandboxID: first.sandboxId } }), 201);
-      assertStatus(await call(team, 'killSandbox', { path: { sandboxID: first.sandboxId } }), 204);
+        await callFails(team, operation, 429, { path: { sandboxID: first.sandboxId }, body: {} });
+      await kill(team, second.sandboxId);
+      await callOk(team, 'resumeSandbox', 201, { path: { sandboxID: first.sandboxId } });
+      await kill(team, first.sandboxId);
     },
-  },
+  ),
 ];

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
-import { assertFailure, call } from '../../../wire/call.js';
-import { kill, type Made } from './calls.js';
+import { check, type Draft } from '../../../case.js';
+import { kill } from '../../../requests/sandboxes.js';
+import { assertFailure, call, callFails } from '../../../wire/call.js';
+import type { Made } from './calls.js';
 
 const NOT_ENFORCED: Record<string, Record<string, unknown>> = {
   'transform rules': {
@@ -13,12 +14,11 @@ const NOT_ENFORCED: Record<string, Record<string, unknown>> = {
 
 /** Rules for the way out that are not enforced, and proxies. */
 export const egressCases: Draft[] = [
-  ...Object.entries(NOT_ENFORCED).map(
-    ([name, body]): Draft => ({
-      name: `${name}: what would not be enforced is refused, never accepted in silence`,
-      operation: 'createSandboxV2',
-      expects: '400 not enforced',
-      run: async (target) => {
+  ...Object.entries(NOT_ENFORCED).map(([name, body]) =>
+    check(
+      `${name}: what would not be enforced is refused, never accepted in silence`,
+      ['createSandboxV2', '400 not enforced'],
+      async (target) => {
         // Other cases show how they are enforced.
         if (target.capabilities.has('egress')) return;
         const answer = await call(target, 'createSandboxV2', {
@@ -31,14 +31,12 @@ export const egressCases: Draft[] = [
         }
         assertFailure(answer, { status: 400, message: /enforce|isolate/ });
       },
-    }),
+    ),
   ),
-  {
-    name: 'an egress proxy of a team with the flag must have a sound address',
-    operation: 'createSandboxV2',
-    expects: '400 egressProxy',
-    needs: ['teams'],
-    run: async (target) => {
+  check(
+    'an egress proxy of a team with the flag must have a sound address',
+    ['createSandboxV2', '400 egressProxy', { needs: ['teams'] }],
+    async (target) => {
       const team = await target.team({ egressProxy: true });
       for (const egressProxy of [
         { address: 'nonsense' },
@@ -47,12 +45,9 @@ export const egressCases: Draft[] = [
         { address: 'proxy.example.com:1080', password: 'p' },
         { address: 'proxy.example.com:1080', username: 'u'.repeat(256) },
       ])
-        assertFailure(
-          await call(team, 'createSandboxV2', {
-            body: { templateID: target.template, network: { egressProxy } },
-          }),
-          { status: 400 },
-        );
+        await callFails(team, 'createSandboxV2', 400, {
+          body: { templateID: target.template, network: { egressProxy } },
+        });
     },
-  },
+  ),
 ];

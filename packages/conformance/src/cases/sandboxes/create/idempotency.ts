@@ -1,63 +1,45 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { unique } from '../../../requests/samples.js';
-import { assertFailure, call } from '../../../wire/call.js';
-import { kill, type Made } from './calls.js';
+import { kill } from '../../../requests/sandboxes.js';
+import { assertFailure, call, callFails } from '../../../wire/call.js';
+import type { Made } from './calls.js';
 
 /** Creating under an idempotency key. */
 export const idempotencyCases: Draft[] = [
-  {
-    name: 'the same idempotency key makes one sandbox',
-    operation: 'createSandboxV2',
-    expects: 'success',
-    run: async (target) => {
-      const headers = { 'Idempotency-Key': unique('key').replaceAll('-', '') };
-      const body = { templateID: target.template, timeout: 60 };
-      const first = await call(target, 'createSandboxV2', { body, headers });
-      const second = await call(target, 'createSandboxV2', { body, headers });
-      assert.equal(second.status, 201);
-      assert.deepEqual(second.json(), first.json());
-      assert.equal(first.headers['idempotency-replayed'], undefined);
-      assert.equal(second.headers['idempotency-replayed'], 'true');
-      const other = await call(target, 'createSandboxV2', { body: { ...body, timeout: 61 }, headers });
-      assertFailure(other, { status: 409, errorCode: 'idempotency_request_mismatch' });
-      await kill(target, (first.json() as Made).sandboxID);
-    },
-  },
-  {
-    name: 'an idempotency key repeats a failure too',
-    operation: 'createSandboxV2',
-    expects: '404 template',
-    run: async (target) => {
-      const headers = { 'Idempotency-Key': unique('key').replaceAll('-', '') };
-      const body = { templateID: 'no-such-template' };
-      const first = await call(target, 'createSandboxV2', { body, headers });
-      const second = await call(target, 'createSandboxV2', { body, headers });
-      assert.equal(first.status, 404);
-      assert.equal(second.headers['idempotency-replayed'], 'true');
-      assert.deepEqual(second.json(), first.json());
-    },
-  },
-  {
-    name: 'a bad idempotency key is refused',
-    operation: 'createSandboxV2',
-    expects: '400 Idempotency-Key',
-    run: async (target) => {
-      for (const key of ['Upper', 'with-dash', 'x'.repeat(256)])
-        assertFailure(
-          await call(target, 'createSandboxV2', {
-            body: { templateID: target.template },
-            headers: { 'Idempotency-Key': key },
-          }),
-          { status: 400 },
-        );
-    },
-  },
-  {
-    name: 'two creates at once under one idempotency key make one sandbox',
-    operation: 'createSandboxV2',
-    expects: '409 idempotency',
-    run: async (target) => {
+  check('the same idempotency key makes one sandbox', ['createSandboxV2', 'success'], async (target) => {
+    const headers = { 'Idempotency-Key': unique('key').replaceAll('-', '') };
+    const body = { templateID: target.template, timeout: 60 };
+    const first = await call(target, 'createSandboxV2', { body, headers });
+    const second = await call(target, 'createSandboxV2', { body, headers });
+    assert.equal(second.status, 201);
+    assert.deepEqual(second.json(), first.json());
+    assert.equal(first.headers['idempotency-replayed'], undefined);
+    assert.equal(second.headers['idempotency-replayed'], 'true');
+    const other = await call(target, 'createSandboxV2', { body: { ...body, timeout: 61 }, headers });
+    assertFailure(other, { status: 409, errorCode: 'idempotency_request_mismatch' });
+    await kill(target, (first.json() as Made).sandboxID);
+  }),
+  check('an idempotency key repeats a failure too', ['createSandboxV2', '404 template'], async (target) => {
+    const headers = { 'Idempotency-Key': unique('key').replaceAll('-', '') };
+    const body = { templateID: 'no-such-template' };
+    const first = await call(target, 'createSandboxV2', { body, headers });
+    const second = await call(target, 'createSandboxV2', { body, headers });
+    assert.equal(first.status, 404);
+    assert.equal(second.headers['idempotency-replayed'], 'true');
+    assert.deepEqual(second.json(), first.json());
+  }),
+  check('a bad idempotency key is refused', ['createSandboxV2', '400 Idempotency-Key'], async (target) => {
+    for (const key of ['Upper', 'with-dash', 'x'.repeat(256)])
+      await callFails(target, 'createSandboxV2', 400, {
+        body: { templateID: target.template },
+        headers: { 'Idempotency-Key': key },
+      });
+  }),
+  check(
+    'two creates at once under one idempotency key make one sandbox',
+    ['createSandboxV2', '409 idempotency'],
+    async (target) => {
       const headers = { 'Idempotency-Key': unique('key').replaceAll('-', '') };
       const body = { templateID: target.template, timeout: 60 };
       const answers = await Promise.all(
@@ -71,5 +53,5 @@ export const idempotencyCases: Draft[] = [
         assertFailure(answer, { status: 409, errorCode: 'idempotency_in_progress' });
       await kill(target, made[0]!);
     },
-  },
+  ),
 ];

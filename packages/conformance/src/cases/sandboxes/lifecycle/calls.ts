@@ -1,18 +1,8 @@
+import { type Detail, detail } from '../../../requests/sandboxes.js';
 import type { Target, TestSandbox } from '../../../targets/target.js';
-import { type Api, assertFailure, assertStatus, call } from '../../../wire/call.js';
+import { type Api, assertFailure, call } from '../../../wire/call.js';
 
-export interface Detail {
-  state: string;
-  startedAt: string;
-  endAt: string;
-  envdAccessToken?: string;
-  metadata?: Record<string, string>;
-  network?: Record<string, unknown>;
-}
-
-export async function read(api: Api, sandbox: TestSandbox): Promise<Detail> {
-  return assertStatus<Detail>(await call(api, 'getSandbox', { path: { sandboxID: sandbox.sandboxId } }), 200);
-}
+export const read = (api: Api, { sandboxId }: TestSandbox) => detail(api, sandboxId);
 
 /** Calls an operation on a sandbox. */
 export const act = (api: Api, sandbox: TestSandbox, operation: string, body?: unknown) =>

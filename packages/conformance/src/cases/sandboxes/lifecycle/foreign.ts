@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
 import { assertFailure, call } from '../../../wire/call.js';
 import { act } from './calls.js';
 
@@ -25,13 +25,11 @@ const BODY: Record<string, unknown> = {
 };
 
 /** Sandboxes of other teams. */
-export const foreignCases: Draft[] = foreign.map(
-  (operation): Draft => ({
-    name: `${operation} of another team's sandbox is answered as one that is not there`,
-    operation,
-    expects: '404 foreign',
-    needs: ['teams'],
-    run: async (target) => {
+export const foreignCases: Draft[] = foreign.map((operation) =>
+  check(
+    `${operation} of another team's sandbox is answered as one that is not there`,
+    [operation, '404 foreign', { needs: ['teams'] }],
+    async (target) => {
       const sandbox = await target.sandbox();
       const stranger = await target.team();
       const answer = await act(stranger, sandbox, operation, BODY[operation]);
@@ -45,5 +43,5 @@ export const foreignCases: Draft[] = foreign.map(
         assertFailure(unknown, { status: 404 }).message.replace('i00000000000000000000', '?'),
       );
     },
-  }),
+  ),
 );

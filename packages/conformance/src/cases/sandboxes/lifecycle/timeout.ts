@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
-import type { Draft } from '../../../case.js';
+import { check, type Draft } from '../../../case.js';
+import { kill } from '../../../requests/sandboxes.js';
 import { assertStatus } from '../../../wire/call.js';
 import { daemonSend } from '../../../wire/rpc.js';
 import { run } from '../../../wire/run.js';
@@ -8,30 +9,23 @@ import { act, left, read } from './calls.js';
 
 /** How long a sandbox lives, and what happens then. */
 export const timeoutCases: Draft[] = [
-  {
-    name: 'the timeout is set from now, also to less',
-    operation: 'setSandboxTimeout',
-    expects: 'success',
-    run: async (target) => {
-      const sandbox = await target.newSandbox({ timeout: 600 });
-      assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 100 }), 204);
-      const shorter = left(await read(target, sandbox));
-      assert.ok(shorter > 30 && shorter <= 100, String(shorter));
-      assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 1_000 }), 204);
-      assert.ok(left(await read(target, sandbox)) > 900);
-      assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 0 }), 204);
-      await eventually(
-        'the end of a sandbox whose time is over',
-        async () => (await act(target, sandbox, 'getSandbox')).status === 404,
-      );
-    },
-  },
-  {
-    name: 'a run is never extended past its longest life',
-    operation: 'setSandboxTimeout',
-    expects: 'success',
-    needs: ['teams'],
-    run: async (target) => {
+  check('the timeout is set from now, also to less', ['setSandboxTimeout', 'success'], async (target) => {
+    const sandbox = await target.newSandbox({ timeout: 600 });
+    assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 100 }), 204);
+    const shorter = left(await read(target, sandbox));
+    assert.ok(shorter > 30 && shorter <= 100, String(shorter));
+    assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 1_000 }), 204);
+    assert.ok(left(await read(target, sandbox)) > 900);
+    assertStatus(await act(target, sandbox, 'setSandboxTimeout', { timeout: 0 }), 204);
+    await eventually(
+      'the end of a sandbox whose time is over',
+      async () => (await act(target, sandbox, 'getSandbox')).status === 404,
+    );
+  }),
+  check(
+    'a run is never extended past its longest life',
+    ['setSandboxTimeout', 'success', { needs: ['teams'] }],
+    async (target) => {
       const team = await target.team({ limits: { maxTimeToLiveSeconds: 600 } });
       const sandbox = await target.newSandbox({ timeout: 300 }, team);
       assertStatus(await act(team, sandbox, 'setSandboxTimeout', { timeout: 600 }), 204);
@@ -39,49 +33,38 @@ export const timeoutCases: Draft[] = [
       assert.equal((Date.parse(detail.endAt) - Date.parse(detail.startedAt)) / 1000, 600);
       assertStatus(await act(team, sandbox, 'refreshSandbox', { duration: 600 }), 204);
       assert.equal((await read(team, sandbox)).endAt, detail.endAt);
-      assertStatus(await act(team, sandbox, 'killSandbox'), 204);
+      await kill(team, sandbox.sandboxId);
     },
-  },
-  {
-    name: 'a refresh only extends, by 15 seconds at least',
-    operation: 'refreshSandbox',
-    expects: 'success',
-    run: async (target) => {
-      const sandbox = await target.newSandbox({ timeout: 300 });
-      const before = await read(target, sandbox);
-      for (const body of [undefined, {}, { duration: 0 }, { duration: 100 }]) {
-        const answer = await act(target, sandbox, 'refreshSandbox', body);
-        assertStatus(answer, 204);
-        assert.equal(answer.text, '');
-        assert.equal((await read(target, sandbox)).endAt, before.endAt);
-      }
-      assertStatus(await act(target, sandbox, 'refreshSandbox', { duration: 3_600 }), 204);
-      assert.ok(left(await read(target, sandbox)) > 3_500);
-      assertStatus(await act(target, sandbox, 'killSandbox'), 204);
-    },
-  },
-  {
-    name: 'a sandbox ends when its time is over',
-    operation: 'createSandboxV2',
-    expects: 'success',
-    run: async (target) => {
-      const sandbox = await target.newSandbox({ timeout: 1 });
-      await eventually('the end', async () => (await act(target, sandbox, 'getSandbox')).status === 404);
-      assert.equal((await daemonSend(sandbox, '/health')).status, 502);
-    },
-  },
-  {
-    name: 'with autoPause it is paused when its time is over',
-    operation: 'createSandboxV2',
-    expects: 'success',
-    run: async (target) => {
+  ),
+  check('a refresh only extends, by 15 seconds at least', ['refreshSandbox', 'success'], async (target) => {
+    const sandbox = await target.newSandbox({ timeout: 300 });
+    const before = await read(target, sandbox);
+    for (const body of [undefined, {}, { duration: 0 }, { duration: 100 }]) {
+      const answer = await act(target, sandbox, 'refreshSandbox', body);
+      assertStatus(answer, 204);
+      assert.equal(answer.text, '');
+      assert.equal((await read(target, sandbox)).endAt, before.endAt);
+    }
+    assertStatus(await act(target, sandbox, 'refreshSandbox', { duration: 3_600 }), 204);
+    assert.ok(left(await read(target, sandbox)) > 3_500);
+    await kill(target, sandbox.sandboxId);
+  }),
+  check('a sandbox ends when its time is over', ['createSandboxV2', 'success'], async (target) => {
+    const sandbox = await target.newSandbox({ timeout: 1 });
+    await eventually('the end', async () => (await act(target, sandbox, 'getSandbox')).status === 404);
+    assert.equal((await daemonSend(sandbox, '/health')).status, 502);
+  }),
+  check(
+    'with autoPause it is paused when its time is over',
+    ['createSandboxV2', 'success'],
+    async (target) => {
       for (const autoPauseMemory of [true, false]) {
         const sandbox = await target.newSandbox({ timeout: 1, autoPause: true, autoPauseMemory });
         await eventually('the pause', async () => (await read(target, sandbox)).state === 'paused');
         assertStatus(await act(target, sandbox, 'connectSandboxV2', { timeout: 60 }), 201);
         assert.equal((await run(sandbox, 'echo back')).stdout, 'back\n');
-        assertStatus(await act(target, sandbox, 'killSandbox'), 204);
+        await kill(target, sandbox.sandboxId);
       }
     },
-  },
+  ),
 ];
