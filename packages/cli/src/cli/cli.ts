@@ -1,4 +1,4 @@
-import type { Client } from '@svc/sdk';
+import type { Client, Sandbox } from '@svc/sdk';
 import type { OperatorClient } from '@svc/sdk/operator';
 import { describeChoice, describeTarget, findConnection } from '../connection/find-connection.js';
 import { CliError } from '../errors/cli-error.js';
@@ -56,6 +56,12 @@ export class Cli {
       logger: stderrLogger,
       ...(this.options.verbose ? { logLevel: 'debug' as const } : {}),
     });
+  }
+
+  /** A sandbox of {@link client}, by its id. @throws {NotFoundError} where there is none */
+  async sandbox(id: string, use: { destroys?: boolean } = {}): Promise<Sandbox> {
+    const client = await this.client(use);
+    return client.sandboxes.get(id, { signal: this.signal });
   }
 
   /**

@@ -5,18 +5,18 @@ import type {
   Driver,
   DriverEgress,
   Layers,
-  PoolRequest,
   RefusedPackets,
   RestoreOptions,
   StorageUse,
 } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
-import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
+import type { Instance, InstanceSpec } from '../contract/instance.js';
 import type { Tools } from '../host/tools.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
+import { RegisteredDriver } from '../shared/registered-driver.js';
 import { Semaphore } from '../shared/semaphore.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
@@ -52,7 +52,7 @@ const WATCH_INTERVAL_MS = 200;
 const FULL_LOOK_EVERY = 15;
 
 /** Isolated sandboxes on this host: an OCI runtime, overlays, a private network, CRIU. Made by `createLinuxDriver`. */
-export class LinuxDriver implements Driver {
+export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecord> implements Driver {
   readonly name = 'linux';
   readonly capabilities: Capabilities;
   readonly summary: string;
@@ -69,6 +69,7 @@ export class LinuxDriver implements Driver {
   readonly #watch: NodeJS.Timeout;
 
   constructor(host: LinuxHost, tools: Tools, lock: DataDirLock) {
+    super();
     this.#host = host;
     this.#lock = lock;
     this.#tiers = makeTiers(host, tools);
@@ -104,6 +105,10 @@ export class LinuxDriver implements Driver {
     host.space.start();
     host.named = () => [...this.#registry.items].filter(({ named }) => named).map(({ entry }) => entry);
     host.shares.start();
+  }
+
+  protected get registry() {
+    return this.#registry;
   }
 
   create(options: CreateOptions): Promise<Instance> {
@@ -170,14 +175,6 @@ export class LinuxDriver implements Driver {
     });
   }
 
-  list(): Promise<InstanceRecord[]> {
-    return this.#registry.list();
-  }
-
-  adopt(id: string): Promise<Instance | undefined> {
-    return this.#registry.adopt(id);
-  }
-
   async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {
     const removed = await this.#registry.reap(keep);
     await this.#host.background.idle();
@@ -185,22 +182,6 @@ export class LinuxDriver implements Driver {
     removed.push(...(await reapLeftovers(this.#host, known, this.#registry.cleanUp)));
     await this.volumes.reap();
     return removed;
-  }
-
-  listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
-    return this.#registry.listCheckpoints();
-  }
-
-  deleteCheckpoint(checkpointId: string): Promise<void> {
-    return this.#registry.deleteCheckpoint(checkpointId);
-  }
-
-  setPool(requests: PoolRequest[]): void {
-    this.#registry.setPool(requests);
-  }
-
-  poolReady(): Promise<void> {
-    return this.#registry.poolReady();
   }
 
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {

@@ -2,19 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Capabilities } from '../contract/capabilities.js';
-import type {
-  CreateOptions,
-  Driver,
-  DriverOptions,
-  PoolRequest,
-  RestoreOptions,
-} from '../contract/driver.js';
+import type { CreateOptions, Driver, DriverOptions, RestoreOptions } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
-import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
+import type { Instance, InstanceSpec } from '../contract/instance.js';
 import { copyTree } from '../shared/copy-tree.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
+import { RegisteredDriver } from '../shared/registered-driver.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { bootSlot } from './boot-slot.js';
@@ -28,7 +23,7 @@ import type { StoredInstance } from './record.js';
 import type { Stores } from './stores.js';
 
 /** Sandboxes that are plain processes. Made by `createProcessDriver`. */
-export class ProcessDriver implements Driver {
+export class ProcessDriver extends RegisteredDriver<ProcessInstance, ProcessCheckpoint> implements Driver {
   readonly name = 'process';
   readonly capabilities: Capabilities = CAPABILITIES;
   readonly summary = `process: plain processes of this machine, no isolation; Node ${process.version}`;
@@ -45,6 +40,7 @@ export class ProcessDriver implements Driver {
 
   /** @param records of instances that an earlier process of the server made. */
   constructor(options: DriverOptions, lock: DataDirLock, paths: Paths, records: Iterable<StoredInstance>) {
+    super();
     this.#options = options;
     this.#lock = lock;
     this.#paths = paths;
@@ -62,6 +58,10 @@ export class ProcessDriver implements Driver {
     });
     this.volumes = new PlainVolumes(paths.volumes, this.#registry.cleanUp);
     for (const record of records) this.#hold(record);
+  }
+
+  protected get registry() {
+    return this.#registry;
   }
 
   create(options: CreateOptions): Promise<Instance> {
@@ -100,36 +100,12 @@ export class ProcessDriver implements Driver {
     });
   }
 
-  list(): Promise<InstanceRecord[]> {
-    return this.#registry.list();
-  }
-
-  adopt(id: string): Promise<Instance | undefined> {
-    return this.#registry.adopt(id);
-  }
-
   async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {
     const removed = await this.#registry.reap(keep);
     const known = new Set(this.#making);
     for (const { record } of this.#registry.items) known.add(record.slot);
     await this.volumes.reap();
     return [...removed, ...(await reapLeaked(this.#paths, known, this.#registry.cleanUp))];
-  }
-
-  listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]> {
-    return this.#registry.listCheckpoints();
-  }
-
-  deleteCheckpoint(checkpointId: string): Promise<void> {
-    return this.#registry.deleteCheckpoint(checkpointId);
-  }
-
-  setPool(requests: PoolRequest[]): void {
-    this.#registry.setPool(requests);
-  }
-
-  poolReady(): Promise<void> {
-    return this.#registry.poolReady();
   }
 
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {

@@ -7,7 +7,7 @@ import { requireCheckpointId, requireInstanceId, requireLayerId } from '../share
 import { Cancellations } from './cancellations.js';
 import { checkArchiveLimits, checkKept, checkPool, checkSpec, checkStatsHandles } from './check.js';
 import type { DriverEvent } from './driver-log.js';
-import type { CallContext, DriverHandlers } from './handlers.js';
+import { type CallContext, type DriverHandlers, done } from './handlers.js';
 import { InstanceHandles } from './handles.js';
 import { openUpload } from './upload.js';
 import { volumeCalls } from './volume-calls.js';
@@ -108,20 +108,15 @@ export class DriverCalls {
         driver.setPool(checkPool(requests));
         return {};
       },
-      poolReady: async () => {
-        await driver.poolReady();
-        return {};
-      },
+      poolReady: () => done(() => driver.poolReady()),
       close: async ({ destroyInstances }) => {
         await driver.close({ destroyInstances });
         this.#options.closed();
         return {};
       },
       listCheckpoints: async () => ({ checkpoints: await driver.listCheckpoints() }),
-      deleteCheckpoint: async ({ checkpointId }) => {
-        await driver.deleteCheckpoint(requireCheckpointId(checkpointId));
-        return {};
-      },
+      deleteCheckpoint: ({ checkpointId }) =>
+        done(() => driver.deleteCheckpoint(requireCheckpointId(checkpointId))),
     } satisfies Partial<Handlers>;
   }
 
@@ -139,31 +134,17 @@ export class DriverCalls {
         }));
       },
       listLayers: async () => ({ layers: await layers.list() }),
-      deleteLayer: async ({ id }) => {
-        await layers.delete(requireLayerId(id));
-        return {};
-      },
+      deleteLayer: ({ id }) => done(() => layers.delete(requireLayerId(id))),
     } satisfies Partial<Handlers>;
   }
 
   #ofInstances() {
     return {
-      inspect: async ({ handle }) => {
-        await this.#requireLiving(this.#handles.get(handle));
-        return {};
-      },
-      freeze: async ({ handle }) => {
-        await this.#handles.get(handle).freeze();
-        return {};
-      },
-      thaw: async ({ handle }) => {
-        await this.#handles.get(handle).thaw();
-        return {};
-      },
-      setNetwork: async ({ handle, egress }) => {
-        await this.#handles.get(handle).setNetwork(networkFromWire(egress));
-        return {};
-      },
+      inspect: ({ handle }) => done(() => this.#requireLiving(this.#handles.get(handle))),
+      freeze: ({ handle }) => done(() => this.#handles.get(handle).freeze()),
+      thaw: ({ handle }) => done(() => this.#handles.get(handle).thaw()),
+      setNetwork: ({ handle, egress }) =>
+        done(() => this.#handles.get(handle).setNetwork(networkFromWire(egress))),
       stats: async ({ handles }) => ({
         outcomes: await Promise.all(checkStatsHandles(handles).map((handle) => this.#stats(handle))),
       }),

@@ -1,7 +1,7 @@
 import type { VolumeContent, Volumes } from '../contract/volumes.js';
 import { requireVolumeId } from '../shared/instance-id.js';
 import { checkOwnership, checkVolumeLimit } from './check.js';
-import type { DriverHandlers } from './handlers.js';
+import { type DriverHandlers, done } from './handlers.js';
 import { openUpload } from './upload.js';
 import { ownershipFromWire, toConnectError } from './wire.js';
 
@@ -9,14 +9,9 @@ import { ownershipFromWire, toConnectError } from './wire.js';
 export function volumeCalls(volumes: Volumes) {
   return {
     ...contentCalls((id) => volumes.content(id)),
-    makeVolume: async ({ id, limitMib }) => {
-      await volumes.make(requireVolumeId(id), checkVolumeLimit(limitMib));
-      return {};
-    },
-    deleteVolume: async ({ id }) => {
-      await volumes.delete(requireVolumeId(id));
-      return {};
-    },
+    makeVolume: ({ id, limitMib }) =>
+      done(() => volumes.make(requireVolumeId(id), checkVolumeLimit(limitMib))),
+    deleteVolume: ({ id }) => done(() => volumes.delete(requireVolumeId(id))),
     listVolumes: async () => ({ ids: await volumes.list() }),
     volumeUse: async ({ id }) => {
       const bytes = await volumes.usedBytes(requireVolumeId(id));
@@ -37,10 +32,7 @@ export function contentCalls(contentOf: (volumeId: string) => VolumeContent) {
     makeDirectory: async ({ volumeId, path, owner, force }) => ({
       entry: await at(volumeId).makeDirectory(path, { ...checkOwnership(ownershipFromWire(owner)), force }),
     }),
-    removeEntry: async ({ volumeId, path }) => {
-      await at(volumeId).remove(path);
-      return {};
-    },
+    removeEntry: ({ volumeId, path }) => done(() => at(volumeId).remove(path)),
     readFile: async function* ({ volumeId, path }) {
       const { sizeBytes, content } = await at(volumeId)
         .read(path)

@@ -1,4 +1,4 @@
-import { type Capabilities, type InstanceSpec, type Isolation, isolations } from '@svc/runtime';
+import { type InstanceSpec, type Isolation, isolations } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { egressOf } from '../egress/policy-of.js';
 import { configOf } from '../sandbox-state/config.js';
@@ -49,9 +49,4 @@ export function poolableSpec(
     mounts: [],
     labels: {},
   };
-}
-
-/** Whether a driver can keep memory. */
-export function keepsMemory(capabilities: Capabilities): boolean {
-  return capabilities.memorySnapshot;
 }

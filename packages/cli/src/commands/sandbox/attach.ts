@@ -14,9 +14,8 @@ export function addAttach(sandbox: Command): void {
     .option('--new-only', 'skip earlier output')
     .action(
       act(async (cli, id: string, pid: string, flags: { newOnly?: boolean }) => {
-        const client = await cli.client();
         const { signal } = cli;
-        const handle = await client.sandboxes.get(id, { signal });
+        const handle = await cli.sandbox(id);
         const command = await handle.commands.connect(pidNumber(pid), {
           signal,
           killOnAbort: false,

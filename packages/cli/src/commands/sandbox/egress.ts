@@ -12,9 +12,8 @@ export function addEgress(sandbox: Command): void {
     .option('--denied', 'only destinations that were denied')
     .action(
       act(async (cli, id: string, flags: { denied?: boolean }) => {
-        const client = await cli.client();
         const { signal } = cli;
-        const handle = await client.sandboxes.get(id, { signal });
+        const handle = await cli.sandbox(id);
         const { destinations } = await handle.egress({ signal });
         cli.out.table(
           flags.denied ? destinations.filter(({ denied }) => denied > 0) : [...destinations],

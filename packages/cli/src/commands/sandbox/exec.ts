@@ -48,13 +48,11 @@ Several words are taken exactly; one alone is a line for the shell. A -- before 
           refuseWithTerminal(cli.options.json, { '--timeout': timeout, '--detach': flags.detach });
           const { requireTerminal, runShell } = await import('./run-shell.js');
           requireTerminal(id);
-          const client = await cli.client();
-          const handle = await client.sandboxes.get(id, { signal: cli.signal });
+          const handle = await cli.sandbox(id);
           return runShell(cli, handle, { ...flags, keepAlive, command: toProgram(program) });
         }
         const { runCommand } = await import('./run-command.js');
-        const client = await cli.client();
-        const handle = await client.sandboxes.get(id, { signal: cli.signal });
+        const handle = await cli.sandbox(id);
         const options = { cwd, envs: env, user, timeoutMs: timeout ?? 0 };
         const outcome = await runCommand(cli, handle, toCommandLine(program), {
           options,

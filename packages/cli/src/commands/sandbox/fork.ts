@@ -13,9 +13,8 @@ export function addFork(sandbox: Command): void {
     .option('-t, --timeout <span>', "time to live of each copy (default: the service's, 15s)", parseDuration)
     .action(
       act(async (cli, id: string, { count, timeout }: { count: number; timeout?: number }) => {
-        const client = await cli.client();
         const { signal } = cli;
-        const source = await client.sandboxes.get(id, { signal });
+        const source = await cli.sandbox(id);
         const forks = await withProgress(cli.out, `Forking ${count === 1 ? 'once' : `${count} times`}`, () =>
           source.fork({ count, timeoutMs: timeout, signal }),
         );

@@ -6,8 +6,7 @@ import { detailRecord } from './sandbox-record.js';
 export function addInfo(sandbox: Command): void {
   leaf(sandbox, 'info <id>', 'show everything about a sandbox').action(
     act(async (cli, id: string) => {
-      const client = await cli.client();
-      const handle = await client.sandboxes.get(id, { signal: cli.signal });
+      const handle = await cli.sandbox(id);
       const info = await handle.info({ signal: cli.signal });
       const now = Date.now();
       const running = info.state === 'running';

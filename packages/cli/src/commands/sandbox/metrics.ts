@@ -10,9 +10,8 @@ export function addMetrics(sandbox: Command): void {
     .option('--until <time>', 'up to this time', (text) => parseTime(text))
     .action(
       act(async (cli, id: string, flags: { since?: Date; until?: Date }) => {
-        const client = await cli.client();
         const { signal } = cli;
-        const handle = await client.sandboxes.get(id, { signal });
+        const handle = await cli.sandbox(id);
         const samples = await handle.metrics({ signal, start: flags.since, end: flags.until });
         cli.out.table(
           samples,

@@ -15,9 +15,8 @@ export function addNetwork(sandbox: Command): void {
       const egress = toEgress(flags);
       const { internet } = flags;
       const changes = internet !== undefined || Object.keys(egress).length > 0;
-      const client = await cli.client();
       const { signal } = cli;
-      const handle = await client.sandboxes.get(id, { signal });
+      const handle = await cli.sandbox(id);
       if (changes) await handle.updateNetwork({ ...egress, allowInternetAccess: internet }, { signal });
       const { network, allowInternetAccess } = await handle.info({ signal });
       cli.out.result({ sandboxId: id, allowInternetAccess, network }, () =>

@@ -26,9 +26,8 @@ export function addPort(sandbox: Command): void {
       act(async (cli, id: string, text: string, { check, local }: PortFlags) => {
         if (check && local !== undefined) throw new UsageError('Use --check or --local, not both.');
         const port = portNumber(text);
-        const client = await cli.client();
         const { signal } = cli;
-        const handle = await client.sandboxes.get(id, { signal });
+        const handle = await cli.sandbox(id);
         if (local !== undefined) return forward(local);
         const url = handle.url(port);
         const status = check ? await ask() : undefined;

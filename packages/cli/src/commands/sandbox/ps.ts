@@ -17,9 +17,8 @@ export function addPs(sandbox: Command): void {
       act(async (cli, id: string, { quiet, kill }: { quiet?: boolean; kill?: string[] }) => {
         if (quiet && kill) throw new UsageError('Use --quiet or --kill, not both.');
         const pids = kill?.map((text) => pidNumber(text));
-        const client = await cli.client({ destroys: pids !== undefined });
         const { signal } = cli;
-        const handle = await client.sandboxes.get(id, { signal });
+        const handle = await cli.sandbox(id, { destroys: pids !== undefined });
         if (pids !== undefined)
           return deleteNamed(
             cli,

@@ -12,9 +12,8 @@ export function addRefresh(sandbox: Command): void {
   ).action(
     act(async (cli, id: string, span: string | undefined) => {
       const durationMs = span === undefined ? undefined : parseDuration(span);
-      const client = await cli.client();
       const { signal } = cli;
-      const handle = await client.sandboxes.get(id, { signal });
+      const handle = await cli.sandbox(id);
       await handle.refresh(durationMs, { signal });
       const info = await handle.info({ signal });
       cli.out.result(detailRecord(info), () => `${id} ends ${formatUntil(info.endAt, Date.now())}.\n`);

@@ -25,8 +25,7 @@ export function addShell(sandbox: Command): void {
       act(async (cli, id: string, command: string[], flags: ShellFlags) => {
         const { requireTerminal, runShell } = await import('./run-shell.js');
         requireTerminal(id);
-        const client = await cli.client();
-        const handle = await client.sandboxes.get(id, { signal: cli.signal });
+        const handle = await cli.sandbox(id);
         await runShell(cli, handle, { ...flags, command: afterDashes(command) });
       }),
     );

@@ -12,9 +12,8 @@ export function addTimeout(sandbox: Command): void {
   ).action(
     act(async (cli, id: string, span: string) => {
       const timeoutMs = parseDuration(span);
-      const client = await cli.client({ destroys: timeoutMs === 0 });
       const { signal } = cli;
-      const handle = await client.sandboxes.get(id, { signal });
+      const handle = await cli.sandbox(id, { destroys: timeoutMs === 0 });
       await handle.setTimeout(timeoutMs, { signal });
       // It is killed or paused now; which of the two shows when it has happened.
       if (timeoutMs === 0) return cli.out.result({ sandboxId: id, endAt: null }, () => `${id} ends now.\n`);

@@ -1,5 +1,4 @@
 import type { RunFile } from '../../connection/run-file.js';
-import { maskSecret } from '../../output/format.js';
 import type { Style } from '../../output/style.js';
 import { formatFields } from '../../output/table.js';
 
@@ -90,9 +89,4 @@ function indent(lines: string[]): string[] {
 /** The same as a record, for `--json`. The key is in it only when it is new. */
 export function bannerRecord({ run, newKey, credentialsFile, lacking, adopted }: BannerFacts): object {
   return { ...run, lacking, adopted, credentialsFile, ...(newKey === undefined ? {} : { apiKey: newKey }) };
-}
-
-/** The facts without the key, for places that keep what they are told. */
-export function withoutKey(facts: BannerFacts): BannerFacts {
-  return { ...facts, newKey: facts.newKey === undefined ? undefined : maskSecret(facts.newKey) };
 }

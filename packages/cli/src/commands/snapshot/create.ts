@@ -8,9 +8,8 @@ export function addCreate(snapshot: Command): void {
     .option('--no-memory', 'save its files only')
     .action(
       act(async (cli, id: string, { name, memory }: { name?: string; memory: boolean }) => {
-        const client = await cli.client();
         const { signal } = cli;
-        const source = await client.sandboxes.get(id, { signal });
+        const source = await cli.sandbox(id);
         const made = await withProgress(cli.out, `Taking a snapshot of ${id}`, () =>
           source.createSnapshot({ name, signal, ...(memory ? {} : { memory: false }) }),
         );

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { addDelete } from '../../cli/delete-named.js';
 import { addAlias } from './alias.js';
 import { addBuild } from './build.js';
-import { addDelete } from './delete.js';
 import { addBuilds, addInfo } from './info.js';
 import { addInit } from './init.js';
 import { addList } from './list.js';
@@ -20,5 +20,10 @@ export function addTemplateCommands(template: Command): void {
   addAlias(template);
   addPublish(template);
   addUnpublish(template);
-  addDelete(template);
+  addDelete(template, {
+    usage: '<names...>',
+    summary: 'delete templates, by name or id, with their builds',
+    what: 'template',
+    of: (client) => client.templates,
+  });
 }

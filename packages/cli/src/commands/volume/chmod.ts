@@ -22,9 +22,8 @@ export function addChmod(volume: Command): void {
           const mode = octal === undefined ? undefined : fileMode(octal);
           if (mode === undefined && uid === undefined && gid === undefined)
             throw new UsageError('No change is given.', 'Give a mode such as 640, --uid or --gid.');
-          const client = await cli.client();
           const { signal } = cli;
-          const found = await findVolume(client, nameOrId, signal);
+          const found = await findVolume(cli, nameOrId);
           const entry = await found.update(path, { mode, uid, gid }, { signal });
           cli.out.result(
             entry,

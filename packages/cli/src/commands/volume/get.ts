@@ -17,9 +17,8 @@ export function addGet(volume: Command): void {
     'copy a file of a volume to this machine, or to - for standard output',
   ).action(
     act(async (cli, nameOrId: string, path: string, file: string | undefined) => {
-      const client = await cli.client();
       const { signal } = cli;
-      const found = await findVolume(client, nameOrId, signal);
+      const found = await findVolume(cli, nameOrId);
       const source = async () =>
         Readable.fromWeb((await found.read(path, { format: 'stream', signal })) as NodeReadableStream);
       if (file === '-') return pipeline(await source(), process.stdout, { end: false });

@@ -6,9 +6,8 @@ import { findVolume } from './find-volume.js';
 export function addInfo(volume: Command): void {
   leaf(volume, 'info <volume>', 'show a volume, by name or id').action(
     act(async (cli, nameOrId: string) => {
-      const client = await cli.client();
       const { signal } = cli;
-      const found = await findVolume(client, nameOrId, signal);
+      const found = await findVolume(cli, nameOrId);
       const root = await found.stat('/', { signal });
       const { volumeId, name } = found;
       cli.out.fields(

@@ -13,9 +13,8 @@ export function addLs(volume: Command): void {
       act(async (cli, nameOrId: string | undefined, path: string | undefined, flags: { depth: number }) => {
         if (nameOrId === undefined) return listVolumes(cli);
         const { depth } = flags;
-        const client = await cli.client();
         const { signal } = cli;
-        const found = await findVolume(client, nameOrId, signal);
+        const found = await findVolume(cli, nameOrId);
         const entries = await found.list(path ?? '/', { depth, signal });
         const now = Date.now();
         cli.out.table(

@@ -9,9 +9,8 @@ export function addMkdir(volume: Command): void {
     .option('--mode <octal>', 'mode of the directory, such as 750', fileMode)
     .action(
       act(async (cli, nameOrId: string, path: string, flags: { parents?: boolean; mode?: number }) => {
-        const client = await cli.client();
         const { signal } = cli;
-        const found = await findVolume(client, nameOrId, signal);
+        const found = await findVolume(cli, nameOrId);
         const { mode, parents: force } = flags;
         const entry = await found.makeDir(path, { mode, force, signal });
         cli.out.result(entry, () => `Made ${entry.path}/\n`);

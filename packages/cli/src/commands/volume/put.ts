@@ -19,9 +19,8 @@ export function addPut(volume: Command): void {
     act(async (cli, nameOrId: string, file: string, path: string | undefined) => {
       const total = file === '-' ? undefined : await sizeOf(file);
       const target = targetPath(path, file);
-      const client = await cli.client();
       const { signal } = cli;
-      const found = await findVolume(client, nameOrId, signal);
+      const found = await findVolume(cli, nameOrId);
       const progress = startProgress(cli.out, file);
       let sent = 0;
       const counted = async function* () {

@@ -10,9 +10,8 @@ export function addRm(volume: Command): void {
     'remove files of a volume, and directories with their content',
   ).action(
     act(async (cli, nameOrId: string, paths: string[]) => {
-      const client = await cli.client({ destroys: true });
       const { signal } = cli;
-      const found = await findVolume(client, nameOrId, signal);
+      const found = await findVolume(cli, nameOrId, { destroys: true });
       await deleteNamed(cli, 'file', paths, (path) => found.remove(path, { signal }));
     }),
   );

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { addDelete } from '../../cli/delete-named.js';
 import { addCreate } from './create.js';
-import { addDelete } from './delete.js';
 import { addDeliveries } from './deliveries.js';
 import { addGet } from './get.js';
 import { addList } from './list.js';
@@ -13,7 +13,12 @@ export function addWebhookCommands(webhook: Command): void {
   addList(webhook);
   addGet(webhook);
   addUpdate(webhook);
-  addDelete(webhook);
+  addDelete(webhook, {
+    usage: '<ids...>',
+    summary: 'delete webhooks',
+    what: 'webhook',
+    of: (client) => client.webhooks,
+  });
   addDeliveries(webhook);
   addStats(webhook);
   addListen(webhook);

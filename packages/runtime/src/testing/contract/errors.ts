@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { DriverError } from '../../contract/errors.js';
 import { randomId } from '../../shared/instance-id.js';
 import type { Workbench } from '../workbench.js';
+import { codeOf } from './code-of.js';
 
 export function errorPromises(bench: Workbench): void {
   describe('errors', () => {
@@ -68,14 +68,4 @@ export function errorPromises(bench: Workbench): void {
       }
     });
   });
-}
-
-async function codeOf(call: Promise<unknown>): Promise<string | undefined> {
-  try {
-    await call;
-    return undefined;
-  } catch (error) {
-    if (DriverError.is(error)) return error.code;
-    throw error;
-  }
 }

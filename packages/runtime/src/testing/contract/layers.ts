@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { DriverError } from '../../contract/errors.js';
 import { tarOf } from '../tar.js';
 import type { Workbench } from '../workbench.js';
+import { codeOf } from './code-of.js';
 
 export function layerPromises(bench: Workbench): void {
   /** Where a test's files lie: below the home directory, or at the root of the file system. */
@@ -82,14 +82,4 @@ export function layerPromises(bench: Workbench): void {
       expect(await codeOf(bench.driver.layers.delete('0123456789abcdef0123'))).toBe('not_found');
     });
   });
-}
-
-async function codeOf(call: Promise<unknown>): Promise<string | undefined> {
-  try {
-    await call;
-    return undefined;
-  } catch (error) {
-    if (DriverError.is(error)) return error.code;
-    throw error;
-  }
 }
