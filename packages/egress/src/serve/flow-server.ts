@@ -10,7 +10,7 @@ import { targetOf } from '../flows/target.js';
 import { plainConnection } from '../http/plain-connection.js';
 import type { Http1Relay } from '../http/relay-http1.js';
 import type { Interceptor } from '../intercept/interceptor.js';
-import { Turns } from '../limits/turns.js';
+import { Pacer } from '../limits/pacer.js';
 import { readClientHello } from '../peek/client-hello.js';
 import { peek } from '../peek/peek.js';
 import { readRequestLine } from '../peek/request-line.js';
@@ -55,7 +55,7 @@ const KEEP_ALIVE_MS = 60_000;
 export class FlowServer {
   readonly #options: FlowServerOptions;
   readonly #largeBuffers = new LargeBuffers();
-  readonly #turns = new Turns(RATE);
+  readonly #pacer = new Pacer(RATE);
 
   constructor(options: FlowServerOptions) {
     this.#options = options;
@@ -82,12 +82,12 @@ export class FlowServer {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     const flow = new Flow(socket, ends, known, registry, reports);
-    this.#inTurn(flow).catch(() => flow.cut());
+    this.#paced(flow).catch(() => flow.cut());
   }
 
   /** One that makes connections as fast as it can leaves time for others: it is not looked at before its turn. */
-  async #inTurn(flow: Flow): Promise<void> {
-    const waitMs = this.#turns.take(flow.ends.source);
+  async #paced(flow: Flow): Promise<void> {
+    const waitMs = this.#pacer.take(flow.ends.source);
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: flow.signal });
     await this.#route(flow);
   }

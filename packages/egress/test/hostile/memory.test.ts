@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/limits/turns.js';
+import { Pacer } from '../../src/limits/pacer.js';
 import { MemoryGuard } from '../../src/sandboxes/memory-guard.js';
 import { type OpenFlow, Registry } from '../../src/sandboxes/registry.js';
 import { readAll, SANDBOX, startServer, startTestEgress } from '../support/egress.js';
@@ -78,13 +78,13 @@ describe('memory for the connections of all sandboxes', () => {
 describe('connections that come faster than one sandbox may make them', () => {
   it('wait for their turn, and those of others do not', () => {
     let now = 5_000;
-    const turns = new Turns({ burst: 10, perSecond: 100 }, () => now);
-    expect(Array.from({ length: 12 }, () => turns.take('hostile'))).toEqual([...Array(10).fill(0), 10, 20]);
-    expect(turns.take('other')).toBe(0);
+    const pacer = new Pacer({ burst: 10, perSecond: 100 }, () => now);
+    expect(Array.from({ length: 12 }, () => pacer.take('hostile'))).toEqual([...Array(10).fill(0), 10, 20]);
+    expect(pacer.take('other')).toBe(0);
     now += 30;
-    expect(turns.take('hostile')).toBe(0);
-    expect(turns.take('hostile')).toBe(10);
+    expect(pacer.take('hostile')).toBe(0);
+    expect(pacer.take('hostile')).toBe(10);
     now += 60_000;
-    expect(turns.take('hostile')).toBe(0);
+    expect(pacer.take('hostile')).toBe(0);
   });
 });

@@ -33,7 +33,7 @@ import { LinuxInstance } from './linux-instance.js';
 import { makeTiers, type Tiers } from './make-tiers.js';
 import { Parking } from './pool/parking.js';
 import { renameInstance } from './pool/rename-machine.js';
-import { reapLeftovers } from './reap.js';
+import { reapLeaked } from './reap.js';
 import { readLayerFacts } from './rootfs/layer-facts.js';
 import { withBase } from './rootfs/root-plan.js';
 import { poolKey, requireSpec } from './spec.js';
@@ -179,7 +179,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     const removed = await this.#registry.reap(keep);
     await this.#host.background.idle();
     const known = new Set([...this.#registry.items].map(({ entry }) => entry.name));
-    removed.push(...(await reapLeftovers(this.#host, known, this.#registry.cleanUp)));
+    removed.push(...(await reapLeaked(this.#host, known, this.#registry.cleanUp)));
     await this.volumes.reap();
     return removed;
   }

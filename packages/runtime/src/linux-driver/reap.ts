@@ -14,7 +14,7 @@ import type { Paths } from './state/paths.js';
  * be removed is left to `cleanUp` and keeps nobody waiting.
  * @param tracked names of instances that the driver knows, whatever state they are in.
  */
-export async function reapLeftovers(
+export async function reapLeaked(
   host: LinuxHost,
   tracked: ReadonlySet<string>,
   cleanUp: RetryLater,

@@ -42,7 +42,7 @@ export interface ProcessInstanceOptions {
 export class ProcessInstance implements RegisteredInstance {
   readonly ended: Promise<InstanceEnd>;
   readonly #options: ProcessInstanceOptions;
-  readonly #turns = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
   readonly #stats = new StatsReader();
   #record: StoredInstance;
   #onEnd!: (end: InstanceEnd) => void;
@@ -265,7 +265,7 @@ export class ProcessInstance implements RegisteredInstance {
   }
 
   #exclusively<T>(task: () => Promise<T>): Promise<T> {
-    return this.#turns.run('state', task);
+    return this.#mutex.run('state', task);
   }
 }
 

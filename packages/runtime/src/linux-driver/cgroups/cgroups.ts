@@ -148,7 +148,7 @@ export class Cgroups {
     );
   }
 
-  /** Names of the cgroups under the driver's own one, living instances or leftovers. */
+  /** Names of the cgroups under the driver's own one, of living instances or leaked. */
   names(): string[] {
     const names = new Set<string>();
     for (const mount of this.#mounts.values()) {

@@ -1,17 +1,17 @@
 /** How many at once, and how many more each second. */
-export interface TurnRate {
+export interface PaceRate {
   burst: number;
   perSecond: number;
 }
 
-/** Lets those who come faster than a rate wait for their turn, each for itself. */
-export class Turns {
-  readonly #rate: TurnRate;
+/** Lets those who come faster than a rate wait: the leaky bucket, one for each. */
+export class Pacer {
+  readonly #rate: PaceRate;
   readonly #now: () => number;
   /** When all that were admitted would have come at the rate, ms. Those in the past say nothing. */
   readonly #next = new Map<string, number>();
 
-  constructor(rate: TurnRate, now: () => number = () => performance.now()) {
+  constructor(rate: PaceRate, now: () => number = () => performance.now()) {
     this.#rate = rate;
     this.#now = now;
   }
