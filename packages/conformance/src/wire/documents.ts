@@ -131,9 +131,9 @@ function readDocument(name: string, root: Json): Document {
   return { name, operations, resolve, root };
 }
 
-export const platform = readDocument('platform', platformDocument as unknown as Json);
-export const daemon = readDocument('daemon', daemonDocument as unknown as Json);
-export const volumes = readDocument('volumes', volumesDocument as unknown as Json);
+export const platform = readDocument('platform', platformDocument);
+export const daemon = readDocument('daemon', daemonDocument);
+export const volumes = readDocument('volumes', volumesDocument);
 
 /** @throws {Error} for an operation that the document does not have. */
 export function operationOf(document: Document, id: string): Operation {

@@ -4,6 +4,7 @@ import { observe } from './recorder.js';
 import { type Answer, type OpenAnswer, open, type SendOptions, send } from './send.js';
 
 export const DAEMON_PORT = 49983;
+const STREAMING = { 'Content-Type': 'application/connect+json', 'Connect-Protocol-Version': '1' };
 
 /** A daemon behind a gateway. */
 export interface Daemon {
@@ -14,19 +15,21 @@ export interface Daemon {
 
 export interface DaemonCallOptions extends SendOptions {
   /** User of the sandbox, sent as HTTP Basic. */
-  user?: string;
+  user?: string | undefined;
   /** Default the daemon's; null sends none. */
-  token?: string | null;
+  token?: string | null | undefined;
 }
 
 /** The headers by which a request reaches a daemon. */
-export function daemonHeaders(daemon: Daemon, options: Pick<DaemonCallOptions, 'user' | 'token'> = {}) {
-  const token = options.token === undefined ? daemon.accessToken : options.token;
+export function daemonHeaders(
+  daemon: Daemon,
+  { user, token = daemon.accessToken }: Pick<DaemonCallOptions, 'user' | 'token'> = {},
+) {
   return {
     'Svc-Sandbox-Id': daemon.sandboxId,
     'Svc-Sandbox-Port': String(DAEMON_PORT),
     'X-Access-Token': token ?? undefined,
-    Authorization: options.user === undefined ? undefined : basic(options.user),
+    Authorization: user === undefined ? undefined : basic(user),
   };
 }
 
@@ -40,10 +43,7 @@ export function daemonSend(daemon: Daemon, path: string, options: DaemonCallOpti
   return send(`${daemon.sandboxUrl}${path}`, {
     ...rest,
     headers: {
-      ...daemonHeaders(daemon, {
-        ...(user === undefined ? {} : { user }),
-        ...(token === undefined ? {} : { token }),
-      }),
+      ...daemonHeaders(daemon, { user, token }),
       ...headers,
     },
   });
@@ -153,12 +153,8 @@ export async function stream(
     timeoutMs: 120_000,
     ...rest,
     headers: {
-      ...daemonHeaders(daemon, {
-        ...(user === undefined ? {} : { user }),
-        ...(token === undefined ? {} : { token }),
-      }),
-      'Content-Type': 'application/connect+json',
-      'Connect-Protocol-Version': '1',
+      ...daemonHeaders(daemon, { user, token }),
+      ...STREAMING,
       ...headers,
     },
   });
@@ -188,11 +184,7 @@ export async function sendStream(
     method: 'POST',
     body,
     ...options,
-    headers: {
-      'Content-Type': 'application/connect+json',
-      'Connect-Protocol-Version': '1',
-      ...options.headers,
-    },
+    headers: { ...STREAMING, ...options.headers },
   });
   const framed = (answer.headers['content-type'] ?? '').startsWith('application/connect+');
   const frames = framed ? splitFrames(answer.bytes) : [];

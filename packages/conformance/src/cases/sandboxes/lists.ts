@@ -21,6 +21,8 @@ const list = async (api: Api, query: Record<string, string | number> = {}, opera
   return { items: assertStatus<Listed[]>(answer, 200), headers: answer.headers };
 };
 
+const idsOf = ({ items }: { items: Listed[] }) => items.map(({ sandboxID }) => sandboxID);
+
 /** Lists of sandboxes: filters, order, pages. */
 export const listCases = casesOf('lists', [
   check(
@@ -41,19 +43,12 @@ export const listCases = casesOf('lists', [
       await pause(team, ids[0]!);
       const newest = [...ids].reverse();
       const all = await list(team);
-      assert.deepEqual(
-        all.items.map((one) => one.sandboxID),
-        newest,
-        'newest first',
-      );
+      assert.deepEqual(idsOf(all), newest, 'newest first');
       assert.equal(all.headers['x-total-running'], '4');
       assert.equal(all.headers['x-next-token'], undefined);
       assert.deepEqual(all.items.at(-1)?.state, 'paused');
       for (const one of all.items) assert.ok(Array.isArray(one.volumeMounts));
-      assert.deepEqual(
-        (await list(team, { order: 'asc' })).items.map((one) => one.sandboxID),
-        ids,
-      );
+      assert.deepEqual(idsOf(await list(team, { order: 'asc' })), ids);
       for (const order of ['desc', 'asc'] as const) {
         const seen: string[] = [];
         let nextToken = '';
@@ -68,22 +63,16 @@ export const listCases = casesOf('lists', [
       }
       assert.equal((await list(team, { state: 'running' })).items.length, 4);
       const paused = await list(team, { state: 'paused' });
-      assert.deepEqual(
-        paused.items.map((one) => one.sandboxID),
-        [ids[0]],
-      );
+      assert.deepEqual(idsOf(paused), [ids[0]]);
       assert.equal(paused.headers['x-total-running'], undefined);
       assert.equal((await list(team, { state: 'running,paused' })).items.length, 5);
       assert.equal((await list(team, {}, 'listSandboxes')).items.length, 4, 'v1 lists running ones');
       assert.equal((await list(team, { metadata: 'group=low' })).items.length, 3);
-      assert.deepEqual(
-        (await list(team, { metadata: 'group=low&number=1' })).items.map((one) => one.sandboxID),
-        [ids[1]],
-      );
+      assert.deepEqual(idsOf(await list(team, { metadata: 'group=low&number=1' })), [ids[1]]);
       assert.equal((await list(team, { metadata: 'group=low' }, 'listSandboxes')).items.length, 2);
       const third = all.items[2]!;
       assert.deepEqual(
-        (await list(team, { startedAfter: third.startedAt })).items.map((one) => one.sandboxID),
+        idsOf(await list(team, { startedAfter: third.startedAt })),
         newest.slice(0, 3),
         'startedAfter is inclusive',
       );
@@ -92,7 +81,7 @@ export const listCases = casesOf('lists', [
       const nothing = await list(team, { template: 'no-such-template' });
       assert.deepEqual(nothing.items, []);
       assert.equal(nothing.headers['x-total-running'], '0');
-      await Promise.all(ids.map((sandboxID) => call(team, 'killSandbox', { path: { sandboxID } })));
+      await Promise.all(ids.map((id) => kill(team, id)));
       assert.deepEqual((await list(team)).items, []);
     },
   ),
@@ -178,9 +167,7 @@ export const listCases = casesOf('lists', [
       const { headers } = await list(team, { limit: 1 });
       const nextToken = headers['x-next-token'] as string;
       await callFails(team, 'listSandboxesV2', 400, { query: { order: 'asc', nextToken } });
-      await Promise.all(
-        made.map(({ sandboxId }) => call(team, 'killSandbox', { path: { sandboxID: sandboxId } })),
-      );
+      await Promise.all(made.map(({ sandboxId }) => kill(team, sandboxId)));
     },
   ),
   check('snapshots are listed by name and source', ['listSnapshots', 'success'], async (target) => {
@@ -211,8 +198,7 @@ export const listCases = casesOf('lists', [
       assert.equal((await detail(target, sandbox.sandboxId)).state, 'running');
       const copy = await target.newSandbox({ templateID: snapshotID });
       assert.equal((await run(copy, 'cat ~/stored.txt')).stdout, 'stored\n');
-      for (const one of [sandbox, copy])
-        await call(target, 'killSandbox', { path: { sandboxID: one.sandboxId } });
+      for (const one of [sandbox, copy]) await kill(target, one.sandboxId);
     },
   ),
   check(

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { check, type Draft } from '../../../case.js';
-import type { DaemonCallOptions } from '../../../wire/rpc.js';
+import type { Daemon, DaemonCallOptions } from '../../../wire/rpc.js';
 import { run } from '../../../wire/run.js';
 import { get, put, scratch } from '../scratch.js';
 import { http, multipart, octet, type Written } from './calls.js';
+
+const readFile = (daemon: Daemon, path: string, headers: Record<string, string> = {}) =>
+  http(daemon, 'readFile', { path }, { headers });
 
 /** Writing and reading files, and how they are sent. */
 export const transferCases: Draft[] = [
@@ -16,7 +19,7 @@ export const transferCases: Draft[] = [
       const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 251));
       const answer = await http(sandbox, 'writeFiles', { path: `${path}/new/dir/file.bin` }, octet(bytes));
       assert.deepEqual(answer.json(), [{ path: `${path}/new/dir/file.bin`, name: 'file.bin', type: 'file' }]);
-      const read = await http(sandbox, 'readFile', { path: `${path}/new/dir/file.bin` });
+      const read = await readFile(sandbox, `${path}/new/dir/file.bin`);
       assert.ok(read.bytes.equals(bytes));
       assert.match(read.headers['content-disposition'] ?? '', /^inline; filename="?file\.bin"?/);
       assert.match(read.headers.vary ?? '', /Accept-Encoding/i);
@@ -92,24 +95,19 @@ export const transferCases: Draft[] = [
   }),
   check('a file that is not there gives 404 with its path', ['daemon readFile', '404'], async (target) => {
     const { sandbox, path } = await scratch(target);
-    const answer = await http(sandbox, 'readFile', { path: `${path}/nothing` });
+    const answer = await readFile(sandbox, `${path}/nothing`);
     assert.equal(answer.status, 404);
     assert.ok(answer.text.includes(`${path}/nothing`));
   }),
   check('a user that is not there gives 401', ['daemon readFile', '401 user'], async (target) => {
     const sandbox = await target.sandbox();
+    const nobody = 'nobody-of-this-name';
+    assert.equal((await http(sandbox, 'readFile', { path: 'x', username: nobody })).status, 401);
     assert.equal(
-      (await http(sandbox, 'readFile', { path: 'x', username: 'nobody-of-this-name' })).status,
+      (await http(sandbox, 'writeFiles', { path: 'x', username: nobody }, octet('x'))).status,
       401,
     );
-    assert.equal(
-      (await http(sandbox, 'writeFiles', { path: 'x', username: 'nobody-of-this-name' }, octet('x'))).status,
-      401,
-    );
-    assert.equal(
-      (await http(sandbox, 'readFile', { path: 'x' }, { user: 'nobody-of-this-name' })).status,
-      401,
-    );
+    assert.equal((await http(sandbox, 'readFile', { path: 'x' }, { user: nobody })).status, 401);
   }),
   check(
     'the user decides the home and the owner',
@@ -127,20 +125,10 @@ export const transferCases: Draft[] = [
     const { sandbox, path } = await scratch(target);
     const text = 'hello '.repeat(5_000);
     await put(sandbox, `${path}/file`, text);
-    const zipped = await http(
-      sandbox,
-      'readFile',
-      { path: `${path}/file` },
-      { headers: { 'Accept-Encoding': 'gzip' } },
-    );
+    const zipped = await readFile(sandbox, `${path}/file`, { 'Accept-Encoding': 'gzip' });
     assert.equal(zipped.headers['content-encoding'], 'gzip');
     assert.equal(gunzipSync(zipped.bytes).toString(), text);
-    const part = await http(
-      sandbox,
-      'readFile',
-      { path: `${path}/file` },
-      { headers: { 'Accept-Encoding': 'gzip', Range: 'bytes=0-4' } },
-    );
+    const part = await readFile(sandbox, `${path}/file`, { 'Accept-Encoding': 'gzip', Range: 'bytes=0-4' });
     assert.equal(part.status, 206);
     assert.equal(part.text, 'hello');
     assert.equal(part.headers['content-range'], `bytes 0-4/${text.length}`);
@@ -162,8 +150,7 @@ export const transferCases: Draft[] = [
     async (target) => {
       const { sandbox, path } = await scratch(target);
       await put(sandbox, `${path}/file`, '0123456789');
-      const range = (value: string) =>
-        http(sandbox, 'readFile', { path: `${path}/file` }, { headers: { Range: value } });
+      const range = (value: string) => readFile(sandbox, `${path}/file`, { Range: value });
       assert.equal((await range('bytes=2-4')).text, '234');
       assert.equal((await range('bytes=7-')).text, '789');
       assert.equal((await range('bytes=-3')).text, '789');
@@ -176,27 +163,17 @@ export const transferCases: Draft[] = [
   check('a copy that is still good gives 304', ['daemon readFile', '304'], async (target) => {
     const { sandbox, path } = await scratch(target);
     await put(sandbox, `${path}/file`, 'x');
-    const first = await http(sandbox, 'readFile', { path: `${path}/file` });
+    const first = await readFile(sandbox, `${path}/file`);
     const modified = first.headers['last-modified'];
     assert.ok(modified !== undefined);
-    const again = await http(
-      sandbox,
-      'readFile',
-      { path: `${path}/file` },
-      { headers: { 'If-Modified-Since': modified } },
-    );
+    const again = await readFile(sandbox, `${path}/file`, { 'If-Modified-Since': modified });
     assert.equal(again.status, 304);
     assert.equal(again.text, '');
   }),
   check('no acceptable encoding gives 406', ['daemon readFile', '406'], async (target) => {
     const { sandbox, path } = await scratch(target);
     await put(sandbox, `${path}/file`, 'x');
-    const answer = await http(
-      sandbox,
-      'readFile',
-      { path: `${path}/file` },
-      { headers: { 'Accept-Encoding': 'identity;q=0, br' } },
-    );
+    const answer = await readFile(sandbox, `${path}/file`, { 'Accept-Encoding': 'identity;q=0, br' });
     assert.equal(answer.status, 406);
   }),
   check(
@@ -206,7 +183,7 @@ export const transferCases: Draft[] = [
       const { sandbox, path } = await scratch(target);
       await put(sandbox, `${path}/file`, 'x');
       const headers = { 'If-Match': '"another"' };
-      const answer = await http(sandbox, 'readFile', { path: `${path}/file` }, { headers });
+      const answer = await readFile(sandbox, `${path}/file`, headers);
       assert.equal(answer.status, 412);
     },
   ),
