@@ -10,98 +10,58 @@ const policyOf = (policy: Partial<EgressPolicy>): EgressPolicy => ({
 });
 const closed = (...allowOut: string[]) => policyOf({ allowOut, denyOut: ['0.0.0.0/0'] });
 
+/** A connection to an address, and one to a public address under a name. */
+const to = (address: string, port: number) => ({ address, port });
+const named = (host: string, port: number) => ({ host, address: '9.9.9.9', port });
+const DENIED = '-address denyOut[0] 0.0.0.0/0';
+
 describe('the decision about a connection', () => {
   it.each<[string, EgressPolicy, { host?: string; address: string; port: number }, string]>([
-    ['open to all', policyOf({}), { address: '8.8.8.8', port: 22 }, '+address default'],
+    ['open to all', policyOf({}), to('8.8.8.8', 22), '+address default'],
     [
       'denied range',
       policyOf({ denyOut: ['1.0.0.0/8'] }),
-      { address: '1.2.3.4', port: 80 },
+      to('1.2.3.4', 80),
       '-address denyOut[0] 1.0.0.0/8',
     ],
-    [
-      'outside a denied range',
-      policyOf({ denyOut: ['1.0.0.0/8'] }),
-      { address: '2.2.3.4', port: 80 },
-      '+address default',
-    ],
+    ['outside a denied range', policyOf({ denyOut: ['1.0.0.0/8'] }), to('2.2.3.4', 80), '+address default'],
     [
       'allowed range beats denied',
       closed('8.8.8.0/24'),
-      { address: '8.8.8.8', port: 53 },
+      to('8.8.8.8', 53),
       '+address allowOut[0] 8.8.8.0/24',
     ],
     [
       'allowed domain on TLS',
       closed('1.1.1.1', 'a.example'),
-      { host: 'a.example', address: '9.9.9.9', port: 443 },
+      named('a.example', 443),
       '+name allowOut[1] a.example',
     ],
-    [
-      'allowed domain on HTTP',
-      closed('a.example'),
-      { host: 'A.Example.', address: '9.9.9.9', port: 80 },
-      '+name allowOut[0] a.example',
-    ],
-    [
-      'a domain on another port',
-      closed('a.example'),
-      { host: 'a.example', address: '9.9.9.9', port: 8443 },
-      '-address denyOut[0] 0.0.0.0/0',
-    ],
-    ['no host', closed('a.example'), { address: '9.9.9.9', port: 443 }, '-address denyOut[0] 0.0.0.0/0'],
-    [
-      'another host',
-      closed('a.example'),
-      { host: 'b.example', address: '9.9.9.9', port: 443 },
-      '-address denyOut[0] 0.0.0.0/0',
-    ],
-    [
-      'a name that ends like it',
-      closed('a.example'),
-      { host: 'xa.example', address: '9.9.9.9', port: 443 },
-      '-address denyOut[0] 0.0.0.0/0',
-    ],
+    ['allowed domain on HTTP', closed('a.example'), named('A.Example.', 80), '+name allowOut[0] a.example'],
+    ['a domain on another port', closed('a.example'), named('a.example', 8443), DENIED],
+    ['no host', closed('a.example'), to('9.9.9.9', 443), DENIED],
+    ['another host', closed('a.example'), named('b.example', 443), DENIED],
+    ['a name that ends like it', closed('a.example'), named('xa.example', 443), DENIED],
     [
       'below a wildcard',
       closed('*.example.com'),
-      { host: 'a.b.example.com', address: '9.9.9.9', port: 443 },
+      named('a.b.example.com', 443),
       '+name allowOut[0] *.example.com',
     ],
-    [
-      "a wildcard's apex",
-      closed('*.example.com'),
-      { host: 'example.com', address: '9.9.9.9', port: 443 },
-      '-address denyOut[0] 0.0.0.0/0',
-    ],
-    [
-      'every name',
-      closed('*'),
-      { host: 'any.example', address: '9.9.9.9', port: 443 },
-      '+name allowOut[0] *',
-    ],
-    [
-      'every name, but no name was told',
-      closed('*'),
-      { host: '9.9.9.9', address: '9.9.9.9', port: 80 },
-      '-address denyOut[0] 0.0.0.0/0',
-    ],
+    ["a wildcard's apex", closed('*.example.com'), named('example.com', 443), DENIED],
+    ['every name', closed('*'), named('any.example', 443), '+name allowOut[0] *'],
+    ['every name, but no name was told', closed('*'), named('9.9.9.9', 80), DENIED],
     [
       'an international name',
       closed('bücher.example'),
-      { host: 'xn--bcher-kva.example', address: '9.9.9.9', port: 443 },
+      named('xn--bcher-kva.example', 443),
       '+name allowOut[0] bücher.example',
     ],
-    [
-      'a private address',
-      policyOf({}),
-      { address: '10.0.0.1', port: 80 },
-      '-address private range 10.0.0.0/8',
-    ],
+    ['a private address', policyOf({}), to('10.0.0.1', 80), '-address private range 10.0.0.0/8'],
     [
       'a private address that is allowed',
       closed('10.0.0.1'),
-      { address: '10.0.0.1', port: 80 },
+      to('10.0.0.1', 80),
       '-address private range 10.0.0.0/8',
     ],
     [
@@ -113,34 +73,34 @@ describe('the decision about a connection', () => {
     [
       'cloud metadata',
       closed('169.254.169.254', '*'),
-      { address: '169.254.169.254', port: 80 },
+      to('169.254.169.254', 80),
       '-address private range 169.254.0.0/16',
     ],
     [
       'a private address inside IPv6',
       policyOf({}),
-      { address: '::ffff:10.0.0.1', port: 80 },
+      to('::ffff:10.0.0.1', 80),
       '-address private range 10.0.0.0/8',
     ],
     [
       'a private address through NAT64',
       policyOf({}),
-      { address: '64:ff9b::a00:1', port: 80 },
+      to('64:ff9b::a00:1', 80),
       '-address private range 64:ff9b::/96',
     ],
     [
       'IPv6 that is denied',
       policyOf({ denyOut: ['2606::/16'] }),
-      { address: '2606:4700::1', port: 443 },
+      to('2606:4700::1', 443),
       '-address denyOut[0] 2606::/16',
     ],
     [
       'a rule is no grant',
       { ...closed(), rules: { 'a.example': { headers: { a: 'b' } } } },
-      { host: 'a.example', address: '9.9.9.9', port: 443 },
-      '-address denyOut[0] 0.0.0.0/0',
+      named('a.example', 443),
+      DENIED,
     ],
-    ['an address in octal', policyOf({}), { address: '010.0.0.1', port: 80 }, '-address not an address'],
+    ['an address in octal', policyOf({}), to('010.0.0.1', 80), '-address not an address'],
   ])('%s', (_name, policy, flow, expected) => {
     const { allowed, dial, rule } = decideEgress(policy, flow);
     expect(`${allowed ? '+' : '-'}${dial} ${rule}`).toBe(expected);
