@@ -14,7 +14,7 @@ async function pipeOut(command: string): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { ms } = await timed(async () => {
     const response = await fetch(`http://127.0.0.1:${(server.address() as { port: number }).port}/`);
-    for await (const _ of response.body as unknown as AsyncIterable<Uint8Array>);
+    for await (const _ of response.body!);
   });
   await new Promise((resolve) => server.close(resolve));
   return ms;
@@ -56,7 +56,7 @@ export const stdio: Row = {
     const out = await timed(async () => {
       const process = await sandbox.commands.start(command, { timeoutMs: 0 });
       let bytes = 0;
-      for await (const chunk of process.stdout as unknown as AsyncIterable<Uint8Array>) bytes += chunk.length;
+      for await (const chunk of process.stdout) bytes += chunk.length;
       if (bytes !== sizeMB * 1_000_000) throw new Error(`got ${bytes} bytes of ${sizeMB} MB`);
     });
     const plainIn = await pipeIn(sizeMB);

@@ -23,7 +23,7 @@ function source(sizeMiB: number): ReadableStream<Uint8Array> {
 
 async function drain(stream: ReadableStream<Uint8Array>): Promise<number> {
   let bytes = 0;
-  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) bytes += chunk.length;
+  for await (const chunk of stream) bytes += chunk.length;
   return bytes;
 }
 

@@ -220,7 +220,7 @@ function send(
     agent,
     method: request.method!,
     path: request.url!,
-    headers: headers as never,
+    headers,
     setHost: false,
     target: plan,
   };

@@ -68,7 +68,7 @@ export function forward(options: ForwardOptions): Forwarding {
       agent,
       method: req.method ?? 'GET',
       path: options.url,
-      headers: options.headers as unknown as Record<string, string>,
+      headers: options.headers,
       setHost: false,
       maxHeaderSize: 64 * 1024,
     });

@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Refusal } from './refusal.js';
 import { type ResponseRelay, relayResponse } from './relay-response.js';
@@ -52,7 +53,7 @@ export function forwardUpgrade(options: UpgradeOptions): UpgradeForwarding {
     createConnection: () => stream,
     method: req.method ?? 'GET',
     path: options.url,
-    headers: options.headers as unknown as Record<string, string>,
+    headers: options.headers,
     setHost: false,
     maxHeaderSize: 64 * 1024,
   });
@@ -69,7 +70,7 @@ export function forwardUpgrade(options: UpgradeOptions): UpgradeForwarding {
       upSocket.destroy();
       return;
     }
-    res.detachSocket(socket as never);
+    res.detachSocket(socket as Socket);
     socket.write(Buffer.concat([Buffer.from(rawHead(up), 'latin1'), upHead]));
     if (head.length > 0) upSocket.write(head);
     join(socket, upSocket);

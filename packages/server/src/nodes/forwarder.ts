@@ -167,7 +167,7 @@ export class NodeForwarder {
       port,
       method,
       path: url,
-      headers: [...headers, NODE_HEADER, token] as unknown as http.OutgoingHttpHeaders,
+      headers: [...headers, NODE_HEADER, token],
       maxHeaderSize: 64 * 1024,
     };
   }

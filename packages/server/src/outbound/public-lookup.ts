@@ -15,7 +15,7 @@ export const publicLookup: LookupFunction = (hostname, options, callback) =>
     const allowed = addresses.filter((each) => isPublicAddress(each.address));
     const first = allowed[0];
     if (first === undefined) return callback(new ForbiddenAddressError(hostname), '', 0);
-    if (options.all === true) return callback(null, allowed as never);
+    if (options.all === true) return callback(null, allowed);
     callback(null, first.address, first.family);
   });
 

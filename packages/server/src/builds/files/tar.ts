@@ -30,7 +30,7 @@ export async function* readTar(source: Readable, options: GuardOptions): AsyncGe
     for await (const entry of entries)
       yield {
         header: entry.header,
-        content: entry as unknown as AsyncIterable<Buffer>,
+        content: entry as AsyncIterable<Buffer>,
         skip: () => void entry.resume(),
       };
   } finally {
@@ -45,7 +45,7 @@ export function writeTar(write: (packed: Pack) => Promise<void>): Readable {
     () => packed.finalize(),
     (error: Error) => packed.destroy(error),
   );
-  return Readable.from(packed as unknown as AsyncIterable<Buffer>, { objectMode: false });
+  return Readable.from(packed, { objectMode: false });
 }
 
 /** Adds a file with its content. */
