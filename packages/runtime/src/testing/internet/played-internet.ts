@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ export interface PlayedInternet {
   forward(port: number, host?: string): Promise<number>;
   /** A port on the loopback of where the driver runs that leads to one of this process's loopback. */
   lend(port: number): Promise<number>;
-  /** What the servers saw so far. */
+  /** What the servers saw so far: also of a request that has just been answered, for they write it down before they answer. */
   readonly seen: readonly Seen[];
   forget(): void;
   close(): Promise<void>;
@@ -76,7 +76,7 @@ export async function playInternet(): Promise<PlayedInternet> {
   const directory = mkdtempSync(join(tmpdir(), 'internet-'));
   const children: ChildProcess[] = [];
   const servers: Server[] = [];
-  const seen: Seen[] = [];
+  const seen = new SeenFile(join(directory, 'seen'));
   const close = async () => {
     for (const server of servers) server.close();
     for (const child of children) child.kill('SIGKILL');
@@ -95,16 +95,20 @@ export async function playInternet(): Promise<PlayedInternet> {
       () => undefined,
     );
     const world = JSON.stringify({ addresses: WORLD, names: NAMES, user: PROXY_USER, directory });
-    await start(children, inNamespace(there, [process.execPath, '-e', WORLD_PROGRAM, world]), (line) =>
-      seen.push(JSON.parse(line) as Seen),
+    await start(
+      children,
+      inNamespace(there, [process.execPath, '-e', WORLD_PROGRAM, world]),
+      () => undefined,
     );
     const dial = (host: string, port: number) => dialThrough(socketPath, host, port);
     return {
       ca,
       directory,
       files: join(directory, 'files'),
-      seen,
-      forget: () => void seen.splice(0),
+      get seen() {
+        return seen.read();
+      },
+      forget: () => seen.forget(),
       inside: (command) => inNamespace(here, command),
       outside: (command) => inNamespace(there, command),
       dial,
@@ -145,6 +149,31 @@ export async function playInternet(): Promise<PlayedInternet> {
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Lines that the world appends: whoever had an answer finds them, which no pipe promises. */
+class SeenFile {
+  readonly #path: string;
+  #forgotten = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    writeFileSync(path, '');
+  }
+
+  read(): Seen[] {
+    return this.#lines()
+      .slice(this.#forgotten)
+      .map((line) => JSON.parse(line) as Seen);
+  }
+
+  forget(): void {
+    this.#forgotten = this.#lines().length;
+  }
+
+  #lines(): string[] {
+    return readFileSync(this.#path, 'utf8').split('\n').slice(0, -1);
   }
 }
 

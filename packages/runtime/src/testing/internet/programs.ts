@@ -42,7 +42,7 @@ const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (near) =
 });
 `;
 
-/** The servers of the world. Argument: JSON of addresses, names, user and directory. Prints what they see, as JSON lines. */
+/** The servers of the world. Argument: JSON of addresses, names, user and directory. Appends what they see to `seen` there, as JSON lines. */
 export const WORLD_PROGRAM = `
 const dgram = require('node:dgram');
 const fs = require('node:fs');
@@ -52,7 +52,8 @@ const net = require('node:net');
 const path = require('node:path');
 const { createServer: createTlsServer } = require('node:tls');
 const { addresses, names, user, directory } = JSON.parse(process.argv[1]);
-const see = (seen) => process.stdout.write(JSON.stringify(seen) + '\\n');
+const seenFile = fs.openSync(directory + '/seen', 'a');
+const see = (seen) => fs.writeSync(seenFile, JSON.stringify(seen) + '\\n');
 process.on('uncaughtException', (error) => process.stderr.write(String(error.stack) + '\\n'));
 
 const chunk = Buffer.alloc(65536, 'x');
