@@ -92,6 +92,23 @@ describe('the daemon', () => {
     await expectToWork(['--no-opt', '--stack-size=900']);
   });
 
+  // Node's own table of what it compiled, told at the exit.
+  const TELL = `const { internalBinding } = require('internal/test/binding');
+    process.once('exit', () => {
+      const { compiledWithoutCache } = internalBinding('builtins').getCacheUsage();
+      require('node:fs').writeFileSync(process.env.TOLD, JSON.stringify([...compiledWithoutCache]));
+    });`;
+
+  it("has run its first program without compiling Node's own large modules", async () => {
+    const [hook, told] = [join(directory, 'tell.cjs'), join(directory, 'told.json')];
+    writeFileSync(hook, TELL);
+    const nodeFlags = ['--no-warnings', '--expose-internals', '--require', hook];
+    const daemon = await startBundled({ entry: entry(), nodeFlags, env: { TOLD: told } });
+    await collect(daemon.client.start(shell('true'))).finally(daemon.stop);
+    const compiled = JSON.parse(readFileSync(told, 'utf8')) as string[];
+    expect(compiled.filter((name) => /^(cluster|crypto|dns|http|net)$|child_process/.test(name))).toEqual([]);
+  });
+
   it('says so when it cannot write the cache, leaves nothing, and starts all the same', async () => {
     const names = caches();
     for (const name of names) {

@@ -120,7 +120,10 @@ function writeBundle(
     usr: planRoot(host.store, host.bases, entry.layers).usr === undefined ? undefined : usr,
     agent: `${AGENTS}/${entry.agent}`,
     firstId: entry.firstId,
-    args: agentArgs(agent, host.options.daemon, DAEMON_PORT),
+    args: agentArgs(agent, host.options.daemon, {
+      port: DAEMON_PORT,
+      memoryMiB: entry.spec.limits.memoryMiB,
+    }),
     cgroupsPath: host.cgroups.pathOf(entry.name),
     criuConfig: join(bundle, 'criu.conf'),
     limits: entry.spec.limits,
