@@ -10,7 +10,7 @@ import { selectMembers } from '../src/process-driver/process-tree.js';
 import { lockDataDir } from '../src/shared/data-dir-lock.js';
 import { dialTcp } from '../src/shared/dial.js';
 import { KeyedMutex } from '../src/shared/keyed-mutex.js';
-import { waitForDaemon } from '../src/shared/readiness.js';
+import { nextDelay, waitForDaemon } from '../src/shared/readiness.js';
 import { Semaphore } from '../src/shared/semaphore.js';
 import { tunnelThroughDaemon } from '../src/shared/tunnel.js';
 import { WarmPool } from '../src/shared/warm-pool.js';
@@ -114,6 +114,19 @@ describe('waiting for the daemon', () => {
     const error = await waiting.catch((reason: unknown) => reason);
     expect(DriverError.is(error) && error.code).toBe('instance_gone');
   });
+
+  it.each([6, 20, 65, 100, 300, 3000])(
+    'asks a daemon that is ready after %i ms soon after that',
+    (readyMs) => {
+      let [at, delay, probes] = [0, 2, 1];
+      for (; at < readyMs; probes++) {
+        at += delay;
+        delay = nextDelay(delay, at);
+      }
+      expect(at - readyMs).toBeLessThanOrEqual(Math.min(50, Math.max(8, readyMs / 4)));
+      expect(probes).toBeLessThan(20 + readyMs / 50);
+    },
+  );
 
   it('rejects with the reason of an abort', async () => {
     const reason = new Error('enough');
