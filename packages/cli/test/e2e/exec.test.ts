@@ -133,7 +133,7 @@ describe('svc sandbox exec', () => {
       },
     });
     expect(run.code).toBe(130);
-    expect(await running()).toBe('0');
+    await eventually('the end of the program', async () => (await running()) === '0');
   });
 
   it('tells that options come before the id', async () => {

@@ -29,17 +29,30 @@ beforeEach(async () => {
       socket.end(message);
     }),
   );
-  tcp.listen(0, '127.0.0.1');
-  await once(tcp, 'listening');
+  udp = await bindBoth(tcp);
   ({ port } = tcp.address() as AddressInfo);
-  udp = createSocket('udp4');
   udp.on('message', (query, from) => {
     seen.push(query);
     for (const reply of replies(query)) udp.send(reply, from.port, from.address);
   });
-  udp.bind(port, '127.0.0.1');
-  await once(udp, 'listening');
 });
+
+/** Lets a server listen, and gives a UDP socket with the same port: one that somebody else has for UDP is given back. */
+async function bindBoth(server: Server): Promise<Socket> {
+  for (;;) {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const socket = createSocket('udp4');
+    const bound = once(socket, 'listening').then(
+      () => true,
+      () => false,
+    );
+    socket.bind((server.address() as AddressInfo).port, '127.0.0.1');
+    if (await bound) return socket;
+    socket.close();
+    await once(server.close(), 'close');
+  }
+}
+
 afterEach(() => {
   udp.close();
   tcp.close();
