@@ -7,6 +7,7 @@ import { lockStart } from '../storage/migrate.js';
 import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
 import { createApiKey } from '../teams/create-api-key.js';
+import { createTeam } from '../teams/create-team.js';
 
 export interface Credentials {
   teamId: string;
@@ -77,21 +78,7 @@ async function ensureTeam(context: Uses<'ids' | 'now'>, tx: Tx): Promise<Default
     .where('slug', '=', 'default')
     .executeTakeFirst();
   if (existing !== undefined) return existing;
-  const team = { id: context.ids.uuid(), slug: 'default' };
-  await tx
-    .insertInto('teams')
-    .values({
-      ...team,
-      name: 'Default',
-      limits: toJson({}),
-      flags: toJson({}),
-      banned: 0,
-      blocked: 0,
-      blocked_reason: null,
-      created_at: context.now(),
-    })
-    .execute();
-  return team;
+  return createTeam({ db: tx, ids: context.ids, now: context.now }, { slug: 'default', name: 'Default' });
 }
 
 /** A template of the service's own, open to every team. */
