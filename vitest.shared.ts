@@ -6,7 +6,7 @@ const childrenRunSources = fileURLToPath(
 );
 
 export interface PackageTestOptions {
-  /** Longest that one test may take, ms. Default 60 000: these suites start real servers and real sandboxes. */
+  /** Longest that one test may take, ms. Default 120 000: these suites start real servers and real sandboxes, on machines that do other things too. */
   testTimeout?: number;
   /** Whether test files run side by side. Default true; false where a file owns the machine (cgroups, mounts). */
   fileParallelism?: boolean;
@@ -32,7 +32,7 @@ export function packageTests(options: PackageTestOptions = {}) {
         tsconfig: './tsconfig.json',
         checker: fileURLToPath(new URL('node_modules/typescript-7/bin/tsc', import.meta.url)),
       },
-      testTimeout: options.testTimeout ?? 60_000,
+      testTimeout: options.testTimeout ?? 120_000,
       hookTimeout: 120_000,
       // Sandboxes stand on the host's /usr unless a test asks for the base, which takes a minute to build.
       env: { SVC_BASE_ROOT: process.env.SVC_BASE_ROOT ?? 'host' },

@@ -78,7 +78,7 @@ export function describeForks(
         }
         rows[program.title] = row;
       },
-      heavy ? 400_000 : 90_000,
+      heavy ? 400_000 : 180_000,
     );
 
     it('find the connections of the source closed, and serve new ones; the source keeps its own', async () => {

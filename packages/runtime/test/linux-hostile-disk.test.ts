@@ -130,7 +130,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       'room in the volume',
       async () => (await client.run('head -c 20M /dev/urandom > /data/new && sync /data/new')).exitCode === 0,
     );
-  }, 60_000);
+  });
 
   it('cannot keep a volume that they filled to the brim from getting another limit', async () => {
     const { volumes } = bench.driver;
@@ -141,7 +141,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     );
     for (const limitMiB of [8, 16, 32]) await volumes.make('brim', { limitMiB });
     expect((await client.run('head -c 8M /dev/zero > /data/more && sync /data/more')).exitCode).toBe(0);
-  }, 60_000);
+  });
 
   it('cannot keep a deleted volume, nor what it takes, by using it', async () => {
     const volumes = bench.driver.volumes;
@@ -158,7 +158,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       volumesOf(bench.dataDir).every((name) => !name.startsWith('.')),
     );
     expect(await client.output('echo alive')).toBe('alive');
-  }, 60_000);
+  });
 
   it('cannot have the room of what they delete kept by the file that guards the reserve', async () => {
     const { store } = pathsOf(bench.dataDir);

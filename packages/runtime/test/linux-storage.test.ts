@@ -107,5 +107,5 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
     }
     await bench.open();
     expect(await bench.driver.listCheckpoints()).toMatchObject([{ id: 'kept' }]);
-  }, 60_000);
+  });
 });
