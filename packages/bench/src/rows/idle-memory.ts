@@ -38,7 +38,7 @@ export const idleMemory: Row = {
           value,
           unit: 'MiB' as const,
           beside: [{ name: 'a Node process that does nothing', value: bare, unit: 'MiB' as const }],
-          target: below(value, 14, '<= 14 MiB'),
+          target: below(value, 11, '<= 11 MiB'),
           how: `mean over ${count} sandboxes, ${context.driver} driver`,
         },
       ];

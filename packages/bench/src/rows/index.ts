@@ -1,4 +1,5 @@
 import type { Row } from '../row.js';
+import { bigProgram } from './big-program.js';
 import { browserBundle } from './browser-bundle.js';
 import { coldScript } from './cold-script.js';
 import { create } from './create.js';
@@ -25,6 +26,7 @@ export const rows: readonly Row[] = [
   runTrue,
   serviceCost,
   fork,
+  bigProgram,
   transfer,
   stdio,
   idleMemory,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Route } from './contract.js';
 import { type Connect, PortAgent } from './port-agent.js';
 
@@ -58,6 +59,8 @@ export class Pools {
     if (found?.instanceKey === route.instanceKey) return found;
     if (found) for (const agent of found.agents.values()) agent.destroyIdle();
     const pool = { instanceKey: route.instanceKey, agents: new Map(), closed: new AbortController() };
+    // Every connection that is being made listens: as many as the sandbox may have.
+    setMaxListeners(0, pool.closed.signal);
     this.#pools.set(route.sandboxId, pool);
     return pool;
   }

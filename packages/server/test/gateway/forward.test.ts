@@ -344,6 +344,31 @@ describe('connections into the sandbox', () => {
     await eventually('the old connection to end', () => sandbox.dialed[0]?.destroyed === true);
   });
 
+  it('are made side by side, without a warning that listeners leak', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => warnings.push(name);
+    process.on('warning', onWarning);
+    try {
+      await using stage = await Stage.open();
+      const sandbox = stage.add('abc');
+      await stage.serve(sandbox, 80, (_req, res) => reply(res, 200, 'ok'));
+      const { dial } = sandbox.route;
+      let begun = 0;
+      sandbox.route.dial = async (port, signal) => {
+        begun += 1;
+        await eventually('all dials', () => begun === 20);
+        return dial(port, signal);
+      };
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => ask(stage.port, { headers: to('abc', 80) })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    } finally {
+      process.off('warning', onWarning);
+    }
+    expect(warnings).toEqual([]);
+  });
+
   it('that the service closes while idle do no harm', async () => {
     await using stage = await Stage.open();
     const sandbox = stage.add('abc');
