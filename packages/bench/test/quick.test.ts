@@ -35,7 +35,7 @@ it('measures every row, small, on the process driver', { timeout: 300_000 }, () 
 });
 
 // Processor time, beside plain work in the same run: what else the machine does slows both down alike.
-it.skipIf(!able)('finds create, kill and commands as cheap as they were', { timeout: 300_000 }, () => {
+it.skipIf(!able)('finds create, kill and commands as cheap as they were', { timeout: 900_000 }, () => {
   const [outcome] = measure('--only', 'service-cost', '--driver', 'linux');
   for (const { id, value, target } of outcome!.figures)
     expect(target?.met, `${id}: ${value.toFixed(2)} x plain work, ${target?.text}`).toBe(true);

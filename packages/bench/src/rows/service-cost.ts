@@ -17,7 +17,8 @@ export const serviceCost: Row = {
   async run(context) {
     await using server = await startServerChild({ driver: context.driver, poolSize: 0 });
     const client = new Client(server);
-    const kept = await client.sandboxes.create();
+    // Longer than the rounds take on the busiest machine.
+    const kept = await client.sandboxes.create({ timeoutMs: 3_600_000 });
     const commands = async () => {
       for (let count = 0; count < COMMANDS; count++) await kept.commands.run('true');
     };
