@@ -23,8 +23,8 @@ export async function withLinuxBench(
   task: (bench: Workbench) => Promise<void>,
 ): Promise<void> {
   const bench = benchOf(options);
-  await bench.open();
   try {
+    await bench.open();
     await task(bench);
   } finally {
     await bench.close();
