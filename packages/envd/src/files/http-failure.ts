@@ -30,6 +30,8 @@ const STATUS: Readonly<Record<string, number>> = {
   EACCES: 400,
   EPERM: 400,
   EROFS: 400,
+  // Metadata of a file whose file system keeps none.
+  ENOTSUP: 400,
   // A program that runs.
   ETXTBSY: 400,
   ENOSPC: 507,

@@ -29,6 +29,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   EROFS: 'read-only file system',
   ETXTBSY: 'a program that runs cannot be written',
   ENAMETOOLONG: 'file name too long',
+  ENOTSUP: 'the file system keeps no metadata of files',
 };
 
 /** The errno name of a failed system call. */

@@ -3,7 +3,9 @@ import { chooseForm } from '../../src/files/accept-encoding.js';
 import { parseRange } from '../../src/files/byte-range.js';
 import { evaluateConditions, rangeApplies } from '../../src/files/conditions.js';
 import { inlineDisposition } from '../../src/files/content-disposition.js';
+import { toHttpFailure } from '../../src/files/http-failure.js';
 import { parseMetadataHeaders } from '../../src/files/metadata-headers.js';
+import { MetadataError } from '../../src/filesystem/metadata.js';
 
 test.each([
   [undefined, 'whole'],
@@ -92,4 +94,11 @@ test('metadata headers lose their prefix, and their limits hold', () => {
   expect(() => parseMetadataHeaders({ 'x-metadata-a': 'ü' })).toThrow('ASCII');
   expect(parseMetadataHeaders({ 'x-metadata-a': 'v'.repeat(4095) })).toBeDefined();
   expect(() => parseMetadataHeaders({ 'x-metadata-a': 'v'.repeat(4096) })).toThrow('4096');
+});
+
+test('metadata that the file system does not keep is the fault of the request', () => {
+  expect(toHttpFailure(new MetadataError('/a', 'ENOTSUP'), '/a')).toMatchObject({
+    status: 400,
+    message: '/a: the file system keeps no metadata of files',
+  });
 });
