@@ -55,6 +55,7 @@ if [ -n "$linux" ]; then
   need tar tar
   need ca-certificates /etc/ssl/certs/ca-certificates.crt
   need skopeo skopeo
+  need zstd zstd
   need mmdebstrap mmdebstrap
 fi
 if [ -n "$base" ]; then

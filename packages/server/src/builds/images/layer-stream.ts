@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { PassThrough, type Readable, type Transform } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { ArchiveError, type ArchiveLimits, meterExpansion } from '@svc/runtime';
 import { BuildError } from '../shared/build-error.js';
+import { zstdDecoder } from './zstd.js';
 
 /**
- * Reads a layer's file as a plain tar stream; gzip and (where Node can) zstd are unpacked. Failures are
+ * Reads a layer's file as a plain tar stream; gzip and zstd are unpacked. Failures are
  * {@link BuildError}s and {@link ArchiveError}s of the stream.
  */
 export function readLayer(file: string, limits: ArchiveLimits): Readable {
@@ -31,7 +32,7 @@ export function readLayer(file: string, limits: ArchiveLimits): Readable {
   return out;
 }
 
-async function decoderFor(file: string): Promise<Transform | undefined> {
+async function decoderFor(file: string) {
   const handle = await open(file, 'r');
   const head = Buffer.alloc(4);
   try {
@@ -41,12 +42,7 @@ async function decoderFor(file: string): Promise<Transform | undefined> {
   }
   if (head[0] === 0x1f && head[1] === 0x8b) return zlib.createGunzip();
   if (head.readUInt32LE(0) !== 0xfd2fb528) return undefined;
-  const zstd = (zlib as { createZstdDecompress?: () => Transform }).createZstdDecompress;
-  if (zstd === undefined)
-    throw new BuildError(
-      'a layer of the image is compressed by zstd, which this server cannot read: use gzip',
-    );
-  return zstd();
+  return zstdDecoder();
 }
 
 /**
