@@ -1,15 +1,19 @@
 import type { ServerOptions } from '@svc/server';
 
+/** What sandboxes under test are: plain processes, containers of the `linux` driver, or on gVisor's kernel. */
+export type Tier = 'process' | 'linux' | 'gvisor';
+
 /** Settings of the server under test: as an operator would have it, but in a hurry. */
-export function embeddedOptions(dataDir: string, driver: 'process' | 'linux'): ServerOptions {
+export function embeddedOptions(dataDir: string, tier: Tier): ServerOptions {
   return {
     dataDir,
     apiPort: 0,
     sandboxPort: 0,
     operatorPort: 0,
-    driver,
+    driver: tier === 'process' ? 'process' : 'linux',
+    isolation: tier === 'gvisor' ? 'gvisor' : 'container',
     logLevel: (process.env.SVC_CONFORMANCE_LOG as ServerOptions['logLevel']) ?? 'silent',
-    poolSize: driver === 'linux' ? 2 : 0,
+    poolSize: tier === 'process' ? 0 : 2,
     base: { cpuCount: 1, memoryMiB: 256, diskMiB: 512 },
     rateLimits: { general: { rate: 10_000, burst: 100_000 }, create: { rate: 10_000, burst: 100_000 } },
     teamLimits: { maxConcurrentSandboxes: 500, maxSecrets: 500, maxWebhooks: 500 },

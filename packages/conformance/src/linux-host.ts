@@ -1,9 +1,9 @@
 import { tmpdir } from 'node:os';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, type HostOptions, linuxDriverCanRun } from '@svc/runtime';
 
 /** Why the linux driver cannot run here; undefined when it can. */
-export async function linuxLacks(): Promise<string | undefined> {
-  const findings = await checkHost({ dataDir: tmpdir() });
+export async function linuxLacks(options: Pick<HostOptions, 'isolation'> = {}): Promise<string | undefined> {
+  const findings = await checkHost({ dataDir: tmpdir(), ...options });
   if (linuxDriverCanRun(findings)) return undefined;
   return findings
     .filter(({ ok }) => !ok)

@@ -2,7 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readReasons } from '../src/coverage/reasons.js';
 import { changedCells } from '../src/coverage/table.js';
+import { renderTiers } from '../src/coverage/tiers.js';
 import { daemon, platform, volumes } from '../src/wire/documents.js';
+import type { CaseResult } from '../src/wire/recorder.js';
 
 const root = new URL('../../../', import.meta.url);
 const documents = new Map([platform, volumes, daemon].map((one) => [one.name, one]));
@@ -36,4 +38,21 @@ describe('a table that is compared with a fresh one', () => {
     const after = '| getTeam | success 200 | pass (4) |\n| getTeam | 403 | pass (1) |\n';
     expect(changedCells(before, after)).toEqual(['- | getTeam | 401 | pass |', '+ | getTeam | 403 | pass |']);
   });
+});
+
+it('tells what passed on gVisor beside containers, by area, and what cannot, with the reason', () => {
+  const one = (area: string, result: CaseResult['result'], reason?: string): CaseResult => ({
+    ...{ id: `${area}: a case`, area, operation: 'getHealth', expects: 'success', result, observations: [] },
+    ...(reason === undefined ? {} : { reason }),
+  });
+  const page = renderTiers(
+    { day: '2026-01-31', runsc: '1', kernel: '6' },
+    [one('files', 'pass'), one('team', 'pass')],
+    [one('files', 'gap', 'no attributes'), one('team', 'fail')],
+  );
+  expect(page).toContain('Run of 2026-01-31: runsc 1, Linux 6.');
+  expect(page).toContain('| files | 1 passed | 1 known gaps |');
+  expect(page).toContain('| team | 1 passed | 1 failed |');
+  expect(page).toContain('| **all** | 2 passed | 1 failed, 1 known gaps |');
+  expect(page).toContain('- files: a case: no attributes');
 });

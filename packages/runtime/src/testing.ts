@@ -2,6 +2,7 @@ export { type DescribeDriverOptions, describeDriver } from './testing/contract/d
 export { type CommandResult, DaemonClient, type RunningCommand } from './testing/daemon-client.js';
 export { type DescribeEscapesOptions, describeEscapes } from './testing/escapes/describe-escapes.js';
 export { forgeArchive, randomNumbers } from './testing/forge-archive.js';
+export { readGaps } from './testing/gaps.js';
 export {
   type HostileAnswer,
   type HostileDaemon,

@@ -64,6 +64,30 @@ for line in iter(f.readline, ""): os.write(fd, b"n=$((n+1)); test -t 0 && echo $
     ),
   },
   {
+    name: 'files',
+    title: 'a program with open files',
+    // Locked and appended to, and read to its middle: each step moves both on.
+    start: PYTHON_LOOP(
+      `import fcntl, os
+with open("story", "w") as file: file.write("".join("%04d" % n for n in range(1, 1000)))
+story = open("story", "rb", buffering=0); log = open("log", "ab", buffering=0); fcntl.flock(log, fcntl.LOCK_EX)
+def held():
+    try: fcntl.flock(open("log"), fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError: return True
+    return False`,
+      `  log.write(b"x"); n = int(story.read(4))
+  open("out", "w").write(str(n) if held() and n == os.path.getsize("log") else "spoilt")`,
+    ),
+  },
+  {
+    name: 'deleted',
+    title: 'a program with an open file that was deleted',
+    start: PYTHON_LOOP(
+      'import os\ngone = open("gone", "w+b", buffering=0); os.unlink("gone")',
+      '  gone.write(b"x")\n  open("out", "w").write(str(os.fstat(gone.fileno()).st_size))',
+    ),
+  },
+  {
     name: 'watcher',
     title: 'a watcher of a directory',
     start: `mkdir box; exec ${NODE} -e '

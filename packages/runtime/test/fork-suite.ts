@@ -33,7 +33,9 @@ export function describeForks(
     afterAll(async () => {
       await bench.close();
       await bench.remove();
-      console.log('milliseconds until every copy answers, and of standstill for the source');
+      console.log(
+        'milliseconds until every copy answers, MiB of all copies, milliseconds of standstill for the source',
+      );
       console.table(rows);
     });
 
@@ -49,7 +51,7 @@ export function describeForks(
     }
 
     it.each(KINDS)(
-      'go on where the source was, each by itself, and leave it unharmed: $program.title into $counts',
+      'go on where the source was, each by itself, and leave it unharmed: $program.title',
       async ({ program, counts }) => {
         const { instance, client } = await bench.create();
         await startProgram(client, program);
@@ -74,11 +76,12 @@ export function describeForks(
             );
           }
           expect(await step(client, program)).toBe(String(++count));
+          row[`${number}, MiB`] = await memoryOf(copies);
           await Promise.all(copies.map((copy) => copy.instance.destroy()));
         }
         rows[program.title] = row;
       },
-      heavy ? 400_000 : 180_000,
+      heavy ? 900_000 : 180_000,
     );
 
     it('find the connections of the source closed, and serve new ones; the source keeps its own', async () => {
@@ -122,6 +125,12 @@ net.createServer((s) => { watch("server")(s); s.on("data", () => s.write(String(
       outer.destroy();
     });
   });
+}
+
+/** What the copies use together, MiB: gVisor's kernel is in it. */
+async function memoryOf(copies: readonly MadeInstance[]): Promise<number> {
+  const used = await Promise.all(copies.map(({ instance }) => instance.stats()));
+  return Math.round(used.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) / 2 ** 20);
 }
 
 /** Sends a byte and gives the answer. */

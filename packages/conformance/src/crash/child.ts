@@ -1,5 +1,5 @@
 import { type Server, type ServerOptions, startServer } from '@svc/server';
-import { embeddedOptions } from '../embedded-options.js';
+import { embeddedOptions, type Tier } from '../embedded-options.js';
 
 /** What the child tells when its server is up. */
 export type Facts = Pick<Server, 'apiUrl' | 'sandboxUrl' | 'operatorUrl' | 'operatorToken' | 'apiKey'>;
@@ -11,11 +11,11 @@ export interface Inspection {
   checkpoints: string[];
 }
 
-/** A server in a process of its own, which may be killed at any moment. Arguments: data directory, driver, more settings. */
-const [dataDir, driver, settings] = process.argv.slice(2) as [string, 'process' | 'linux', string];
+/** A server in a process of its own, which may be killed at any moment. Arguments: data directory, tier, more settings. */
+const [dataDir, tier, settings] = process.argv.slice(2) as [string, Tier, string];
 const server = await startServer({
-  ...embeddedOptions(dataDir, driver),
-  poolSize: driver === 'linux' ? 1 : 0,
+  ...embeddedOptions(dataDir, tier),
+  poolSize: tier === 'process' ? 0 : 1,
   ...(JSON.parse(settings) as Partial<ServerOptions>),
 });
 

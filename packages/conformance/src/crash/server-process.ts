@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerOptions } from '@svc/server';
 import { childProgram } from '@svc/support/testing/child-program';
+import type { Tier } from '../embedded-options.js';
 import type { Facts, Inspection } from './child.js';
 
 export interface ServerProcess extends Facts {
@@ -22,11 +23,11 @@ export interface ServerProcessOptions {
 /** Starts a server in a child process on a data directory. */
 export async function startServerProcess(
   dataDir: string,
-  driver: 'process' | 'linux',
+  tier: Tier,
   { settings = {}, within = [] }: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
   const { options, file } = childProgram(new URL('./child.ts', import.meta.url));
-  const [program, ...words] = [...within, process.execPath, ...options, file, dataDir, driver];
+  const [program, ...words] = [...within, process.execPath, ...options, file, dataDir, tier];
   const child = spawn(program!, [...words, JSON.stringify(settings)], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, NODE_OPTIONS: '' },

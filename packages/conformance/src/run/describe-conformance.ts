@@ -9,7 +9,7 @@ import { keepResults, summarize } from './summary.js';
 
 /** Turns every case into a test of a target that `open` makes. `SVC_CONFORMANCE_ONLY` picks cases by a part of the id. */
 export function describeConformance(name: string, open: () => Promise<Target>): void {
-  const gaps = readKnownGaps();
+  const gaps = readKnownGaps(name);
   const only = process.env.SVC_CONFORMANCE_ONLY;
   const chosen = cases.filter(({ id }) => only === undefined || id.includes(only));
   const results: CaseResult[] = [];

@@ -21,7 +21,7 @@ export async function runCase(
   const { observations, error } = await observing(() => one.run(target));
   if (gap !== undefined) {
     if (error !== undefined) return { result: { ...base, result: 'gap', reason: gap, observations } };
-    const passed = new Error(`${id} passes: take it off known-gaps.txt`);
+    const passed = new Error(`${id} passes: take it off the list of known gaps`);
     return { result: { ...base, result: 'fail', reason: passed.message, observations }, error: passed };
   }
   if (error === undefined) return { result: { ...base, result: 'pass', observations } };

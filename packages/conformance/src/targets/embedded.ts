@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Server, startServer } from '@svc/server';
 import type { Capability } from '../capability.js';
-import { embeddedOptions } from '../embedded-options.js';
+import { embeddedOptions, type Tier } from '../embedded-options.js';
 import { closeConnections, send } from '../wire/send.js';
 import { startPlayedServer } from './played-server.js';
 import { SandboxShelf } from './sandboxes.js';
@@ -12,14 +12,14 @@ import type { PlayedServer, ServerKind, SpecialServer, Target } from './target.j
 import { createTeam } from './teams.js';
 
 /** A server in this process, on a data directory of its own. */
-export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target> {
-  const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${driver}-`));
-  const server = await startServer(embeddedOptions(dataDir, driver));
+export async function startEmbedded(tier: Tier): Promise<Target> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${tier}-`));
+  const server = await startServer(embeddedOptions(dataDir, tier));
   const shelf = new SandboxShelf(server, server.sandboxUrl, 'base');
   const special = new Map<ServerKind, Promise<SpecialServer & { close(): Promise<void> }>>();
   let played: Promise<PlayedServer & { close(): Promise<void> }> | undefined;
   return {
-    name: driver,
+    name: tier,
     apiUrl: server.apiUrl,
     apiKey: server.apiKey,
     sandboxUrl: server.sandboxUrl,
@@ -38,7 +38,7 @@ export async function startEmbedded(driver: 'process' | 'linux'): Promise<Target
       return started;
     },
     played() {
-      played ??= startPlayedServer(driver);
+      played ??= startPlayedServer(tier);
       return played;
     },
     async close() {

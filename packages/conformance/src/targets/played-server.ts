@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { playInternet, WORLD } from '@svc/runtime/testing';
 import { startServerProcess } from '../crash/server-process.js';
+import type { Tier } from '../embedded-options.js';
 import { SandboxShelf } from './sandboxes.js';
 import type { PlayedServer } from './target.js';
 import { createTeam } from './teams.js';
 
 /** Starts a server in a network of its own, where the only internet is a played one. */
-export async function startPlayedServer(
-  driver: 'process' | 'linux',
-): Promise<PlayedServer & { close(): Promise<void> }> {
+export async function startPlayedServer(tier: Tier): Promise<PlayedServer & { close(): Promise<void> }> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const end of closing.splice(0).reverse()) await end();
@@ -22,7 +21,7 @@ export async function startPlayedServer(
     closing.push(() => internet.close());
     const trustedRoots = path.join(internet.directory, 'ca.pem');
     await writeFile(trustedRoots, internet.ca);
-    const server = await startServerProcess(dataDir, driver, {
+    const server = await startServerProcess(dataDir, tier, {
       settings: { egress: { dns: [WORLD.resolver], trustedRoots } },
       within: internet.inside([]),
     });
