@@ -12,6 +12,7 @@ import { lives } from './lives.js';
 import { runTrue } from './run-true.js';
 import { serviceCost } from './service-cost.js';
 import { stdio } from './stdio.js';
+import { tiers } from './tiers.js';
 import { transfer } from './transfer.js';
 import { unaryOverhead } from './unary-overhead.js';
 
@@ -32,4 +33,5 @@ export const rows: readonly Row[] = [
   idleMemory,
   idleCost,
   hostility,
+  tiers,
 ];

@@ -4,29 +4,11 @@ import { Client } from '@svc/sdk';
 import { atLeast, type Figure, type Row, runs } from '../row.js';
 import { memoryMiB } from '../support/processes.js';
 import { startServerChild } from '../support/server-child.js';
+import { drain, source } from '../support/streams.js';
 import { timed } from '../support/time.js';
 
 const MIB = 1024 * 1024;
 const UNLIMITED = { timeoutMs: 0 };
-const CHUNK = Buffer.alloc(MIB, 7);
-
-/** That many bytes, made as they are asked for. */
-function source(sizeMiB: number): ReadableStream<Uint8Array> {
-  let left = sizeMiB;
-  return new ReadableStream({
-    pull(controller) {
-      if (left-- > 0) controller.enqueue(CHUNK);
-      else controller.close();
-    },
-  });
-}
-
-async function drain(stream: ReadableStream<Uint8Array>): Promise<number> {
-  let bytes = 0;
-  for await (const chunk of stream) bytes += chunk.length;
-  return bytes;
-}
-
 /** The same bytes through the same number of plain hops: client, a relay, a service. */
 async function plainHops(sizeMiB: number): Promise<{ up: number; down: number }> {
   const service = createServer((request, response) => {

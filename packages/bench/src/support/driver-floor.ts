@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
-import { type Driver, type Instance, type InstanceSpec, selectDriver } from '@svc/runtime';
+import { type Driver, type Instance, type InstanceSpec, type Isolation, selectDriver } from '@svc/runtime';
 import type { BenchContext } from '../row.js';
 import { summarize } from '../statistics.js';
 import { timed } from './time.js';
@@ -17,9 +17,18 @@ export const SPEC: InstanceSpec = {
 };
 
 /** A driver without a server around it. */
-export async function withDriver<T>(context: BenchContext, use: (driver: Driver) => Promise<T>): Promise<T> {
+export async function withDriver<T>(
+  context: BenchContext,
+  use: (driver: Driver) => Promise<T>,
+  isolation: Isolation = 'container',
+): Promise<T> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-bench-driver-'));
-  const { driver } = await selectDriver({ preferred: context.driver, dataDir, daemon: daemonProgram });
+  const { driver } = await selectDriver({
+    preferred: context.driver,
+    dataDir,
+    daemon: daemonProgram,
+    linux: { isolation },
+  });
   try {
     return await use(driver);
   } finally {

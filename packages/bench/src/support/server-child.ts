@@ -4,10 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Isolation } from '@svc/runtime';
 
 export interface ServerRequest {
   driver: 'linux' | 'process';
   poolSize: number;
+  /** Default: `container`. */
+  isolation?: Isolation;
 }
 
 /** What the process of the server is told. */
