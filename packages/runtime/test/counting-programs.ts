@@ -81,7 +81,7 @@ def held():
   },
   {
     name: 'deleted',
-    title: 'a program with an open file that was deleted',
+    title: 'a deleted file that is open',
     start: PYTHON_LOOP(
       'import os\ngone = open("gone", "w+b", buffering=0); os.unlink("gone")',
       '  gone.write(b"x")\n  open("out", "w").write(str(os.fstat(gone.fileno()).st_size))',
