@@ -40,19 +40,19 @@ describe('a table that is compared with a fresh one', () => {
   });
 });
 
-it('tells what passed on gVisor beside containers, by area, and what cannot, with the reason', () => {
+it('tells what passed on gVisor, by area, and what cannot, with the reason', () => {
   const one = (area: string, result: CaseResult['result'], reason?: string): CaseResult => ({
     ...{ id: `${area}: a case`, area, operation: 'getHealth', expects: 'success', result, observations: [] },
     ...(reason === undefined ? {} : { reason }),
   });
-  const page = renderTiers(
-    { day: '2026-01-31', runsc: '1', kernel: '6' },
-    [one('files', 'pass'), one('team', 'pass')],
-    [one('files', 'gap', 'no attributes'), one('team', 'fail')],
-  );
+  const page = renderTiers({ day: '2026-01-31', runsc: '1', kernel: '6' }, [
+    one('files', 'gap', 'no attributes'),
+    one('team', 'fail'),
+    one('team', 'pass'),
+  ]);
   expect(page).toContain('Run of 2026-01-31: runsc 1, Linux 6.');
-  expect(page).toContain('| files | 1 passed | 1 known gaps |');
-  expect(page).toContain('| team | 1 passed | 1 failed |');
-  expect(page).toContain('| **all** | 2 passed | 1 failed, 1 known gaps |');
+  expect(page).toContain('| files | 1 | 1 known gaps |');
+  expect(page).toContain('| team | 2 | 1 passed, 1 failed |');
+  expect(page).toContain('| **all** | 3 | 1 passed, 1 failed, 1 known gaps |');
   expect(page).toContain('- files: a case: no attributes');
 });
