@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import {
   type FastifyInstance,
   type FastifyReply,
@@ -11,6 +10,7 @@ import { errors } from '../errors/catalog.js';
 import { closeUnread } from '../http/close-unread.js';
 import { toApiError } from '../http/error-reply.js';
 import { handOnBodies } from '../http/hand-on-bodies.js';
+import type { ConnectionGuard } from '../limits/connections.js';
 import type { NodeForwarder } from '../nodes/forwarder.js';
 import { installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
@@ -37,7 +37,7 @@ export interface ApiOptions {
   /** Adds what stands beside the platform API on the same port. */
   routesBeside?: (app: FastifyInstance) => void;
   /** Told of connections over which a valid key came. */
-  onCredential?: (socket: Socket) => void;
+  connections?: ConnectionGuard;
 }
 
 /**
@@ -112,7 +112,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       validateResponses: options.validateResponses === true,
       bodyReadMs: options.bodyReadMs ?? 10_000,
       sendFailure,
-      onCredential: options.onCredential,
+      connections: options.connections,
     };
     if (takesFiles(route))
       app.register(async (scope) => {

@@ -1,15 +1,15 @@
-import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authenticate } from '../auth/authenticate.js';
 import type { Identity, TeamStore } from '../auth/team-store.js';
 import { closeUnread } from '../http/close-unread.js';
+import type { ConnectionGuard } from '../limits/connections.js';
 import type { RouteEntry } from './route-table.js';
 
 export interface CredentialOptions {
   teams: TeamStore;
   route: Pick<RouteEntry, 'secured' | 'allowedWhenBlocked'>;
   /** Told of connections over which a valid key came. */
-  onCredential?: ((socket: Socket) => void) | undefined;
+  connections?: ConnectionGuard | undefined;
 }
 
 /** Finds out who sends the requests of one operation. */
@@ -23,16 +23,17 @@ export class CredentialCheck {
 
   /** @throws {ApiError} 401, 403 */
   async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { teams, route, onCredential } = this.#options;
+    const { teams, route, connections } = this.#options;
     if (!route.secured) return;
     try {
       const key = request.headers['x-api-key'];
       this.#identities.set(request, await authenticate(teams, key, route.allowedWhenBlocked));
     } catch (error) {
+      if (connections !== undefined) reply.header('Keep-Alive', connections.strangersKeepAlive);
       closeUnread(request, reply);
       throw error;
     }
-    onCredential?.(request.raw.socket);
+    connections?.trust(request.raw.socket);
   }
 
   /** Who sent a request that was checked; undefined when its operation asks for no credential. */

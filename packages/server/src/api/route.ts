@@ -1,10 +1,10 @@
-import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Identity } from '../auth/team-store.js';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { toApiError } from '../http/error-reply.js';
+import type { ConnectionGuard } from '../limits/connections.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
 import type { NodeForwarder } from '../nodes/forwarder.js';
 import { BodyTimer } from './body-timer.js';
@@ -30,7 +30,7 @@ export interface RouteInstall {
   bodyReadMs: number;
   sendFailure(request: FastifyRequest, reply: FastifyReply, error: unknown): void;
   /** Told of connections over which a valid key came. */
-  onCredential?: ((socket: Socket) => void) | undefined;
+  connections?: ConnectionGuard | undefined;
 }
 
 /** Puts one operation of the document on the router. */
@@ -44,7 +44,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
   const credentials = new CredentialCheck({
     teams: context.teams,
     route,
-    onCredential: install.onCredential,
+    connections: install.connections,
   });
 
   app.route({

@@ -54,6 +54,14 @@ export class ConnectionGuard {
     server.on('upgrade', (request) => this.#begin(request.socket as Socket));
   }
 
+  /**
+   * `Keep-Alive` for the answer to a request without a valid credential: two seconds less than the connection is kept, so that
+   * a client which is slow to notice does not send its next request into one that was just closed.
+   */
+  get strangersKeepAlive(): string {
+    return `timeout=${Math.max(1, Math.floor(this.#limits.strangerIdleMs / 1000) - 2)}`;
+  }
+
   /** A valid credential came over the connection: it may be kept for later requests. */
   trust(socket: Socket): void {
     this.#strangers.delete(socket);

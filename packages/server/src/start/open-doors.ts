@@ -55,7 +55,7 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
     routesBeside: (app) => registerVolumeContent(app, context),
     validateResponses,
     draining: () => context.draining(),
-    onCredential: (socket) => guards.api.trust(socket),
+    connections: guards.api,
   });
   await api.ready();
   guards.api.watch(api.server);

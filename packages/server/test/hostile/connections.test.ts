@@ -95,13 +95,15 @@ describe('idle connections', () => {
       const [response] = await once(sent, 'response');
       response.resume();
       await once(response, 'end');
-      return { status: response.statusCode, reused: sent.reusedSocket, socket: sent.socket as Socket };
+      const { 'keep-alive': kept } = response.headers;
+      return { status: response.statusCode, kept, reused: sent.reusedSocket, socket: sent.socket as Socket };
     };
     const stranger = await ask({});
-    expect(stranger.status).toBe(401);
+    expect(stranger).toMatchObject({ status: 401, kept: 'timeout=1' });
     await eventually('the stranger was closed', () => stranger.socket.closed);
     const key = { 'X-API-Key': test.server.apiKey };
     const known = await ask(key);
+    expect(known).toMatchObject({ status: 200, kept: 'timeout=620' });
     // Closed after the same time as the known one would be.
     const [later] = hold(portOf(test.server.apiUrl), 1, '127.0.0.1');
     later!.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
