@@ -12,7 +12,7 @@ import { Pty } from '../pty/pty.js';
 import type { SnapshotInfo } from '../snapshots/snapshot.js';
 import { readEnvs, readUsage } from './daemon-facts.js';
 import { type ForkOptions, type ForkResult, type ForkRun, forkSandbox, runOnForks } from './fork.js';
-import { type GetOrCreateOptions, getOrCreateSandbox } from './get-or-create.js';
+import type { GetOrCreateOptions } from './get-or-create.js';
 import type { SandboxDetail, SandboxEgress, SandboxInfo, SandboxMetrics } from './info.js';
 import { type SandboxLogs, sandboxLogs } from './logs.js';
 import type {
@@ -133,6 +133,7 @@ export class Sandbox {
    */
   static async getOrCreate(options: GetOrCreateOptions): Promise<Sandbox> {
     const core = defaultCore();
+    const { getOrCreateSandbox } = await import('./get-or-create.js');
     return new Sandbox(core, await getOrCreateSandbox(core, options));
   }
 

@@ -1,7 +1,7 @@
 import type { ClientCore } from '../calls/client-core.js';
 import type { RequestOptions } from '../core/call-context.js';
 import type { PageList } from '../core/page.js';
-import { type GetOrCreateOptions, getOrCreateSandbox } from './get-or-create.js';
+import type { GetOrCreateOptions } from './get-or-create.js';
 import type { LogEntry, SandboxInfo, SandboxMetrics } from './info.js';
 import { type FollowLogsOptions, type LogQuery, sandboxLogs } from './logs.js';
 import type { ConnectSandboxOptions, CreateSandboxOptions, ListSandboxesOptions } from './options.js';
@@ -50,6 +50,7 @@ export class Sandboxes {
    * @wire listSandboxesV2, connectSandboxV2, createSandboxV2
    */
   async getOrCreate(options: GetOrCreateOptions): Promise<Sandbox> {
+    const { getOrCreateSandbox } = await import('./get-or-create.js');
     return new Sandbox(this.#core, await getOrCreateSandbox(this.#core, options));
   }
 
