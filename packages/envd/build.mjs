@@ -30,7 +30,8 @@ const xattrBesideBundle = {
   },
 };
 
-// What no start needs, or only a part of them (the loader names what it wants early), loads with its first use. Imports become properties of a module whose getters load it.
+// What no start needs, or only some of them (the loader names what it wants early), loads with its first use. Imports become
+// properties of a module whose getters load it.
 const LATE = [
   'node:child_process',
   'node:crypto',

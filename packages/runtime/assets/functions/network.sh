@@ -146,8 +146,8 @@ network_change() { # [PID]
   return 0
 }
 
-# Answers: refused (JSON of the gateway's sets, which tell by veth pair how many packets were refused, and why).
-network_refusals() { # an answer REASON=LEASE:PACKETS ... for each set of counters
+# How many packets were refused, by reason and veth pair. Answers: REASON=LEASE:PACKETS ... for each set of counters.
+network_refusals() {
   ip netns exec gw nft list sets | tr , '\n' | awk '
     $1 == "set" { counted = sub("^refused_", "", $2); if (counted) printf "%s%s=", between, $2; between = "\n" }
     counted && match($0, /"s[0-9]+" counter packets [0-9]+/) {
