@@ -42,7 +42,6 @@ async function readPiped(): Promise<string> {
 /** A typed line that is not shown. */
 function prompt(what: string): Promise<string> {
   const { stdin, stderr } = process;
-  stderr.write(`${what} (not shown): `);
   return new Promise<string>((resolve, reject) => {
     let line = '';
     const restore = () => stdin.setRawMode(false);
@@ -65,6 +64,8 @@ function prompt(what: string): Promise<string> {
     };
     process.on('exit', restore);
     stdin.setRawMode(true);
+    // Only now: what is typed or pasted at the sight of it must not be shown any more.
+    stderr.write(`${what} (not shown): `);
     stdin.on('data', onKeys);
     stdin.resume();
   });
