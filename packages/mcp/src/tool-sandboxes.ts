@@ -20,18 +20,15 @@ export class ToolSandboxes {
   readonly #client: Client;
   readonly #create: CreateSandboxOptions & { timeoutMs: number };
   readonly #name: string | undefined;
+  /** Ids of further sandboxes of this process: a copy of a sandbox that was found by its name may lack the metadata. */
+  readonly #made = new Set<string>();
   #default: Promise<Sandbox> | undefined;
   #keepAlive: ReturnType<typeof setInterval> | undefined;
 
   constructor({ client, create = {}, name }: ToolSandboxesOptions) {
     this.#client = client;
     const metadata = { ...create.metadata, ...MADE_BY };
-    this.#create = {
-      autoPause: true,
-      ...create,
-      timeoutMs: create.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-      metadata,
-    };
+    this.#create = { ...create, timeoutMs: create.timeoutMs ?? DEFAULT_TIMEOUT_MS, metadata };
     this.#name = name;
   }
 
@@ -55,17 +52,21 @@ export class ToolSandboxes {
   }
 
   /** Makes a further sandbox. */
-  create(template: string | undefined): Promise<Sandbox> {
-    return this.#client.sandboxes.create({
+  async create(template: string | undefined): Promise<Sandbox> {
+    const made = await this.#client.sandboxes.create({
       ...this.#create,
       ...(template === undefined ? {} : { template }),
     });
+    this.#made.add(made.id);
+    return made;
   }
 
   /** Copies a sandbox while it runs. Copies live as long as other sandboxes. */
   async fork(id: string | undefined, count: number): Promise<Awaited<ReturnType<Sandbox['fork']>>> {
     const source = await this.use(id);
-    return source.fork({ count, timeoutMs: this.#create.timeoutMs });
+    const forks = await source.fork({ count, timeoutMs: this.#create.timeoutMs });
+    for (const fork of forks) if (fork.ok) this.#made.add(fork.sandbox.id);
+    return forks;
   }
 
   /** False when there was none. @throws for an id of none that a tool made */
@@ -76,6 +77,7 @@ export class ToolSandboxes {
       if (NotFoundError.is(error)) return false;
       throw error;
     }
+    this.#made.delete(id);
     return this.#client.sandboxes.kill(id);
   }
 
@@ -115,6 +117,7 @@ export class ToolSandboxes {
   }
 
   async #requireOurs(id: string): Promise<void> {
+    if (this.#made.has(id)) return;
     const { metadata } = await (await this.#client.sandboxes.get(id)).info();
     if (metadata['made-by'] !== MADE_BY['made-by'])
       throw new Error(

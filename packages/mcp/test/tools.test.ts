@@ -152,6 +152,21 @@ describe.each(drivers)('tools on the %s driver', (driver) => {
     for (const fork of forks) await said('kill_sandbox', { sandbox: fork });
   });
 
+  it.skipIf(driver === 'process')(
+    'use the copies of a sandbox that somebody else made and named',
+    async () => {
+      const named = await client.sandboxes.getOrCreate({ name: 'elsewhere' });
+      const tools = new ToolSandboxes({ client, name: 'elsewhere' });
+      const [fork] = await tools.fork(undefined, 1);
+      if (!fork?.ok) throw fork?.error;
+      expect((await tools.use(fork.sandbox.id)).id).toBe(fork.sandbox.id);
+      expect(await tools.kill(fork.sandbox.id)).toBe(true);
+      await tools.close();
+      expect((await named.info()).state).toBe('running');
+      await named.kill();
+    },
+  );
+
   it('make the default sandbox anew when it is gone', async () => {
     const [before] = await client.sandboxes.list().toArray();
     await client.sandboxes.kill(before!.sandboxId);

@@ -9,6 +9,7 @@ import { timed } from '../support/time.js';
 
 const MIB = 1024 * 1024;
 const UNLIMITED = { timeoutMs: 0 };
+
 /** The same bytes through the same number of plain hops: client, a relay, a service. */
 async function plainHops(sizeMiB: number): Promise<{ up: number; down: number }> {
   const service = createServer((request, response) => {

@@ -1,5 +1,6 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { readAtMost } from '../read-at-most.js';
 import type { ToolSandboxes } from '../tool-sandboxes.js';
 import { sandboxId, text, user } from './tool.js';
 
@@ -39,15 +40,12 @@ export function addFileTools(server: McpServer, sandboxes: ToolSandboxes): void 
     async ({ path, first_line, lines, user, sandbox }, context) => {
       const { files } = await sandboxes.use(sandbox);
       const options = { user, signal: context.mcpReq.signal };
-      const { sizeBytes: size } = await files.stat(path, options);
-      if (size > MOST_READ)
-        throw new Error(
-          `${path} has ${size} bytes, more than ${MOST_READ}: read a part of it with run_command.`,
-        );
-      const bytes = await files.read(path, { ...options, format: 'bytes' });
+      const bytes = await readAtMost(await files.read(path, { ...options, format: 'stream' }), MOST_READ);
+      if (bytes === undefined)
+        throw new Error(`${path} has more than ${MOST_READ} bytes: read a part of it with run_command.`);
       const mimeType = IMAGES[path.split('.').at(-1)?.toLowerCase() ?? ''];
       if (mimeType !== undefined)
-        return { content: [{ type: 'image', data: Buffer.from(bytes).toString('base64'), mimeType }] };
+        return { content: [{ type: 'image', data: bytes.toString('base64'), mimeType }] };
       return linesOf(path, bytes, first_line, lines);
     },
   );

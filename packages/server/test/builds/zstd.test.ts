@@ -22,6 +22,17 @@ it.skipIf(!able)('refuses a layer that ends too early, or is none', async () => 
   await expect(unpacked(content)).rejects.toThrow(/cannot be read/);
 });
 
+it('gives the program nothing of the environment of the server', async () => {
+  process.env.SVC_TEST_KEY_OF_SERVER = 'not for strangers';
+  try {
+    const environment = String(await unpacked(content, ['sh', '-c', 'cat >/dev/null; env']));
+    expect(environment).toContain('PATH=');
+    expect(environment).not.toContain('not for strangers');
+  } finally {
+    delete process.env.SVC_TEST_KEY_OF_SERVER;
+  }
+});
+
 it('says what to install where the program is missing', async () => {
   await expect(unpacked(content, ['/nowhere/zstd'])).rejects.toThrow(/apt-get install zstd/);
 });

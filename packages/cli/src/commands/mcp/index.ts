@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import { act } from '../../cli/leaf.js';
 import { parseDuration } from '../../parse/duration.js';
 import { wholeNumber } from '../../parse/number.js';
 import { collectList, collectPairs } from '../../parse/pairs.js';
+import { toCreateOptions } from '../sandbox/create.js';
 
 interface McpFlags {
   http?: number;
@@ -39,14 +41,8 @@ With --http clients send the token that is printed at the start, or that of SVC_
       act(async (cli, flags: McpFlags) => {
         const { ToolSandboxes, serveHttp, serveStdio } = await import('@svc/mcp');
         const { cliVersion: version } = await import('../../cli/version.js');
-        const { template, timeout, env, internet, name } = flags;
-        const create = {
-          ...(template === undefined ? {} : { template }),
-          ...(timeout === undefined ? {} : { timeoutMs: timeout }),
-          ...(env === undefined ? {} : { envs: env }),
-          ...(internet ? {} : { allowInternetAccess: false }),
-        };
-        const sandboxes = new ToolSandboxes({ client: await cli.client(), create, name });
+        const create = toCreateOptions(flags.template, flags);
+        const sandboxes = new ToolSandboxes({ client: await cli.client(), create, name: flags.name });
         try {
           if (flags.http === undefined) return await serveStdio({ sandboxes, version }, cli.signal);
           const given = cli.env.SVC_MCP_TOKEN;
@@ -57,7 +53,7 @@ With --http clients send the token that is printed at the start, or that of SVC_
           cli.out.result(shown, () =>
             [server.url, ...(given === undefined ? [`Authorization: Bearer ${token}`] : []), ''].join('\n'),
           );
-          await new Promise<void>((end) => cli.signal.addEventListener('abort', () => end(), { once: true }));
+          if (!cli.signal.aborted) await once(cli.signal, 'abort');
           await server.close();
         } finally {
           await sandboxes.close();

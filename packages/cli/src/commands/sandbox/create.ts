@@ -67,13 +67,13 @@ export function addCreate(sandbox: Command): void {
             ? client.sandboxes.create({ ...options, signal })
             : client.sandboxes.getOrCreate({ ...options, name: flags.name, signal }),
         );
-        if (flags.shell && flags.name !== undefined) {
-          cli.out.note(`Sandbox ${made.id}; it stays when this shell ends, until its time is over.`);
-          return runShell(cli, made, {});
-        }
         if (flags.shell) {
-          cli.out.note(`Sandbox ${made.id}; it is killed when this shell ends.`);
-          await runShell(cli, made, {}).finally(() => made.kill());
+          const stays = flags.name !== undefined;
+          const what = stays
+            ? 'stays when this shell ends, until its time is over'
+            : 'is killed when this shell ends';
+          cli.out.note(`Sandbox ${made.id}; it ${what}.`);
+          await runShell(cli, made, {}).finally(() => stays || made.kill());
           return;
         }
         if (flags.quiet) return cli.out.line(made.id);

@@ -20,7 +20,11 @@ export async function* unpackByProgram(
   source: AsyncIterable<Buffer>,
   [program, ...words]: readonly [string, ...string[]] = ['zstd', '-dcq'],
 ): AsyncGenerator<Buffer> {
-  const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(program, words, {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    // It parses what strangers made: nothing of the server's own is handed on.
+    env: { PATH: process.env.PATH ?? '' },
+  });
   try {
     await once(child, 'spawn');
   } catch {
