@@ -1,6 +1,7 @@
 import { Client, type Sandbox } from '@svc/sdk';
 import { below, type Row, runs } from '../row.js';
 import { summarize } from '../statistics.js';
+import { forkUntil } from '../support/sandboxes.js';
 import { startServerChild } from '../support/server-child.js';
 import { timed } from '../support/time.js';
 
@@ -36,20 +37,7 @@ export const bigProgram: Row = {
     await sandbox.files.write('program.py', PROGRAM.replace('MIB', String(mib)));
     await sandbox.commands.start('python3 program.py');
     await sandbox.waitForPort(8000);
-    const forks = async (copies: number) => {
-      const { ms, value } = await timed(async () => {
-        const made = await sandbox.fork({ count: copies, timeoutMs: 120_000 });
-        await Promise.all(
-          made.map(async (each) => {
-            if (!each.ok) throw each.error;
-            await answered(each.sandbox);
-          }),
-        );
-        return made;
-      });
-      for (const each of value) if (each.ok) await each.sandbox.kill();
-      return ms;
-    };
+    const forks = (count: number) => forkUntil(sandbox, { count, timeoutMs: 120_000 }, answered);
     const [one, eight, resumed]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round < count; round++) {
       one.push(await forks(1));

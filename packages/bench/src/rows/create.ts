@@ -2,18 +2,8 @@ import { Client } from '@svc/sdk';
 import { atLeast, type BenchContext, below, type Figure, type Row, runs } from '../row.js';
 import { summarize } from '../statistics.js';
 import { driverFloor } from '../support/driver-floor.js';
+import { createAndRun } from '../support/sandboxes.js';
 import { startServerChild } from '../support/server-child.js';
-import { timed } from '../support/time.js';
-
-/** Time to interactive: from the create call until a first command has ended. */
-async function createAndRun(client: Client): Promise<{ ms: number; end: () => Promise<unknown> }> {
-  const { ms, value: sandbox } = await timed(async () => {
-    const made = await client.sandboxes.create();
-    await made.commands.run('true');
-    return made;
-  });
-  return { ms, end: () => sandbox.kill() };
-}
 
 async function sequential(context: BenchContext, poolSize: number, count: number): Promise<number[]> {
   await using server = await startServerChild({ driver: context.driver, poolSize });
@@ -21,8 +11,8 @@ async function sequential(context: BenchContext, poolSize: number, count: number
   const series: number[] = [];
   for (let round = -2; round < count; round++) {
     if (poolSize > 0) await server.poolReady();
-    const { ms, end } = await createAndRun(client);
-    await end();
+    const { ms, value } = await createAndRun(client);
+    await value.kill();
     if (round >= 0) series.push(ms);
   }
   return series;
@@ -35,7 +25,7 @@ async function atOnce(
 ): Promise<{ series: number[]; failed: number }> {
   await using server = await startServerChild({ driver: context.driver, poolSize });
   const client = new Client({ ...server, requestTimeoutMs: 60_000 });
-  await (await createAndRun(client)).end();
+  await (await createAndRun(client)).value.kill();
   if (poolSize > 0) await server.poolReady();
   const results = await Promise.allSettled(
     Array.from({ length: count }, async (_, index) => {
@@ -44,7 +34,7 @@ async function atOnce(
     }),
   );
   const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  for (const one of made) await one.end();
+  for (const { value } of made) await value.kill();
   return { series: made.map((one) => one.ms), failed: count - made.length };
 }
 

@@ -2,6 +2,7 @@ import { Client } from '@svc/sdk';
 import { below, type Row, runs } from '../row.js';
 import { summarize } from '../statistics.js';
 import { ask, SPEC, withDriver } from '../support/driver-floor.js';
+import { forkUntil } from '../support/sandboxes.js';
 import { startServerChild } from '../support/server-child.js';
 import { timed } from '../support/time.js';
 
@@ -66,15 +67,7 @@ export const fork: Row = {
         [1, one],
         [8, eight],
       ] as const) {
-        const { ms, value: forks } = await timed(async () => {
-          const made = await sandbox.fork({ count: copies });
-          await Promise.all(made.map(async (each) => each.ok && (await each.sandbox.isRunning())));
-          return made;
-        });
-        for (const each of forks) {
-          if (!each.ok) throw each.error;
-          await each.sandbox.kill();
-        }
+        const ms = await forkUntil(sandbox, { count: copies }, (copy) => copy.isRunning());
         if (round >= 0) series.push(ms);
       }
     }

@@ -3,6 +3,7 @@ import { Client, type Sandbox } from '@svc/sdk';
 import { type BenchContext, type Figure, type Row, runs } from '../row.js';
 import { summarize } from '../statistics.js';
 import { SPEC, withDriver } from '../support/driver-floor.js';
+import { createAndRun, forkUntil } from '../support/sandboxes.js';
 import { type ServerChild, startServerChild } from '../support/server-child.js';
 import { drain, source } from '../support/streams.js';
 import { interleave, timed } from '../support/time.js';
@@ -29,28 +30,13 @@ const inTurn = (count: number, work: (tier: Tier) => Promise<number>, warmUps = 
 /** Time from the call for a sandbox to the end of a first command in it. */
 async function create({ server, client }: Served, pooled: boolean): Promise<number> {
   if (pooled) await server.poolReady();
-  const { ms, value: made } = await timed(async () => {
-    const sandbox = await client.sandboxes.create();
-    await sandbox.commands.run('true');
-    return sandbox;
-  });
-  await made.kill();
+  const { ms, value } = await createAndRun(client);
+  await value.kill();
   return ms;
 }
 
 /** Time until all copies answer. */
-async function fork(sandbox: Sandbox, count: number): Promise<number> {
-  const { ms, value: forks } = await timed(async () => {
-    const made = await sandbox.fork({ count });
-    await Promise.all(made.map(async (each) => each.ok && (await each.sandbox.isRunning())));
-    return made;
-  });
-  for (const each of forks) {
-    if (!each.ok) throw each.error;
-    await each.sandbox.kill();
-  }
-  return ms;
-}
+const fork = (sandbox: Sandbox, count: number) => forkUntil(sandbox, { count }, (copy) => copy.isRunning());
 
 /** What the cgroup of a sandbox in which nothing happens is charged with, MiB: gVisor's kernel is in it. */
 async function idleMiB(context: BenchContext, tier: Tier, count: number): Promise<number> {
