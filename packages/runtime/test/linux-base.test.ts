@@ -20,7 +20,8 @@ cp -al -t "$2" bin sbin lib lib64 etc home root tmp run .sbx dev proc sys
 cp -al -t "$2/usr" usr/bin usr/sbin usr/lib64
 cp -al -t "$2/usr/lib" usr/lib/x86_64-linux-gnu usr/lib/os-release usr/lib/locale`;
 
-const OLDER = 'trixie-000000000000-0123456789ab';
+const OLDER_RECIPE = '000000000000';
+const OLDER = `trixie-${OLDER_RECIPE}-0123456789ab`;
 const NEWER = 'trixie-000000000000-ba9876543210';
 
 describe.skipIf(skip !== undefined)('the template base', () => {
@@ -131,8 +132,8 @@ describe.skipIf(skip !== undefined)('a base that gives way to another', () => {
     );
     await writeFile(join(bases, name, 'root/etc/version-of-test'), `${name}\n`);
   };
-  const point = async (name: string) => {
-    for (const link of [recipe, 'current']) {
+  const point = async (name: string, ...links: string[]) => {
+    for (const link of [...links, 'current']) {
       await rm(join(bases, link), { force: true });
       await symlink(name, join(bases, link));
     }
@@ -158,7 +159,7 @@ describe.skipIf(skip !== undefined)('a base that gives way to another', () => {
 
   it('is found without a new start, stays under what was made on it, and goes with the last of that', async () => {
     await copy(OLDER);
-    await point(OLDER);
+    await point(OLDER, OLDER_RECIPE);
     const { client, instance } = await bench.create();
     expect(await version(client)).toBe(OLDER);
     expect(
@@ -168,7 +169,7 @@ describe.skipIf(skip !== undefined)('a base that gives way to another', () => {
     await instance.checkpoint({ checkpointId: 'kept', memory: false, then: 'destroy' });
 
     await copy(NEWER);
-    await point(NEWER);
+    await point(NEWER, recipe);
     await bench.reopen();
     const { client: fresh } = await bench.create();
     expect(await version(fresh)).toBe(NEWER);
@@ -190,5 +191,6 @@ describe.skipIf(skip !== undefined)('a base that gives way to another', () => {
     await bench.driver.deleteCheckpoint('kept');
     await keep();
     expect(await names()).toEqual([NEWER]);
+    expect(await readdir(bases)).not.toContain(OLDER_RECIPE);
   });
 });

@@ -20,7 +20,7 @@ PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
 fail() { echo "base: $*" >&2; exit 3; }
 
 recipe=$({
-  cat "$here/packages.txt" "$here/build.sh" "$here/customize.sh"
+  cat "$here/packages.txt" "$here/draft.sh" "$here/customize.sh"
   grep -E '^(node-24|npm) ' "$here/../downloads.txt"
 } | sha256sum | cut -c 1-12)
 [ "${2:-}" != --recipe ] || { echo "$recipe"; exit 0; }
@@ -33,6 +33,8 @@ if [ "${2:-}" != --rebuild ] && found; then exit 0; fi
 for tool in mmdebstrap apt-get sha256sum tar; do
   command -v $tool >/dev/null || fail "$tool is missing (apt-get install mmdebstrap)"
 done
+unshare --mount --pid --fork true 2>/dev/null ||
+  fail 'building it takes namespaces, which this process may not make: build it on the machine itself, not in a container'
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [ -r $keyring ] || fail "$keyring is missing (apt-get install debian-archive-keyring)"
 # shellcheck source-path=SCRIPTDIR source=../debian-mirror.sh
@@ -51,83 +53,41 @@ if command -v flock >/dev/null && ! flock -n 9; then
   flock 9
 fi
 if [ "${2:-}" != --rebuild ] && found; then exit 0; fi
-rm -rf "$directory"/.draft.*
+# Drafts of builds that were killed. Those of older versions may have mounts below them: once these are gone in a namespace,
+# the directories can be removed there, which ends the mounts in all others.
+# shellcheck disable=SC2016 # The inner shell and awk expand it.
+unshare --mount --propagation private sh -ec '
+  awk -v draft="$1/.draft." "index(\$5, draft) == 1 { print \$5 }" /proc/self/mountinfo | sort -r |
+    while read -r path; do umount -l "$path"; done
+  rm -rf --one-file-system "$1"/.draft.*' sh "$(cd "$directory" && pwd -P)"
 draft=$(mktemp -d "$directory/.draft.XXXXXX")
 chmod 755 "$draft"
-fetching=
-trap 'test -z "$fetching" || kill "$fetching" 2>/dev/null; rm -rf "$draft"' EXIT
+building=
+end_build() {
+  if [ -n "$building" ]; then
+    # The first process of a namespace takes all others along, and `unshare` waits for it.
+    kill -KILL "$(cat "$draft/pid" 2>/dev/null)" 2>/dev/null || kill -KILL "$building" 2>/dev/null || true
+    wait "$building" 2>/dev/null || true
+  fi
+  rm -rf "$draft"
+}
+trap end_build EXIT
 trap 'exit 1' INT TERM
 began=$(date +%s)
-progress() { echo "base: $* ($(($(date +%s) - began)) s)" >&2; }
-
-case $(dpkg --print-architecture) in
-amd64) processor=x64 ;;
-arm64) processor=arm64 ;;
-*) fail "there is no Node for $(dpkg --print-architecture)" ;;
-esac
-# Each through the ordinary client, checked against what is pinned.
-fetch() { # NAME PROCESSOR: unpacks it to $draft/NAME
-  read -r version sum source <<PINNED
-$(awk -v n="$1" -v p="$2" '$1 == n && $3 == p { print $2, $4, $5 }' "$here/../downloads.txt")
-PINNED
-  mkdir "$draft/$1"
-  cd "$draft/$1"
-  npm pack --silent --ignore-scripts --prefer-offline "${source#npm:}@$version" >/dev/null
-  sum_found=$(sha512sum ./*.tgz | cut -d ' ' -f 1)
-  if [ "sha512:$sum_found" != "$sum" ]; then
-    echo "base: ${source#npm:}@$version has the checksum $sum_found, not ${sum#sha512:}: nothing was built" >&2
-    return 1
-  fi
-  tar -xzf ./*.tgz --no-same-owner
-  rm -f ./*.tgz
-}
-command -v npm >/dev/null || fail 'npm is missing, which gets Node for it'
-(fetch node-24 $processor && fetch npm any) 2>"$draft/fetch.log" &
-fetching=$!
-
-progress "building $suite with $(grep -c '^[a-z]' "$here/packages.txt") packages and what they need, about a minute"
-sources="deb [signed-by=$keyring] $mirror $suite main
-deb [signed-by=$keyring] $mirror $suite-updates main"
-[ -z "$security" ] || sources="$sources
-deb [signed-by=$keyring] $security $suite-security main"
-# What a sandbox has no use for: as in Debian's slim images.
-excluded='man/* info/* locale/* doc/* doc-base/* lintian/* linda/* bug/* groff/*'
-set -- --mode=root --variant=minbase --format=directory
-for pattern in $excluded; do set -- "$@" "--dpkgopt=path-exclude=/usr/share/$pattern"; done
-set -- "$@" '--dpkgopt=path-include=/usr/share/doc/*/copyright' '--dpkgopt=path-include=/usr/share/locale/locale.alias'
-status=0
-{
-  printf '%s\n' "$sources" | mmdebstrap "$@" --dpkgopt=force-unsafe-io \
-    --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Languages "none"' --aptopt='Acquire::Retries "3"' \
-    --include="$(grep '^[a-z]' "$here/packages.txt" | tr '\n' ',' | sed 's/,$//')" \
-    $suite "$draft/root" - 2>&1
-  echo "status $?"
-} | tee "$draft/log" | while read -r line; do
-  case $line in
-  *'downloading packages'*) progress 'downloading packages' ;;
-  *'extracting archives'*) progress 'unpacking' ;;
-  *'installing remaining'*) progress 'installing' ;;
-  esac
-done
-status=$(sed -n 's/^status //p' "$draft/log")
-if [ "$status" != 0 ]; then
-  grep -E '^(E|W|Err|dpkg|sh):?' "$draft/log" | tail -n 8 >&2
-  tail -n 3 "$draft/log" >&2
-  fail "mmdebstrap failed with $mirror"
-fi
-progress 'adding Node and npm'
-wait "$fetching" || { cat "$draft/fetch.log" >&2; fetching=; fail 'Node and npm did not come from the npm registry'; }
-fetching=
-sh "$here/customize.sh" "$draft" "$sandbox_mirror" "$suite"
+# If this process is killed, those end too, and their mounts with them. They hold the lock as well until they are gone.
+setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child=KILL \
+  sh "$here/draft.sh" "$draft" "$mirror" "$security" "$sandbox_mirror" $suite >&2 &
+building=$!
+wait "$building" || { status=$?; building=; exit $status; }
+building=
 content=$( (cat "$draft/packages.txt"; echo "$sandbox_mirror") | sha256sum | cut -c 1-12)
 name=$suite-$recipe-$content
 bytes=$(du -s -B1 "$draft/root" | cut -f 1)
 printf '{ "name": "%s", "suite": "%s", "recipe": "%s", "mirror": "%s", "sizeBytes": %s, "buildSeconds": %s }\n' \
   "$name" $suite "$recipe" "$sandbox_mirror" "$bytes" "$(($(date +%s) - began))" >"$draft/base.json"
-rm -rf "$draft/log" "$draft/fetch.log" "$draft/node-24" "$draft/npm"
 # The same packages make the same base: what stands on the one that is there goes on.
 [ -e "$directory/$name/base.json" ] || { rm -rf "${directory:?}/$name"; mv "$draft" "$directory/$name"; }
 ln -sfn "$name" "$directory/$recipe"
 ln -sfn "$name" "$directory/current"
-progress "done: $((bytes / 1000000)) MB in $directory/$name"
+echo "base: done: $((bytes / 1000000)) MB in $directory/$name ($(($(date +%s) - began)) s)" >&2
 echo "$name"

@@ -87,6 +87,7 @@ export class Bases {
       // Renamed first: from here on nobody can start to use it.
       const aside = join(this.#directory, `.gone.${name}`);
       renameSync(join(this.#directory, name), aside);
+      for (const link of this.#linksTo(name)) rmSync(join(this.#directory, link), { force: true });
       await rm(aside, { recursive: true, force: true });
       removed.push(name);
     }
@@ -105,11 +106,15 @@ export class Bases {
   }
 
   #isWanted(name: string): boolean {
-    const links = list(this.#directory).map((entry) => target(join(this.#directory, entry)));
-    if (links.includes(name)) return true;
+    // What was the newest of an older recipe is as good as gone; a server of that version builds it again.
+    if (this.#linksTo(name).some((link) => link === 'current' || link === this.#recipe)) return true;
     const users = join(this.#directory, name, 'users');
     // The link of a data directory that is gone counts for nothing.
     return list(users).some((user) => existsSync(join(users, user)));
+  }
+
+  #linksTo(name: string): string[] {
+    return list(this.#directory).filter((entry) => target(join(this.#directory, entry)) === name);
   }
 }
 
