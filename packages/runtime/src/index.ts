@@ -16,6 +16,7 @@ export type {
   EgressProgram,
   ImportOptions,
   Layers,
+  PoolGrowth,
   PoolRequest,
   RefusedPackets,
   RestoreOptions,

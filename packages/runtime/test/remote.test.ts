@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
 import {
   connectDriver,
@@ -60,6 +60,14 @@ describe('a driver that is served over a socket', () => {
     await remote.close().catch(() => undefined);
     await served.close();
     await rm(directory, { recursive: true, force: true });
+  });
+
+  it('passes on how far the pool may grow', async () => {
+    const set = vi.spyOn(driver, 'setPool');
+    remote.setPool([{ spec, size: 0 }], { memoryMiB: 512 });
+    remote.setPool([]);
+    await remote.poolReady();
+    expect(set.mock.calls.map(([, growth]) => growth)).toEqual([{ memoryMiB: 512 }, undefined]);
   });
 
   it('refuses who does not show the token', async () => {

@@ -13,7 +13,6 @@ import { KeyedMutex } from '../src/shared/keyed-mutex.js';
 import { nextDelay, waitForDaemon } from '../src/shared/readiness.js';
 import { Semaphore } from '../src/shared/semaphore.js';
 import { tunnelThroughDaemon } from '../src/shared/tunnel.js';
-import { WarmPool } from '../src/shared/warm-pool.js';
 
 describe('the keyed mutex', () => {
   it('keeps the order within a key and lets other keys pass', async () => {
@@ -134,44 +133,6 @@ describe('waiting for the daemon', () => {
     const waiting = waitForDaemon(nobody, { timeoutMs: 60_000, signal: abort.signal });
     abort.abort(reason);
     await expect(waiting).rejects.toBe(reason);
-  });
-});
-
-describe('the warm pool', () => {
-  it('fills, hands out by kind, refills, and discards at the end', async () => {
-    let made = 0;
-    const discarded: string[] = [];
-    const pool = new WarmPool<string, string>({
-      keyOf: (wish) => wish,
-      make: async (wish) => `${wish}${(made += 1)}`,
-      discard: async (item) => void discarded.push(item),
-      usable: (item) => item !== 'a1',
-      onFailure: () => undefined,
-    });
-    pool.setDesired([{ spec: 'a', size: 2 }]);
-    await pool.ready();
-    expect(pool.take('b')).toBeUndefined();
-    expect(pool.take('a')).toBe('a2');
-    await pool.ready();
-    expect(made).toBe(4);
-    expect(discarded).toEqual(['a1']);
-    await pool.close();
-    expect(discarded.sort()).toEqual(['a1', 'a3', 'a4']);
-  });
-
-  it('gives up on a kind that cannot be made', async () => {
-    const failures: unknown[] = [];
-    const pool = new WarmPool<string, string>({
-      keyOf: (wish) => wish,
-      make: () => Promise.reject(new Error('broken')),
-      discard: async () => undefined,
-      usable: () => true,
-      onFailure: (error) => failures.push(error),
-    });
-    pool.setDesired([{ spec: 'a', size: 3 }]);
-    await pool.ready();
-    expect(failures).toHaveLength(1);
-    await pool.close();
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Row } from '../row.js';
 import { bigProgram } from './big-program.js';
 import { browserBundle } from './browser-bundle.js';
+import { burstsAgain } from './bursts.js';
 import { coldScript } from './cold-script.js';
 import { create } from './create.js';
 import { fork } from './fork.js';
@@ -23,6 +24,7 @@ export const rows: readonly Row[] = [
   unaryOverhead,
   browserBundle,
   create,
+  burstsAgain,
   lives,
   runTrue,
   serviceCost,

@@ -9,6 +9,8 @@ import type { Isolation } from '@svc/runtime';
 export interface ServerRequest {
   driver: 'linux' | 'process';
   poolSize: number;
+  /** Default: the server's. */
+  poolMemoryMiB?: number;
   /** Default: `container`. */
   isolation?: Isolation;
 }

@@ -13,6 +13,7 @@ const options = {
   logLevel: 'warn',
   destroySandboxesOnStop: true,
   poolSize: request.poolSize,
+  ...(request.poolMemoryMiB === undefined ? {} : { poolMemoryMiB: request.poolMemoryMiB }),
   isolation: request.isolation ?? 'container',
   // What is measured is the service, not its limits.
   rateLimits: { general: { rate: 0, burst: 0 }, create: { rate: 0, burst: 0 } },

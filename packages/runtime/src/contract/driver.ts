@@ -76,6 +76,12 @@ export interface PoolRequest {
   size: number;
 }
 
+/** How far the pool may go beyond what is requested. */
+export interface PoolGrowth {
+  /** What all that waits in the pool may use together, MiB, as measured. */
+  memoryMiB: number;
+}
+
 /**
  * Makes, finds and ends instances.
  *
@@ -114,8 +120,13 @@ export interface Driver {
    * or the network is made again. Undefined where nothing is counted.
    */
   refusedPackets?(): Promise<RefusedPackets[]>;
-  /** Replaces the desired sizes of the warm pool, which fills in the background. */
-  setPool(requests: PoolRequest[]): void;
+  /**
+   * Replaces the desired sizes of the warm pool, which fills in the background.
+   * @param growth lets the pool follow demand: of each kind, also of one that was not requested, it keeps as many as would
+   * have sufficed lately, as far as that memory goes and the host has it. Absent: the sizes are kept as they are. A driver whose
+   * pool cannot grow ignores it.
+   */
+  setPool(requests: PoolRequest[], growth?: PoolGrowth): void;
   /** Settles once the pool is as full as wished (or cannot be). */
   poolReady(): Promise<void>;
   /** Stops the pool and lets go of everything; instances go on running and can be adopted. */

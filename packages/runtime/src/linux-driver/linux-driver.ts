@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Capabilities } from '../contract/capabilities.js';
+import type { Capabilities, Isolation } from '../contract/capabilities.js';
 import type {
   CreateOptions,
   Driver,
@@ -23,7 +23,7 @@ import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
-import { readHostMemory, requireRoom } from './cgroups/admission.js';
+import { readHostMemory, requireRoom, spareBytes } from './cgroups/admission.js';
 import type { CheckpointRecord } from './checkpoints/checkpoint.js';
 import { linuxCheckpoints } from './checkpoints/checkpoints.js';
 import { requireRestorable } from './checkpoints/require-restorable.js';
@@ -36,7 +36,7 @@ import { renameInstance } from './pool/rename-machine.js';
 import { reapLeaked } from './reap.js';
 import { readLayerFacts } from './rootfs/layer-facts.js';
 import { withBase } from './rootfs/root-plan.js';
-import { poolKey, requireSpec } from './spec.js';
+import { poolKey, requireSpec, spareOf } from './spec.js';
 import { type InstanceEntry, isolationOf } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
 import type { OciTier, Origin } from './tiers/tier.js';
@@ -79,7 +79,20 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
       log: (level, message, fields) => host.log(level, message, fields),
       checkpoints: linuxCheckpoints(host, (name, task) => this.#registry.cleanUp.attempt(name, task)),
       poolKey,
-      makePooled: (spec, signal) => this.#makeFresh(undefined, spec, signal),
+      makePooled: async (spec, signal) => {
+        await this.#check(spec);
+        return this.#makeFresh(undefined, spec, signal);
+      },
+      poolGrowth: {
+        spareOf: (spec) => (this.#isolationOf(spec) === 'container' ? spareOf(spec) : undefined),
+        bytesOf: ({ entry }) => host.cgroups.usage(entry.name).memoryBytes,
+        freeBytes: () =>
+          spareBytes({
+            memory: readHostMemory(),
+            usedMemoryBytes: host.cgroups.total().memoryBytes,
+            budget: host.budget,
+          }),
+      },
     });
     this.capabilities = capabilitiesOf(host, tier);
     this.summary = summaryOf(host, tools, tier);
@@ -199,7 +212,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   /** @throws {DriverError} `invalid_spec`, `no_capacity`, `storage_full` */
   async #check(spec: InstanceSpec): Promise<void> {
     requireSpec(spec, this.#host.governProblem);
-    const problem = this.#tiers[spec.isolation ?? this.#host.isolation].problem;
+    const problem = this.#tiers[this.#isolationOf(spec)].problem;
     if (problem !== undefined) throw new DriverError('unsupported', problem);
     for (const { volumeId } of spec.mounts)
       if (volumeId !== undefined && !existsSync(await this.volumes.path(volumeId)))
@@ -230,6 +243,10 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
       if (entry.state === 'live') instance.check();
       else this.#host.background.add(instance.destroy());
     }
+  }
+
+  #isolationOf({ isolation = this.#host.isolation }: InstanceSpec): Isolation {
+    return isolation;
   }
 
   #tierOf(entry: InstanceEntry): OciTier {
@@ -275,7 +292,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     const host = this.#host;
     const keeper = await host.up();
     const lease = host.network.take();
-    const isolation = stored === undefined ? (spec.isolation ?? host.isolation) : isolationOf(stored);
+    const isolation = stored === undefined ? this.#isolationOf(spec) : isolationOf(stored);
     const firstId = this.#tiers[isolation].ownIds ? host.ids?.take() : undefined;
     const entry: InstanceEntry = {
       name: `s${randomId()}`,

@@ -34,6 +34,11 @@ export function requireNetwork({ egress }: InstanceNetwork, governProblem: strin
     });
 }
 
+/** What to keep ready for requests like this one; undefined for what only its own caller can use. */
+export function spareOf(spec: InstanceSpec): InstanceSpec | undefined {
+  return spec.mounts.length > 0 ? undefined : { ...spec, network: { egress: 'internet' }, labels: {} };
+}
+
 /**
  * Any instance with the same key can serve a request. The network is not part of the key: it is changed when an instance is
  * acquired from the pool.

@@ -8,6 +8,7 @@ import type {
   DriverOptions,
   ImportOptions,
   Layers,
+  PoolGrowth,
   PoolRequest,
   RefusedPackets,
   RestoreOptions,
@@ -133,11 +134,15 @@ class DriverOverSocket implements RemoteDriver {
     await this.#calls.run((client) => client.deleteCheckpoint({ checkpointId }));
   }
 
-  setPool(requests: PoolRequest[]): void {
+  setPool(requests: PoolRequest[], growth?: PoolGrowth): void {
     if (this.#closed) throw driverClosed();
     const kinds = requests.map(({ spec, size }) => ({ spec: specToWire(spec), size }));
     this.#poolSet = this.#poolSet
-      .then(() => this.#calls.run((client) => client.setPool({ kinds })))
+      .then(() =>
+        this.#calls.run((client) =>
+          client.setPool({ kinds, ...(growth && { growth: { memoryMib: growth.memoryMiB } }) }),
+        ),
+      )
       .catch((error: unknown) => this.#log?.('warn', 'the pool could not be set', { error: String(error) }));
   }
 

@@ -103,9 +103,9 @@ export class DriverCalls {
         return driver.storage();
       },
       refusedPackets: async () => ({ counts: (await driver.refusedPackets?.()) ?? [] }),
-      setPool: async ({ kinds }) => {
+      setPool: async ({ kinds, growth }) => {
         const requests = kinds.map(({ spec, size }) => ({ spec: specFromWire(spec), size }));
-        driver.setPool(checkPool(requests));
+        driver.setPool(checkPool(requests), growth && { memoryMiB: growth.memoryMib });
         return {};
       },
       poolReady: () => done(() => driver.poolReady()),

@@ -1,10 +1,16 @@
-import type { CreateOptions, DriverOptions, PoolRequest, RestoreOptions } from '../contract/driver.js';
+import type {
+  CreateOptions,
+  DriverOptions,
+  PoolGrowth as GrowthRequest,
+  PoolRequest,
+  RestoreOptions,
+} from '../contract/driver.js';
 import { DriverError, driverClosed } from '../contract/errors.js';
 import type { Instance, InstanceRecord, InstanceSpec } from '../contract/instance.js';
 import { requireCheckpointId, requireInstanceId } from './instance-id.js';
 import { RetryLater } from './retry-later.js';
 import { requireLabels } from './spec-rules.js';
-import { WarmPool } from './warm-pool.js';
+import { type PoolGrowth, WarmPool } from './warm-pool.js';
 
 /** What the registry asks of a driver's instances. */
 export interface RegisteredInstance extends Instance {
@@ -39,6 +45,8 @@ export interface RegistryOptions<Item, Stored extends StoredCheckpoint> {
   poolKey(spec: InstanceSpec): string;
   /** Makes an instance and parks it. */
   makePooled(spec: InstanceSpec, signal: AbortSignal): Promise<Item>;
+  /** Absent: the pool stays as large as requested. */
+  poolGrowth?: PoolGrowth<InstanceSpec, Item>;
 }
 
 export interface CreateSteps<Item> {
@@ -79,6 +87,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
       discard: (item) => item.destroy(),
       usable: (item) => item.running,
       onFailure: (error) => log('warn', 'an instance for the pool could not be made', reasonOf(error)),
+      ...(options.poolGrowth === undefined ? {} : { growth: options.poolGrowth }),
     });
   }
 
@@ -104,7 +113,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
   /** Gives a pooled instance that fits, else one that is made now. */
   create(options: CreateOptions, steps: CreateSteps<Item>): Promise<Item> {
     return this.#claiming(options, async () => {
-      await steps.check();
+      await this.#makingRoom(() => steps.check());
       const pooled = this.#pool.take(options.spec);
       if (pooled !== undefined) {
         try {
@@ -115,7 +124,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
           await pooled.destroy();
         }
       }
-      return this.#pool.yieldTo(() => steps.make());
+      return this.#makingRoom(() => this.#pool.yieldTo(() => steps.make()));
     });
   }
 
@@ -129,12 +138,12 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
   ): Promise<Item> {
     return this.#claiming(options, async () => {
       const id = requireCheckpointId(options.checkpointId);
-      await steps.check();
+      await this.#makingRoom(() => steps.check());
       const checkpoint = await this.#options.checkpoints.find(id);
       if (checkpoint === undefined) throw new DriverError('not_found', `There is no checkpoint "${id}".`);
       this.#restores.set(id, (this.#restores.get(id) ?? 0) + 1);
       try {
-        return await this.#pool.yieldTo(() => steps.make(checkpoint));
+        return await this.#makingRoom(() => this.#pool.yieldTo(() => steps.make(checkpoint)));
       } finally {
         const left = this.#restores.get(id)! - 1;
         if (left === 0) this.#restores.delete(id);
@@ -196,9 +205,9 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
     return false;
   }
 
-  setPool(requests: PoolRequest[]): void {
+  setPool(requests: PoolRequest[], growth?: GrowthRequest): void {
     this.requireOpen();
-    this.#pool.setDesired(requests);
+    this.#pool.setDesired(requests, (growth?.memoryMiB ?? 0) * 2 ** 20);
   }
 
   poolReady(): Promise<void> {
@@ -218,6 +227,16 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
 
   #named(): Item[] {
     return [...this.#items].filter((item) => item.named);
+  }
+
+  /** What waits in the pool gives way to what somebody waits for. */
+  async #makingRoom<T>(task: () => Promise<T>): Promise<T> {
+    try {
+      return await task();
+    } catch (error) {
+      if (!DriverError.is(error) || error.code !== 'no_capacity' || !(await this.#pool.shed())) throw error;
+      return task();
+    }
   }
 
   async #claiming(options: CreateOptions, task: () => Promise<Item>): Promise<Item> {

@@ -1,4 +1,4 @@
-import type { PoolRequest } from '../contract/driver.js';
+import type { PoolGrowth, PoolRequest } from '../contract/driver.js';
 import type { Instance, InstanceRecord } from '../contract/instance.js';
 import type { InstanceRegistry, RegisteredInstance, StoredCheckpoint } from './instance-registry.js';
 
@@ -22,8 +22,8 @@ export abstract class RegisteredDriver<Item extends RegisteredInstance, Stored e
     return this.registry.deleteCheckpoint(checkpointId);
   }
 
-  setPool(requests: PoolRequest[]): void {
-    this.registry.setPool(requests);
+  setPool(requests: PoolRequest[], growth?: PoolGrowth): void {
+    this.registry.setPool(requests, growth);
   }
 
   poolReady(): Promise<void> {

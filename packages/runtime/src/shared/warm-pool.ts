@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PoolDemand, poolSizes } from './pool-demand.js';
 
 export interface WarmPoolOptions<Spec, Item> {
   /** Items of the same key are alike. */
@@ -9,6 +10,19 @@ export interface WarmPoolOptions<Spec, Item> {
   usable(item: Item): boolean;
   /** Told of an item that could not be made. None of its kind is made until the next change or the next that is taken. */
   onFailure(error: unknown): void;
+  /** Absent: there are never more items than desired. */
+  growth?: PoolGrowth<Spec, Item>;
+  /** ms of a clock that never goes back. Default the process's own. */
+  now?(): number;
+}
+
+export interface PoolGrowth<Spec, Item> {
+  /** What to make in advance for requests like this one. Undefined: nothing serves them, or nothing is gained. */
+  spareOf(spec: Spec): Spec | undefined;
+  /** Memory that an item uses while it waits. */
+  bytesOf(item: Item): number;
+  /** Memory that more items could use now. */
+  freeBytes(): number;
 }
 
 /**
@@ -18,12 +32,54 @@ export interface WarmPoolOptions<Spec, Item> {
 const PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 500;
 
-/** Keeps things made in advance, as many of each kind as desired. Makes one at a time, to leave the machine to creates. */
+/** Between two looks at whether less is wanted than before, ms. */
+const REVIEW_MS = 30_000;
+/** How long the pool stays empty after it made room, ms. */
+const SHED_MS = 30_000;
+/** Kinds whose demand is followed: those that were asked for last. */
+const MOST_KINDS = 200;
+interface Cost {
+  /** Memory that an item uses. */
+  bytes: number;
+  /** From the wish for one until it is there. */
+  makeMs: number;
+}
+
+/** Before the first was made. */
+const FIRST_GUESS: Cost = { bytes: 32 * 2 ** 20, makeMs: 250 };
+
+const lately = (before: Cost, now: Cost): Cost => ({
+  bytes: 0.8 * before.bytes + 0.2 * now.bytes,
+  makeMs: 0.8 * before.makeMs + 0.2 * now.makeMs,
+});
+
+interface Kind<Spec> {
+  spec: Spec;
+  /** Kept whatever the demand. */
+  least: number;
+  /** Kept now. */
+  size: number;
+  failed: boolean;
+  demand: PoolDemand;
+}
+
+/**
+ * Keeps things made in advance: of each kind as many as desired and, where it may grow, as many as lately would have
+ * sufficed. Makes one at a time, to leave the machine to creates.
+ */
 export class WarmPool<Spec, Item> {
   readonly #options: WarmPoolOptions<Spec, Item>;
-  readonly #items = new Map<string, Item[]>();
+  readonly #now: () => number;
+  readonly #items = new Map<string, { item: Item; bytes: number }[]>();
+  readonly #kinds = new Map<string, Kind<Spec>>();
   readonly #closing = new AbortController();
-  #desired = new Map<string, { spec: Spec; size: number; failed: boolean }>();
+  /** What all items together may use where there are more than desired. */
+  #growthBytes = 0;
+  /** What one costs, as measured lately. */
+  #cost: Cost | undefined;
+  #shedUntil = Number.NEGATIVE_INFINITY;
+  #review: NodeJS.Timeout | undefined;
+  #refill: NodeJS.Timeout | undefined;
   #filling: Promise<void> | undefined;
   #paused = 0;
   #pausedUntil = 0;
@@ -31,44 +87,65 @@ export class WarmPool<Spec, Item> {
 
   constructor(options: WarmPoolOptions<Spec, Item>) {
     this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Replaces what is desired. What is in excess is discarded in the background. */
-  setDesired(desired: readonly { spec: Spec; size: number }[]): void {
-    this.#desired = new Map();
-    for (const { spec, size } of desired) {
-      const key = this.#options.keyOf(spec);
-      const known = this.#desired.get(key);
-      this.#desired.set(key, { spec, size: (known?.size ?? 0) + size, failed: false });
+  /**
+   * Replaces what is desired. What is in excess is discarded in the background.
+   * @param growthBytes what all items together may use where lately more were asked for than desired. 0: no more are kept.
+   */
+  setDesired(desired: readonly { spec: Spec; size: number }[], growthBytes = 0): void {
+    this.#growthBytes = this.#options.growth === undefined ? 0 : growthBytes;
+    for (const [key, kind] of this.#kinds) {
+      kind.least = 0;
+      kind.failed = false;
+      if (this.#growthBytes === 0) this.#kinds.delete(key);
     }
+    for (const { spec, size } of desired) this.#kindOf(this.#options.keyOf(spec), () => spec).least += size;
+    clearInterval(this.#review);
+    if (this.#growthBytes > 0) this.#review = setInterval(() => this.#fill(), REVIEW_MS).unref();
     this.#fill();
   }
 
   /** Desires some kinds no more; settles once their items are gone. */
   async drop(applies: (spec: Spec) => boolean): Promise<void> {
-    for (const [key, entry] of this.#desired) {
-      if (applies(entry.spec)) this.#desired.delete(key);
-    }
+    for (const [key, { spec }] of this.#kinds) if (applies(spec)) this.#kinds.delete(key);
     this.#fill();
     await this.#filling;
+  }
+
+  /**
+   * Discards all items, for there is no room for what somebody waits for, and makes none for half a minute.
+   * @returns whether there were any.
+   */
+  async shed(): Promise<boolean> {
+    const items = [...this.#items.values()].flat();
+    if (items.length === 0) return false;
+    this.#items.clear();
+    this.#shedUntil = this.#now() + SHED_MS;
+    clearTimeout(this.#refill);
+    this.#refill = setTimeout(() => this.#fill(), SHED_MS).unref();
+    await Promise.all(items.map(({ item }) => this.#discard(item)));
+    return true;
   }
 
   /** Gives an item that fits, and starts making the next one. */
   take(spec: Spec): Item | undefined {
     const key = this.#options.keyOf(spec);
+    this.#note(key, spec);
     const items = this.#items.get(key);
-    let item = items?.shift();
-    while (item !== undefined && !this.#options.usable(item)) {
-      void this.#options.discard(item).catch(this.#options.onFailure);
-      item = items?.shift();
+    let found = items?.shift();
+    while (found !== undefined && !this.#options.usable(found.item)) {
+      void this.#discard(found.item);
+      found = items?.shift();
     }
-    const entry = this.#desired.get(key);
-    if (item !== undefined) this.#pausedUntil = performance.now() + PAUSE_MS;
-    if (entry !== undefined) {
-      entry.failed = false;
+    if (found !== undefined) this.#pausedUntil = performance.now() + PAUSE_MS;
+    const kind = this.#kinds.get(key);
+    if (kind !== undefined) {
+      kind.failed = false;
       this.#fill();
     }
-    return item;
+    return found?.item;
   }
 
   /** Makes nothing while `task` runs: what somebody waits for comes first. */
@@ -82,7 +159,7 @@ export class WarmPool<Spec, Item> {
     }
   }
 
-  /** Settles once there are as many items as desired, or some could not be made. */
+  /** Settles once there are as many items as are to be kept, or some could not be made. */
   async ready(): Promise<void> {
     while (this.#filling !== undefined) await this.#filling;
   }
@@ -90,11 +167,62 @@ export class WarmPool<Spec, Item> {
   /** Stops and discards everything. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('The pool is closing.'));
+    clearInterval(this.#review);
+    clearTimeout(this.#refill);
     this.#resume?.();
-    this.#desired = new Map();
+    this.#kinds.clear();
     await this.ready();
     this.#fill();
     await this.ready();
+  }
+
+  #kindOf(key: string, specOf: () => Spec): Kind<Spec> {
+    const known = this.#kinds.get(key);
+    if (known !== undefined) return known;
+    const kind = { spec: specOf(), least: 0, size: 0, failed: false, demand: new PoolDemand() };
+    this.#kinds.set(key, kind);
+    return kind;
+  }
+
+  /** Remembers what is asked for, where that decides what is kept. */
+  #note(key: string, spec: Spec): void {
+    if (this.#growthBytes === 0 || this.#closing.signal.aborted) return;
+    const spare = this.#options.growth?.spareOf(spec);
+    if (spare === undefined) return;
+    if (this.#kinds.size >= MOST_KINDS && !this.#kinds.has(key)) this.#forgetOne();
+    this.#kindOf(key, () => spare).demand.note(this.#now(), (this.#cost ?? FIRST_GUESS).makeMs);
+  }
+
+  #forgetOne(): void {
+    const others = [...this.#kinds].filter(([, { least }]) => least === 0);
+    const [oldest] = others.sort(([, a], [, b]) => a.demand.lastAt - b.demand.lastAt);
+    if (oldest !== undefined) this.#kinds.delete(oldest[0]);
+  }
+
+  /** Decides how many of each kind are kept. */
+  #plan(): void {
+    const now = this.#now();
+    const kinds = [...this.#kinds.values()];
+    const growing = this.#growthBytes > 0;
+    const wishes = kinds.map(({ least, demand }) => ({ least, wanted: growing ? demand.wanted(now) : 0 }));
+    const more = wishes.some(({ least, wanted }) => wanted > least);
+    const sizes = poolSizes(wishes, more ? this.#room() : 0);
+    for (const [index, kind] of kinds.entries()) kind.size = now < this.#shedUntil ? 0 : sizes[index]!;
+  }
+
+  /** How many items there may be, all together. */
+  #room(): number {
+    const used = [...this.#items.values()].flat().reduce((sum, { bytes }) => sum + bytes, 0);
+    const allowed = Math.min(this.#growthBytes, used + this.#options.growth!.freeBytes());
+    return Math.floor(allowed / (this.#cost ?? FIRST_GUESS).bytes);
+  }
+
+  async #discard(item: Item): Promise<void> {
+    try {
+      await this.#options.discard(item);
+    } catch (error) {
+      this.#options.onFailure(error);
+    }
   }
 
   #fill(): void {
@@ -105,32 +233,33 @@ export class WarmPool<Spec, Item> {
   }
 
   async #work(): Promise<void> {
-    // A tick later, so that a burst of them is seen whole.
-    await Promise.resolve();
+    // A tick later, so that a burst of them is seen whole, and nobody who takes one waits.
+    await new Promise(setImmediate);
+    this.#plan();
     for (let step = this.#nextStep(); step !== undefined; step = this.#nextStep()) await step();
   }
 
+  #surplus(key: string): boolean {
+    return (this.#items.get(key)?.length ?? 0) > (this.#kinds.get(key)?.size ?? 0);
+  }
+
+  #lacks(key: string, kind: Kind<Spec>): boolean {
+    return !kind.failed && (this.#items.get(key)?.length ?? 0) < kind.size;
+  }
+
   #hasWork(): boolean {
-    for (const [key, items] of this.#items) {
-      if (items.length > (this.#desired.get(key)?.size ?? 0)) return true;
-    }
-    for (const [key, entry] of this.#desired) {
-      if (!entry.failed && (this.#items.get(key)?.length ?? 0) < entry.size) return true;
-    }
+    for (const key of this.#items.keys()) if (this.#surplus(key)) return true;
+    for (const [key, kind] of this.#kinds) if (this.#lacks(key, kind)) return true;
     return false;
   }
 
   #nextStep(): (() => Promise<void>) | undefined {
     for (const [key, items] of this.#items) {
-      const surplus = items.length > (this.#desired.get(key)?.size ?? 0) ? items.pop() : undefined;
+      const surplus = this.#surplus(key) ? items.pop() : undefined;
       if (items.length === 0) this.#items.delete(key);
-      if (surplus !== undefined) {
-        return () => this.#options.discard(surplus).catch((error) => this.#options.onFailure(error));
-      }
+      if (surplus !== undefined) return () => this.#discard(surplus.item);
     }
-    for (const [key, entry] of this.#desired) {
-      if (!entry.failed && (this.#items.get(key)?.length ?? 0) < entry.size) return () => this.#makeOne(key);
-    }
+    for (const [key, kind] of this.#kinds) if (this.#lacks(key, kind)) return () => this.#makeOne(key);
     return undefined;
   }
 
@@ -145,21 +274,25 @@ export class WarmPool<Spec, Item> {
   }
 
   async #makeOne(key: string): Promise<void> {
+    const from = performance.now();
     await this.#pause();
     while (this.#paused > 0 && !this.#closing.signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#resume = resolve;
       });
     }
-    const entry = this.#desired.get(key);
-    if (entry === undefined) return;
+    const kind = this.#kinds.get(key);
+    if (kind === undefined) return;
     try {
-      const item = await this.#options.make(entry.spec, this.#closing.signal);
+      const item = await this.#options.make(kind.spec, this.#closing.signal);
+      const made = { item, bytes: this.#options.growth?.bytesOf(item) ?? 0 };
       const items = this.#items.get(key);
-      if (items === undefined) this.#items.set(key, [item]);
-      else items.push(item);
+      if (items === undefined) this.#items.set(key, [made]);
+      else items.push(made);
+      const cost = { bytes: Math.max(2 ** 20, made.bytes), makeMs: performance.now() - from };
+      this.#cost = this.#cost === undefined ? cost : lately(this.#cost, cost);
     } catch (error) {
-      entry.failed = true;
+      kind.failed = true;
       if (!this.#closing.signal.aborted) this.#options.onFailure(error);
     }
   }

@@ -191,6 +191,12 @@ export const settings = {
   },
   /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
   poolSize: countOrNone({ variable: 'SVC_POOL_SIZE', flag: '--pool-size' }),
+  /**
+   * Memory that all sandboxes waiting may use, when lately more of a template were asked for at once than waited. Templates whose
+   * memory is stored start from that, and none of them waits. Default: a sixteenth of the host's, 0 where `poolSize` is 0; 0 keeps
+   * `poolSize` and no more.
+   */
+  poolMemoryMiB: countOrNone({ variable: 'SVC_POOL_MEMORY_MIB', flag: '--pool-memory' }),
   /** Sizes of the template `base`, at the first start. */
   base: {
     /** Processor cores. Default 2. */

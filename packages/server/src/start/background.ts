@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import type { ResolvedSettings } from '../config/config.js';
 import { LINUX_POOL_SIZE } from '../config/settings.js';
 import type { ServerContext } from '../context/context.js';
@@ -22,11 +23,12 @@ const REFUSALS_MS = 10_000;
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(
   context: ServerContext,
-  { base, expiryIntervalMs, poolSize }: ResolvedSettings,
+  settings: ResolvedSettings,
   cpuMemory: CpuMemory,
   unwind: Unwind,
 ): void {
   const { config, driver, log } = context;
+  const { expiryIntervalMs } = settings;
   const every = (name: string, what: string, intervalMs: number, work: () => Promise<unknown>) =>
     unwind.add(
       name,
@@ -50,7 +52,17 @@ export function startBackground(
   const webhooks = startWebhookWorker(context);
   unwind.add('webhooks', () => webhooks.stop());
 
+  startPool(context, settings);
+}
+
+/** Of the host's memory, what sandboxes that nobody asked for yet may use. */
+const POOL_MEMORY_SHARE = 1 / 16;
+
+function startPool({ config, driver }: ServerContext, { base, poolSize, poolMemoryMiB }: ResolvedSettings) {
   const size = poolSize ?? (driver.name === 'linux' ? LINUX_POOL_SIZE : 0);
+  const share = Math.floor((totalmem() * POOL_MEMORY_SHARE) / 2 ** 20);
+  const memoryMiB = poolMemoryMiB ?? (size > 0 ? share : 0);
   const sizes = { cpu_count: base.cpuCount, memory_mb: base.memoryMiB, disk_mb: base.diskMiB };
-  if (size > 0) driver.setPool([{ spec: poolableSpec(sizes, [], config.templateIsolation.base), size }]);
+  const requests = size > 0 ? [{ spec: poolableSpec(sizes, [], config.templateIsolation.base), size }] : [];
+  if (size > 0 || memoryMiB > 0) driver.setPool(requests, memoryMiB > 0 ? { memoryMiB } : undefined);
 }

@@ -17,6 +17,7 @@ export interface UpFlags {
   isolation?: Isolation;
   trialStart?: boolean;
   poolSize?: number;
+  poolMemory?: number;
   maxSandboxes?: number;
   teamMaxSandboxes?: number;
   rateLimit?: string;

@@ -52,6 +52,11 @@ export function addUp(server: Command): void {
     .option('--no-trial-start', 'do not start a sandbox first to see that it can be (SVC_TRIAL_START=off)')
     .option('--pool-size <count>', 'sandboxes kept booted and waiting', wholeNumber('--pool-size', 0, 1000))
     .option(
+      '--pool-memory <MiB>',
+      'memory that waiting sandboxes may use when more are asked for (0: keep --pool-size)',
+      wholeNumber('--pool-memory', 0, 1_048_576),
+    )
+    .option(
       '--max-sandboxes <count>',
       'sandboxes that run at once',
       wholeNumber('--max-sandboxes', 1, 1_000_000),

@@ -52,6 +52,13 @@ export function refusal(
   return undefined;
 }
 
+/** Memory that sandboxes which nobody asked for yet may use: twice as far from the end as {@link refusal} begins to refuse. */
+export function spareBytes(now: { memory: HostMemory; usedMemoryBytes: number; budget: Budget }): number {
+  const { memory, usedMemoryBytes, budget } = now;
+  const kept = Math.min(MAX_KEPT_BYTES, Math.max(MIN_KEPT_BYTES, memory.totalBytes * KEPT_SHARE));
+  return Math.max(0, Math.min(memory.availableBytes - kept, budget.memoryBytes * (3 / 4) - usedMemoryBytes));
+}
+
 /** @throws {DriverError} `no_capacity` with a reason of {@link refusal}. */
 export function requireRoom(...given: Parameters<typeof refusal>): void {
   const reason = refusal(...given);
