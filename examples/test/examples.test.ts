@@ -21,6 +21,10 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
     name: 'mcp-tools',
     prints: ['tools: run_command, run_code,', '[2, 3, 5, 7, 11, 13, 17, 19, 23, 29]', 'read again: [2, 3,'],
   },
+  {
+    name: 'agents-ai-sdk',
+    prints: ['write_file: Wrote', 'They are [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].'],
+  },
   { name: 'sandbox-per-user', prints: ['one sandbox', '3 messages: good night / hello / is anybody there?'] },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
   { name: 'template-ready', prints: ['built: ready', '200 hello from the build'] },

@@ -1,8 +1,5 @@
 import { McpServer } from '@modelcontextprotocol/server';
-import type { ToolSandboxes } from './tool-sandboxes.js';
-import { addCodeTools } from './tools/code.js';
-import { addFileTools } from './tools/files.js';
-import { addSandboxTools } from './tools/sandboxes.js';
+import { sandboxTools, type ToolSandboxes } from '@svc/agents';
 
 /** What the tools work with. */
 export interface McpToolsOptions {
@@ -21,8 +18,17 @@ export function createMcpServer({ sandboxes, version }: McpToolsOptions): McpSer
     { name: 'svc', title: 'svc sandboxes', version },
     { instructions: INSTRUCTIONS },
   );
-  addCodeTools(server, sandboxes);
-  addFileTools(server, sandboxes);
-  addSandboxTools(server, sandboxes);
+  for (const { name, title, description, inputSchema, effects, call } of sandboxTools(sandboxes)) {
+    const annotations = {
+      readOnlyHint: effects.readOnly,
+      destructiveHint: effects.destructive,
+      idempotentHint: effects.idempotent,
+      openWorldHint: effects.openWorld,
+    };
+    server.registerTool(name, { title, description, inputSchema, annotations }, async (input, context) => {
+      const { content, ...answer } = await call(input, context.mcpReq);
+      return { ...answer, content: [...content] };
+    });
+  }
   return server;
 }

@@ -32,7 +32,7 @@ describe.each(drivers)('tools on the %s driver', (driver) => {
     });
     const { apiUrl, sandboxUrl, apiKey } = server;
     client = new Client({ apiUrl, sandboxUrl, apiKey, logLevel: 'off' });
-    sandboxes = new ToolSandboxes({ client });
+    sandboxes = new ToolSandboxes({ client, owner: 'mcp' });
     http = await serveHttp({ sandboxes, version: '0.0.0', port: 0, token: TOKEN });
     mcp = await connect(http.url);
   }, 120_000);
@@ -62,11 +62,12 @@ describe.each(drivers)('tools on the %s driver', (driver) => {
       'run_code',
       'read_file',
       'write_file',
+      'edit_file',
       'list_files',
+      'get_port_url',
       'create_sandbox',
       'fork_sandbox',
       'kill_sandbox',
-      'get_port_url',
     ]);
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).toMatch(/\.$/);
@@ -82,8 +83,11 @@ describe.each(drivers)('tools on the %s driver', (driver) => {
     expect(await said('write_file', { path: 'numbers/a.txt', content: '1\n2\n3\n' })).toMatch(
       /^Wrote 6 bytes to \/.*numbers\/a\.txt\.$/,
     );
+    expect(await said('edit_file', { path: 'numbers/a.txt', old_text: '3', new_text: '4' })).toBe(
+      'Replaced one place in numbers/a.txt.',
+    );
     const program = 'print(sum(int(line) for line in open("numbers/a.txt")))';
-    expect(await said('run_code', { language: 'python', code: program })).toBe('exit code: 0\nstdout:\n6\n');
+    expect(await said('run_code', { language: 'python', code: program })).toBe('exit code: 0\nstdout:\n7\n');
     expect(await said('run_code', { language: 'bash', code: 'echo "$0"; ls /tmp/run-* | wc -l' })).toMatch(
       /stdout:\n\/tmp\/run-[-0-9a-f]+\.sh\n1\n$/,
     );

@@ -42,7 +42,12 @@ With --http clients send the token that is printed at the start, or that of SVC_
         const { ToolSandboxes, serveHttp, serveStdio } = await import('@svc/mcp');
         const { cliVersion: version } = await import('../../cli/version.js');
         const create = toCreateOptions(flags.template, flags);
-        const sandboxes = new ToolSandboxes({ client: await cli.client(), create, name: flags.name });
+        const sandboxes = new ToolSandboxes({
+          client: await cli.client(),
+          create,
+          name: flags.name,
+          owner: 'mcp',
+        });
         try {
           if (flags.http === undefined) return await serveStdio({ sandboxes, version }, cli.signal);
           const given = cli.env.SVC_MCP_TOKEN;

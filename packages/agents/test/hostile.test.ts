@@ -40,7 +40,7 @@ it('asks for sandboxes that end by themselves when the tools are killed, and for
   const client = new Client({ apiUrl, apiKey: 'svc_0', maxRetries: 0, logLevel: 'off' });
   for (const name of [undefined, 'kept']) {
     const sandboxes = new ToolSandboxes({ client, name });
-    await expect(sandboxes.use(undefined)).rejects.toThrow(/full/);
+    await expect(sandboxes.use()).rejects.toThrow(/full/);
     await sandboxes.close();
   }
   expect(asked.map(({ autoPause, timeout }) => ({ autoPause, timeout }))).toEqual([

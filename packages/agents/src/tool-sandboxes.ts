@@ -1,7 +1,7 @@
 import { type Client, type CreateSandboxOptions, NotFoundError, type Sandbox } from '@svc/sdk';
 
-/** Metadata of sandboxes that tools made: those alone can be named by a model. */
-const MADE_BY = { 'made-by': 'mcp' };
+/** Key of the metadata that says who made a sandbox. */
+const MADE_BY = 'made-by';
 const DEFAULT_TIMEOUT_MS = 15 * 60_000;
 
 export interface ToolSandboxesOptions {
@@ -13,21 +13,32 @@ export interface ToolSandboxesOptions {
    * of its own, which lives as long as the tools.
    */
   readonly name?: string | undefined;
+  /**
+   * Who the sandboxes are for, kept in their metadata as `made-by`: a model may also name those that were made for the same owner
+   * before. Default: it may name only those that it made here.
+   */
+  readonly owner?: string | undefined;
 }
 
-/** Which sandbox a tool means: a default one, made on first use, or one that a tool made. */
-export class ToolSandboxes {
+/**
+ * The sandboxes of one agent: a default one, made on first use, and those that its tools make. Tools reach no other. Each has its
+ * own: give two agents two of these, unless they are to share a sandbox.
+ */
+export class ToolSandboxes implements AsyncDisposable {
+  readonly several = true;
   readonly #client: Client;
   readonly #create: CreateSandboxOptions & { timeoutMs: number };
   readonly #name: string | undefined;
+  readonly #owner: string | undefined;
   /** Ids of further sandboxes of this process: a copy of a sandbox that was found by its name may lack the metadata. */
   readonly #made = new Set<string>();
   #default: Promise<Sandbox> | undefined;
   #keepAlive: ReturnType<typeof setInterval> | undefined;
 
-  constructor({ client, create = {}, name }: ToolSandboxesOptions) {
+  constructor({ client, create = {}, name, owner }: ToolSandboxesOptions) {
     this.#client = client;
-    const metadata = { ...create.metadata, ...MADE_BY };
+    this.#owner = owner;
+    const metadata = { ...create.metadata, [MADE_BY]: owner ?? 'agent-tools' };
     this.#create = { ...create, timeoutMs: create.timeoutMs ?? DEFAULT_TIMEOUT_MS, metadata };
     this.#name = name;
   }
@@ -36,7 +47,7 @@ export class ToolSandboxes {
    * The sandbox of an id, or the default one, running; its time to live begins anew. A default one that is gone is made anew.
    * @throws for an id of none that a tool made
    */
-  async use(id: string | undefined): Promise<Sandbox> {
+  async use(id?: string): Promise<Sandbox> {
     if (id !== undefined) {
       await this.#requireOurs(id);
       return this.#touch(id);
@@ -47,12 +58,12 @@ export class ToolSandboxes {
       return await this.#touch((await known).id);
     } catch (error) {
       if (!NotFoundError.is(error)) throw error;
-      return this.#default === known ? this.#makeDefault() : this.use(undefined);
+      return this.#default === known ? this.#makeDefault() : this.use();
     }
   }
 
   /** Makes a further sandbox. */
-  async create(template: string | undefined): Promise<Sandbox> {
+  async create(template?: string): Promise<Sandbox> {
     const made = await this.#client.sandboxes.create({
       ...this.#create,
       ...(template === undefined ? {} : { template }),
@@ -81,12 +92,21 @@ export class ToolSandboxes {
     return this.#client.sandboxes.kill(id);
   }
 
-  /** Kills the default sandbox, unless it has a name. */
+  /** Kills the sandboxes that were made here, but for a default one that has a name. */
   async close(): Promise<void> {
     clearInterval(this.#keepAlive);
     const made = await this.#default?.catch(() => undefined);
     this.#default = undefined;
-    if (made !== undefined && this.#name === undefined) await made.kill();
+    const ids = [...this.#made];
+    this.#made.clear();
+    if (made !== undefined && this.#name === undefined) ids.push(made.id);
+    const ends = await Promise.allSettled(ids.map((id) => this.#client.sandboxes.kill(id)));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  /** As `close`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #makeDefault(): Promise<Sandbox> {
@@ -118,10 +138,10 @@ export class ToolSandboxes {
 
   async #requireOurs(id: string): Promise<void> {
     if (this.#made.has(id)) return;
-    const { metadata } = await (await this.#client.sandboxes.get(id)).info();
-    if (metadata['made-by'] !== MADE_BY['made-by'])
-      throw new Error(
-        `Sandbox ${id} was not made by these tools. Use create_sandbox, or leave "sandbox" out.`,
-      );
+    if (this.#owner !== undefined) {
+      const { metadata } = await (await this.#client.sandboxes.get(id)).info();
+      if (metadata[MADE_BY] === this.#owner) return;
+    }
+    throw new Error(`Sandbox ${id} was not made by these tools. Use create_sandbox, or leave "sandbox" out.`);
   }
 }
