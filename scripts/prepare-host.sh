@@ -72,6 +72,8 @@ if [ -n "$tests" ]; then
   need curl curl
   need shellcheck shellcheck
   need git git
+  need openssh-client ssh
+  need rsync rsync
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi
   need chromium chromium
   need docker-registry docker-registry

@@ -23,6 +23,21 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/sandbox/index.js')).addSandboxCommands,
   },
   {
+    name: 'ssh',
+    summary: 'open a shell or run a command in a sandbox with the ssh of this machine',
+    load: async () => (await import('../commands/ssh/ssh.js')).addSshCommand,
+  },
+  {
+    name: 'ssh-config',
+    summary: 'set up ssh, rsync and editors to reach sandboxes',
+    load: async () => (await import('../commands/ssh/config.js')).addSshConfigCommand,
+  },
+  {
+    name: 'ssh-proxy',
+    summary: 'speak SSH for a sandbox, as the ProxyCommand of ssh',
+    load: async () => (await import('../commands/ssh/proxy.js')).addSshProxyCommand,
+  },
+  {
     name: 'snapshot',
     summary: 'save the state of a sandbox, memory included',
     load: async () => (await import('../commands/snapshot/index.js')).addSnapshotCommands,

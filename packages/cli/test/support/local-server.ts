@@ -10,15 +10,15 @@ export interface LocalServer extends AsyncDisposable {
   home: string;
 }
 
-/** A whole server with the process driver, in temporary directories, and a home for the commands that use it. */
-export async function startLocalServer(): Promise<LocalServer> {
+/** A whole server in temporary directories, and a home for the commands that use it. */
+export async function startLocalServer(driver: 'process' | 'linux' = 'process'): Promise<LocalServer> {
   const home = await mkdtemp(join(tmpdir(), 'svc-cli-'));
   const server = await startServer({
     dataDir: join(home, 'data'),
     apiPort: 0,
     sandboxPort: 0,
     operatorPort: 0,
-    driver: 'process',
+    driver,
     logLevel: 'silent',
     validateResponses: true,
     destroySandboxesOnStop: true,

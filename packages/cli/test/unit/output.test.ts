@@ -1,6 +1,5 @@
 import { CommandExitError, SandboxNotFoundError } from '@svc/sdk';
 import { describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/commands/sandbox/exit-code.js';
 import { cannotIsolate } from '../../src/commands/server/choose-driver.js';
 import { formatFindings } from '../../src/commands/server/doctor.js';
 import { explainStartFailure } from '../../src/commands/server/start-failure.js';
@@ -10,6 +9,7 @@ import { formatAge, formatBytes, formatDuration, formatUntil, maskSecret } from 
 import { transferText } from '../../src/output/progress.js';
 import { createStyle, wantsColor } from '../../src/output/style.js';
 import { formatFields, formatTable, printable, width } from '../../src/output/table.js';
+import { exitCodeOf } from '../../src/parse/exit-code.js';
 
 const plain = createStyle(false);
 

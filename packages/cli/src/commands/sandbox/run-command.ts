@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Command, Sandbox, StartCommandOptions } from '@svc/sdk';
 import type { Cli } from '../../cli/cli.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
+import { exitCodeOf } from '../../parse/exit-code.js';
 import { pipedIn, readStdin } from '../../terminal/stdin.js';
-import { exitCodeOf } from './exit-code.js';
 import { interruptProgram } from './interrupt-program.js';
 import { keepAlive } from './keep-alive.js';
 

@@ -1,8 +1,8 @@
 import type { Sandbox } from '@svc/sdk';
 import type { Cli } from '../../cli/cli.js';
 import { CliError, ExitWith, exitCodes, UsageError } from '../../errors/cli-error.js';
+import { exitCodeOf } from '../../parse/exit-code.js';
 import { RawTerminal } from '../../terminal/raw-terminal.js';
-import { exitCodeOf } from './exit-code.js';
 import { keepAlive } from './keep-alive.js';
 
 interface ShellOptions {
