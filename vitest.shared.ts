@@ -21,9 +21,10 @@ export function packageTests(options: PackageTestOptions = {}) {
   const conditions = ['@svc/source'];
   return defineConfig({
     // `import` and `default` are implied. Named here, they would reach Node's own `require` in the workers too, and
-    // packages with two builds would get the wrong one.
-    resolve: { conditions: [...conditions, 'node', 'module'] },
-    ssr: { resolve: { conditions: [...conditions, 'node', 'module'], externalConditions: conditions } },
+    // packages with two builds would get the wrong one. So would `module`: such builds are for bundlers, and Node cannot
+    // load all of them.
+    resolve: { conditions: [...conditions, 'node'] },
+    ssr: { resolve: { conditions: [...conditions, 'node'], externalConditions: conditions } },
     test: {
       include: ['test/**/*.test.ts'],
       typecheck: {

@@ -27,6 +27,12 @@ export {
 export type { Logger, LogLevel } from './core/logger.js';
 export type { Fetch, Middleware, MiddlewareCall, Next } from './core/middleware.js';
 export { type FetchPage, type Page, PageList } from './core/page.js';
+export type {
+  OperationEvent,
+  OperationObserver,
+  OperationStart,
+  Telemetry,
+} from './core/telemetry.js';
 export {
   AuthenticationError,
   BuildError,

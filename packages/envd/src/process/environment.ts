@@ -4,12 +4,13 @@ const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 /**
  * The variables of a new process; later sources win: the daemon's PATH, the account, those of a trusted authority, the
- * sandbox's variables, the request's. Nothing else is inherited.
+ * sandbox's variables, the trace of the request, the request's own. Nothing else is inherited.
  */
 export function processEnvironment(
   user: OsUser,
   sandbox: Pick<EnvdContext, 'envVars' | 'trustVars'>,
   request: Readonly<Record<string, string>>,
+  trace: Readonly<Record<string, string>> | undefined,
   daemonPath: string | undefined,
 ): Record<string, string> {
   return {
@@ -19,6 +20,7 @@ export function processEnvironment(
     LOGNAME: user.name,
     ...sandbox.trustVars,
     ...sandbox.envVars,
+    ...trace,
     ...request,
   };
 }

@@ -11,6 +11,7 @@ import { eventStream } from './event-stream.js';
 import type { Program, ProgramEvents, ProgramSpec } from './program.js';
 import { RunningProcess } from './running-process.js';
 import { followWithPipes, spawnWithPipes } from './spawn-pipes.js';
+import { traceVariables } from './trace-context.js';
 
 type WireStart = MessageInitShape<typeof StartResponseSchema>;
 
@@ -21,7 +22,7 @@ export async function* startProcess(
   context: HandlerContext,
 ): AsyncGenerator<WireStart> {
   const user = await requestUser(deps.context, context.requestHeader.get('authorization'));
-  const process = await launch(deps, request, user);
+  const process = await launch(deps, request, user, traceVariables(context.requestHeader));
   // What it printed before this line ran belongs to the stream too.
   const subscription = process.subscribe(0);
   const timeoutMs = context.timeoutMs();
@@ -59,9 +60,14 @@ function kill(deps: ProcessDeps, process: RunningProcess): void {
   process.program.releaseOutput();
 }
 
-async function launch(deps: ProcessDeps, request: StartRequest, user: OsUser): Promise<RunningProcess> {
+async function launch(
+  deps: ProcessDeps,
+  request: StartRequest,
+  user: OsUser,
+  trace: Record<string, string> | undefined,
+): Promise<RunningProcess> {
   const config = request.process ?? create(ProcessConfigSchema);
-  const spec = programSpec(deps, user, config);
+  const spec = programSpec(deps, user, config, trace);
   const process: RunningProcess = new RunningProcess(
     { config, tag: request.tag, terminal: request.pty !== undefined, startedAt: deps.context.now() },
     deps.budget,
@@ -89,12 +95,13 @@ function programSpec(
   deps: ProcessDeps,
   user: OsUser,
   config: NonNullable<StartRequest['process']>,
+  trace: Record<string, string> | undefined,
 ): ProgramSpec {
   const { context } = deps;
   return {
     command: config.cmd,
     args: config.args,
-    environment: processEnvironment(user, context, config.envs, deps.daemonPath),
+    environment: processEnvironment(user, context, config.envs, trace, deps.daemonPath),
     directory: resolveDirectory(config.cwd, context.defaults.workdir, user, context.singleUser !== undefined),
     identity: context.singleUser ? undefined : { uid: user.uid, gid: user.gid, groups: user.groups },
   };

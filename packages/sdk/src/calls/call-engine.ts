@@ -3,6 +3,7 @@ import { Deadline, sleep } from '../core/deadline.js';
 import { publish } from '../core/diagnostics.js';
 import type { Logger } from '../core/logger.js';
 import { type AttemptOutcome, decideRetry, isRateLimited } from '../core/retry.js';
+import { type OperationObserver, observe, type Telemetry } from '../core/telemetry.js';
 import { ConnectionError, RequestTimeoutError } from '../errors/connection-errors.js';
 
 /** Settings that the calls of a client share. */
@@ -12,6 +13,7 @@ export interface CallEngineOptions {
   requestTimeoutMs: number;
   /** Between 0 and 1. Default: Math.random. */
   random?: (() => number) | undefined;
+  telemetry?: Telemetry | undefined;
 }
 
 /** What an attempt gave. */
@@ -56,15 +58,17 @@ export class CallEngine {
     const call = new RunningCall(context, this.#options);
     const { deadline } = call;
     try {
-      const value = await deadline.run(() => work(call));
+      const value = await deadline.run(() => call.observer?.run(() => work(call)) ?? work(call));
       deadline.restart(0);
       publish('end', () => call.summary());
+      call.end();
       return { value, deadline };
     } catch (error) {
       deadline.release();
       const facts = { ...call.record, attempts: call.attempts, error: messageOf(error) };
       this.#options.logger.info(`${context.operation} failed`, facts);
       publish('error', () => ({ ...call.summary(), error }));
+      call.end(error);
       throw error;
     }
   }
@@ -78,6 +82,8 @@ export class RunningCall {
   readonly deadline: Deadline;
   /** What all its events and log lines carry. */
   readonly record: { callId: number } & Pick<CallContext, 'operation' | 'service'>;
+  /** Follows the call; undefined when nobody wants to. */
+  readonly observer: OperationObserver | undefined;
   /** Most further attempts after the first. */
   readonly maxRetries: number;
   /** Attempts made so far. */
@@ -101,6 +107,8 @@ export class RunningCall {
       onTimeout: (limitMs) => requestTimeout(operation, limitMs),
     });
     publish('start', () => this.record);
+    this.observer =
+      context.observer ?? observe(options.telemetry, { operation, service, ...context.sandbox });
   }
 
   /** Fires when the caller gives up or the time is over. */
@@ -161,6 +169,13 @@ export class RunningCall {
     };
   }
 
+  /** Tells who follows the call that it is over, unless it is a part of something longer. */
+  end(error?: unknown): void {
+    if (this.context.observer) return;
+    const aborted = this.context.options?.signal?.aborted === true;
+    this.observer?.tell(error === undefined ? { type: 'end' } : { type: 'end', error, aborted });
+  }
+
   async #attemptOnce<T>(
     make: (attempt: number) => Promise<Attempt<T>>,
     attempt: number,
@@ -184,6 +199,7 @@ export class RunningCall {
     const text = `${this.context.operation}: attempt ${attempt} failed, next in ${delayMs} ms`;
     this.#options.logger.info(text, { ...this.record, ...(failed ? { error: made.message } : why) });
     publish('retry', () => ({ ...this.record, attempt, delayMs, ...why }));
+    this.observer?.tell({ type: 'retry', attempt, delayMs, ...why });
     await sleep(delayMs, this.signal);
     this.#waitedMs += delayMs;
   }

@@ -3,6 +3,7 @@ import { publish } from '../core/diagnostics.js';
 import type { Logger } from '../core/logger.js';
 import { chain, type Fetch, type Middleware } from '../core/middleware.js';
 import { redactHeaders, redactUrl } from '../core/redact.js';
+import type { OperationObserver } from '../core/telemetry.js';
 import { errorFromNetwork, isNetworkFailure } from '../errors/from-network.js';
 import { parseRetryAfter } from '../errors/rate-limit.js';
 import type { Attempt, CallEngine, OpenCall, RunningCall } from './call-engine.js';
@@ -21,7 +22,7 @@ export interface HttpCallerOptions {
 }
 
 /** Work that sends its requests through the `fetch` it is given. */
-type HttpWork<T> = (fetch: Fetch) => Promise<T>;
+type HttpWork<T> = (fetch: Fetch, observer?: OperationObserver) => Promise<T>;
 
 /** Calls over HTTP: the engine runs them; here a request gets its headers, passes middleware, and is sent. */
 export class HttpCaller {
@@ -63,7 +64,7 @@ export class HttpCaller {
       return await work((request, init) => {
         url = request.url;
         return this.#send(call, request, init);
-      });
+      }, call.observer);
     } catch (error) {
       // A body that breaks off fails where `work` reads it.
       if (call.signal.aborted || !isNetworkFailure(error)) throw error;
@@ -82,13 +83,11 @@ export class HttpCaller {
     );
   }
 
-  #identify(request: Request, { context }: RunningCall): void {
-    const { userAgent, headers } = this.#options;
+  #identify(request: Request, { context, observer }: RunningCall): void {
+    const { userAgent } = this.#options;
     if (userAgent !== undefined) request.headers.set('User-Agent', userAgent);
-    if (context.service !== 'platform') return;
-    for (const [name, value] of Object.entries(headers)) {
-      if (!request.headers.has(name)) request.headers.set(name, value);
-    }
+    if (observer) addMissing(request.headers, observer.headers);
+    if (context.service === 'platform') addMissing(request.headers, this.#options.headers);
   }
 
   /** One attempt: an answer of any status. Throws a ConnectionError, or what middleware throws. */
@@ -106,6 +105,7 @@ export class HttpCaller {
       const text = `${operation}: ${request.method} ${redactUrl(request.url)}`;
       logger.debug(text, { ...record, attempt, headers });
     }
+    call.observer?.tell({ type: 'request', method: request.method, url: request.url });
     const last = async (sent: Request): Promise<Response> => {
       try {
         return await send(sent, { ...init, signal });
@@ -123,6 +123,7 @@ export class HttpCaller {
       logger.debug(`${operation}: ${status}`, { ...record, attempt, requestId, headersMs, headers });
     }
     publish('response', () => ({ ...record, attempt, status, requestId, headersMs }));
+    call.observer?.tell({ type: 'response', attempt, status, requestId });
     if (status < 400) return { value: response };
     // Not awaited: where a middleware cloned the answer, cancelling waits for the clone.
     const discard = () => void response.body?.cancel().catch(() => {});
@@ -133,6 +134,10 @@ export class HttpCaller {
     const retryAfterMs = parseRetryAfter(headers, (this.#options.now ?? Date.now)());
     return { kind: 'answer', status, retryAfterMs } as const;
   }
+}
+
+function addMissing(to: Headers, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) if (!to.has(name)) to.set(name, value);
 }
 
 function isIdempotent(request: Request): boolean {

@@ -70,12 +70,14 @@ export class PlatformCaller<Client = PlatformClient> {
     const { operation } = context;
     const { http, client, service, hasCredential, credentialHint } = this.#parts;
     if (!hasCredential) throw new AuthenticationError(`${operation}: ${credentialHint}`, { operation });
-    return http.call({ ...context, service }, async (fetch) => {
+    return http.call({ ...context, service }, async (fetch, observer) => {
       const answer = await send(client, fetch).catch((thrown) => {
         if (!(thrown instanceof PathParameterError)) throw thrown;
         throw new InvalidRequestError(`${operation}: ${thrown.message}.`, { operation, cause: thrown });
       });
-      return { data: readAnswer(answer, { ...context, service }), response: answer.response };
+      const data = readAnswer(answer, { ...context, service });
+      observer?.tell({ type: 'answer', data });
+      return { data, response: answer.response };
     });
   }
 }

@@ -138,6 +138,7 @@ export class Commands {
       connection: this.#connection,
       context: { operation, options, user },
       open: { start: toStartRequest(line, options) },
+      line,
       timeoutMs,
       keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
       killOnAbort: options.killOnAbort ?? true,

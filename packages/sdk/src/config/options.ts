@@ -1,6 +1,7 @@
 import type { Transport } from '@svc/daemon';
 import type { Logger, LogLevel } from '../core/logger.js';
 import type { Fetch, Middleware } from '../core/middleware.js';
+import type { Telemetry } from '../core/telemetry.js';
 
 /** Settings of a client. What is left out comes from the environment, then from the defaults. */
 export interface ClientOptions {
@@ -33,6 +34,8 @@ export interface ClientOptions {
   requestTimeoutMs?: number | undefined;
   /** Called for every HTTP request, once per attempt; the first is the outermost. */
   middleware?: readonly Middleware[] | undefined;
+  /** Follows calls and commands: `openTelemetry()` of `@svc/sdk/opentelemetry`. Default: what `instrument()` set for all clients. */
+  telemetry?: Telemetry | undefined;
   /** Prefix of the User-Agent, for products built on this SDK: `my-agent/1.2`. */
   userAgent?: string | undefined;
 }

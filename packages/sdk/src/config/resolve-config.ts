@@ -6,7 +6,10 @@ import { sdkVersion } from './version.js';
 
 /** Settings with every default applied. */
 export interface Config
-  extends Pick<ClientOptions, 'apiKey' | 'sandboxUrl' | 'domain' | 'fetch' | 'transport' | 'middleware'> {
+  extends Pick<
+    ClientOptions,
+    'apiKey' | 'sandboxUrl' | 'domain' | 'fetch' | 'transport' | 'middleware' | 'telemetry'
+  > {
   apiUrl: string;
   debug: boolean;
   headers: Record<string, string>;
@@ -53,6 +56,7 @@ export function resolveConfig(options: ClientOptions, surroundings: Surroundings
     maxRetries: readCount('maxRetries', options.maxRetries ?? 2),
     requestTimeoutMs: readCount('requestTimeoutMs', options.requestTimeoutMs ?? 60_000),
     middleware: options.middleware,
+    telemetry: options.telemetry,
     userAgent: formatUserAgent(options.userAgent, surroundings.userAgent),
     runtimeKind: surroundings.kind,
   };

@@ -1,4 +1,5 @@
 import type { ResourceKind, Service } from '../errors/resource.js';
+import type { OperationObserver } from './telemetry.js';
 
 /** Options that every call takes. */
 export interface RequestOptions {
@@ -26,6 +27,10 @@ export interface CallContext {
    */
   idempotent?: boolean | undefined;
   options?: RequestOptions | undefined;
+  /** The sandbox that is called, and its template, where they are known. */
+  sandbox?: { readonly sandboxId: string; readonly templateId?: string | undefined } | undefined;
+  /** Follows an operation that this call is only a part of; whoever gives it tells of the end. Default: one of the call's own. */
+  observer?: OperationObserver | undefined;
   /** Told the number of each attempt, from 1, before it is made. Attempts that a rate limit refused are not counted. */
   onAttempt?: ((attempt: number) => void) | undefined;
 }

@@ -4,6 +4,7 @@ import type { ClientCore } from '../calls/client-core.js';
 import { directUrl, routedUrl } from '../config/addresses.js';
 import type { CallContext, RequestOptions } from '../core/call-context.js';
 import { chain, type Fetch } from '../core/middleware.js';
+import type { OperationObserver } from '../core/telemetry.js';
 import { BrokenStream, DaemonStream, keepaliveSeconds } from './daemon-stream.js';
 import { explainRpcFailure } from './explain-failure.js';
 import { findReason } from './find-reason.js';
@@ -22,12 +23,11 @@ export type DaemonCallContext = Omit<CallContext, 'service'> & {
 /** What the options of a typed RPC take. */
 export interface RpcOptions {
   signal: AbortSignal;
-}
-
-/** The same of one that streams. */
-export interface RpcStreamOptions extends RpcOptions {
   headers: Record<string, string>;
 }
+
+/** Work that sends plain HTTP to the daemon at `baseUrl`. */
+type HttpWork<T> = (fetch: Fetch, baseUrl: string, observer?: OperationObserver) => Promise<T>;
 
 /** The way to one sandbox's daemon. Nothing is loaded or sent before the first call. */
 export class DaemonConnection {
@@ -80,19 +80,21 @@ export class DaemonConnection {
     context: DaemonCallContext,
     send: (client: DaemonClient, options: RpcOptions) => Promise<T>,
   ): Promise<T> {
-    return this.core.engine.run({ ...context, service: 'sandbox' }, (call) =>
-      this.#attempt(call, context, (client) => send(client, { signal: call.signal })),
+    return this.core.engine.run(this.#into(context), (call) =>
+      this.#attempt(call, context, (client) =>
+        send(client, { signal: call.signal, headers: { ...call.observer?.headers } }),
+      ),
     );
   }
 
   /** Opens an RPC that streams, as `call` makes a unary one; settles with its first message. */
   async open<Message>(
     context: DaemonCallContext,
-    send: (client: DaemonClient, options: RpcStreamOptions) => AsyncIterable<Message>,
+    send: (client: DaemonClient, options: RpcOptions) => AsyncIterable<Message>,
   ): Promise<DaemonStream<Message>> {
-    const headers = { 'Keepalive-Ping-Interval': String(keepaliveSeconds) };
-    const { value, deadline } = await this.core.engine.open({ ...context, service: 'sandbox' }, (call) =>
+    const { value, deadline } = await this.core.engine.open(this.#into(context), (call) =>
       this.#attempt(call, context, async (client) => {
+        const headers = { ...call.observer?.headers, 'Keepalive-Ping-Interval': String(keepaliveSeconds) };
         const messages = send(client, { signal: call.signal, headers })[Symbol.asyncIterator]();
         const { done, value: first } = await messages.next();
         if (done) throw new BrokenStream('the stream ended before its first message');
@@ -123,18 +125,15 @@ export class DaemonConnection {
   }
 
   /** Sends plain HTTP to the daemon. The answer may be of any status. */
-  http<T>(context: DaemonCallContext, work: (fetch: Fetch, baseUrl: string) => Promise<T>): Promise<T> {
-    return this.core.http.call({ ...context, service: 'sandbox' }, (fetch) =>
-      work(this.#withHeaders(fetch, context.user), this.baseUrl),
+  http<T>(context: DaemonCallContext, work: HttpWork<T>): Promise<T> {
+    return this.core.http.call(this.#into(context), (fetch, observer) =>
+      work(this.#withHeaders(fetch, context.user), this.baseUrl, observer),
     );
   }
 
   /** As `http`, for answers that go on streaming: release the deadline at their end. */
-  openHttp<T>(
-    context: DaemonCallContext,
-    work: (fetch: Fetch, baseUrl: string) => Promise<T>,
-  ): Promise<OpenCall<T>> {
-    return this.core.http.open({ ...context, service: 'sandbox' }, (fetch) =>
+  openHttp<T>(context: DaemonCallContext, work: HttpWork<T>): Promise<OpenCall<T>> {
+    return this.core.http.open(this.#into(context), (fetch) =>
       work(this.#withHeaders(fetch, context.user), this.baseUrl),
     );
   }
@@ -152,6 +151,10 @@ export class DaemonConnection {
   /** Whether the sandbox answers: `running`, `gone` (the gateway's 502), or `unknown`. */
   probe(options: RequestOptions = {}): Promise<'running' | 'gone' | 'unknown'> {
     return probeHealth(this, options);
+  }
+
+  #into(context: DaemonCallContext): CallContext {
+    return { ...context, service: 'sandbox', sandbox: this.target };
   }
 
   #withHeaders(fetch: Fetch, user: string | undefined): Fetch {

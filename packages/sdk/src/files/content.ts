@@ -15,18 +15,19 @@ export type SteadyContent = string | Uint8Array<ArrayBuffer> | ArrayBuffer | Blo
 /** Content that can be sent once. */
 export type FlowingContent = ReadableStream<Uint8Array>;
 
-/** Separates content in memory from streamed content, which becomes one kind of stream. */
+/** Separates content in memory from streamed content, which becomes one kind of stream. `onBytes` is told of each of its pieces. */
 export function normalizeContent(
   content: FileContent,
+  onBytes?: (bytes: number) => void,
 ): { steady: SteadyContent } | { flowing: FlowingContent } {
   if (typeof content === 'string' || content instanceof ArrayBuffer || content instanceof Blob)
     return { steady: content };
   if (content instanceof Uint8Array) return { steady: content as Uint8Array<ArrayBuffer> };
   if (typeof content === 'object' && content !== null && Symbol.asyncIterator in content) {
-    return { flowing: streamOf(content as AsyncIterable<Uint8Array | string>) };
+    return { flowing: streamOf(content as AsyncIterable<Uint8Array | string>, onBytes) };
   }
   if ((content as unknown) instanceof ReadableStream) {
-    return { flowing: streamOf(iterate(content as ReadableStream<Uint8Array | string>)) };
+    return { flowing: streamOf(iterate(content as ReadableStream<Uint8Array | string>), onBytes) };
   }
   throw new InvalidRequestError(
     `A file's content must be a string, bytes, a Blob, a ReadableStream or an async iterable of bytes, got ${describe(content)}.`,
@@ -34,15 +35,20 @@ export function normalizeContent(
 }
 
 /** A byte stream that pulls its source only as it is read. */
-export function streamOf(source: AsyncIterable<Uint8Array | string>): ReadableStream<Uint8Array> {
+export function streamOf(
+  source: AsyncIterable<Uint8Array | string>,
+  onBytes?: (bytes: number) => void,
+): ReadableStream<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { value, done } = await iterator.next();
-        if (done) controller.close();
-        else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
+        if (done) return controller.close();
+        const bytes = typeof value === 'string' ? encoder.encode(value) : value;
+        onBytes?.(bytes.byteLength);
+        controller.enqueue(bytes);
       },
       async cancel() {
         await iterator.return?.();

@@ -35,19 +35,23 @@ export async function writeFile(
   data: FileContent,
   options: WriteOptions,
 ): Promise<WrittenFile> {
-  const content = normalizeContent(data);
+  let sent = 0;
+  const content = normalizeContent(data, (bytes) => {
+    sent += bytes;
+  });
   const headers = { 'Content-Type': 'application/octet-stream', ...metadataHeaders(options.metadata) };
   const url = `/files?path=${encodeURIComponent(path)}`;
   if ('steady' in content) {
     // What may be sent again is kept as a copy while it is sent: too dear for much.
     const limits = sizeOf(content.steady) > largestRepeated ? { ...options, maxRetries: 0 } : options;
-    const [written] = await post(connection, url, { headers, body: content.steady }, limits, true);
+    const init = { headers, body: content.steady };
+    const [written] = await post(connection, url, init, limits, true, () => bytesOf(content.steady));
     return requireOne(written);
   }
   // A stream can be sent once, and takes as long as its source does: no retries, no time limit unless one is given.
   const once = { ...options, maxRetries: 0, requestTimeoutMs: options.requestTimeoutMs ?? 0 };
   const init = { headers, body: content.flowing, duplex: 'half' } as RequestInit;
-  const [written] = await post(connection, url, init, once, false);
+  const [written] = await post(connection, url, init, once, false, () => sent);
   return requireOne(written);
 }
 
@@ -73,10 +77,16 @@ export async function writeFiles(
     for (const { path, content } of batch) {
       form.append('file', content instanceof Blob ? content : new Blob([content]), path);
     }
-    const answers = await post(connection, '/files', { body: form }, options, true);
+    const size = () => batch.reduce((total, { content }) => total + bytesOf(content), 0);
+    const answers = await post(connection, '/files', { body: form }, options, true, size);
     for (const [position, { index }] of batch.entries()) written[index] = requireOne(answers[position]);
   }
   return written;
+}
+
+/** Exactly, where `sizeOf` counts the characters of a text. */
+function bytesOf(content: SteadyContent): number {
+  return typeof content === 'string' ? new TextEncoder().encode(content).byteLength : sizeOf(content);
 }
 
 function sizeOf(content: SteadyContent): number {
@@ -110,6 +120,8 @@ async function post(
   init: RequestInit,
   options: WriteOptions,
   repeatable: boolean,
+  /** Bytes of content that were sent; asked for when they are written. */
+  sentBytes: () => number,
 ): Promise<WrittenFile[]> {
   const operation = 'files.write';
   const context = {
@@ -119,12 +131,13 @@ async function post(
     idempotent: repeatable,
     options,
   } as const;
-  return connection.http(context, async (fetch, baseUrl) => {
+  return connection.http(context, async (fetch, baseUrl, observer) => {
     // Node keeps a copy of all it sends in case of a redirect, unless there can be none and no window is to blame.
     const rules = { redirect: 'error', window: null } as const;
     const request = new Request(`${baseUrl}${url}`, { ...init, ...rules, method: 'POST' });
     const response = await fetch(request, rules);
     await throwUnlessOk(response, { operation, service: 'sandbox', resource: 'file' });
+    observer?.tell({ type: 'transfer', direction: 'sent', bytes: sentBytes() });
     return fromWritten(await response.json());
   });
 }

@@ -1,4 +1,5 @@
 import { Deadline, holdOpen, onAbort, raceAbort } from '../core/deadline.js';
+import { type OperationObserver, type OperationStart, observe } from '../core/telemetry.js';
 import type { DaemonCallContext, DaemonConnection } from '../daemon/daemon-connection.js';
 import { SvcError } from '../errors/svc-error.js';
 import { type OutputEvent, OutputHub } from './output-hub.js';
@@ -21,6 +22,8 @@ export interface LaunchOptions {
   connection: DaemonConnection;
   context: DaemonCallContext;
   open: FollowOptions['open'];
+  /** The command line, where there is one. */
+  line?: string | undefined;
   timeoutMs: number;
   /** Bytes of output that are kept for the result and for late readers. */
   keepBytes: number;
@@ -65,10 +68,21 @@ export class ProcessHandle {
 
   /** Starts a process or attaches to one; settles with its first event. */
   static async launch(options: LaunchOptions): Promise<ProcessHandle> {
-    const { connection, context, open, timeoutMs, keepBytes } = options;
-    const { streams } = connection.core;
-    const caller = context.options?.signal;
+    const { connection, open, timeoutMs, keepBytes } = options;
+    const { streams, config } = connection.core;
+    const caller = options.context.options?.signal;
     caller?.throwIfAborted();
+    const { sandboxId, templateId } = connection.target;
+    const { operation } = options.context;
+    const start: OperationStart = {
+      operation,
+      service: 'sandbox',
+      sandboxId,
+      templateId,
+      process: { line: options.line },
+    };
+    const observer = observe(config.telemetry, start);
+    const context = observer ? { ...options.context, observer } : options.context;
     const stop = new Deadline({});
     const updates = followProcess({ connection, context, open, timeoutMs, signal: stop.signal });
     const first = updates.next();
@@ -81,27 +95,34 @@ export class ProcessHandle {
       // The request may be under way: only its answer tells the pid of what has to be killed.
       void killWhenStarted(first, options, () => stop.abort(undefined));
     });
-    const start = await holdOpen(started).catch((error: unknown) => {
-      throw explain(error);
+    const failed = (thrown: unknown): unknown => {
+      const error = explain(thrown);
+      observer?.tell({ type: 'end', error, aborted: caller?.aborted === true });
+      return error;
+    };
+    const { pid, lostBytes } = await holdOpen(started).catch((error: unknown) => {
+      throw failed(error);
     });
-    const disconnect = () => stop.abort(disconnected(context.operation));
+    observer?.tell({ type: 'started', pid });
+    const disconnect = () => stop.abort(disconnected(operation));
     streams.add(disconnect);
     const stopListening = onAbort(caller, (reason) => {
-      if (options.killOnAbort) void sendSignal(connection, { pid: start.pid }, 'SIGKILL').catch(() => {});
+      if (options.killOnAbort) void sendSignal(connection, { pid }, 'SIGKILL').catch(() => {});
       stop.abort(reason);
     });
     return new ProcessHandle(
-      start,
+      { pid, lostBytes },
       { connection, output },
       (reason) => stop.abort(reason),
       async (handle) => {
         try {
-          const pumping = pump(updates, handle, options.onOutput);
+          const pumping = pump(updates, handle, options.onOutput, observer);
           const end = await (options.onOutput ? holdOpen(pumping) : pumping);
           output.end();
+          observer?.tell({ type: 'end', exitCode: end.exitCode });
           return end;
         } catch (failure) {
-          const error = explain(failure);
+          const error = failed(failure);
           output.end({ error });
           throw error;
         } finally {
@@ -130,6 +151,7 @@ async function pump(
   updates: AsyncGenerator<ProcessUpdate, void, undefined>,
   handle: ProcessHandle,
   onOutput: LaunchOptions['onOutput'],
+  observer: OperationObserver | undefined,
 ): Promise<ProcessEnd> {
   for await (const update of updates) {
     if (update.type === 'end') return update;
@@ -137,6 +159,7 @@ async function pump(
     if (update.type === 'reattached') {
       handle.reattached++;
       handle.lostBytes += update.lostBytes;
+      observer?.tell({ type: 'reattached', lostBytes: update.lostBytes });
     }
     const event = update.type === 'reattached' ? { ...update, data: nothing } : update;
     await onOutput?.(event);

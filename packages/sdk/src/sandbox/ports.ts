@@ -54,7 +54,13 @@ export async function fetchPort(
   for (const [name, value] of Object.entries(route.headers)) request.headers.set(name, value);
   // What the service inside does with a repeated request is not ours to know.
   const options = { signal: signal ?? undefined, requestTimeoutMs, maxRetries: 0 };
-  const context = { operation: 'sandbox.fetch', service: 'sandbox', resource: 'sandbox', options } as const;
+  const context = {
+    operation: 'sandbox.fetch',
+    service: 'sandbox',
+    resource: 'sandbox',
+    sandbox: target,
+    options,
+  } as const;
   const { value, deadline } = await core.http.open(context, (fetch) => fetch(request));
   if (!value.body) deadline.release();
   return value;

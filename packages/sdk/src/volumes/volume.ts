@@ -1,4 +1,5 @@
 import type { RequestOptions } from '../core/call-context.js';
+import { observeOpening } from '../core/telemetry.js';
 import { defined } from '../core/wire-values.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
 import { unlessMissing } from '../errors/unless-missing.js';
@@ -48,18 +49,27 @@ export class Volume implements VolumeInfo {
     options: RequestOptions & { format?: Format | undefined } = {},
   ): Promise<ReadResults[Format]> {
     const operation = 'volume.read';
-    const { value, deadline } = await this.#access.open({ operation, options }, (volumes, fetch, params) =>
-      volumes.GET('/volumecontent/{volumeID}/file', {
-        params: { path: params, query: { path } },
-        parseAs: 'stream',
-        fetch,
-      }),
-    );
     const { config } = this.#access.core;
+    const start = { operation, service: 'volumes', signal: options.signal } as const;
+    const { value: opened, observer } = await observeOpening(config.telemetry, start, (observer) =>
+      this.#access.open({ operation, options, observer }, (volumes, fetch, params) =>
+        volumes.GET('/volumecontent/{volumeID}/file', {
+          params: { path: params, query: { path } },
+          parseAs: 'stream',
+          fetch,
+        }),
+      ),
+    );
+    const { value, deadline } = opened;
     const idleMs = options.requestTimeoutMs ?? config.requestTimeoutMs;
     // A body of no bytes may come as no body.
     const body = value instanceof ReadableStream ? value : null;
-    const stream = watchedStream(body, deadline, { idleMs, operation, url: config.apiUrl });
+    const stream = watchedStream(body, deadline, {
+      idleMs,
+      operation,
+      url: config.apiUrl,
+      observer,
+    });
     return (await collect(stream, options.format ?? 'text')) as ReadResults[Format];
   }
 
