@@ -27,6 +27,14 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
   },
   { name: 'sandbox-per-user', prints: ['one sandbox', '3 messages: good night / hello / is anybody there?'] },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
+  {
+    name: 'preview-link',
+    prints: [
+      'without the link: 403',
+      'curl: 200 <h1>For your eyes only</h1>',
+      'a browser: 307 to /index.html, then 200',
+    ],
+  },
   { name: 'template-ready', prints: ['built: ready', '200 hello from the build'] },
   {
     name: 'webhook-receiver',

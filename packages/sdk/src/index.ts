@@ -125,6 +125,7 @@ export type {
   SandboxState,
 } from './sandbox/options.js';
 export type { PortRequestInit, PortRoute } from './sandbox/ports.js';
+export type { PreviewLinkOptions } from './sandbox/preview-link.js';
 export { Sandbox } from './sandbox/sandbox.js';
 export { Sandboxes } from './sandbox/sandboxes.js';
 export type { WaitForPortOptions } from './sandbox/wait-for-port.js';

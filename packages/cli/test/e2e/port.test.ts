@@ -79,6 +79,35 @@ it('brings a private port of a sandbox to this machine: requests and upgraded co
   expect((await svc(['sandbox', 'kill', id])).code).toBe(0);
 });
 
+it('prints a link that opens a private port until it expires', async () => {
+  const id = (await svc(['sandbox', 'create', '-q', '--private-ports'])).stdout.trim();
+  const run = await svc(['sandbox', 'port', id, String(port), '--expires', '1h', '--path', '/docs?x=1']);
+  expect(run).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^http:.*\/docs\?x=1&svc_preview=v1\./),
+  });
+  const link = new URL(run.stdout.trim());
+  const ask = (path: string) =>
+    new Promise<string>((resolve, reject) => {
+      // Names under localhost are known to browsers and curl alone.
+      const address = { host: '127.0.0.1', port: link.port, path, headers: { Host: link.host } };
+      http
+        .get(address, async (answer) => resolve(`${answer.statusCode} ${await answer.toArray()}`))
+        .on('error', reject);
+    });
+  expect(await ask(link.pathname + link.search)).toBe('200 GET /docs?x=1 ');
+  expect(await ask(link.pathname)).toMatch(/^403 /);
+  expect((await svc(['sandbox', 'port', id, String(port), '--expires', '0'])).stderr).toMatch(/above 0/);
+  expect((await svc(['sandbox', 'port', id, String(port), '--expires', '1h', '--check'])).code).toBe(2);
+  expect((await svc(['sandbox', 'port', id, String(port), '--path', '/x'])).code).toBe(2);
+  expect((await svc(['sandbox', 'kill', id])).code).toBe(0);
+  const open = (await svc(['sandbox', 'create', '-q'])).stdout.trim();
+  expect((await svc(['sandbox', 'port', open, String(port), '--expires', '1h'])).stderr).toMatch(
+    /are public/,
+  );
+  expect((await svc(['sandbox', 'kill', open])).code).toBe(0);
+});
+
 it('answers 502 where nothing listens in the sandbox', async () => {
   const id = (await svc(['sandbox', 'create', '-q'])).stdout.trim();
   await svc(['sandbox', 'port', id, '1', '--local', '0', '--json'], {

@@ -10,7 +10,7 @@ const secretHeaders = new Set([
   'webhook-signature',
 ]);
 
-const secretParameters = new Set(['signature', 'token', 'access_token', 'api_key']);
+const secretParameters = new Set(['signature', 'token', 'access_token', 'api_key', 'svc_preview']);
 
 /** Headers as a record, with the values of secret ones replaced by `[redacted]`. */
 export function redactHeaders(headers: Headers): Record<string, string> {

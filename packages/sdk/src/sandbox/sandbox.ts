@@ -22,6 +22,7 @@ import type {
   ListSandboxesOptions,
 } from './options.js';
 import { fetchPort, type PortRequestInit, type PortRoute, portHost, portRoute, portUrl } from './ports.js';
+import type { PreviewLinkOptions } from './preview-link.js';
 import {
   connectSandbox,
   createSandbox,
@@ -400,11 +401,22 @@ export class Sandbox {
    * Address under which a port of the sandbox is reached without any header. Nothing is sent. For browsers and for hosted
    * services. Under the default domain of a local server, `*.svc.localhost`, browsers and curl find it, but Node.js
    * and most other programs cannot resolve such names: use `fetch`, `routeTo`, or `svc sandbox port --local` there.
+   *
+   * With `signed` it is a link that opens a private port (`network.allowPublicTraffic: false`) until it expires, to
+   * everybody who has it. It holds over pause and resume, ends with the sandbox, and opens no fork. The token is not in it.
+   * @throws InvalidRequestError for a port or time out of range; with `signed`, when the ports are public
    * @example
    * console.log(`open ${sandbox.url(3000)} in a browser`);
+   * console.log(`for an hour: ${await sandbox.url(3000, { signed: { expiresInMs: 3_600_000 } })}`);
    */
-  url(port: number): string {
-    return portUrl(this.#core, this.#target, port);
+  url(port: number): string;
+  url(port: number, options: { signed: PreviewLinkOptions }): Promise<string>;
+  url(port: number, options?: { signed: PreviewLinkOptions }): string | Promise<string> {
+    const url = portUrl(this.#core, this.#target, port);
+    if (options === undefined) return url;
+    return import('./preview-link.js').then(({ previewLink }) =>
+      previewLink(this.#core, this.#target, port, options.signed),
+    );
   }
 
   /**

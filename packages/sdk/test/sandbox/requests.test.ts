@@ -54,6 +54,52 @@ it('reaches a private port through a handle that was got', async () => {
   expect(service.platform.requests.at(-1)?.headers.get('Svc-Traffic-Access-Token')).toBe('traffic-token');
 });
 
+it('signs links to private ports by the rule of the contract, without the token in them', async () => {
+  const service = createTestService({ sandboxUrl: 'https://sandbox.example.com' });
+  service.platform.on('GET /sandboxes/{id}', json(200, detail({ trafficAccessToken: 'traffic-token' })));
+  const sandbox = await service.client.sandboxes.get(id);
+  const before = Date.now();
+  const url = new URL(
+    await sandbox.url(8080, { signed: { expiresInMs: 60_000.5, path: '/a%20b?c=%2Fd#e' } }),
+  );
+  expect(`${url.origin}${url.pathname}${url.hash}`).toBe(`${sandbox.url(8080)}/a%20b#e`);
+  const [, expiry, signature] =
+    /^\?c=%2Fd&svc_preview=v1\.(\d+)\.([\w-]{43})$/.exec(url.search) ?? expect.fail(url.search);
+  expect(Number(expiry) * 1000 - before).toBeGreaterThanOrEqual(60_000);
+  const { createHmac } = await import('node:crypto');
+  const mac = createHmac('sha256', 'traffic-token').update(`v1\n${id}\n8080\n${expiry}`);
+  expect(signature).toBe(mac.digest('base64url'));
+  const again = await sandbox.url(8080, { signed: { expiresInMs: 1 } });
+  expect(again).toMatch(/\/\?svc_preview=v1\.\d+\.[\w-]{43}$/);
+});
+
+it('signs no link that would not do what was asked for', async () => {
+  const service = createTestService();
+  service.platform.on(
+    'GET /sandboxes/{id}',
+    json(200, detail({ trafficAccessToken: 'traffic-token' })),
+    json(200, detail({})),
+  );
+  const closed = await service.client.sandboxes.get(id);
+  const open = await service.client.sandboxes.get(id);
+  const signed = { expiresInMs: 60_000 };
+  for (const [link, message] of [
+    [open.url(80, { signed }), /are public.*allowPublicTraffic: false.*leave out/],
+    [closed.url(49_983, { signed }), /open no daemon/],
+    [closed.url(80, { signed: { expiresInMs: 0 } }), /expiresInMs .* above 0, got 0/],
+    [closed.url(80, { signed: { expiresInMs: Number.NaN } }), /got NaN/],
+    [closed.url(80, { signed: { expiresInMs: Infinity } }), /got Infinity/],
+    [closed.url(80, { signed: { ...signed, path: '//evil.test' } }), /path must begin with one/],
+    [closed.url(80, { signed: { ...signed, path: 'https://evil.test' } }), /path must begin with one/],
+  ] as const) {
+    const error: unknown = await link.catch((thrown: unknown) => thrown);
+    expect(InvalidRequestError.is(error), String(error)).toBe(true);
+    expect(String(error)).toMatch(message);
+    expect(String(error)).not.toContain('traffic-token');
+  }
+  expect(() => closed.url(0, { signed })).toThrow(/1 to 65535/);
+});
+
 it('resumes with another end of life, and says that it cannot be changed while it runs', async () => {
   const service = createTestService();
   const path = `/sandboxes/${id}/resume`;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressedRequest, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
 import type { Exchange } from './exchanges.js';
 import { internalRoute } from './internal-route.js';
+import { opensPage, sendLinkRedirect, speaksTls } from './link-redirect.js';
 import { locate } from './locate.js';
 import type { GatewayParts } from './parts.js';
 import type { Refusal } from './refusal.js';
@@ -23,7 +24,7 @@ export type Admit = (
 ) => Promise<Admitted | undefined>;
 
 /** Decides everything that is decided before a connection is opened. Undefined: the request was answered, or its client left. */
-export function createAdmission({ deps, settings, stats, exchanges, refuse }: GatewayParts): Admit {
+export function createAdmission({ deps, settings, stats, wallNow, exchanges, refuse }: GatewayParts): Admit {
   const resuming = new Map<string, Promise<ResumeOutcome>>();
   const resume = (sandboxId: string, credentials: ResumeCredentials) => {
     const running = resuming.get(sandboxId);
@@ -49,10 +50,13 @@ export function createAdmission({ deps, settings, stats, exchanges, refuse }: Ga
       sandboxId,
       port,
       daemonPort: settings.daemonPort,
+      method: req.method,
+      url: target.url,
       headers: req.headers,
       trafficTokenNames: settings.trafficTokenNames,
       preflight: isPreflight(req),
       transitionWaitMs: settings.transitionWaitMs,
+      wallNow,
       signal: left.signal,
     });
     res.off('close', onLeft);
@@ -61,6 +65,12 @@ export function createAdmission({ deps, settings, stats, exchanges, refuse }: Ga
       return undefined;
     }
     if (located.kind === 'refused') return no(located.refusal);
+    const { link } = located;
+    if (link !== undefined && opensPage(req)) {
+      const tls = speaksTls(req, settings.tls);
+      sendLinkRedirect(req, res, { url: target.url, link, tls, nowMs: wallNow() });
+      return undefined;
+    }
     const connectionLimit = settings.connectionLimitPerSandbox;
     const exchange = exchanges.open(sandboxId, connectionLimit);
     if (!exchange) return no({ reason: 'connection_limit', sandboxId, connectionLimit });

@@ -30,10 +30,10 @@ export interface Route {
   metrics?: (() => Promise<Record<string, number>>) | undefined;
   /** The daemon's credentials. Absent: it asks for none, and requests go to it as they come. */
   daemon?: DaemonCredentials | undefined;
-  /** False: every port but the daemon's needs the traffic token. */
+  /** False: every port but the daemon's needs the traffic token, or a preview link. */
   allowPublicTraffic: boolean;
-  /** Whether the token opens ports with private ingress. Compare in constant time (`sameSecret`). */
-  trafficTokenMatches(token: string | undefined): boolean;
+  /** Token that opens private ports, and with which preview links are signed. */
+  trafficToken(): string;
   /** Host that the service inside sees, `${PORT}` replaced. Absent: the host that the client sent. */
   maskRequestHost?: string | undefined;
   /** Ports that speak TLS. Their certificate is not verified. */
@@ -89,6 +89,8 @@ export interface GatewayConfig {
   sandboxHosts?: readonly string[];
   /** Brands whose routing headers are understood besides `Svc-`, for example `['Acme-']`. Default none. */
   headerPrefixes?: readonly string[];
+  /** Whether clients come by TLS that ends in front of this gateway. Default false. */
+  tls?: boolean;
   /** Port of the daemon as clients name it. Default 49983. */
   daemonPort?: number;
   /** Requests and upgraded connections that one sandbox may have open at once. Default 1000. */
@@ -125,6 +127,8 @@ export interface GatewayDeps {
   log?: GatewayLog;
   /** Clock for durations, ms. Default `performance.now`. */
   now?: () => number;
+  /** Time of day for the expiry of preview links, ms since 1970. Default `Date.now`. */
+  wallNow?: () => number;
 }
 
 /** Why the gateway answered by itself. Key of `stats.refusals`. */

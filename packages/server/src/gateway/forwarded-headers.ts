@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { withoutLinkCookies, withoutLinks } from './link-carriers.js';
 
 /** Headers that belong to one connection, not to the message. */
 const hopByHop = new Set([
@@ -28,13 +29,18 @@ function namedByConnection(rawHeaders: readonly string[]): Set<string> {
   return named;
 }
 
-function endToEnd(rawHeaders: readonly string[], drop: (name: string) => boolean): string[] {
+/** @param keep the value that is passed on; undefined: the header is left out */
+function endToEnd(
+  rawHeaders: readonly string[],
+  keep: (name: string, value: string) => string | undefined,
+): string[] {
   const named = namedByConnection(rawHeaders);
   const kept: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] ?? '').toLowerCase();
-    if (hopByHop.has(name) || named.has(name) || drop(name)) continue;
-    kept.push(rawHeaders[i] ?? '', rawHeaders[i + 1] ?? '');
+    if (hopByHop.has(name) || named.has(name)) continue;
+    const value = keep(name, rawHeaders[i + 1] ?? '');
+    if (value !== undefined) kept.push(rawHeaders[i] ?? '', value);
   }
   return kept;
 }
@@ -58,10 +64,12 @@ export interface RequestHeaderOptions {
 export function requestHeaders(req: IncomingMessage, options: RequestHeaderOptions): string[] {
   const { host, maskedHost, secretNames, expectContinue, upgrade } = options;
   const masked = maskedHost !== undefined;
-  const headers = endToEnd(req.rawHeaders, (name) => {
-    if (name === 'host' || name === 'x-access-token' || secretNames.has(name)) return true;
-    if (name === 'expect') return !expectContinue;
-    return masked && name === 'x-forwarded-host';
+  const headers = endToEnd(req.rawHeaders, (name, value) => {
+    if (name === 'host' || name === 'x-access-token' || secretNames.has(name)) return undefined;
+    if (name === 'expect') return expectContinue ? value : undefined;
+    if (name === 'cookie') return withoutLinkCookies(value);
+    if (name === 'referer') return withoutLinks(value);
+    return masked && name === 'x-forwarded-host' ? undefined : value;
   });
   headers.unshift('Host', maskedHost ?? host ?? '');
   const given = req.headers['x-access-token']?.toString();
@@ -79,5 +87,5 @@ export function requestHeaders(req: IncomingMessage, options: RequestHeaderOptio
 
 /** The header list sent to the client: the sandbox's, minus what belongs to its connection. */
 export function responseHeaders(up: IncomingMessage): string[] {
-  return endToEnd(up.rawHeaders, () => false);
+  return endToEnd(up.rawHeaders, (_name, value) => value);
 }

@@ -21,6 +21,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const settings = resolveSettings(deps.config);
   const log = deps.log ?? quiet;
   const now = deps.now ?? (() => performance.now());
+  const wallNow = deps.wallNow ?? Date.now;
   const stats = createStats();
   const pools = new Pools();
   const exchanges = new Exchanges();
@@ -36,7 +37,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   };
 
   const connect = createConnector({ settings, now, stats });
-  const parts: GatewayParts = { deps, settings, log, now, stats, pools, exchanges, connect, refuse };
+  const parts: GatewayParts = { deps, settings, log, now, wallNow, stats, pools, exchanges, connect, refuse };
   const admit = createAdmission(parts);
   const read = (req: IncomingMessage) => readRequest(req, settings);
 

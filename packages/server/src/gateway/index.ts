@@ -11,5 +11,4 @@ export type {
   Route,
 } from './contract.js';
 export { createGateway } from './gateway.js';
-export { sameSecret } from './secrets.js';
 export { gatewayServerOptions } from './server-options.js';

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayDeps, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
+import type { PreviewLink } from './preview-link.js';
+import { firstHeader, judgePort } from './private-ports.js';
 import type { Refusal } from './refusal.js';
 import { sameSecret } from './secrets.js';
 import { pause, waitUntilSettled } from './waits.js';
@@ -11,22 +13,24 @@ export interface LocateOptions {
   sandboxId: string;
   port: number;
   daemonPort: number;
+  method: string | undefined;
+  /** Path with query. */
+  url: string;
   headers: IncomingHttpHeaders;
   /** Lower-case names of the header that opens private ports; the first is the one to tell people. */
   trafficTokenNames: readonly string[];
   /** A preflight neither wakes a sandbox nor waits for one. */
   preflight: boolean;
   transitionWaitMs: number;
+  /** Time of day, ms since 1970. */
+  wallNow: () => number;
   /** Fires when the client left. */
   signal: AbortSignal;
 }
 
-type Located = { kind: 'route'; route: Route } | { kind: 'refused'; refusal: Refusal };
-
-function firstHeader(headers: IncomingHttpHeaders, names: readonly string[]): string | undefined {
-  for (const name of names) if (headers[name] !== undefined) return headers[name]?.toString();
-  return undefined;
-}
+type Located =
+  /** `link`: the preview link in the address that opened the port. */
+  { kind: 'route'; route: Route; link?: PreviewLink | undefined } | { kind: 'refused'; refusal: Refusal };
 
 /** Finds a running sandbox for a request: checks private ingress, waits for transitions, wakes it when it may. */
 export async function locate(options: LocateOptions): Promise<Located> {
@@ -37,19 +41,19 @@ export async function locate(options: LocateOptions): Promise<Located> {
     kind: 'refused',
     refusal: { ...refusal, sandboxId },
   });
+  let link: PreviewLink | undefined;
   const privateRefusal = (route: Route): Located | undefined => {
-    if (port === daemonPort || route.allowPublicTraffic || route.trafficTokenMatches(trafficAccessToken))
-      return;
-    const state = trafficAccessToken === undefined ? 'missing' : 'wrong';
-    const message = `The port is private: the ${options.trafficTokenNames[0]} header is ${state}`;
-    return refused({ reason: 'private_ingress', message });
+    const access = judgePort(route, { ...options, nowMs: options.wallNow() });
+    if (!access.open) return refused({ reason: 'private_ingress', message: access.message });
+    link = access.link;
+    return undefined;
   };
 
   let deadline: AbortSignal | undefined;
   let route = await deps.findRoute(sandboxId);
   for (;;) {
     if (!route) return refused({ reason: 'sandbox_not_found' });
-    if (route.state === 'running') return privateRefusal(route) ?? { kind: 'route', route };
+    if (route.state === 'running') return privateRefusal(route) ?? { kind: 'route', route, link };
     if (route.state === 'transition') {
       if (preflight || deadline?.aborted) return refused({ reason: 'transition' });
       const refusal = privateRefusal(route);
@@ -65,7 +69,7 @@ export async function locate(options: LocateOptions): Promise<Located> {
       return refused({ reason: 'access_token' });
     }
     const outcome = await options.resume(sandboxId, { port, accessToken, trafficAccessToken });
-    if (outcome.kind === 'running') return { kind: 'route', route: outcome.route };
+    if (outcome.kind === 'running') return { kind: 'route', route: outcome.route, link };
     if (outcome.kind === 'gone') return refused({ reason: 'sandbox_not_found' });
     if (outcome.kind === 'refused') return refused({ reason: 'resume_refused', message: outcome.message });
     if (outcome.kind === 'limited') return refused({ reason: 'resume_limited', message: outcome.message });

@@ -14,6 +14,8 @@ export interface GatewayParts {
   readonly log: GatewayLog;
   /** Clock for durations, ms. */
   now(): number;
+  /** Time of day, ms since 1970. */
+  wallNow(): number;
   readonly stats: GatewayStats;
   readonly pools: Pools;
   readonly exchanges: Exchanges;

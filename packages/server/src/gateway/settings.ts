@@ -16,6 +16,7 @@ export function resolveSettings(config: GatewayConfig = {}): GatewaySettings {
   const names = prefixes.map((prefix) => `${prefix}Traffic-Access-Token`);
   const secretNames = new Set(names.map((name) => name.toLowerCase()));
   return {
+    tls: false,
     daemonPort: 49_983,
     connectionLimitPerSandbox: 1000,
     dialBudgetMs: 1000,

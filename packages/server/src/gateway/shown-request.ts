@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Admitted } from './admit.js';
 import { ownTokenFor, resignedUrl } from './daemon-credentials.js';
 import { requestHeaders } from './forwarded-headers.js';
+import { withoutLinks } from './link-carriers.js';
 import { sameSecret } from './secrets.js';
 import type { GatewaySettings } from './settings.js';
 
@@ -15,7 +16,7 @@ export interface ShownRequest {
 
 /**
  * A request as the sandbox sees it. A client's token is for us: the daemon gets its own, and a program on another port
- * gets none that opens the daemon.
+ * gets none that opens the daemon. Preview links are for us alone.
  */
 export function shownRequest(
   req: IncomingMessage,
@@ -24,7 +25,8 @@ export function shownRequest(
   options: { expectContinue: boolean; upgrade?: string },
 ): ShownRequest {
   const { daemon } = route;
-  const { host, url, port, toDaemon } = target;
+  const { host, port, toDaemon } = target;
+  const url = withoutLinks(target.url);
   const maskedHost = route.maskRequestHost?.replaceAll('${PORT}', String(port));
   const accessToken = (given: string): string | undefined => {
     if (daemon === undefined) return given;

@@ -1,7 +1,6 @@
 import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ResumeOutcome, Route } from '../gateway/contract.js';
-import { sameSecret } from '../gateway/secrets.js';
 import { accessToken, daemonToken, trafficToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import { type LiveSandbox, stateOf } from '../sandbox-state/live.js';
@@ -43,7 +42,7 @@ function routeOf(context: Uses<'keys' | 'now'>, live: LiveSandbox): Route | unde
     ...(instance === undefined ? {} : { metrics: () => daemonMetrics(instance, row, context.now) }),
     daemon: { clientToken: accessToken(context.keys, row.id), ownToken: daemonToken(context.keys, row) },
     allowPublicTraffic: network.allowPublicTraffic !== false,
-    trafficTokenMatches: (token) => sameSecret(token, trafficToken(context.keys, row.id)),
+    trafficToken: () => trafficToken(context.keys, row.id),
     ...(network.maskRequestHost === undefined ? {} : { maskRequestHost: network.maskRequestHost }),
     httpsPorts: network.httpsPorts ?? [],
     autoResume: { enabled: config.autoResume && row.paused_memory === 1 },

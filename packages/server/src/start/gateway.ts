@@ -27,8 +27,10 @@ export function createGatewayServer(
     settled: (sandboxId, signal) => settled(context, sandboxId, signal),
     onAdmitted: (socket) => guard.trust(socket),
     log: context.log,
+    wallNow: context.now,
     config: {
       sandboxHosts: hostsOf(options),
+      tls: options.publicSandboxUrl?.startsWith('https:') === true,
       ...(options.headerPrefixes === undefined ? {} : { headerPrefixes: options.headerPrefixes }),
     },
   });

@@ -14,7 +14,6 @@ import {
   type GatewayDeps,
   gatewayServerOptions,
   type Route,
-  sameSecret,
 } from '../../src/gateway/index.js';
 
 /** A sandbox of the tests: its ports are real listeners of this process. */
@@ -33,7 +32,7 @@ export function fakeSandbox(sandboxId: string, overrides: Partial<Route> = {}): 
     state: 'running',
     instanceKey: 'i1',
     allowPublicTraffic: true,
-    trafficTokenMatches: (token) => sameSecret(token, 'traffic-secret'),
+    trafficToken: () => 'traffic-secret',
     httpsPorts: [],
     autoResume: { enabled: false },
     async dial(port) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { check, type Draft } from '../../case.js';
 import { assertRecord, knock, to } from '../../requests/knock.js';
 import { kill } from '../../requests/sandboxes.js';
@@ -18,6 +19,24 @@ require('https').createServer({ key: readFileSync('key.pem'), cert: readFileSync
   require('http').createServer(say('in the clear')).listen(${PLAIN_PORT}, () => console.log('ready')));
 `;
 
+interface PrivateSandbox {
+  sandboxID: string;
+  envdAccessToken: string;
+  trafficAccessToken: string;
+  templateID: string;
+}
+
+/** A link by the rule of `spec/daemon.yaml`. */
+function previewLink(
+  { sandboxID, trafficAccessToken }: PrivateSandbox,
+  port: number,
+  seconds: number,
+): string {
+  const expiry = Math.floor(Date.now() / 1000) + seconds;
+  const mac = createHmac('sha256', trafficAccessToken).update(`v1\n${sandboxID}\n${port}\n${expiry}`);
+  return `v1.${expiry}.${mac.digest('base64url')}`;
+}
+
 /** What the network settings of a sandbox change on the way in. */
 export const networkSettingCases: Draft[] = [
   check(
@@ -27,12 +46,7 @@ export const networkSettingCases: Draft[] = [
       const answer = await call(target, 'createSandboxV2', {
         body: { templateID: target.template, timeout: 120, network: { allowPublicTraffic: false } },
       });
-      const made = assertStatus<{
-        sandboxID: string;
-        envdAccessToken: string;
-        trafficAccessToken: string;
-        templateID: string;
-      }>(answer, 201);
+      const made = assertStatus<PrivateSandbox>(answer, 201);
       const sandbox = {
         sandboxUrl: target.sandboxUrl,
         sandboxId: made.sandboxID,
@@ -55,6 +69,61 @@ export const networkSettingCases: Draft[] = [
       assert.equal(got.headers['svc-traffic-access-token'], undefined, 'the token is not passed on');
       echo.stop();
       await kill(target, made.sandboxID);
+    },
+  ),
+  check(
+    'a preview link opens its private port until it expires, and nothing else',
+    ['gateway', '307 preview link'],
+    async (target) => {
+      const make = async () => {
+        const answer = await call(target, 'createSandboxV2', {
+          body: { templateID: target.template, timeout: 120, network: { allowPublicTraffic: false } },
+        });
+        return assertStatus<PrivateSandbox>(answer, 201);
+      };
+      const [made, other] = await Promise.all([make(), make()]);
+      const echo = await serveEcho({
+        sandboxUrl: target.sandboxUrl,
+        sandboxId: made.sandboxID,
+        accessToken: made.envdAccessToken,
+        templateId: made.templateID,
+      });
+      const link = previewLink(made, echo.port, 60);
+      const host = { Host: `${echo.port}-${made.sandboxID}.${target.domain ?? 'example.com'}` };
+      const seen = assertStatus<{ url: string; headers: Record<string, string> }>(
+        await knock(target, { ...host, Cookie: `a=b; svc_preview=${link}` }, `/x?svc_preview=${link}&y=1`),
+        200,
+      );
+      assert.equal(seen.url, '/x?y=1', 'the service does not see the link');
+      assert.equal(seen.headers.cookie, 'a=b', 'nor the cookie');
+
+      const browser = { ...host, 'User-Agent': 'Mozilla/5.0', Accept: 'text/html' };
+      const sent = await knock(target, browser, `//x?svc_preview=${link}`);
+      assert.equal(sent.status, 307, sent.text);
+      assert.equal(
+        new URL(sent.headers.location ?? '', 'http://same.example').href,
+        'http://same.example//x',
+      );
+      assert.equal(sent.headers['cache-control'], 'no-store');
+      assert.equal(sent.headers['referrer-policy'], 'no-referrer');
+      const cookie = String(sent.headers['set-cookie']);
+      assert.match(cookie, /^(__Host-)?svc_preview=[^;]+; Path=\/; Max-Age=\d+; HttpOnly; /);
+      assert.equal((await knock(target, { ...browser, Cookie: cookie.split(';')[0] })).status, 200);
+
+      const messages = new Set<unknown>();
+      for (const wrong of [
+        previewLink(made, echo.port, -1),
+        previewLink(made, echo.port + 1, 60),
+        previewLink(other, echo.port, 60),
+        previewLink({ ...made, trafficAccessToken: other.trafficAccessToken }, echo.port, 60),
+        `${link.slice(0, -2)}__`,
+      ])
+        messages.add(assertRecord(await knock(target, host, `/?svc_preview=${wrong}`), 403).message);
+      assert.equal(messages.size, 1, 'what is wrong with a link is not told');
+      const foreign = { ...host, Cookie: `svc_preview=${link}`, Origin: 'https://elsewhere.example' };
+      assertRecord(await knock(target, foreign), 403);
+      echo.stop();
+      await Promise.all([made, other].map(({ sandboxID }) => kill(target, sandboxID)));
     },
   ),
   check('maskRequestHost changes the host that the service sees', ['gateway', 'success'], async (target) => {
