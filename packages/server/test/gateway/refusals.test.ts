@@ -213,7 +213,9 @@ describe('private ingress', () => {
       expect(answer.status).toBe(403);
       expect(JSON.parse(answer.body)).toEqual({
         sandboxId: 'abc',
-        message: `The port is private: the Svc-Traffic-Access-Token header is ${state}`,
+        message: expect.stringContaining(
+          `The port is private: the Svc-Traffic-Access-Token header is ${state}`,
+        ),
         code: 403,
       });
     }
