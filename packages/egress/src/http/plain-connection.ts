@@ -2,6 +2,7 @@ import type { Dialer } from '../dial/dialer.js';
 import { describeFailure } from '../failures/dial-error.js';
 import type { Flow } from '../flows/flow.js';
 import { targetOf } from '../flows/target.js';
+import { encodeCredentials } from '../policy/basic-credentials.js';
 import { placeholdersOf } from '../policy/placeholders.js';
 import type { HttpConnection } from './exchange.js';
 
@@ -15,7 +16,9 @@ export function plainConnection(flow: Flow, dialer: Dialer): HttpConnection {
       return {
         kind: 'forward',
         key: admission.dial === 'name' ? (admission.host ?? '') : '',
-        set: Object.entries(headers).filter(([, value]) => placeholdersOf(value)?.length === 0),
+        set: Object.entries(headers)
+          .filter(([, value]) => placeholdersOf(value)?.length === 0)
+          .map(([name, value]) => [name, encodeCredentials(name, value)]),
         open: () => dialer.dial(flow.known, targetOf(flow, admission)),
       };
     },

@@ -1,5 +1,6 @@
 import type { Questions } from '../control/questions.js';
 import type { EgressSandbox } from '../control/types.js';
+import { encodeCredentials } from '../policy/basic-credentials.js';
 import { type Placeholder, parseHeaderValue, type ValuePart } from '../policy/placeholders.js';
 
 /** What may stand in a header value; a value that would begin another line does not. */
@@ -28,7 +29,7 @@ export async function resolveHeaders(
   return parsed.map(({ name, parts }) => {
     const value = parts!.map((part) => fill(part, byKey)).join('');
     if (!FIELD.test(value)) throw new Error('not a header value');
-    return [name, value];
+    return [name, encodeCredentials(name, value)];
   });
 }
 

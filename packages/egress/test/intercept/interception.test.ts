@@ -119,6 +119,27 @@ describe('a connection to a host with rules', () => {
     expect(JSON.parse((await ask(socket, get())).body).headers.authorization).toBe('Bearer second');
   });
 
+  it('gets user and password encoded as servers expect them', async () => {
+    const { client, egress } = await start();
+    const socket = await client();
+    const authorized = async (authorization: string) => {
+      await egress.setPolicy({
+        allowOut: [HOST],
+        denyOut: ['0.0.0.0/0'],
+        rules: { [HOST]: { headers: { authorization } } },
+      });
+      return JSON.parse((await ask(socket, get())).body).headers.authorization as string;
+    };
+    const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+    expect(await authorized('Basic user:${svc.secrets.key}')).toBe(basic(`user:${SECRET}`));
+    expect(await authorized('basic :${svc.secrets.key}')).toBe(basic(`:${SECRET}`));
+    egress.values.set('secret:key', 'user:with:colons');
+    expect(await authorized('Basic ${svc.secrets.key}')).toBe(basic('user:with:colons'));
+    egress.values.set('secret:key', 'dXNlcjpwdw==');
+    expect(await authorized('Basic ${svc.secrets.key}')).toBe('Basic dXNlcjpwdw==');
+    expect(await authorized('Bearer a:${svc.secrets.key}')).toBe('Bearer a:dXNlcjpwdw==');
+  });
+
   it('does not get headers for a host other than the one in TLS', async () => {
     const { client } = await start();
     expect((await ask(await client(), get('free.example'))).status).toBe(421);
