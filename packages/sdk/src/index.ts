@@ -90,6 +90,28 @@ export type { ReadFormat, ReadOptions, ReadResults } from './files/read.js';
 export type { SignedUrlOptions } from './files/signed-url.js';
 export { DirectoryWatch, type WatchOptions } from './files/watch.js';
 export type { FileToWrite, WriteOptions } from './files/write.js';
+export { Git } from './git/git.js';
+export { GitError, type GitFailure } from './git/git-error.js';
+export type {
+  ApplyOptions,
+  CheckoutOptions,
+  CloneOptions,
+  CommitOptions,
+  DiffOptions,
+  GitCredential,
+  GitOptions,
+  LogOptions,
+  PullOptions,
+  PushOptions,
+} from './git/options.js';
+export type {
+  GitBranch,
+  GitChange,
+  GitCommit,
+  GitFileStatus,
+  GitPushedRef,
+  GitStatus,
+} from './git/records.js';
 export type { SignalName } from './process/signals.js';
 export type {
   AttachPtyOptions,

@@ -8,6 +8,7 @@ import type { PageList } from '../core/page.js';
 import { DaemonConnection } from '../daemon/daemon-connection.js';
 import { ServerError } from '../errors/answer-errors.js';
 import { Files } from '../files/files.js';
+import { Git } from '../git/git.js';
 import { Pty } from '../pty/pty.js';
 import type { SnapshotInfo } from '../snapshots/snapshot.js';
 import { readEnvs, readUsage } from './daemon-facts.js';
@@ -57,6 +58,8 @@ export class Sandbox {
   readonly files: Files;
   /** Terminals. */
   readonly pty: Pty;
+  /** Repositories inside, and credentials for them that stay outside. */
+  readonly git: Git;
   /** What the sandbox's programs printed: `await sandbox.logs(query)`, `sandbox.logs.follow()`. */
   readonly logs: SandboxLogs;
   /**
@@ -82,6 +85,14 @@ export class Sandbox {
     this.pty = new Pty(this.#connection);
     this.logs = sandboxLogs(core, target.sandboxId);
     this.$ = shellFor(this.commands);
+    this.git = new Git({
+      run: (line, options) => this.commands.run(line, options),
+      readNetwork: async (options) => {
+        const { network, allowInternetAccess } = await this.info(options);
+        return { ...network, allowInternetAccess };
+      },
+      replaceNetwork: (network, options) => this.updateNetwork(network, options),
+    });
   }
 
   /** Short for `sandboxId`. */

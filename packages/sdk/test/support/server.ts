@@ -27,9 +27,13 @@ export interface Stage {
   client(options?: ClientOptions): Client;
 }
 
-/** Runs the same suite on every driver that this machine has, each on a server of its own. */
-export function describeOnServer(name: string, suite: (stage: Stage) => void): void {
-  for (const driver of ['process', 'linux'] as const) {
+/** Runs the same suite on every driver that this machine has, or those given, each on a server of its own. */
+export function describeOnServer(
+  name: string,
+  suite: (stage: Stage) => void,
+  drivers: readonly DriverName[] = ['process', 'linux'],
+): void {
+  for (const driver of drivers) {
     const reason = whyNot(driver);
     if (reason !== undefined) console.warn(`${name}: skipped on ${driver}: ${reason}`);
     describe.skipIf(reason !== undefined)(`${name} (${driver})`, () => {
