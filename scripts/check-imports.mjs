@@ -31,7 +31,7 @@ const arrows = {
 const portable = {
   platform: /^$/,
   daemon: /^(transport\/node|dial\/)/,
-  sdk: /^runtime\/node/,
+  sdk: /^(runtime\/node|sync\/)/,
   egress: /^(?!policy[./])/,
 };
 

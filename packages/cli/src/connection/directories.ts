@@ -13,7 +13,16 @@ export function configDirectory(env: Record<string, string | undefined>): string
  */
 export function defaultDataDirectory(env: Record<string, string | undefined>, root: boolean): string {
   if (root) return '/var/lib/svc';
-  return join(env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state'), 'svc');
+  return join(stateHome(env), 'svc');
+}
+
+/** What commands remember for the user from one run to the next: `$XDG_STATE_HOME/svc-cli`, apart from data of a server. */
+export function stateDirectory(env: Record<string, string | undefined>): string {
+  return join(stateHome(env), 'svc-cli');
+}
+
+function stateHome(env: Record<string, string | undefined>): string {
+  return env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state');
 }
 
 /** Where the server itself keeps its files: a part of the data directory, when its driver has a process of its own. */

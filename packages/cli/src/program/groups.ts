@@ -83,6 +83,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/auth/index.js')).addAuthCommands,
   },
   {
+    name: 'sync',
+    summary: 'keep a directory here and one of a sandbox equal',
+    load: async () => (await import('../commands/sync/index.js')).addSyncCommand,
+  },
+  {
     name: 'mcp',
     summary: 'give sandboxes to agents as tools (Model Context Protocol)',
     load: async () => (await import('../commands/mcp/index.js')).addMcpCommand,

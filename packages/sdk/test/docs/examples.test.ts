@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { beforeAll, expect, it } from 'vitest';
 
-const entries = { index: '', egress: '', operator: '', testing: '' };
+const entries = { index: '', egress: '', operator: '', sync: '', testing: '' };
 for (const name of Object.keys(entries) as (keyof typeof entries)[])
   entries[name] = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
 const examplesFile = fileURLToPath(new URL('./examples-of-docstrings.ts', import.meta.url));
@@ -25,6 +25,7 @@ import { Client, iamToken, identityToken, quote, Sandbox, secret, Template } fro
 import type { Command, PtySession, TemplateBuild, Volume } from '../../src/index.js';
 import { explainEgress } from '../../src/egress.js';
 import { OperatorClient } from '../../src/operator.js';
+import { type DirectorySync, syncDirectory } from '../../src/sync.js';
 import { createTestService, json, type TestDaemon, type TestFetch } from '../../src/testing.js';
 declare const client: Client;
 declare const sandbox: Sandbox;
@@ -32,6 +33,7 @@ declare const command: Command;
 declare const terminal: PtySession;
 declare const volume: Volume;
 declare const build: TemplateBuild;
+declare const sync: DirectorySync;
 declare const operator: OperatorClient;
 declare const daemon: TestDaemon;
 declare const platform: TestFetch;

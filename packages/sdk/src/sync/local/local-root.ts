@@ -1,0 +1,106 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Whether a directory that is held open can be named, so that nothing can be put in its way. */
+const heldByName = process.platform === 'linux';
+const { O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
+const directoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+
+/** Opens a file for reading without following a link in its place, or waiting for the writer of a fifo. */
+export const readFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+
+/** A directory below a root that is held while work is done in it. */
+export interface HeldDirectory {
+  /** A name to give to the system for something directly in it; no link is followed on the way. */
+  at(name: string): string;
+  close(): Promise<void>;
+}
+
+/**
+ * The local directory. Everything below it is reached step by step without following a link: on Linux by directories
+ * that are held open, so that putting a link in the way at the wrong moment leads nowhere; elsewhere each step is looked
+ * at right before it is used.
+ */
+export class LocalRoot {
+  /** Absolute, without links. */
+  readonly path: string;
+  readonly #handle: FileHandle | undefined;
+
+  private constructor(path: string, handle: FileHandle | undefined) {
+    this.path = path;
+    this.#handle = handle;
+  }
+
+  /** @throws the system's error when there is no such directory */
+  static async open(path: string): Promise<LocalRoot> {
+    const real = await realpath(path);
+    if (heldByName) return new LocalRoot(real, await open(real, directoryFlags));
+    if (!(await lstat(real)).isDirectory()) throw notDirectory(real);
+    return new LocalRoot(real, undefined);
+  }
+
+  /**
+   * Holds a directory below the root; '' is the root itself.
+   * @throws the system's error: ENOENT, and ENOTDIR or ELOOP when something else is on the way, a link for example
+   */
+  async enter(directory: string): Promise<HeldDirectory> {
+    const parts = directory === '' ? [] : directory.split('/');
+    if (this.#handle === undefined) return this.#enterByPath(parts);
+    let held = this.#handle;
+    for (const part of parts) {
+      try {
+        const next = await open(`/proc/self/fd/${held.fd}/${part}`, directoryFlags);
+        if (held !== this.#handle) await held.close();
+        held = next;
+      } catch (error) {
+        if (held !== this.#handle) await held.close();
+        throw error;
+      }
+    }
+    const { fd } = held;
+    return {
+      at: (name) => `/proc/self/fd/${fd}/${name}`,
+      close: async () => {
+        if (held !== this.#handle) await held.close();
+      },
+    };
+  }
+
+  /** Does work in a directory and lets go of it. */
+  async within<T>(directory: string, work: (at: HeldDirectory['at']) => Promise<T>): Promise<T> {
+    const held = await this.enter(directory);
+    try {
+      return await work(held.at);
+    } finally {
+      await held.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
+  }
+
+  async #enterByPath(parts: readonly string[]): Promise<HeldDirectory> {
+    let path = this.path;
+    for (const part of parts) {
+      path = join(path, part);
+      if (!(await lstat(path)).isDirectory()) throw notDirectory(path);
+    }
+    return { at: (name) => join(path, name), close: async () => {} };
+  }
+}
+
+/** What tells one state of an entry from another. A rename within the file system changes the last part alone. */
+export function fingerprintOf(stats: BigIntStats): string {
+  return `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
+}
+
+/** Whether an error of the system has one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as { code?: string } | undefined)?.code ?? '');
+}
+
+function notDirectory(path: string): Error {
+  return Object.assign(new Error(`${path} is no directory`), { code: 'ENOTDIR' });
+}
