@@ -22,7 +22,7 @@ export interface DaemonClientOptions extends DaemonAddress {
   transport?: Transport | undefined;
   /** For the transport that is used where neither `transport` nor `fetch` is given; see `createDefaultTransport`. */
   unrefStreams?: boolean | undefined;
-  /** Largest message of an RPC that is taken over `fetch`, bytes; a larger one fails with `resource_exhausted`. Default 4 GiB. */
+  /** Largest message of an RPC that is taken, unless `transport` is given, bytes; a larger one fails with `resource_exhausted`. Default 64 MiB. */
   readMaxBytes?: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export function createDaemonClient(options: DaemonClientOptions): DaemonClient {
 }
 
 function transportOf({ baseUrl, fetch, readMaxBytes, unrefStreams }: DaemonClientOptions): Transport {
-  if (!fetch) return createDefaultTransport({ baseUrl, unrefStreams });
+  if (!fetch) return createDefaultTransport({ baseUrl, unrefStreams, readMaxBytes });
   return createFetchTransport({
     baseUrl,
     readMaxBytes,

@@ -74,6 +74,31 @@ describe.each([
     await expect(next).rejects.toMatchObject({ code: Code.Canceled });
   });
 
+  it.each([
+    ['a call', 'application/proto', Buffer.alloc(0)],
+    ['a stream', 'application/connect+proto', Buffer.from([0, 0x7f, 0xff, 0xff, 0xff])],
+  ])('takes no more of an endless answer to %s than a daemon would send', async (_, type, head) => {
+    const piece = Buffer.alloc(1024 * 1024, 0x0a);
+    let sent = 0;
+    await using server = await startRawServer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': type });
+      response.write(head);
+      const write = () => {
+        for (let room = true; room && !response.destroyed; sent += piece.length) room = response.write(piece);
+      };
+      response.on('drain', write);
+      write();
+    });
+    const { baseUrl } = server;
+    const client = createDaemonClient({ baseUrl, sandboxId: 'ibox', transport: create?.({ baseUrl }) });
+    const call = async () => {
+      if (type === 'application/proto') return client.process.list({});
+      for await (const _event of client.process.start({})) void _event;
+    };
+    await expect(call()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect(sent).toBeLessThan(100 * piece.length);
+  });
+
   it('fails as unavailable when nobody listens', async () => {
     const server = await startRawServer(() => {});
     const { baseUrl } = server;

@@ -1,7 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { createFetchHttpClient } from './fetch-http-client.js';
-import type { FetchFunction, FetchTransportOptions } from './options.js';
+import { type FetchFunction, type FetchTransportOptions, MAX_MESSAGE_BYTES } from './options.js';
 
 /** A Connect transport over `fetch` with the binary codec. */
 export function createFetchConnect(options: FetchTransportOptions): Transport {
@@ -15,7 +15,7 @@ export function createFetchConnect(options: FetchTransportOptions): Transport {
       acceptCompression: [],
       sendCompression: null,
       compressMinBytes: Number.POSITIVE_INFINITY,
-      readMaxBytes: options.readMaxBytes ?? 0xffffffff,
+      readMaxBytes: options.readMaxBytes ?? MAX_MESSAGE_BYTES,
       writeMaxBytes: 0xffffffff,
     });
   const whole = over(false);

@@ -6,14 +6,18 @@ import type { UniversalClientFn } from '@connectrpc/connect/protocol';
 import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { sendUnheld, sendWhole } from './node-http-client.js';
-import type { DefaultTransportOptions } from './options.js';
+import { type DefaultTransportOptions, MAX_MESSAGE_BYTES } from './options.js';
 
 /** As those of Node's own agent. */
 const agentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 } as const;
 
 /** Node's transport: HTTP/1.1, the binary codec, nothing compressed (output of programs costs more to pack than to send). */
-export function createPlatformTransport({ baseUrl, unrefStreams }: DefaultTransportOptions): Transport {
-  const common = { baseUrl, useBinaryFormat: true, acceptCompression: [] };
+export function createPlatformTransport({
+  baseUrl,
+  unrefStreams,
+  readMaxBytes = MAX_MESSAGE_BYTES,
+}: DefaultTransportOptions): Transport {
+  const common = { baseUrl, useBinaryFormat: true, acceptCompression: [], readMaxBytes };
   const streamed = createConnectTransport({
     ...common,
     httpVersion: '1.1',
@@ -26,7 +30,6 @@ export function createPlatformTransport({ baseUrl, unrefStreams }: DefaultTransp
       interceptors: [],
       sendCompression: null,
       compressMinBytes: Number.POSITIVE_INFINITY,
-      readMaxBytes: 0xffffffff,
       writeMaxBytes: 0xffffffff,
     });
   const whole = over(sendWhole);

@@ -1,6 +1,11 @@
+/** Largest message that is read, bytes: as much as a daemon sends. What answers in its place may be anybody's program. */
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
 export interface DefaultTransportOptions {
   /** Scheme, host and port. */
   baseUrl: string;
+  /** Largest message that is read, bytes; a larger one fails with `resource_exhausted`. Default 64 MiB. */
+  readMaxBytes?: number | undefined;
   /**
    * Node only: open streams do not keep the program running. Whoever waits for something on a stream has to keep it
    * running by other means. Default false.
@@ -21,6 +26,6 @@ export interface FetchTransportOptions {
    * client-streaming call are collected and sent as one body when the stream ends.
    */
   streamRequests?: boolean | undefined;
-  /** Largest message that is read, bytes. Default 4 GiB. */
+  /** Largest message that is read, bytes; a larger one fails with `resource_exhausted`. Default 64 MiB. */
   readMaxBytes?: number | undefined;
 }

@@ -1,5 +1,6 @@
 import type { CallContext } from '../core/call-context.js';
 import { errorFromAnswer } from '../errors/from-answer.js';
+import { readText } from './read-text.js';
 
 /** What the generated clients answer. */
 export interface Answer<Data> {
@@ -23,7 +24,7 @@ export function readAnswer<Data>(
 /** @throws the error of the table for an answer that is not a good one */
 export async function throwUnlessOk(response: Response, asked: Asked): Promise<void> {
   if (response.ok) return;
-  throw errorFor(response, parse(await response.text().catch(() => '')), asked);
+  throw errorFor(response, parse(await readText(response, asked.operation).catch(() => '')), asked);
 }
 
 function errorFor({ status, headers }: Response, body: unknown, { operation, service, resource }: Asked) {

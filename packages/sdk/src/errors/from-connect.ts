@@ -83,6 +83,8 @@ export function errorFromConnect(
     case 'failed_precondition':
       return new ConflictError(text(), details);
     case 'resource_exhausted':
+      // Not said by the sandbox: the answer was longer than is taken.
+      if (error.rawMessage.includes('readMaxBytes')) return new ServerError(text(), details);
       return new RateLimitError(text(), details);
     default:
       return new ServerError(text(), details);

@@ -1,4 +1,5 @@
 import { throwUnlessOk } from '../calls/read-answer.js';
+import { readText } from '../calls/read-text.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { WrittenFile } from './entry.js';
@@ -24,6 +25,6 @@ export async function composeFiles(
     const headers = { 'Content-Type': 'application/json' };
     const response = await fetch(new Request(`${baseUrl}/files/compose`, { method: 'POST', headers, body }));
     await throwUnlessOk(response, { operation, service: 'sandbox', resource: 'file' });
-    return fromWritten([await response.json()])[0] as WrittenFile;
+    return fromWritten([JSON.parse(await readText(response, operation))])[0] as WrittenFile;
   });
 }

@@ -1,4 +1,5 @@
 import { throwUnlessOk } from '../calls/read-answer.js';
+import { readText } from '../calls/read-text.js';
 import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { ServerError } from '../errors/answer-errors.js';
@@ -138,7 +139,7 @@ async function post(
     const response = await fetch(request, rules);
     await throwUnlessOk(response, { operation, service: 'sandbox', resource: 'file' });
     observer?.tell({ type: 'transfer', direction: 'sent', bytes: sentBytes() });
-    return fromWritten(await response.json());
+    return fromWritten(JSON.parse(await readText(response, operation)));
   });
 }
 

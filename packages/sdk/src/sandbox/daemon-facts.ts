@@ -1,4 +1,5 @@
 import { throwUnlessOk } from '../calls/read-answer.js';
+import { readText } from '../calls/read-text.js';
 import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import type { SandboxMetrics } from './info.js';
@@ -30,6 +31,6 @@ function get<Body>(
   return connection.http(context, async (fetch, baseUrl) => {
     const response = await fetch(new Request(`${baseUrl}${path}`));
     await throwUnlessOk(response, { ...context, service: 'sandbox' });
-    return response.json() as Promise<Body>;
+    return JSON.parse(await readText(response, operation)) as Body;
   });
 }

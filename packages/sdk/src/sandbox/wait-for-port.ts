@@ -1,4 +1,5 @@
 import type { ClientCore } from '../calls/client-core.js';
+import { readText } from '../calls/read-text.js';
 import { Deadline, sleep } from '../core/deadline.js';
 import type { DaemonTarget } from '../daemon/target.js';
 import { TimeoutError } from '../errors/connection-errors.js';
@@ -58,7 +59,9 @@ async function answers(
   if (status !== 502 && status !== 403 && status !== 409 && status !== 429) return true;
   const response = await fetchPort(core, target, port, '/', { ...init, method: 'GET' });
   const { headers } = response;
-  const body: unknown = await response.json().catch(() => undefined);
+  const body = await readText(response, operation)
+    .then((text): unknown => JSON.parse(text))
+    .catch(() => undefined);
   const record = body as { sandboxId?: unknown; message?: unknown; code?: unknown } | undefined;
   if (record?.sandboxId !== target.sandboxId || record.code !== response.status) return true;
   if (response.status === 409 || /is not open/.test(String(record.message))) return false;
