@@ -1,4 +1,19 @@
-export { faults, json, type Reply } from './testing/script.js';
-export { type ScriptedCommand, type SeenCommand, TestDaemon } from './testing/test-daemon.js';
-export { type SeenRequest, TestFetch } from './testing/test-fetch.js';
-export { createTestService, type TestService } from './testing/test-service.js';
+export { json } from './testing/answers/refusal.js';
+export type { Reply } from './testing/answers/reply-list.js';
+export { TestClock } from './testing/clock/test-clock.js';
+export type { CommandCall, SandboxControl } from './testing/commands/call.js';
+export type {
+  CommandMatch,
+  ProgramResult,
+  Script,
+  ScriptedCommand,
+  ScriptedOutput,
+  TestProgram,
+} from './testing/commands/script.js';
+export type { OperationName } from './testing/contract/names.js';
+export type { PortHandler } from './testing/daemon/gateway.js';
+export type { AddedFault, Fault, FaultList } from './testing/faults/fault-list.js';
+export type { FileTree } from './testing/files/file-tree.js';
+export type { SeenCommand } from './testing/processes/process-list.js';
+export type { TestSandbox } from './testing/sandboxes/test-sandbox.js';
+export { type SeenRequest, TestService, type TestServiceOptions } from './testing/test-service.js';

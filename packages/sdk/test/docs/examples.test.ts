@@ -26,7 +26,7 @@ import type { Command, PtySession, TemplateBuild, Volume } from '../../src/index
 import { explainEgress } from '../../src/egress.js';
 import { OperatorClient } from '../../src/operator.js';
 import { type DirectorySync, syncDirectory } from '../../src/sync.js';
-import { createTestService, json, type TestDaemon, type TestFetch } from '../../src/testing.js';
+import { json, TestService } from '../../src/testing.js';
 declare const client: Client;
 declare const sandbox: Sandbox;
 declare const command: Command;
@@ -35,8 +35,8 @@ declare const volume: Volume;
 declare const build: TemplateBuild;
 declare const sync: DirectorySync;
 declare const operator: OperatorClient;
-declare const daemon: TestDaemon;
-declare const platform: TestFetch;
+declare const service: TestService;
+declare const expect: (value: unknown) => Record<'toBe' | 'toContain' | 'toEqual', (wanted: unknown) => void>;
 declare const pid: number;
 declare const [sandboxId, snapshotId, templateId, buildId, webhookId, apiKeyId]: [string, string, string, string, string, string];
 declare const [key, token, signatureSecret]: [string, string, string];
@@ -73,7 +73,8 @@ function readApi(program: ts.Program): Documented[] {
       for (const member of members) {
         const isMethod = member.flags & ts.SymbolFlags.Method;
         const ofLanguage = member.name === 'then' || /^(__)?[@#]/.test(member.name);
-        if (isMethod && !ofLanguage) read(`${symbol.name}.${member.name}`, member);
+        const isInternal = member.getJsDocTags(checker).some((tag) => tag.name === 'internal');
+        if (isMethod && !ofLanguage && !isInternal) read(`${symbol.name}.${member.name}`, member);
       }
     }
   }

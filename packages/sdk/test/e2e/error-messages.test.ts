@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startServer } from '@svc/server';
 import { expect, it } from 'vitest';
 import { Client, SvcError, Template, webhooks } from '../../src/index.js';
-import { createTestService, faults } from '../../src/testing.js';
+import { TestService } from '../../src/testing.js';
 
 const page = new URL('../../../../docs/error-messages.md', import.meta.url);
 
@@ -56,9 +56,14 @@ it('every message of the page is what the SDK says', { timeout: 240_000 }, async
     const gone = await client.sandboxes.create();
     await gone.kill();
     await client.secrets.create({ name: 'taken', value: 'x' });
-    const full = createTestService();
-    full.platform.on('POST /files', faults.failed(507, { message: 'no space left on device' }));
-    const fullSandbox = await full.client.sandboxes.create();
+    const full = new TestService();
+    full.faults.add({
+      operation: 'writeFiles',
+      status: 507,
+      message: 'no space left on device',
+      times: Infinity,
+    });
+    const fullSandbox = await full.client().sandboxes.create();
     const delivery = await webhooks.sign({ body: '{}', secret: 'x'.repeat(32) });
     const at = (apiUrl: string, options = {}) =>
       new Client({ apiUrl, apiKey: server.apiKey, ...off, ...options });

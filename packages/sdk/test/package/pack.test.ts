@@ -55,9 +55,8 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
       await sandbox.files.write('a/b.txt', 'text');
       const text = await sandbox.files.read('a/b.txt');
       const signed = await webhooks.sign({ body: '{}', secret: 'x'.repeat(32) });
-      const { client, daemon } = createTestService();
-      daemon.onCommand('x', { stdout: 'scripted' });
-      const scripted = await (await client.sandboxes.create()).commands.run('x');
+      const service = new TestService().onCommand('x', { stdout: 'scripted' });
+      const scripted = await (await service.client().sandboxes.create()).commands.run('x');
       const missing = await sandbox.files.read('none').catch((error) => FileNotFoundError.is(error));
       await sandbox.kill();
       console.log([stdout.includes('bash'), text, Object.keys(signed).length, scripted.stdout, missing].join());
@@ -82,7 +81,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
 
   it('work as ECMAScript modules, and let the program end', async () => {
     const imports = `import { FileNotFoundError, Sandbox, webhooks } from '@svc/sdk';
-      import { createTestService } from '@svc/sdk/testing';`;
+      import { TestService } from '@svc/sdk/testing';`;
     consumer.write('main.mjs', imports + program);
     expect(await run('main.mjs')).toBe(expected);
   });
@@ -128,7 +127,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
 
   it('work as CommonJS, and let the program end', async () => {
     const imports = `const { FileNotFoundError, Sandbox, webhooks } = require('@svc/sdk');
-      const { createTestService } = require('@svc/sdk/testing');`;
+      const { TestService } = require('@svc/sdk/testing');`;
     consumer.write('main.cjs', imports + program);
     expect(await run('main.cjs')).toBe(expected);
   });
@@ -141,7 +140,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
     consumer.write(
       file,
       `import { Client, type CommandResult, type LifecycleEvent, Sandbox, SvcError, Template } from '@svc/sdk';
-import { createTestService } from '@svc/sdk/testing';
+import { TestService } from '@svc/sdk/testing';
 export async function main(): Promise<CommandResult> {
   const client = new Client({ apiKey: 'x' });
   const sandbox: Sandbox = await client.sandboxes.create({ template: 'base', timeoutMs: 1000 });
@@ -149,7 +148,7 @@ export async function main(): Promise<CommandResult> {
   const text: string = await sandbox.files.read('x');
   for await (const event of client.events.list()) describe(event);
   await client.templates.build(Template.from('base').run('true'), { name: text + bytes.length });
-  return createTestService().client.sandboxes.get('x').then((other) => other.commands.run('true'));
+  return new TestService().client().sandboxes.get('x').then((other) => other.commands.run('true'));
 }
 export function describe(event: LifecycleEvent): string | undefined {
   return event.type === 'sandbox.lifecycle.killed' ? event.killReason : event.sandboxId;

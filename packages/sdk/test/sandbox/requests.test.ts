@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ConflictError, InvalidRequestError, Sandbox, VolumeNotFoundError } from '../../src/index.js';
-import { createTestService, faults, json } from '../../src/testing.js';
+import { json, TestService } from '../../src/testing.js';
 
 const wire = (sandboxID: string, more = {}) => ({
   sandboxID,
@@ -13,16 +13,16 @@ const wire = (sandboxID: string, more = {}) => ({
 const id = 'i0000000000000000000a';
 
 /** Bodies of the requests to a place, read. */
-function bodiesOf({ platform }: ReturnType<typeof createTestService>, path: string): unknown[] {
-  const seen = platform.requests.filter((request) => request.path === path);
+function bodiesOf({ requests }: TestService, path: string): unknown[] {
+  const seen = requests.filter((request) => request.path === path);
   return seen.map(({ body }) => (body === '' ? undefined : JSON.parse(body)));
 }
 
 it('presets nothing for forks, withForks included', async () => {
-  const service = createTestService();
-  const sandbox = await service.client.sandboxes.create();
+  const service = new TestService();
+  const sandbox = await service.client().sandboxes.create();
   const path = `/sandboxes/${sandbox.id}/fork`;
-  service.platform.on(`POST ${path}`, json(201, []));
+  service.on(`POST ${path}`, json(201, []));
   await sandbox.fork();
   await sandbox.withForks(2, () => {});
   await sandbox.withForks(2, () => {}, { timeoutMs: 90_000 });
@@ -30,28 +30,28 @@ it('presets nothing for forks, withForks included', async () => {
 });
 
 it('sends the settings of an MCP gateway as they are', async () => {
-  const service = createTestService();
+  const service = new TestService();
   const mcp = { browserbase: { apiKey: 'k' } };
-  await service.client.sandboxes.create({ mcp });
+  await service.client().sandboxes.create({ mcp });
   expect(bodiesOf(service, '/v2/sandboxes')).toEqual([{ templateID: 'base', mcp }]);
 });
 
 it('shows the tokens of a sandbox to who asks, and not to who prints it', async () => {
-  const service = createTestService();
-  service.platform.on('GET /sandboxes/{id}', json(200, detail({ trafficAccessToken: 'traffic-token' })));
-  const sandbox = await service.client.sandboxes.get(id);
+  const service = new TestService();
+  service.on('GET /sandboxes/{id}', json(200, detail({ trafficAccessToken: 'traffic-token' })));
+  const sandbox = await service.client().sandboxes.get(id);
   expect([sandbox.accessToken, sandbox.trafficAccessToken]).toEqual(['daemon-token', 'traffic-token']);
   const { inspect } = await import('node:util');
   expect(inspect(sandbox, { depth: 9, showHidden: true }) + JSON.stringify(sandbox)).not.toMatch(/-token/);
 });
 
 it('reaches a private port through a handle that was got', async () => {
-  const service = createTestService();
-  service.platform
+  const service = new TestService();
+  service
     .on('GET /sandboxes/{id}', json(200, detail({ trafficAccessToken: 'traffic-token' })))
     .on('GET /hello', json(200, {}));
-  await (await service.client.sandboxes.get(id)).fetch(8080, '/hello');
-  expect(service.platform.requests.at(-1)?.headers.get('Svc-Traffic-Access-Token')).toBe('traffic-token');
+  await (await service.client().sandboxes.get(id)).fetch(8080, '/hello');
+  expect(service.requests.at(-1)?.headers.get('Svc-Traffic-Access-Token')).toBe('traffic-token');
 });
 
 it('signs links to private ports by the rule of the contract, without the token in them', async () => {
@@ -101,35 +101,34 @@ it('signs no link that would not do what was asked for', async () => {
 });
 
 it('resumes with another end of life, and says that it cannot be changed while it runs', async () => {
-  const service = createTestService();
+  const service = new TestService();
   const path = `/sandboxes/${id}/resume`;
   const running = json(409, { code: 409, message: 'the sandbox runs already' });
-  service.platform.on(`POST ${path}`, json(201, wire(id)), running);
+  service.on(`POST ${path}`, json(201, wire(id)), running);
   const options = { autoPause: true, timeoutMs: 90_000 };
-  expect(await service.client.sandboxes.connect(id, options)).toBeInstanceOf(Sandbox);
+  expect(await service.client().sandboxes.connect(id, options)).toBeInstanceOf(Sandbox);
   expect(bodiesOf(service, path)).toEqual([{ autoPause: true, timeout: 90 }]);
-  await expect(service.client.sandboxes.connect(id, options)).rejects.toSatisfy((error) =>
+  await expect(service.client().sandboxes.connect(id, options)).rejects.toSatisfy((error) =>
     ConflictError.is(error),
   );
 });
 
 it('creates as many at once as the rate limit lets through, one after another', async () => {
-  const service = createTestService({ requestTimeoutMs: 20_000 });
-  const limited = faults.rateLimited({ retryAfterSeconds: 0 });
-  const made = json(201, wire(id));
-  service.platform.on('POST /v2/sandboxes', limited, limited, limited, limited, made);
-  expect((await service.client.sandboxes.create()).id).toBe(id);
+  const service = new TestService();
+  service.faults.add({ operation: 'createSandboxV2', times: 4, status: 429 });
+  const { id } = await service.client({ requestTimeoutMs: 20_000 }).sandboxes.create();
+  expect(service.sandboxes.map((sandbox) => sandbox.id)).toEqual([id]);
 });
 
 it('finds a volume by its name, and says when there is none', async () => {
-  const service = createTestService();
+  const service = new TestService();
   const volumeID = '11111111-2222-4333-8444-555555555555';
   const volume = { volumeID, name: 'data' };
-  service.platform
+  service
     .on('GET /volumes', json(200, [volume]))
     .on(`GET /volumes/${volumeID}`, json(200, { ...volume, token: 't' }))
     .on(`DELETE /volumes/${volumeID}`, json(204, null));
-  const { volumes } = service.client;
+  const { volumes } = service.client();
   expect((await volumes.get('data')).volumeId).toBe(volumeID);
   expect((await volumes.get(volumeID)).name).toBe('data');
   await expect(volumes.get('other')).rejects.toSatisfy((error) => VolumeNotFoundError.is(error));
@@ -138,8 +137,9 @@ it('finds a volume by its name, and says when there is none', async () => {
 });
 
 it('says what names a record when something else was given', async () => {
-  const { client, platform } = createTestService();
-  platform
+  const service = new TestService();
+  const client = service.client();
+  service
     .on('GET /events/webhooks/{id}', json(400, { code: 400, message: 'Invalid webhook ID' }))
     .on('GET /secrets/{id}', json(400, { code: 400, message: 'Invalid secrets request' }))
     .on('GET /sandboxes/{id}', json(400, { code: 400, message: 'Invalid sandbox ID' }));
@@ -149,7 +149,7 @@ it('says what names a record when something else was given', async () => {
 });
 
 it('refuses an empty identifier as an error of its own, for every resource', async () => {
-  const { client } = createTestService();
+  const client = new TestService().client();
   const { templates, webhooks, secrets, sandboxes, snapshots } = client;
   for (const call of [
     () => templates.get(''),
