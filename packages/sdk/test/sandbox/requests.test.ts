@@ -55,9 +55,10 @@ it('reaches a private port through a handle that was got', async () => {
 });
 
 it('signs links to private ports by the rule of the contract, without the token in them', async () => {
-  const service = createTestService({ sandboxUrl: 'https://sandbox.example.com' });
-  service.platform.on('GET /sandboxes/{id}', json(200, detail({ trafficAccessToken: 'traffic-token' })));
-  const sandbox = await service.client.sandboxes.get(id);
+  const service = new TestService();
+  const client = service.client({ sandboxUrl: 'https://sandbox.example.com' });
+  service.on('GET /sandboxes/{id}', json(200, detail({ trafficAccessToken: 'traffic-token' })));
+  const sandbox = await client.sandboxes.get(id);
   const before = Date.now();
   const url = new URL(
     await sandbox.url(8080, { signed: { expiresInMs: 60_000.5, path: '/a%20b?c=%2Fd#e' } }),
@@ -74,14 +75,14 @@ it('signs links to private ports by the rule of the contract, without the token 
 });
 
 it('signs no link that would not do what was asked for', async () => {
-  const service = createTestService();
-  service.platform.on(
+  const service = new TestService();
+  service.on(
     'GET /sandboxes/{id}',
     json(200, detail({ trafficAccessToken: 'traffic-token' })),
     json(200, detail({})),
   );
-  const closed = await service.client.sandboxes.get(id);
-  const open = await service.client.sandboxes.get(id);
+  const closed = await service.client().sandboxes.get(id);
+  const open = await service.client().sandboxes.get(id);
   const signed = { expiresInMs: 60_000 };
   for (const [link, message] of [
     [open.url(80, { signed }), /are public.*allowPublicTraffic: false.*leave out/],
