@@ -1,3 +1,4 @@
+import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { GitCredential } from './options.js';
 import { type GitCall, type GitNetwork, type GitSandbox, refuse } from './run-git.js';
 
@@ -37,10 +38,18 @@ async function addRule(call: GitCall, host: string, value: string): Promise<void
     );
   }
   const rule = { transform: { headers: { ...headers, Authorization: value } } };
-  await call.sandbox.replaceNetwork(
-    { ...network, rules: { ...network.rules, [host]: [rule] } },
-    call.options,
-  );
+  try {
+    await call.sandbox.replaceNetwork(
+      { ...network, rules: { ...network.rules, [host]: [rule] } },
+      call.options,
+    );
+  } catch (error) {
+    if (!InvalidRequestError.is(error)) throw error;
+    throw new InvalidRequestError(
+      `${call.operation}: a credential is added to requests outside of the sandbox, by a network rule, and this service does not take the rule. ${error.message}`,
+      { operation: call.operation, status: error.status, requestId: error.requestId, cause: error },
+    );
+  }
 }
 
 function hostOf(call: GitCall, url: string): string {

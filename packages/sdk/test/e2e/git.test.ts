@@ -217,6 +217,12 @@ const suite = (stage: Stage) => {
       expect(String(error)).toMatch(text);
       expect(String(error)).not.toContain(token);
     }
+    // Plain processes have no network of their own, where a header could be added.
+    const driver: unknown = await git
+      .authorize('https://host.test', credential)
+      .catch((thrown: unknown) => thrown);
+    expect(InvalidRequestError.is(driver), String(driver)).toBe(true);
+    expect(String(driver)).toMatch(/^InvalidRequestError: git\.authorize: .*network rule.*cannot enforce it/);
   });
 };
 
