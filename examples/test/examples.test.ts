@@ -1,9 +1,10 @@
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
 import { runExample } from './run-example.js';
+import { withFramework } from './with-framework.js';
 
 /** What each example must have printed. */
-const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boolean }[] = [
+const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boolean; framework?: string }[] = [
   { name: 'quickstart', prints: ['wrote report.json', '"rows": 12', 'Done in'] },
   { name: 'agent-tools', prints: ['NameError', 'The sum of 1 to 10 is 55.'] },
   { name: 'code-interpreter', prints: ['x is 42', 'ZeroDivisionError', 'still here: 42'] },
@@ -24,6 +25,20 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
   {
     name: 'agents-ai-sdk',
     prints: ['write_file: Wrote', 'They are [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].'],
+  },
+  {
+    name: 'agents-openai',
+    framework: 'openai',
+    prints: ['write_file: Wrote', 'They are [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].'],
+  },
+  {
+    name: 'agents-langchain',
+    framework: 'langchain',
+    prints: [
+      'tool: Wrote',
+      'They are [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].',
+      'The deep agent says [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].',
+    ],
   },
   { name: 'sandbox-per-user', prints: ['one sandbox', '3 messages: good night / hello / is anybody there?'] },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
@@ -47,15 +62,22 @@ const linux = linuxDriverCanRun(findings);
 if (!linux) console.warn('linux driver: skipped, this host cannot run it (svc server doctor says why)');
 
 describe.each(linux ? ['process', 'linux'] : ['process'])('examples on the %s driver', (driver) => {
-  it.for(EXAMPLES)('$name prints what it promises', async ({ name, prints, needsMemory }, context) => {
-    if (needsMemory === true && driver === 'process') context.skip('the process driver cannot fork memory');
-    if (
-      needsMemory === true &&
-      findings.some((finding) => finding.neededFor === 'memorySnapshot' && !finding.ok)
-    )
-      context.skip('this host has no CRIU that can store memory');
-    const { code, output } = await runExample([process.execPath], ['--driver', driver, `${name}.mjs`]);
-    for (const text of prints) expect(output).toMatch(text);
-    expect(code, output).toBe(0);
-  });
+  // Loading a framework takes seconds: one driver is enough for what differs by framework.
+  const examples = EXAMPLES.filter(({ framework }) => framework === undefined || driver === 'linux' || !linux);
+  it.for(examples)(
+    '$name prints what it promises',
+    async ({ name, prints, needsMemory, framework }, context) => {
+      if (needsMemory === true && driver === 'process') context.skip('the process driver cannot fork memory');
+      if (
+        needsMemory === true &&
+        findings.some((finding) => finding.neededFor === 'memorySnapshot' && !finding.ok)
+      )
+        context.skip('this host has no CRIU that can store memory');
+      const env =
+        framework === undefined ? {} : await withFramework(framework, (reason) => context.skip(reason));
+      const { code, output } = await runExample([process.execPath], ['--driver', driver, `${name}.mjs`], env);
+      for (const text of prints) expect(output).toMatch(text);
+      expect(code, output).toBe(0);
+    },
+  );
 });

@@ -118,7 +118,7 @@ describe.each(drivers)('tools on the %s driver', (driver) => {
     const { content } = await mcp.callTool({ name: 'read_file', arguments: { path: 'dot.png' } });
     expect(content).toEqual([{ type: 'image', data: png, mimeType: 'image/png' }]);
     expect(await call('read_file', { path: 'dot.bin' })).toEqual({
-      told: 'dot.bin is not a text: look at it with run_command, for example "file" or "xxd".',
+      told: 'dot.bin is not a text: look at it with a command, for example "file" or "xxd".',
       failed: true,
     });
     expect((await call('read_file', { path: 'no-such-file' })).told).toMatch(/no-such-file/);

@@ -72,13 +72,11 @@ export function createSandboxSession(
     },
     async listDirectory({ path, abortSignal: signal }) {
       const entries = await unlessNotFound(files.list(path, { signal }));
-      return (
-        entries &&
-        entries.map(({ name, type, symlinkTarget }) => ({
-          name,
-          type: symlinkTarget === undefined ? kindOf(type) : 'symlink',
-        }))
-      );
+      if (entries === null) return null;
+      return entries.map(({ name, type, symlinkTarget }) => ({
+        name,
+        type: symlinkTarget === undefined ? kindOf(type) : 'symlink',
+      }));
     },
     async deleteFile({ path, abortSignal: signal }) {
       const entry = await unlessNotFound(files.stat(path, { signal }));

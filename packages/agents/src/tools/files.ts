@@ -1,13 +1,10 @@
-import type { Sandbox } from '@svc/sdk';
 import { z } from 'zod';
-import { readAtMost } from '../read-at-most.js';
 import { defineSandboxTool, type ToolTarget, text, user } from './define-tool.js';
 import { editText } from './edit-text.js';
+import { readBytes, readText, textOf } from './read-text.js';
 import { shorten } from './shorten.js';
 import type { SandboxTool, ToolAnswer } from './tool.js';
 
-/** Largest file that is read at all, bytes. */
-const MOST_READ = 5 * 1024 * 1024;
 /** Characters that one call returns. */
 const MOST_TOLD = 64 * 1024;
 const MOST_LISTED = 1_000;
@@ -37,7 +34,7 @@ export function fileTools(target: ToolTarget): SandboxTool[] {
     },
     effects: { readOnly: true },
     async run({ path, first_line, lines, ...options }, { sandbox, signal }) {
-      const bytes = await read(sandbox, path, { ...options, signal });
+      const bytes = await readBytes(sandbox, path, { ...options, signal });
       const mimeType = IMAGES[path.split('.').at(-1)?.toLowerCase() ?? ''];
       if (mimeType !== undefined)
         return { content: [{ type: 'image', data: bytes.toString('base64'), mimeType }] };
@@ -71,7 +68,7 @@ export function fileTools(target: ToolTarget): SandboxTool[] {
     },
     async run({ path, old_text, new_text, replace_all, ...options }, { sandbox, signal }) {
       const call = { ...options, signal };
-      const before = textOf(path, await read(sandbox, path, call), { exact: true });
+      const before = await readText(sandbox, path, { ...call, exact: true });
       const { after, count } = editText(path, before, old_text, new_text, replace_all);
       await sandbox.files.write(path, after, call);
       return text(`Replaced ${count === 1 ? 'one place' : `${count} places`} in ${path}.`);
@@ -100,32 +97,6 @@ export function fileTools(target: ToolTarget): SandboxTool[] {
     },
   });
   return [readFile, writeFile, editFile, listFiles];
-}
-
-async function read(
-  { files }: Sandbox,
-  path: string,
-  options: { user?: string | undefined; signal?: AbortSignal | undefined },
-): Promise<Buffer> {
-  const bytes = await readAtMost(await files.read(path, { ...options, format: 'stream' }), MOST_READ);
-  if (bytes !== undefined) return bytes;
-  throw new Error(`${path} has more than ${MOST_READ} bytes: work on it with run_command.`);
-}
-
-/**
- * @param exact whether the text gives the same bytes again
- * @throws for what is no text
- */
-function textOf(path: string, bytes: Uint8Array, { exact = false } = {}): string {
-  if (bytes.subarray(0, 8_192).includes(0))
-    throw new Error(`${path} is not a text: look at it with run_command, for example "file" or "xxd".`);
-  try {
-    return new TextDecoder('utf-8', { fatal: exact, ignoreBOM: exact }).decode(bytes);
-  } catch {
-    throw new Error(
-      `${path} is not UTF-8: editing it would change more of it. Use run_command, for example sed.`,
-    );
-  }
 }
 
 /** A part of a text, as many whole lines of it as fit, and where to read on. */

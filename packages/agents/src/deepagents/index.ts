@@ -1,0 +1,2 @@
+// Sandboxes for deep agents.
+export { SandboxBackend, type SandboxBackendOptions } from './sandbox-backend.js';
