@@ -63,7 +63,9 @@ if (!linux) console.warn('linux driver: skipped, this host cannot run it (svc se
 
 describe.each(linux ? ['process', 'linux'] : ['process'])('examples on the %s driver', (driver) => {
   // Loading a framework takes seconds: one driver is enough for what differs by framework.
-  const examples = EXAMPLES.filter(({ framework }) => framework === undefined || driver === 'linux' || !linux);
+  const examples = EXAMPLES.filter(
+    ({ framework }) => framework === undefined || driver === 'linux' || !linux,
+  );
   it.for(examples)(
     '$name prints what it promises',
     async ({ name, prints, needsMemory, framework }, context) => {
