@@ -23,6 +23,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/sandbox/index.js')).addSandboxCommands,
   },
   {
+    name: 'port',
+    summary: 'reach a port of a sandbox, as `svc sandbox port` does',
+    load: async () => (await import('../commands/sandbox/port.js')).addPortCommand,
+  },
+  {
     name: 'ssh',
     summary: 'open a shell or run a command in a sandbox with the ssh of this machine',
     load: async () => (await import('../commands/ssh/ssh.js')).addSshCommand,

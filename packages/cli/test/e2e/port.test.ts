@@ -81,7 +81,7 @@ it('brings a private port of a sandbox to this machine: requests and upgraded co
 
 it('prints a link that opens a private port until it expires', async () => {
   const id = (await svc(['sandbox', 'create', '-q', '--private-ports'])).stdout.trim();
-  const run = await svc(['sandbox', 'port', id, String(port), '--expires', '1h', '--path', '/docs?x=1']);
+  const run = await svc(['port', id, String(port), '--expires', '1h', '--path', '/docs?x=1']);
   expect(run).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^http:.*\/docs\?x=1&svc_preview=v1\./),

@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -11,6 +12,25 @@ import {
   TemplateNotFoundError,
 } from '../../src/index.js';
 import { describeOnServer } from '../support/server.js';
+
+/** The status of an address. Browsers and curl know that names under localhost are this machine. */
+async function knock(address: string, { port, text = /./ }: { port?: number; text?: RegExp } = {}) {
+  const url = new URL(address);
+  const host = port === undefined ? url.host : url.host.replace(/^\d+/, String(port));
+  const { statusCode, body } = await new Promise<{ statusCode: number | undefined; body: string }>(
+    (resolve, reject) => {
+      const path = url.pathname + url.search;
+      http
+        .get({ hostname: '127.0.0.1', port: url.port, path, headers: { Host: host } }, async (answer) => {
+          const pieces: Buffer[] = await answer.toArray();
+          resolve({ statusCode: answer.statusCode, body: Buffer.concat(pieces).toString() });
+        })
+        .on('error', reject);
+    },
+  );
+  expect(body).toMatch(text);
+  return statusCode;
+}
 
 describeOnServer('sandboxes', (stage) => {
   let sandbox: Sandbox;
@@ -448,6 +468,33 @@ describeOnServer('sandboxes', (stage) => {
     expect(stranger.status).toBe(403);
     await stranger.body?.cancel();
     expect(sandbox.trafficAccessToken).toBeUndefined();
+  });
+
+  it('signs links that open a private port over pause and resume, and no port of a fork', async () => {
+    const { sandboxes } = stage.client();
+    const closed = await sandboxes.create({ network: { allowPublicTraffic: false }, timeoutMs: 120_000 });
+    const signed = { expiresInMs: 60_000 };
+    const link = await closed.url(1, { signed });
+    // Nothing listens there: the gateway looked, which it does only for who may ask.
+    expect(await knock(link)).toBe(502);
+    expect(await knock(closed.url(1))).toBe(403);
+    expect(await knock(await closed.url(2, { signed }), { port: 1 })).toBe(403);
+    expect(link).not.toContain(closed.trafficAccessToken);
+    if (stage.server.driver.capabilities.memorySnapshot) {
+      const [fork] = await closed.fork({ timeoutMs: 60_000 });
+      if (!fork?.ok) throw fork?.error;
+      const { search } = new URL(link);
+      expect(await knock(`${fork.sandbox.url(1)}/${search}`)).toBe(403);
+      expect(await knock(await fork.sandbox.url(1, { signed }))).toBe(502);
+      await fork.sandbox.kill();
+      await closed.pause();
+      await closed.resume();
+      expect(await knock(link)).toBe(502);
+    }
+    await closed.kill();
+    expect(await knock(link, { text: /not found/ })).toBe(502);
+    const open = await sandbox.url(1, { signed }).catch((error: unknown) => error);
+    expect(InvalidRequestError.is(open) && open.message).toMatch(/are public/);
   });
 
   it('resumes with another end of its life', async (context) => {

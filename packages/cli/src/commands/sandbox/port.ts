@@ -14,11 +14,20 @@ interface PortFlags {
 }
 
 export function addPort(sandbox: Command): void {
-  leaf(
-    sandbox,
-    'port <id> <port>',
-    'print the address of a port of a sandbox, or forward the port to this machine',
-  )
+  addPortCommand(
+    leaf(
+      sandbox,
+      'port',
+      'print the address of a port of a sandbox, sign a link to it, or forward it to this machine',
+    ),
+  );
+}
+
+/** The same under either name: `svc sandbox port`, `svc port`. */
+export function addPortCommand(port: Command): void {
+  port
+    .argument('<id>')
+    .argument('<port>')
     .option('--check', 'send a request and print the status of the answer')
     .option(
       '--local <port>',
