@@ -31,18 +31,11 @@ function scriptedModel() {
     async doGenerate({ prompt }) {
       const results = prompt.filter(({ role }) => role === 'tool').flatMap(({ content }) => content);
       const asked = script[results.length];
-      const said = `They are ${results.at(-1)?.output.value.split('\n').at(2)}.`;
+      const toolCallId = `call-${results.length}`;
       return {
         content: asked
-          ? [
-              {
-                ...asked,
-                type: 'tool-call',
-                toolCallId: `call-${results.length}`,
-                input: JSON.stringify(asked.input),
-              },
-            ]
-          : [{ type: 'text', text: said }],
+          ? [{ type: 'tool-call', toolCallId, ...asked, input: JSON.stringify(asked.input) }]
+          : [{ type: 'text', text: `They are ${results.at(-1).output.value.split('\n').at(2)}.` }],
         finishReason: { unified: asked ? 'tool-calls' : 'stop' },
         usage: { inputTokens: {}, outputTokens: {} },
         warnings: [],

@@ -40,6 +40,11 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
       'The deep agent says [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].',
     ],
   },
+  {
+    name: 'agents-mastra',
+    framework: 'mastra',
+    prints: ['They are [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].'],
+  },
   { name: 'sandbox-per-user', prints: ['one sandbox', '3 messages: good night / hello / is anybody there?'] },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
   {

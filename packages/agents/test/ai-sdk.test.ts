@@ -1,65 +1,12 @@
 import { generateText, isStepCount, streamText, type ToolSet, tool } from 'ai';
-import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createSandboxSession, sandboxTools, ToolSandboxes } from '../src/ai-sdk/index.js';
-import { type Asked, endless, SCRIPT, TOLD } from './support/script.js';
+import { scriptedModel, textsOf, toldTo } from './support/ai-model.js';
+import { endless, SCRIPT, TOLD } from './support/script.js';
 import { untilBegun, untilKilled, withService } from './support/service.js';
 
 const service = withService();
-const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } } as never;
-
-/** Asks for one call a turn, then says "done". */
-function scriptedModel(script: readonly Asked[]) {
-  const model: MockLanguageModelV4 = new MockLanguageModelV4({
-    doGenerate: async () => ({ ...turn(model.doGenerateCalls.length), usage, warnings: [] }),
-    doStream: async () => {
-      const { content, finishReason } = turn(model.doStreamCalls.length);
-      const parts = content.flatMap((part): object[] =>
-        part.type === 'text'
-          ? [
-              { type: 'text-start', id: '1' },
-              { type: 'text-delta', id: '1', delta: part.text },
-              { type: 'text-end', id: '1' },
-            ]
-          : [part],
-      );
-      const stream = [
-        { type: 'stream-start', warnings: [] },
-        ...parts,
-        { type: 'finish', usage, finishReason },
-      ];
-      return { stream: convertArrayToReadableStream(stream as never[]) };
-    },
-  });
-  const turn = (count: number) => {
-    const asked = script[count - 1];
-    const content = asked
-      ? {
-          type: 'tool-call' as const,
-          toolCallId: `call-${count}`,
-          toolName: asked.tool,
-          input: JSON.stringify(asked.input),
-        }
-      : { type: 'text' as const, text: 'done' };
-    const unified = asked ? ('tool-calls' as const) : ('stop' as const);
-    return { content: [content], finishReason: { unified, raw: undefined } };
-  };
-  return model;
-}
-
-/** What the model was told by tools, in order. */
-function toldTo(model: MockLanguageModelV4) {
-  const { prompt } = [...model.doGenerateCalls, ...model.doStreamCalls].at(-1)!;
-  return prompt.flatMap((message) =>
-    message.role === 'tool'
-      ? message.content.flatMap((part) => (part.type === 'tool-result' ? [part.output] : []))
-      : [],
-  );
-}
-const textsOf = (told: ReturnType<typeof toldTo>) =>
-  told.map((output) => ('value' in output ? String(output.value) : output.type));
-
 it.each(['generateText', 'streamText'])('a model of %s writes, fails, repairs and reads', async (way) => {
   await using sandboxes = new ToolSandboxes({ client: service.client });
   const model = scriptedModel(SCRIPT);

@@ -1,9 +1,9 @@
 import { type ApplyPatchResult, applyDiff, type Editor } from '@openai/agents';
 import type { Sandbox } from '@svc/sdk';
+import { defaultSandbox } from '../default-sandbox.js';
 import type { ToolSandboxes } from '../tool-sandboxes.js';
 import { readText } from '../tools/read-text.js';
 import { shorten } from '../tools/shorten.js';
-import { defaultSandbox } from './default-sandbox.js';
 
 /**
  * An editor for the SDK's own patch tool, which models of OpenAI are trained on: `applyPatchTool({ editor })`. A patch that does not fit

@@ -1,8 +1,8 @@
 import type { Shell, ShellOutputResult } from '@openai/agents';
 import { CommandTimeoutError, type Sandbox } from '@svc/sdk';
+import { defaultSandbox } from '../default-sandbox.js';
 import type { ToolSandboxes } from '../tool-sandboxes.js';
 import { shorten } from '../tools/shorten.js';
-import { defaultSandbox } from './default-sandbox.js';
 
 /** Longest time of a command for which the model asks no other, ms. */
 const TIMEOUT_MS = 60_000;

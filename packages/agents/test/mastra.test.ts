@@ -1,0 +1,3 @@
+import { onFramework } from './support/on-framework.js';
+
+await onFramework('mastra', () => import(`./frameworks/${'mastra'}.js`));
