@@ -55,6 +55,14 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
       'a browser: 307 to /index.html, then 200',
     ],
   },
+  {
+    name: 'traces',
+    prints: [
+      'the sum is 5050',
+      'the program saw the trace: true',
+      'answer a question\n  sandboxes.create\n  files.write\n  commands.run exit 0\n  commands.run exit 3 command_exit\n  sandboxes.kill',
+    ],
+  },
   { name: 'template-ready', prints: ['built: ready', '200 hello from the build'] },
   {
     name: 'webhook-receiver',

@@ -14,6 +14,7 @@ const OTHER_FLAGS = ['--config', '--detach'];
 const GROUPS = [
   ['Server', (path) => !path.includes('.')],
   ['Storage', (path) => path.startsWith('storage.')],
+  ['Tracing', (path) => path.startsWith('tracing.')],
   ['Egress', (path) => path.startsWith('egress.')],
   ['Template `base`', (path) => path.startsWith('base.')],
   ['Limits of teams', (path) => path.startsWith('teamLimits.')],

@@ -34,6 +34,8 @@ export interface ApiOptions {
   bodyReadMs?: number;
   /** True while the server drains: requests get 503. */
   draining?: () => boolean;
+  /** Adds hooks that run before all others. */
+  beforeRoutes?: ((app: FastifyInstance) => void) | undefined;
   /** Adds what stands beside the platform API on the same port. */
   routesBeside?: (app: FastifyInstance) => void;
   /** Told of connections over which a valid key came. */
@@ -71,6 +73,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   }) as unknown as FastifyInstance;
 
   installBodyParsers(app);
+  options.beforeRoutes?.(app);
 
   app.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);

@@ -50,6 +50,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
   app.route({
     method: route.method,
     url: routerPath(route.path),
+    config: { operationId: route.operationId },
     // HEAD is not in the document.
     exposeHeadRoute: false,
     ...(streams ? { bodyLimit: context.config.uploadLimitBytes } : {}),
@@ -79,6 +80,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
       takeRate(install, identity, request, reply);
 
       const team = identity?.team;
+      if (team !== undefined) context.tracer?.annotate({ 'svc.team.id': team.id });
       const result = await withDeadline<AnyResult | undefined>(
         reply,
         timeoutMs,

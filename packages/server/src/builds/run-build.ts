@@ -5,6 +5,7 @@ import { dropCheckpoint } from '../sandboxes/checkpoints.js';
 import { toJson } from '../storage/json.js';
 import type { BuildReason } from '../storage/json-shapes.js';
 import { isDatabaseAway } from '../storage/unreachable.js';
+import { inSpan } from '../tracing/tracer.js';
 import { prepareBase } from './base.js';
 import { type FinishedBuild, finalize } from './finalize.js';
 import { runSteps } from './run-steps.js';
@@ -35,11 +36,13 @@ export async function runBuild(context: BuildPorts, job: BuildJob, cancelled: Ab
       },
     };
     signal.throwIfAborted();
-    const base = await prepareBase(tools);
+    const base = await inSpan(context.tracer, 'build.base', () => prepareBase(tools));
     layers = base.layers;
-    const state = await runSteps(tools, base);
+    const state = await inSpan(context.tracer, 'build.steps', () => runSteps(tools, base));
     log.step = 'finalize';
-    const finished = await finalize(tools, withCommands(state, job));
+    const finished = await inSpan(context.tracer, 'build.finalize', () =>
+      finalize(tools, withCommands(state, job)),
+    );
     signal.throwIfAborted();
     log.add('info', 'the build is ready');
     await log.flush();

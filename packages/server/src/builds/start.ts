@@ -7,6 +7,7 @@ import { assertTeamStorage } from '../quota/storage-use.js';
 import { resolveTemplate } from '../sandboxes/resolve-template.js';
 import { toJson } from '../storage/json.js';
 import { buildsWithTags, cancelBuilds, markSuperseded } from '../templates/supersede.js';
+import { inSpan } from '../tracing/tracer.js';
 import { findBuild } from './find.js';
 import { runBuild } from './run-build.js';
 import type { BuildPorts } from './shared/build-tools.js';
@@ -68,5 +69,10 @@ export async function startBuild(
   });
   cancelBuilds(context, superseded);
   const job = { build, request, registry, parent };
-  context.builds.add(build.id, (signal) => runBuild(context, job, signal));
+  context.builds.add(build.id, (signal) =>
+    inSpan(context.tracer, 'build', () => runBuild(context, job, signal), {
+      root: true,
+      attributes: { 'svc.build.id': build.id, 'svc.template.id': build.template_id },
+    }),
+  );
 }

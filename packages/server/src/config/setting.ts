@@ -125,6 +125,48 @@ export const wordByName = <T extends string>(words: readonly T[]) =>
     },
   );
 
+/** A text for each name; in variables `name=text,name=text`, percent-encoded. */
+export const textByName = kind<Record<string, string>>(
+  'a text for each name (name=text,... in a variable, percent-encoded)',
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every(isText),
+  (given) => {
+    try {
+      const pairs = readList(given).map((pair) => /^\s*([^=\s]+)\s*=(.*)$/.exec(pair));
+      if (pairs.includes(null)) return undefined;
+      return Object.fromEntries(
+        pairs.map((pair) => [
+          decodeURIComponent(pair?.[1] ?? ''),
+          decodeURIComponent(pair?.[2]?.trim() ?? ''),
+        ]),
+      );
+    } catch {
+      return undefined;
+    }
+  },
+);
+
+/** An address of the web, without user name and password. */
+export const webAddress = kind<string>(
+  'an http or https address without user name and password',
+  (value) => {
+    if (!isText(value) || !URL.canParse(value as string)) return false;
+    const { protocol, username, password } = new URL(value as string);
+    return /^https?:$/.test(protocol) && username === '' && password === '';
+  },
+  (given) => given,
+);
+
+/** A part of all. */
+export const ratio = kind<number>(
+  'a number, 0 to 1',
+  (value) => typeof value === 'number' && value >= 0 && value <= 1,
+  (given) => (/^\d+(\.\d+)?$/.test(given) ? Number(given) : undefined),
+);
+
 /** User ids of the host; `FIRST:COUNT` in variables. */
 export const idPool = kind<IdPool>(
   'a map of first and count, whole numbers, 65536 to 2147483647 (600000000:67108864 in a variable)',

@@ -6,6 +6,7 @@ import {
   driverNames,
   isolations,
 } from '@svc/runtime';
+import { type SamplerName, samplers } from '../tracing/sampler.js';
 import {
   idPool,
   milliseconds,
@@ -13,10 +14,13 @@ import {
   port,
   portOrOff,
   rateLimit,
+  ratio,
   type Settings,
   text,
+  textByName,
   texts,
   toggle,
+  webAddress,
   whole,
   wordByName,
 } from './setting.js';
@@ -188,6 +192,27 @@ export const settings = {
     secretDirectories: texts(),
     /** PEM file of authorities that are trusted for servers whose requests get headers, beside the well-known ones. Default none. */
     trustedRoots: text(),
+  },
+  /** Spans of what the server does, sent to a collector of OpenTelemetry: see [opentelemetry.md](opentelemetry.md). */
+  tracing: {
+    /** Base URL of the collector's OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. Default none: no spans are made. */
+    endpoint: webAddress({ variable: 'OTEL_EXPORTER_OTLP_ENDPOINT' }),
+    /** Headers of each request to the collector, such as its key. Never logged. Default none. */
+    headers: textByName({ variable: 'OTEL_EXPORTER_OTLP_HEADERS' }),
+    /** How spans are encoded. */
+    protocol: oneOf(['http/protobuf', 'http/json'] as const)({
+      default: 'http/protobuf',
+      variable: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    }),
+    /** Name of the service in its spans. */
+    serviceName: text({ default: 'svc', variable: 'OTEL_SERVICE_NAME' }),
+    /**
+     * Which requests are recorded. Those that begin with `parentbased_` believe the `traceparent` of every caller, who then also
+     * decides what is recorded; the others draw for themselves, begin a trace of their own and link the caller's.
+     */
+    sampler: oneOf<SamplerName>(samplers)({ default: 'traceidratio', variable: 'OTEL_TRACES_SAMPLER' }),
+    /** The part of traces that the `traceidratio` samplers record, 0 to 1. */
+    ratio: ratio({ default: 1, variable: 'OTEL_TRACES_SAMPLER_ARG' }),
   },
   /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
   poolSize: countOrNone({ variable: 'SVC_POOL_SIZE', flag: '--pool-size' }),

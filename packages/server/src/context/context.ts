@@ -15,6 +15,7 @@ import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 import type { DialectName } from '../storage/migrations/migration.js';
 import type { ReadCache } from '../storage/read-cache.js';
 import type { Database } from '../storage/schema.js';
+import type { Tracer } from '../tracing/tracer.js';
 import type { BuildQueue } from '../work/build-queue.js';
 import type { Retries } from '../work/retries.js';
 import type { SandboxEgress, TrafficRecord } from './sandbox-egress.js';
@@ -63,6 +64,8 @@ export interface ServerContext {
   readonly builds: BuildQueue;
   /** Ends what clients have open to a sandbox that is about to stop. */
   sandboxClosed(sandboxId: string, reason: StopReason): void;
+  /** Makes spans; undefined where nobody wants them. */
+  readonly tracer?: Tracer | undefined;
   /** Whether the server is on its way to stop and takes no new work. */
   draining(): boolean;
   /** Aborts when the server stops. */

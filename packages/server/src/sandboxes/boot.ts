@@ -7,6 +7,7 @@ import { daemonToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import type { SandboxSecrets } from '../storage/json-shapes.js';
+import { inSpan } from '../tracing/tracer.js';
 import { governSandbox, isIntercepted } from './govern.js';
 import { instanceSpec } from './instance-spec.js';
 import { placementError } from './placement-error.js';
@@ -18,7 +19,17 @@ export type BootSource =
   | { kind: 'checkpoint'; checkpointId: string; memory: boolean; tokens: readonly string[] };
 
 type BootPorts = Uses<
-  'authority' | 'config' | 'db' | 'driver' | 'egress' | 'keys' | 'log' | 'now' | 'signal' | 'volumes'
+  | 'authority'
+  | 'config'
+  | 'db'
+  | 'driver'
+  | 'egress'
+  | 'keys'
+  | 'log'
+  | 'now'
+  | 'signal'
+  | 'tracer'
+  | 'volumes'
 >;
 
 /**
@@ -47,8 +58,9 @@ export async function bootInstance(
             memory: source.memory,
           });
     await governSandbox(context, row, instance);
-    await introduce(context, row, instance, source, limits);
-    return instance;
+    const made = instance;
+    await inSpan(context.tracer, 'daemon.init', () => introduce(context, row, made, source, limits));
+    return made;
   } catch (error) {
     await instance?.destroy().catch((failure: unknown) => {
       context.log.error(

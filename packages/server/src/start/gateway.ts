@@ -13,6 +13,7 @@ import { type NodeForwarder, refuseGone } from '../nodes/forwarder.js';
 import type { Owner } from '../nodes/ownership.js';
 import { findRoute, resumeForRequest, settled } from '../sandboxes/routing.js';
 import { OpenRequests } from './open-requests.js';
+import { traceGateway } from './trace-gateway.js';
 
 /** The gateway on an HTTP server of its own, not listening yet. */
 export function createGatewayServer(
@@ -50,13 +51,21 @@ export function createGatewayServer(
     if (context.draining()) return refuseStopping(res);
     const addressed = gateway.read(req);
     open.track(req, res, addressed.kind === 'target' ? addressed.daemonStream : undefined);
+    if (context.tracer === undefined) pass(req, res, expectContinue, addressed);
+    else traceGateway(context.tracer, req, res, addressed, () => pass(req, res, expectContinue, addressed));
+  };
+  const pass = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    expectContinue: boolean,
+    addressed: AddressedRequest,
+  ) =>
     route(req, addressed, (owner) => {
       if (owner.kind === 'node') forwarder.request(owner.node, req, res, expectContinue);
       else if (owner.kind === 'gone') refuseGone(res);
       else if (expectContinue) gateway.handleContinue(req, res, addressed);
       else gateway.handleRequest(req, res, addressed);
     });
-  };
   server.on('request', (req, res) => handle(req, res, false));
   server.on('checkContinue', (req, res) => handle(req, res, true));
   server.on('upgrade', (req, socket, head) => {

@@ -11,9 +11,11 @@ import {
   type OperatorServer,
   processMetrics,
   startOperatorServer,
+  tracingMetrics,
 } from '../operator/index.js';
 import { createOperatorApi } from '../operator/operator-api.js';
 import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
+import { traceApi } from '../tracing/trace-api.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
 import { repeat } from '../work/repeat.js';
 import { closeGateway, closeServer } from './close-server.js';
@@ -32,7 +34,7 @@ export interface Doors {
 /** The third phase of a start: listens on every port, and says so to the other nodes. */
 export async function openDoors(options: ResolvedSettings, stored: Stored, unwind: Unwind): Promise<Doors> {
   const { context, lifecycle } = stored;
-  const { config, log } = context;
+  const { config, log, tracer } = context;
   const { host, drainMs, validateResponses } = options;
   const limits = connectionLimits(options.tuning.connections, await openFileLimit());
   const guards = {
@@ -52,6 +54,7 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
     context,
     handlers,
     forwarder,
+    beforeRoutes: tracer && ((app) => traceApi(app, tracer)),
     routesBeside: (app) => registerVolumeContent(app, context),
     validateResponses,
     draining: () => context.draining(),
@@ -106,6 +109,7 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
                 operator: guards.operator.counts,
               }),
               ...processMetrics(),
+              ...tracingMetrics(context.tracer?.counts),
             ],
             status: () => statusOf(context, stored.opened.why, startedAtMs),
             operations: createOperatorApi({ context, token: stored.operatorToken, validateResponses }),

@@ -5,6 +5,8 @@ import { lockDirectory } from '#support/directory-lock';
 import { TeamStore } from '../auth/team-store.js';
 import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
+import { settings } from '../config/settings.js';
+import { withDefaults } from '../config/walk.js';
 import type { Log, ServerContext } from '../context/context.js';
 import { loadAuthority } from '../egress/authority.js';
 import { refusalCounter } from '../egress/count-refusals.js';
@@ -26,6 +28,7 @@ import { isMounted } from '../sandboxes/mounted.js';
 import { openStorage } from '../storage/open.js';
 import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
+import { openTracing } from '../tracing/open-tracing.js';
 import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
 import { createVolumeStore } from '../volumes/store.js';
 import { BuildQueue } from '../work/build-queue.js';
@@ -67,7 +70,15 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   const operatorToken = await loadOperatorToken(options.dataDir, options.operatorToken);
   const nodeId = options.nodeId ?? (await loadNodeId(options.dataDir));
   const config = resolveConfig(options, { nodeId, envdVersion, apiUrl: '', sandboxUrl: '' });
-  const { db, dialect, writes } = await openStorage(config.storage, config.dataDir);
+  const { tracing: tracingSettings } = withDefaults(settings, options);
+  const tracing = await openTracing(
+    tracingSettings,
+    { nodeId, system: config.storage.kind === 'sqlite' ? 'sqlite' : 'postgresql' },
+    (fields, message) => log.warn(fields, message),
+  );
+  if (tracing !== undefined) unwind.add('tracing', () => tracing.close());
+  const tracer = tracing?.tracer;
+  const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, tracing?.onQuery);
   unwind.add('storage', () => db.destroy());
   await checkServerKey(db, keys);
 
@@ -77,9 +88,9 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     gateway: undefined,
   };
   const opened = await openDriver(options, log, now);
-  const { driver } = opened;
+  const driver = tracing === undefined ? opened.driver : tracing.traceDriver(opened.driver);
   unwind.add('driver', async () => {
-    if (opened.owned) await driver.close({ destroyInstances: lifecycle.destroySandboxes });
+    if (opened.owned) await opened.driver.close({ destroyInstances: lifecycle.destroySandboxes });
   });
 
   const stopping = new AbortController();
@@ -97,6 +108,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     db,
     dialect,
     driver,
+    tracer,
     now,
     ids,
     keys,

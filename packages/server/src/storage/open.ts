@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { LogEvent } from 'kysely';
 import type { StorageOptions } from '../config/options.js';
 import { describeCause } from './cause.js';
 import { migrate } from './migrate.js';
@@ -29,11 +30,18 @@ export class StorageError extends Error {
   }
 }
 
+/** Told of each statement when it has ended. */
+export type QueryLog = (event: LogEvent) => void;
+
 /** Opens the store and brings its schema up to date. The caller ends it by `db.destroy()`. @throws {StorageError} */
-export async function openStorage(options: StorageOptions, dataDir: string): Promise<Storage> {
+export async function openStorage(
+  options: StorageOptions,
+  dataDir: string,
+  onQuery?: QueryLog,
+): Promise<Storage> {
   const dialect: DialectName = options.kind;
   const writes = new WriteWatch();
-  const opened = await open(options, dataDir).catch((error: unknown) => {
+  const opened = await open(options, dataDir, onQuery).catch((error: unknown) => {
     throw new StorageError(dialect, error);
   });
   const db = opened.withPlugin(writes);
@@ -46,11 +54,16 @@ export async function openStorage(options: StorageOptions, dataDir: string): Pro
   return { db, dialect, writes };
 }
 
-async function open(options: StorageOptions, dataDir: string): Promise<Database> {
-  if (options.kind === 'sqlite') return openSqlite(options.file ?? path.join(dataDir, 'server.db'));
+async function open(
+  options: StorageOptions,
+  dataDir: string,
+  onQuery: QueryLog | undefined,
+): Promise<Database> {
+  if (options.kind === 'sqlite') return openSqlite(options.file ?? path.join(dataDir, 'server.db'), onQuery);
   const { schema, poolSize } = options;
   return openPostgres(options.url, {
     ...(schema === undefined ? {} : { schema }),
     ...(poolSize === undefined ? {} : { poolSize }),
+    ...(onQuery === undefined ? {} : { onQuery }),
   });
 }

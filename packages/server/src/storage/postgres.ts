@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DatabaseIntrospector, Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
+import {
+  type DatabaseIntrospector,
+  Kysely,
+  type LogEvent,
+  PostgresDialect,
+  type PostgresPool,
+  sql,
+} from 'kysely';
 import pg from 'pg';
 import type { Schema } from './schema.js';
 import { isUniqueViolation } from './unique-violation.js';
@@ -15,7 +22,7 @@ const CONNECT_MS = 10_000;
  */
 export async function openPostgres(
   url: string,
-  options: { schema?: string; poolSize?: number } = {},
+  options: { schema?: string; poolSize?: number; onQuery?: (event: LogEvent) => void } = {},
 ): Promise<Kysely<Schema>> {
   const schema = options.schema;
   if (schema !== undefined) await ensureSchema(url, schema);
@@ -38,7 +45,10 @@ export async function openPostgres(
     connect: () => connectTo(pool),
     end: () => pool.end(),
   };
-  return new Kysely<Schema>({ dialect: new OwnSchemaDialect({ pool: told as unknown as PostgresPool }) });
+  return new Kysely<Schema>({
+    dialect: new OwnSchemaDialect({ pool: told as unknown as PostgresPool }),
+    ...(options.onQuery === undefined ? {} : { log: options.onQuery }),
+  });
 }
 
 /**

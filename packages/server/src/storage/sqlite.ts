@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely';
+import { Kysely, type LogEvent, SqliteAdapter, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { preparedOnce } from './prepared.js';
 import type { Schema } from './schema.js';
 
@@ -19,7 +19,7 @@ interface Binding {
  * Write-ahead log, so that a copy taken by `sqlite3 .backup` while the server runs is whole.
  * `synchronous = normal` survives the death of the process; only a power cut may take the last transactions.
  */
-export function openSqlite(path: string): Kysely<Schema> {
+export function openSqlite(path: string, onQuery?: (event: LogEvent) => void): Kysely<Schema> {
   const Libsql = createRequire(import.meta.url)('libsql') as Binding;
   if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600));
   const database = new Libsql(path);
@@ -39,7 +39,10 @@ export function openSqlite(path: string): Kysely<Schema> {
       }
     },
   };
-  return new Kysely<Schema>({ dialect: new TransactionalDialect({ database: closing }) });
+  return new Kysely<Schema>({
+    dialect: new TransactionalDialect({ database: closing }),
+    ...(onQuery === undefined ? {} : { log: onQuery }),
+  });
 }
 
 /** Kysely does not count on it, but SQLite undoes changes of the schema too: a migration is applied whole or not at all. */

@@ -3,13 +3,14 @@ import { eventToPayload } from '../../events/wire.js';
 import { toJson } from '../../storage/json.js';
 import type { AttemptDetail } from '../../storage/json-shapes.js';
 import type { WebhookDeliveriesTable } from '../../storage/schema.js';
+import { inSpan } from '../../tracing/tracer.js';
 import type { Poster, PostResult } from './post.js';
 import { deliveryHeaders, redactHeaders, signPayload } from './sign.js';
 import { decryptSignatureSecret } from './signature-secret.js';
 
 const MAX_BODY_CHARACTERS = 65_536;
 
-type Context = Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'signal'>;
+type Context = Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'signal' | 'tracer'>;
 
 /**
  * Makes one attempt and notes how it went. The webhook is read anew: what was switched off or deleted meanwhile gets
@@ -52,7 +53,19 @@ export async function attemptDelivery(
     timestampSeconds,
     signature,
   });
-  const result = await poster.post(webhook.url, headers, body, context.signal);
+  const post = async () => {
+    const answer = await poster.post(webhook.url, headers, body, context.signal);
+    context.tracer?.annotate({
+      ...(answer.status === undefined ? {} : { 'http.response.status_code': answer.status }),
+      ...(answer.errorClass === undefined ? {} : { 'error.type': answer.errorClass }),
+    });
+    return answer;
+  };
+  const result = await inSpan(context.tracer, 'webhook.deliver', post, {
+    kind: 'client',
+    root: true,
+    attributes: { 'svc.webhook.id': webhook.id, 'svc.attempt': delivery.attempts + 1 },
+  });
   // A stop of the server is no fault of the receiver: the next start tries again.
   if (result.errorClass === 'canceled') {
     await context.db

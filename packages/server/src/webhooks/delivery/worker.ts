@@ -14,7 +14,9 @@ export interface WebhookWorker {
   stop(): Promise<void>;
 }
 
-type Context = Uses<'db' | 'dialect' | 'ids' | 'keys' | 'now' | 'config' | 'signal' | 'log' | 'events'>;
+type Context = Uses<
+  'db' | 'dialect' | 'ids' | 'keys' | 'now' | 'config' | 'signal' | 'log' | 'events' | 'tracer'
+>;
 
 /** Delivers events to webhooks until it is stopped: at least once, in order for each webhook and sandbox. */
 export function startWebhookWorker(context: Context): WebhookWorker {
