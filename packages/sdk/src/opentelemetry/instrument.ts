@@ -7,8 +7,7 @@ import type { OpenTelemetryOptions } from './options.js';
  * included, from now on. May be called before an SDK of OpenTelemetry is registered, and again: the last one counts.
  * @returns what ends it
  * @example
- * import { instrument } from '@svc/sdk/opentelemetry';
- * instrument();
+ * const end = instrument();
  */
 export function instrument(options: OpenTelemetryOptions = {}): () => void {
   const place = globalThis as { [telemetryKey]?: Telemetry };

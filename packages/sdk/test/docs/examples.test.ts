@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { beforeAll, expect, it } from 'vitest';
 
-const entries = { index: '', egress: '', operator: '', sync: '', testing: '' };
+const entries = { index: '', egress: '', opentelemetry: '', operator: '', sync: '', testing: '' };
 for (const name of Object.keys(entries) as (keyof typeof entries)[])
   entries[name] = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
 const examplesFile = fileURLToPath(new URL('./examples-of-docstrings.ts', import.meta.url));
@@ -24,6 +24,7 @@ const prelude = `
 import { Client, iamToken, identityToken, quote, Sandbox, secret, Template } from '../../src/index.js';
 import type { Command, PtySession, TemplateBuild, Volume } from '../../src/index.js';
 import { explainEgress } from '../../src/egress.js';
+import { instrument, openTelemetry } from '../../src/opentelemetry.js';
 import { OperatorClient } from '../../src/operator.js';
 import { type DirectorySync, syncDirectory } from '../../src/sync.js';
 import { json, TestService } from '../../src/testing.js';
