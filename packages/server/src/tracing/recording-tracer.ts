@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { FinishedSpan } from './otlp/span.js';
+import type { FinishedSpan, SpanSink } from './finished-span.js';
 import { decideStart, type Sampling } from './sampler.js';
 import { parseTraceparent, type TraceContext } from './trace-context.js';
 import type { Attributes, SpanOptions, Tracer, TracingCounts } from './tracer.js';
@@ -11,12 +11,6 @@ const longestText = 256;
 const mostAttributes = 32;
 /** Most spans of one trace in this process: a loop over everything must not fill the queue alone. */
 const mostInTrace = 1_000;
-
-/** Where finished spans go. */
-export interface SpanSink {
-  add(span: FinishedSpan): void;
-  readonly counts: TracingCounts;
-}
 
 /** What all spans of one trace in this process share. */
 interface Trace {

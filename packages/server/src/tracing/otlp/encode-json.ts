@@ -1,5 +1,5 @@
+import { type FinishedSpan, failedStatus, kindNumbers, type Resource } from '../finished-span.js';
 import type { Attributes } from '../tracer.js';
-import { type FinishedSpan, failedStatus, kindNumbers, type Resource } from './span.js';
 
 /** A request of OTLP for traces, as its mapping to JSON has it: ids in hex, 64-bit numbers as texts. */
 export function encodeJson(resource: Resource, spans: readonly FinishedSpan[]): Buffer {

@@ -1,5 +1,5 @@
+import { type FinishedSpan, failedStatus, kindNumbers, type Resource } from '../finished-span.js';
 import type { Attributes } from '../tracer.js';
-import { type FinishedSpan, failedStatus, kindNumbers, type Resource } from './span.js';
 
 // Written by hand: of OTLP's messages only these few fields are ever sent, and a library for them weighs more than the
 // server's own exporter. The numbers are those of the fields in OTLP's protocol, which never change.

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SpanSink } from '../recording-tracer.js';
+import type { FinishedSpan, Resource, SpanSink } from '../finished-span.js';
 import { encodeJson } from './encode-json.js';
 import { encodeProtobuf } from './encode-protobuf.js';
-import type { FinishedSpan, Resource } from './span.js';
 
 export interface ExporterOptions {
   /** Base URL of the collector; `/v1/traces` is added. */

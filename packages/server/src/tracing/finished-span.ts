@@ -1,5 +1,5 @@
-import type { TraceContext } from '../trace-context.js';
-import type { Attributes } from '../tracer.js';
+import type { TraceContext } from './trace-context.js';
+import type { Attributes, TracingCounts } from './tracer.js';
 
 /** A span that has ended. */
 export interface FinishedSpan {
@@ -14,6 +14,12 @@ export interface FinishedSpan {
   attributes: Attributes;
   link: TraceContext | undefined;
   failed: boolean;
+}
+
+/** Where finished spans go. */
+export interface SpanSink {
+  add(span: FinishedSpan): void;
+  readonly counts: TracingCounts;
 }
 
 /** What sends the spans. */
