@@ -67,6 +67,11 @@ export class ConnectionGuard {
     this.#strangers.delete(socket);
   }
 
+  /** Breaks off every connection, those that were upgraded or that a client holds after its answer among them. */
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
   #admit(socket: Socket): void {
     const address = addressKey(socket.remoteAddress);
     const ofAddress = this.#perAddress.get(address) ?? 0;

@@ -17,9 +17,12 @@ export async function closeGateway({
   server,
   gateway,
   forwarder,
+  guard,
 }: ReturnType<typeof createGatewayServer>): Promise<void> {
-  await closeServer(server);
-  // Upgraded connections are no longer the server's.
+  const closed = closeServer(server);
+  // Upgraded connections are no longer the server's to close, but it waits for them.
   void gateway.close();
   forwarder.close();
+  guard.closeAll();
+  await closed;
 }

@@ -21,7 +21,13 @@ export function createGatewayServer(
   forwarder: NodeForwarder,
   options: ResolvedSettings,
   guard: ConnectionGuard,
-): { gateway: Gateway; server: http.Server; forwarder: NodeForwarder; open: OpenRequests } {
+): {
+  gateway: Gateway;
+  server: http.Server;
+  forwarder: NodeForwarder;
+  guard: ConnectionGuard;
+  open: OpenRequests;
+} {
   const gateway = createGateway({
     findRoute: (sandboxId) => findRoute(context, sandboxId),
     resume: (sandboxId) => resumeForRequest(context, sandboxId),
@@ -80,7 +86,7 @@ export function createGatewayServer(
     });
   });
   server.on('connect', (req, socket) => gateway.handleConnect(req, socket));
-  return { gateway, server, forwarder, open };
+  return { gateway, server, forwarder, guard, open };
 }
 
 /** Answers a request that comes on an open connection while the server stops. */

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { run } from '../support/sandboxes.js';
@@ -74,3 +78,43 @@ it('breaks off what does not end, and does not say that the sandbox is gone', as
   await test.restart();
   expect(await run(test, sandbox, 'echo here')).toBe('here\n');
 });
+
+it('stops while clients hold upgraded connections, and such that were refused', async () => {
+  await using test = await startTestServer({ drainMs: 100 });
+  const sandbox = await createSandbox(test);
+  // With the process driver a service of this machine is one inside the sandbox.
+  await using service = await serveUpgrades();
+  const { port } = new URL(test.server.sandboxUrl);
+  const held = await Promise.all(
+    [service.port, 1].map(async (to) => {
+      const socket = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
+      socket.on('error', () => undefined);
+      socket.write(
+        `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nSvc-Sandbox-Id: ${sandbox.id}\r\nSvc-Sandbox-Port: ${to}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n`,
+      );
+      const [head] = await once(socket, 'data');
+      return { socket, status: String(head).split(' ', 2)[1] };
+    }),
+  );
+  expect(held.map(({ status }) => status)).toEqual(['101', '502']);
+  await test.server.stop();
+  for (const { socket } of held) socket.destroy();
+});
+
+async function serveUpgrades(): Promise<AsyncDisposable & { port: number }> {
+  const server = createServer();
+  const sockets: Duplex[] = [];
+  server.on('upgrade', (_request, socket) => {
+    sockets.push(socket.on('error', () => undefined));
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
