@@ -13,7 +13,7 @@ export function opensPage(req: IncomingMessage): boolean {
 /** Whether the browser speaks TLS, to this server or to what stands in front. Who lies about it harms itself alone. */
 export function speaksTls(req: IncomingMessage, publicTls: boolean): boolean {
   const encrypted = (req.socket as Partial<TLSSocket>).encrypted === true;
-  return encrypted || publicTls || req.headers['x-forwarded-proto']?.toString().toLowerCase() === 'https';
+  return encrypted || publicTls || /^https\b/i.test(req.headers['x-forwarded-proto']?.toString() ?? '');
 }
 
 /**
