@@ -22,7 +22,8 @@ const arrows = {
   server: ['platform', 'daemon', 'runtime', 'envd', 'egress'],
   agents: ['sdk'],
   mcp: ['agents'],
-  cli: ['sdk', 'server', 'runtime', 'platform', 'mcp'],
+  'code-interpreter': ['sdk'],
+  cli: ['sdk', 'server', 'runtime', 'platform', 'mcp', 'code-interpreter'],
   conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
   bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
 };

@@ -7,7 +7,6 @@ import { withFramework } from './with-framework.js';
 const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boolean; framework?: string }[] = [
   { name: 'quickstart', prints: ['wrote report.json', '"rows": 12', 'Done in'] },
   { name: 'agent-tools', prints: ['NameError', 'The sum of 1 to 10 is 55.'] },
-  { name: 'code-interpreter', prints: ['x is 42', 'ZeroDivisionError', 'still here: 42'] },
   {
     name: 'parallel-forks',
     prints: [

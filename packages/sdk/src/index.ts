@@ -1,6 +1,11 @@
 export type { ApiKey, CreatedApiKey } from './api-keys/api-key.js';
 export { ApiKeys } from './api-keys/api-keys.js';
 export { Client } from './client/client.js';
+export type { ChartValue, CodeChart } from './code/chart.js';
+export { CodeContexts } from './code/code-contexts.js';
+export type { CreateCodeContextOptions } from './code/context-calls.js';
+export type { CodeContext, CodeError, CodeLanguage, CodeResult, Execution } from './code/execution.js';
+export type { RunCodeOptions } from './code/run-code.js';
 export { Command } from './commands/command.js';
 export { Commands } from './commands/commands.js';
 export type {

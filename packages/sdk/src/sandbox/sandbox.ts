@@ -1,6 +1,10 @@
 import type { DaemonClient } from '@svc/daemon';
 import type { ClientCore } from '../calls/client-core.js';
 import { defaultCore } from '../calls/create-core.js';
+import { CodeContexts } from '../code/code-contexts.js';
+import type { Execution } from '../code/execution.js';
+import type { Interpreter } from '../code/interpreter.js';
+import type { RunCodeOptions } from '../code/run-code.js';
 import { Commands } from '../commands/commands.js';
 import { type Shell, shellFor } from '../commands/shell.js';
 import type { RequestOptions } from '../core/call-context.js';
@@ -60,6 +64,8 @@ export class Sandbox {
   readonly pty: Pty;
   /** Repositories inside, and credentials for them that stay outside. */
   readonly git: Git;
+  /** Kernels of the code interpreter, each with variables of its own. Of sandboxes of the template `code-interpreter`. */
+  readonly codeContexts: CodeContexts;
   /** What the sandbox's programs printed: `await sandbox.logs(query)`, `sandbox.logs.follow()`. */
   readonly logs: SandboxLogs;
   /**
@@ -83,6 +89,7 @@ export class Sandbox {
     this.commands = new Commands(this.#connection);
     this.files = new Files(this.#connection);
     this.pty = new Pty(this.#connection);
+    this.codeContexts = new CodeContexts(() => this.#interpreter());
     this.logs = sandboxLogs(core, target.sandboxId);
     this.$ = shellFor(this.commands);
     this.git = new Git({
@@ -145,7 +152,7 @@ export class Sandbox {
    */
   static async getOrCreate(options: GetOrCreateOptions): Promise<Sandbox> {
     const core = defaultCore();
-    const { getOrCreateSandbox } = await import('./get-or-create.js');
+    const { getOrCreateSandbox } = await import('./loaded-later.js');
     return new Sandbox(core, await getOrCreateSandbox(core, options));
   }
 
@@ -396,6 +403,32 @@ export class Sandbox {
   }
 
   /**
+   * Runs a cell of code in a kernel that keeps what earlier cells defined, forks of the sandbox included. A cell that fails
+   * is an execution with `error`; nothing is thrown for it. Cells of one context run one after another. Needs the template
+   * `code-interpreter`.
+   * @throws TimeoutError after `timeoutMs`, ConflictError (`no_code_interpreter`) when the sandbox has no interpreter,
+   *   NotFoundError for a context that is gone, SandboxGoneError
+   * @example
+   * await using sandbox = await Sandbox.create({ template: 'code-interpreter' });
+   * await sandbox.runCode('x = 20');
+   * console.log((await sandbox.runCode('x + 22')).text);
+   * @wire interpreter POST /execute
+   */
+  async runCode(code: string, options: RunCodeOptions = {}): Promise<Execution> {
+    return (await this.#interpreter()).runCode(code, options);
+  }
+
+  async #interpreter(): Promise<Interpreter> {
+    const { openInterpreter } = await import('./loaded-later.js');
+    const { sandboxId } = this;
+    return openInterpreter({
+      core: this.#core,
+      sandboxId,
+      fetch: (port, path, init) => this.fetch(port, path, init),
+    });
+  }
+
+  /**
    * Waits until something inside listens on a port. Resumes a paused sandbox that has `autoResume`.
    * @param options `timeoutMs`: longest wait, default 60 s, 0 for none.
    * @throws TimeoutError after `timeoutMs`; SandboxGoneError; PermissionError when the port is private and not the caller's
@@ -425,7 +458,7 @@ export class Sandbox {
   url(port: number, options?: { signed: PreviewLinkOptions }): string | Promise<string> {
     const url = portUrl(this.#core, this.#target, port);
     if (options === undefined) return url;
-    return import('./preview-link.js').then(({ previewLink }) =>
+    return import('./loaded-later.js').then(({ previewLink }) =>
       previewLink(this.#core, this.#target, port, options.signed),
     );
   }

@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.js';
+import { builtinHint } from './builtin-templates.js';
 
 const PLACEMENT = 'Failed to place sandbox: ';
 
@@ -147,7 +148,8 @@ export const errors = {
   // Templates
   templateReferenceInvalid: (reference: string) =>
     error(400, `'${reference.slice(0, 200)}' is not a template reference: [namespace/]alias[:tag]`),
-  templateNotFound: (reference: string) => error(404, `template '${reference.slice(0, 200)}' not found`),
+  templateNotFound: (reference: string) =>
+    error(404, `template '${reference.slice(0, 200)}' not found${builtinHint(reference)}`),
   templateTagNotFound: (tag: string, reference: string) =>
     error(404, `tag '${tag}' of template '${reference.slice(0, 200)}' not found`),
   templateForbidden: () => error(403, 'the template belongs to another team'),

@@ -1,5 +1,6 @@
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { builtinAlias } from '../errors/builtin-templates.js';
 import { errors } from '../errors/catalog.js';
 import { findTemplate, firstAlias } from '../names/find-template.js';
 import { isolationOf } from '../names/template-isolation.js';
@@ -25,8 +26,11 @@ export function nodeOf({ build }: ResolvedTemplate): string | null {
 
 async function read(context: Uses<'config' | 'db'>, team: Team, text: string): Promise<ResolvedTemplate> {
   const reference = parseTemplateReference(text);
-  const template = await findTemplate(context, team, reference);
-  if (template === undefined || (template.team_id !== team.id && template.public !== 1))
+  const other = reference.namespace === undefined ? builtinAlias(reference.alias) : undefined;
+  const template =
+    (await findTemplate(context, team, reference)) ??
+    (other && (await findTemplate(context, team, { ...reference, alias: other })));
+  if (!template || (template.team_id !== team.id && template.public !== 1))
     throw errors.templateNotFound(text);
   const tag = reference.tag ?? DEFAULT_TAG;
   const build = await context.db

@@ -16,6 +16,7 @@ import { addPort } from './port.js';
 import { addPs } from './ps.js';
 import { addRefresh } from './refresh.js';
 import { addResume } from './resume.js';
+import { addRunCode } from './run-code.js';
 import { addShell } from './shell.js';
 import { addTimeout } from './timeout.js';
 
@@ -24,6 +25,7 @@ export function addSandboxCommands(sandbox: Command): void {
   addList(sandbox);
   addInfo(sandbox);
   addExec(sandbox);
+  addRunCode(sandbox);
   addShell(sandbox);
   addPs(sandbox);
   addAttach(sandbox);

@@ -1,7 +1,8 @@
 import { basename, dirname } from 'node:path';
-import type { BuildLogEntry } from '@svc/sdk';
+import type { BuildLogEntry, Template } from '@svc/sdk';
 import type { Command } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
+import { UsageError } from '../../errors/cli-error.js';
 import { formatDuration } from '../../output/format.js';
 import { startProgress } from '../../output/progress.js';
 import type { Style } from '../../output/style.js';
@@ -12,6 +13,7 @@ import { nameFor } from './starter.js';
 
 interface BuildFlags {
   name?: string;
+  builtin?: string;
   tag?: string[];
   cpu?: number;
   memory?: number;
@@ -22,6 +24,7 @@ interface BuildFlags {
 export function addBuild(template: Command): void {
   leaf(template, 'build [path]', 'build a template from svc.template.mjs or a Dockerfile, and show its log')
     .option('--name <name>', 'name or name:tag (default: from the file, else the directory)')
+    .option('--builtin <template>', 'build a template that comes with svc instead: code-interpreter')
     .option('--tag <tags>', 'more tags; repeatable', collectList)
     .option('--cpu <count>', 'cores of its sandboxes: 1 or an even number', wholeNumber('--cpu', 1, 32))
     .option('--memory <MiB>', 'memory of its sandboxes', wholeNumber('--memory', 128, 1_048_576))
@@ -29,10 +32,8 @@ export function addBuild(template: Command): void {
     .option('--no-cache', 'run every step again')
     .action(
       act(async (cli, path: string | undefined, flags: BuildFlags) => {
-        const { readDefinition } = await import('./read-definition.js');
         const client = await cli.client();
-        const { template, file, name: own } = await readDefinition(path ?? '.');
-        const name = flags.name ?? own ?? nameFor(basename(dirname(file)));
+        const { template, name } = await readTemplate(path, flags);
         const { signal } = cli;
         const startedAt = Date.now();
         const progress = startProgress(cli.out, `Uploading what ${name} needs`);
@@ -62,6 +63,23 @@ export function addBuild(template: Command): void {
         }
       }),
     );
+}
+
+/** What is to be built, and its name. @throws {UsageError} for both a path and a built-in template, or an unknown one */
+async function readTemplate(
+  path: string | undefined,
+  { name: given, builtin }: BuildFlags,
+): Promise<{ template: Template; name: string }> {
+  if (builtin === undefined) {
+    const { readDefinition } = await import('./read-definition.js');
+    const { template, file, name } = await readDefinition(path ?? '.');
+    return { template, name: given ?? name ?? nameFor(basename(dirname(file))) };
+  }
+  const { codeInterpreter, codeInterpreterName } = await import('@svc/code-interpreter');
+  if (path !== undefined) throw new UsageError('Give a path or --builtin, not both.');
+  if (builtin !== codeInterpreterName)
+    throw new UsageError(`--builtin knows ${codeInterpreterName}, not ${JSON.stringify(builtin)}.`);
+  return { template: codeInterpreter(), name: given ?? codeInterpreterName };
 }
 
 /** One entry of the log of a build on one line. Pure. */

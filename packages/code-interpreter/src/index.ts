@@ -1,0 +1,1 @@
+export { codeInterpreter, codeInterpreterAlias, codeInterpreterName } from './template.js';
