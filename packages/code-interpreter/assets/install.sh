@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the interpreter needs from Debian's packages, and leaves out what cells never import. Run as root, once.
 set -eu
-packages='python3-ipykernel python3-jupyter-client python3-matplotlib python3-numpy python3-pandas'
+set -- python3-ipykernel python3-jupyter-client python3-matplotlib python3-numpy python3-pandas
 modules=/usr/lib/python3/dist-packages
 
 # Bytecode is made at the end, of what is used: packages would make it of all that they have, tests included.
@@ -9,7 +9,7 @@ dpkg-divert --quiet --local --rename --divert /usr/bin/py3compile.later --add /u
 ln -s /bin/true /usr/bin/py3compile
 
 apt-get -qq update
-DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends $packages >/tmp/apt.log 2>&1 || {
+DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends "$@" >/tmp/apt.log 2>&1 || {
   tail -n 20 /tmp/apt.log
   exit 1
 }
