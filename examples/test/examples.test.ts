@@ -45,6 +45,15 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
     prints: ['They are [2, 3, 5, 7, 11, 13, 17, 19, 23, 29].'],
   },
   { name: 'sandbox-per-user', prints: ['one sandbox', '3 messages: good night / hello / is anybody there?'] },
+  {
+    name: 'edit-in-sync',
+    prints: [
+      'remote: create numbers.txt',
+      'sorted here: 1 2 3',
+      'smallest there: 10',
+      'numbers.txt: mine\nnumbers.txt.conflict-remote-TIME: theirs',
+    ],
+  },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
   {
     name: 'preview-link',

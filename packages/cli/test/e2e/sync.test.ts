@@ -1,6 +1,8 @@
+import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 import { runCli } from '../support/run-cli.js';
 
@@ -86,4 +88,28 @@ it('refuses flags and paths that make no sense with exit code 2, and stops with 
   expect((await readdir(directory)).length).toBe(2);
   await mkdir(join(directory, 'more'));
   expect((await sync('--no-state')).code).toBe(0);
+});
+
+it('follows both sides until Ctrl+C, which ends it with 0, and fails when the sandbox is killed', async () => {
+  const own = (await svc(['sandbox', 'create', '-q'])).stdout.trim();
+  const follow = (started: (child: ChildProcess, output: () => string) => Promise<void>) =>
+    svc(['sync', directory, `${own}:tree`], { started });
+  const told = (output: () => string, line: RegExp) => eventually(`${line}`, () => line.test(output()));
+  const run = await follow(async (child, output) => {
+    await told(output, /^== 0 entries/m);
+    await writeFile(join(directory, 'a'), '1');
+    await told(output, /^-> new a {2}1 B$/m);
+    await told(output, /^== 1 entries/m);
+    await svc(['sandbox', 'exec', own, '--', 'sh', '-c', 'printf 22 > tree/a']);
+    await told(output, /^<- changed a {2}2 B$/m);
+    child.kill('SIGINT');
+  });
+  expect(run).toMatchObject({ code: 0, stderr: 'Both sides are followed. Ctrl+C ends.\n' });
+  expect(await readFile(join(directory, 'a'), 'utf8')).toBe('22');
+  const killed = await follow(async (_, output) => {
+    await told(output, /^== 1 entries/m);
+    expect((await svc(['sandbox', 'kill', own])).code).toBe(0);
+  });
+  expect(killed).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: .*killed/m) });
+  expect(await readFile(join(directory, 'a'), 'utf8')).toBe('22');
 });

@@ -91,10 +91,11 @@ function stepOf(action: Action): RemoteStep | undefined {
 /** The order in which kinds of steps can be taken. */
 const order = ['delete', 'make-directory', 'move', 'remove-directory', 'create', 'replace', 'chmod'];
 
-/** Conflicts first; what is created in one directory comes together. */
+/** Conflicts first; what is written in one directory comes together. */
 function inOrder(a: { action: Action; step: RemoteStep }, b: { action: Action; step: RemoteStep }): number {
   const rank = ({ action, step }: typeof a) => (action.kind === 'conflict' ? -1 : order.indexOf(step.kind));
-  if (rank(a) !== rank(b) || a.step.kind !== 'create') return rank(a) - rank(b);
+  if (rank(a) !== rank(b) || !(a.step.kind === 'create' || a.step.kind === 'replace'))
+    return rank(a) - rank(b);
   const [left, right] = [parentOf(a.step.path), parentOf(b.step.path)];
   return left === right ? 0 : left < right ? -1 : 1;
 }

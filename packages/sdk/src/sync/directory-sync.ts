@@ -2,6 +2,7 @@ import { sleep } from '../core/deadline.js';
 import { SandboxGoneError } from '../errors/connection-errors.js';
 import type { RoundContext } from './context.js';
 import { decideFailure } from './decide-failure.js';
+import { SyncStoppedError } from './errors.js';
 import type { EventQueue } from './event-queue.js';
 import type { SyncEvent } from './events.js';
 import { LocalWatch } from './local/watch-local.js';
@@ -30,7 +31,7 @@ const pollMs = 3_000;
 const pausedMs = 1_000;
 const longestBackoffMs = 10_000;
 /** Rounds after which a side that changes all the time is not waited for. */
-const mostRounds = 20;
+const mostRounds = 8;
 
 /** Brings both sides together, and settles when they are equal for the first time. */
 export let startSync: (parts: SyncParts) => Promise<DirectorySync>;
@@ -141,6 +142,7 @@ export class DirectorySync implements AsyncDisposable {
       throw error;
     }
     if (!this.#parts.watch) return this.#end(undefined);
+    this.#status = 'watching';
     this.#ended = this.#follow();
     // Whoever wants to know of a failure asks for `ended`, `flush` or the events.
     this.#ended.catch(() => {});
@@ -148,8 +150,10 @@ export class DirectorySync implements AsyncDisposable {
 
   async #untilSettled(): Promise<void> {
     for (let round = 1; ; round += 1) {
-      const { settled } = await this.#round();
-      if (settled || round === mostRounds) return;
+      const { unsettled } = await this.#round();
+      if (unsettled.length === 0 || (round === mostRounds && this.#parts.watch)) return;
+      if (round === mostRounds) throw neverSettled(unsettled);
+      await sleep(round > 2 ? quietMs * round : 0, this.#abort.signal);
     }
   }
 
@@ -226,7 +230,7 @@ export class DirectorySync implements AsyncDisposable {
     if (state && (result.changes > 0 || !this.#told))
       await writeState(state.file, state.subject, this.#context.memory);
     if (watch && !this.#pollLocal && this.#local.update(directoriesOf(result.scans.local.tree))) this.#ask();
-    if (!result.settled) this.#ask();
+    if (result.unsettled.length > 0) this.#ask();
     else {
       if (this.#changes > 0 || !this.#told)
         events.emit({ type: 'synced', entries: this.#context.memory.base.size, changes: this.#changes });
@@ -256,6 +260,15 @@ export class DirectorySync implements AsyncDisposable {
     for (const { reject } of this.#flushes) reject(error ?? new Error('The synchronization was stopped.'));
     this.#flushes = [];
   }
+}
+
+function neverSettled(paths: readonly string[]): SyncStoppedError {
+  const named = paths.slice(0, 3).map((path) => JSON.stringify(path));
+  const more = paths.length > named.length ? ` and ${paths.length - named.length} more` : '';
+  return new SyncStoppedError(
+    `sync: both sides did not become equal: ${named.join(', ')}${more} changed again and again. Leave out what is written all the time (\`ignore\`), or follow both sides instead of once.`,
+    { reason: 'unsettled' },
+  );
 }
 
 function* directoriesOf(tree: ReadonlyMap<string, { type: string }>): Iterable<string> {

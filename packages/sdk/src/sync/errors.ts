@@ -9,6 +9,8 @@ export type SyncStopReason =
   | 'root_emptied'
   /** A side has more entries, or bytes, than is allowed. */
   | 'too_much'
+  /** Both sides did not become equal for once: something changes all the time. */
+  | 'unsettled'
   /** A program that is needed is missing in the sandbox. */
   | 'unsupported';
 

@@ -18,8 +18,8 @@ import type { Scan } from './scan.js';
 export interface RoundResult {
   /** Changes that were made. */
   readonly changes: number;
-  /** Whether nothing is left to be done, as far as this look tells. */
-  readonly settled: boolean;
+  /** Paths that are not equal yet, as far as this look tells; empty when nothing is left to be done. */
+  readonly unsettled: readonly string[];
   readonly scans: { readonly local: Scan; readonly remote: Scan };
 }
 
@@ -52,10 +52,10 @@ export async function runRound(context: RoundContext): Promise<RoundResult> {
     } finally {
       record(memory.base, planned.actions, done);
     }
-    const busy = local.busy.size + other.busy.size > 0;
+    const unsettled = new Set([...local.busy, ...other.busy, ...planned.actions.map(({ path }) => path)]);
     return {
       changes: done.size,
-      settled: planned.actions.length === 0 && !busy,
+      unsettled: [...unsettled],
       scans: { local, remote: other },
     };
   } finally {

@@ -1,15 +1,19 @@
 import {
-  chmod,
-  type FileHandle,
-  link,
-  lstat,
-  mkdir,
-  open,
-  rename,
-  rmdir,
-  symlink,
-  unlink,
-} from 'node:fs/promises';
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  futimesSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { nameOf, parentOf } from '../plan/tree.js';
 import { draftName } from '../rules/names.js';
 import { fingerprintOf, hasCode, type LocalRoot } from './local-root.js';
@@ -23,77 +27,114 @@ export class Changed extends Error {}
 /** What must be at a path: what was found there, by its fingerprint, or nothing. */
 export type Expected = string | undefined;
 
+// Steps that take microseconds are not waited for one by one: thousands of files would take seconds.
+
 /** Makes a directory; one that is there already is fine. */
 export function makeLocalDirectory(root: LocalRoot, path: string): Promise<void> {
-  return root.within(parentOf(path), async (at) => {
+  return root.within(parentOf(path), (at) => {
     const place = at(nameOf(path));
-    await mkdir(place).catch(async (error) => {
-      if (!hasCode(error, 'EEXIST') || !(await lstat(place)).isDirectory()) throw new Changed(path);
-    });
+    try {
+      mkdirSync(place);
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST') || !lstatSync(place).isDirectory()) throw new Changed(path);
+    }
   });
 }
 
 /** Removes a directory if nothing is in it. */
 export function removeLocalDirectory(root: LocalRoot, path: string): Promise<void> {
-  return root.within(parentOf(path), async (at) => {
-    await rmdir(at(nameOf(path))).catch((error) => {
+  return root.within(parentOf(path), (at) => {
+    try {
+      rmdirSync(at(nameOf(path)));
+    } catch (error) {
       if (hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR')) throw new Changed(path);
       throw error;
-    });
+    }
   });
 }
 
 /** Deletes a file or link. */
 export function deleteLocal(root: LocalRoot, path: string, expected: string): Promise<void> {
-  return root.within(parentOf(path), async (at) => {
+  return root.within(parentOf(path), (at) => {
     const place = at(nameOf(path));
-    await expect(place, path, expected);
-    await unlink(place);
+    expectSame(place, path, expected);
+    unlinkSync(place);
   });
 }
 
 /** Moves a file to a name where nothing is. */
 export function renameLocal(root: LocalRoot, path: string, to: string, expected: string): Promise<void> {
   return root.within(parentOf(path), (from) =>
-    root.within(parentOf(to), async (at) => {
+    root.within(parentOf(to), (at) => {
       const place = from(nameOf(path));
-      await expect(place, path, expected);
-      await putWhereNothingIs(place, at(nameOf(to)), to);
+      expectSame(place, path, expected);
+      putWhereNothingIs(place, at(nameOf(to)), to);
     }),
   );
 }
 
-/** Lets the owner, and who may read it, execute a file, or nobody. */
+/** Gives a file another mode. */
 export function chmodLocal(root: LocalRoot, path: string, mode: number, expected: string): Promise<void> {
-  return root.within(parentOf(path), async (at) => {
+  return root.within(parentOf(path), (at) => {
     const place = at(nameOf(path));
-    await expect(place, path, expected);
-    await chmod(place, mode);
+    expectSame(place, path, expected);
+    chmodSync(place, mode);
   });
 }
 
 /** Makes a link. */
 export function linkLocal(root: LocalRoot, path: string, target: string, expected: Expected): Promise<void> {
-  return root.within(parentOf(path), async (at) => {
+  return root.within(parentOf(path), (at) => {
     const draft = at(draftName());
-    await symlink(target, draft);
-    await place(draft, at(nameOf(path)), path, expected);
+    symlinkSync(target, draft);
+    putInPlace(draft, at(nameOf(path)), path, expected);
+  });
+}
+
+/** What a file that is written shall be. */
+export interface NewFile {
+  readonly mode: number;
+  readonly modifiedMs: number;
+  readonly expected: Expected;
+}
+
+/** Writes a small file beside its place, then puts it there at once. */
+export function writeSmallLocal(
+  root: LocalRoot,
+  path: string,
+  facts: NewFile,
+  bytes: Uint8Array,
+): Promise<void> {
+  return root.within(parentOf(path), (at) => {
+    const draft = at(draftName());
+    // Exclusive: should something appear here meanwhile, it is not written to.
+    const file = openSync(draft, 'wx', 0o600);
+    try {
+      writeFileSync(file, bytes);
+      fchmodSync(file, facts.mode);
+      futimesSync(file, facts.modifiedMs / 1000, facts.modifiedMs / 1000);
+    } catch (error) {
+      discard(draft);
+      throw error;
+    } finally {
+      closeSync(file);
+    }
+    putInPlace(draft, at(nameOf(path)), path, facts.expected);
   });
 }
 
 /**
- * Writes a file beside its place, then puts it there at once.
+ * Writes a file of any size beside its place, then puts it there at once.
  * @param fill writes the content and tells whether it is right; otherwise it is thrown away
  */
 export function writeLocal(
   root: LocalRoot,
   path: string,
-  facts: { mode: number; modifiedMs: number; expected: Expected },
+  facts: NewFile,
   fill: (file: FileHandle) => Promise<boolean>,
 ): Promise<void> {
   return root.within(parentOf(path), async (at) => {
     const draft = at(draftName());
-    // Exclusive: should something appear here meanwhile, it is not written to.
     const file = await open(draft, 'wx', 0o600);
     let isRight = false;
     try {
@@ -104,45 +145,53 @@ export function writeLocal(
       }
     } finally {
       await file.close();
-      if (!isRight) await unlink(draft).catch(() => {});
+      if (!isRight) discard(draft);
     }
     if (!isRight) throw new Changed(path);
-    await place(draft, at(nameOf(path)), path, facts.expected);
+    putInPlace(draft, at(nameOf(path)), path, facts.expected);
   });
 }
 
 /** Puts a draft in its place. The draft is gone in any case. */
-async function place(draft: string, target: string, path: string, expected: Expected): Promise<void> {
+function putInPlace(draft: string, target: string, path: string, expected: Expected): void {
   try {
-    if (expected === undefined) return await putWhereNothingIs(draft, target, path);
-    await expect(target, path, expected);
-    await rename(draft, target);
+    if (expected === undefined) {
+      putWhereNothingIs(draft, target, path);
+      return;
+    }
+    expectSame(target, path, expected);
+    renameSync(draft, target);
   } catch (error) {
-    await unlink(draft).catch(() => {});
+    discard(draft);
     if (hasCode(error, 'EISDIR', 'ENOTDIR', 'ENOTEMPTY')) throw new Changed(path);
     throw error;
   }
 }
 
 /** Moves something; whatever has come to its new place meanwhile stays. */
-async function putWhereNothingIs(from: string, to: string, path: string): Promise<void> {
+function putWhereNothingIs(from: string, to: string, path: string): void {
   try {
     // A second name can only be made where there is none; a rename would replace what is there.
-    await link(from, to);
+    linkSync(from, to);
   } catch (error) {
     if (hasCode(error, 'EEXIST')) throw new Changed(path);
     if (!hasCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS')) throw error;
-    const found = await lstat(to).catch(() => undefined);
-    if (found !== undefined) throw new Changed(path);
-    return rename(from, to);
+    if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) throw new Changed(path);
+    renameSync(from, to);
+    return;
   }
-  await unlink(from);
+  unlinkSync(from);
 }
 
-async function expect(place: string, path: string, expected: string): Promise<void> {
-  const stats = await lstat(place, { bigint: true }).catch((error) => {
-    if (hasCode(error, 'ENOENT')) throw new Changed(path);
-    throw error;
-  });
-  if (fingerprintOf(stats) !== expected) throw new Changed(path);
+function expectSame(place: string, path: string, expected: string): void {
+  const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined || fingerprintOf(stats) !== expected) throw new Changed(path);
+}
+
+function discard(draft: string): void {
+  try {
+    unlinkSync(draft);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
 }

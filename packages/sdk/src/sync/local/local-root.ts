@@ -17,6 +17,21 @@ export interface HeldDirectory {
   close(): Promise<void>;
 }
 
+interface KeptDirectory {
+  directory: string;
+  held: HeldDirectory;
+  enteredMs: number;
+  users: number;
+  /** Whether the next one may take it; otherwise its last user closes it. */
+  isCurrent: boolean;
+}
+
+/** How long a directory is held for the next change in it, ms. */
+const keptMs = 50;
+
+/** Up to this size a file is read or written at once: waiting for the system at each step takes far longer. Bytes. */
+export const smallFileBytes = 256 * 1024;
+
 /**
  * The local directory. Everything below it is reached step by step without following a link: on Linux by directories
  * that are held open, so that putting a link in the way at the wrong moment leads nowhere; elsewhere each step is looked
@@ -26,6 +41,7 @@ export class LocalRoot {
   /** Absolute, without links. */
   readonly path: string;
   readonly #handle: FileHandle | undefined;
+  #kept: KeptDirectory | undefined;
 
   private constructor(path: string, handle: FileHandle | undefined) {
     this.path = path;
@@ -67,18 +83,35 @@ export class LocalRoot {
     };
   }
 
-  /** Does work in a directory and lets go of it. */
-  async within<T>(directory: string, work: (at: HeldDirectory['at']) => Promise<T>): Promise<T> {
-    const held = await this.enter(directory);
+  /** Does work in a directory. It is held a little longer: most changes come directory by directory. */
+  async within<T>(directory: string, work: (at: HeldDirectory['at']) => T | Promise<T>): Promise<T> {
+    let kept = this.#kept;
+    if (kept?.directory !== directory || Date.now() - kept.enteredMs > keptMs) {
+      const held = await this.enter(directory);
+      await this.#letGo();
+      kept = { directory, held, enteredMs: Date.now(), users: 0, isCurrent: true };
+      this.#kept = kept;
+    }
+    kept.users += 1;
     try {
-      return await work(held.at);
+      return await work(kept.held.at);
     } finally {
-      await held.close();
+      kept.users -= 1;
+      if (!kept.isCurrent && kept.users === 0) await kept.held.close();
     }
   }
 
   async close(): Promise<void> {
+    await this.#letGo();
     await this.#handle?.close();
+  }
+
+  async #letGo(): Promise<void> {
+    const kept = this.#kept;
+    if (kept === undefined) return;
+    this.#kept = undefined;
+    kept.isCurrent = false;
+    if (kept.users === 0) await kept.held.close();
   }
 
   async #enterByPath(parts: readonly string[]): Promise<HeldDirectory> {

@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto';
-import { lstat, open, readdir, readlink } from 'node:fs/promises';
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  unlinkSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SyncLimitError } from '../errors.js';
 import type { Exclusions } from '../rules/ignore.js';
-import { linkProblem, pathProblem } from '../rules/names.js';
+import { isDraftName, linkProblem, pathProblem } from '../rules/names.js';
 import { type Digests, type Scan, type ScanLimits, settledAfterMs } from '../scan.js';
-import { fingerprintOf, hasCode, type LocalRoot, readFlags } from './local-root.js';
+import { fingerprintOf, hasCode, type LocalRoot, readFlags, smallFileBytes } from './local-root.js';
 
 interface ScanOptions {
   root: LocalRoot;
@@ -17,12 +28,17 @@ interface ScanOptions {
 const readBytes = 1024 * 1024;
 /** Files of one directory that are read at the same time. */
 const readAtOnce = 8;
+/** Age from which a draft is what a run left that broke off, ms. */
+const brokenAfterMs = 3_600_000;
+/** Longest work without a pause for the rest of the program, ms. */
+const longestTurnMs = 15;
 
 /** Looks at the local tree: what is there, and what is in the files that changed. */
 export async function scanLocal(options: ScanOptions): Promise<Scan> {
   const { root, exclusions, known, limits, signal } = options;
   const scan: Scan = { tree: new Map(), blocked: new Map(), busy: new Set(), digests: new Map() };
   let totalBytes = 0;
+  let turnMs = Date.now();
   await walk('');
   return scan;
 
@@ -36,14 +52,13 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
     if (held === undefined) return;
     const inside: string[] = [];
     try {
-      const names = await readdir(held.at('.')).catch((error) => {
-        if (directory === '') throw error;
-        giveUp(directory, error);
-        return [];
-      });
+      const names = namesIn(directory, held.at('.'));
       const work = names.sort().values();
       const readers = Array.from({ length: readAtOnce }, async () => {
-        for (const name of work) if (await look(directory, name, held.at(name))) inside.push(name);
+        for (const name of work) {
+          if (await look(directory, name, held.at(name))) inside.push(name);
+          await letOthersRun();
+        }
       });
       await Promise.all(readers);
     } finally {
@@ -52,17 +67,31 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
     for (const name of inside.sort()) await walk(directory === '' ? name : `${directory}/${name}`);
   }
 
+  function namesIn(directory: string, at: string): string[] {
+    try {
+      return readdirSync(at);
+    } catch (error) {
+      if (directory === '') throw error;
+      giveUp(directory, error);
+      return [];
+    }
+  }
+
+  /** What takes microseconds is not waited for one by one, but nothing else shall wait long for it either. */
+  async function letOthersRun(): Promise<void> {
+    if (Date.now() - turnMs < longestTurnMs) return;
+    await nextTurn();
+    turnMs = Date.now();
+  }
+
   /** Takes down one entry. Tells whether it is a directory to be entered. */
   async function look(directory: string, name: string, at: string): Promise<boolean> {
     const path = directory === '' ? name : `${directory}/${name}`;
-    const stats = await lstat(at, { bigint: true }).catch((error) => {
-      // A name that is not UTF-8 cannot be asked for.
-      if (name.includes('\ufffd') && !exclusions.excludes(path, false))
-        scan.blocked.set(path, 'the name is not UTF-8');
-      else if (!hasCode(error, 'ENOENT')) giveUp(path, error);
-      return undefined;
-    });
-    if (stats === undefined || exclusions.excludes(path, stats.isDirectory())) return false;
+    const stats = statsOf(path, name, at);
+    if (stats === undefined) return false;
+    if (isDraftName(name) && stats.isFile() && Date.now() - Number(stats.ctimeMs) > brokenAfterMs)
+      removeDraft(at);
+    if (exclusions.excludes(path, stats.isDirectory())) return false;
     const problem = pathProblem(path);
     if (problem !== undefined) return block(path, problem);
     if (scan.tree.size >= limits.maxEntries) throw SyncLimitError.entries('local', limits.maxEntries);
@@ -77,7 +106,7 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
       return true;
     }
     if (stats.isSymbolicLink()) {
-      const target = await readlink(at).catch(() => '');
+      const target = linkTarget(at);
       const wrong = linkProblem(path, target);
       if (wrong !== undefined) return block(path, wrong);
       scan.tree.set(path, { type: 'symlink', target, ...found });
@@ -103,6 +132,11 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
     const before = known.get(path);
     if (before?.fingerprint === fingerprint) return before.digest;
     try {
+      if (sizeBytes <= smallFileBytes) {
+        const digest = digestAtOnce(at, sizeBytes, fingerprint);
+        if (digest === undefined) scan.busy.add(path);
+        return digest;
+      }
       const file = await open(at, readFlags);
       try {
         const hash = createHash('sha256');
@@ -128,6 +162,19 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
     return undefined;
   }
 
+  function statsOf(path: string, name: string, at: string) {
+    try {
+      const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
+      // A name that is not UTF-8 cannot be asked for.
+      if (stats === undefined && name.includes('\ufffd') && !exclusions.excludes(path, false))
+        scan.blocked.set(path, 'the name is not UTF-8');
+      return stats;
+    } catch (error) {
+      giveUp(path, error);
+      return undefined;
+    }
+  }
+
   function block(path: string, reason: string): false {
     scan.blocked.set(path, reason);
     return false;
@@ -142,5 +189,40 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
         hasCode(error, 'EACCES', 'EPERM') ? 'it may not be read' : String((error as Error).message),
       );
     scan.tree.delete(path);
+  }
+}
+
+/** Undefined when it changed meanwhile. */
+function digestAtOnce(at: string, sizeBytes: number, fingerprint: string): string | undefined {
+  const file = openSync(at, readFlags);
+  try {
+    const buffer = Buffer.allocUnsafe(sizeBytes + 1);
+    let filled = 0;
+    while (filled < buffer.length) {
+      const count = readSync(file, buffer, filled, buffer.length - filled, null);
+      if (count === 0) break;
+      filled += count;
+    }
+    if (fingerprintOf(fstatSync(file, { bigint: true })) !== fingerprint) return undefined;
+    return createHash('sha256').update(buffer.subarray(0, filled)).digest('hex');
+  } finally {
+    closeSync(file);
+  }
+}
+
+function removeDraft(at: string): void {
+  try {
+    unlinkSync(at);
+  } catch {
+    // It is left out anyway.
+  }
+}
+
+/** What a link says; nothing when it went. */
+function linkTarget(at: string): string {
+  try {
+    return readlinkSync(at);
+  } catch {
+    return '';
   }
 }

@@ -55,12 +55,14 @@ type Numbered = RemoteStep & { number: number };
 
 /** Whether two steps can share a command. */
 function isLike(a: RemoteStep, b: RemoteStep): boolean {
-  return a.kind === b.kind && (a.kind !== 'create' || parentOf(a.path) === parentOf(b.path));
+  if (a.kind !== b.kind) return false;
+  return (a.kind !== 'create' && a.kind !== 'replace') || parentOf(a.path) === parentOf(b.path);
 }
 
 function linesOf(kind: RemoteStep['kind'], steps: readonly Numbered[], stage: string): string[] {
   const place = (path: string) => quote(`./${path}`);
   const staged = (path: string) => quote(`./${stage}/${path}`);
+  const into = quote(`./${parentOf(steps[0]?.path ?? '')}`);
   const all = steps.map(({ path }) => place(path)).join(' ');
   const checked = steps.filter((step) => 'fingerprint' in step && step.fingerprint !== undefined);
   const look = checked.length === 0 ? [] : [`look ${checked.map(({ path }) => place(path)).join(' ')}`];
@@ -84,17 +86,19 @@ function linesOf(kind: RemoteStep['kind'], steps: readonly Numbered[], stage: st
       ];
     case 'create':
       return [
-        `mv -n -t ${quote(`./${parentOf(steps[0]?.path ?? '')}`)} -- ${steps.map(({ path }) => staged(path)).join(' ')}`,
+        `mv -n -t ${into} -- ${steps.map(({ path }) => staged(path)).join(' ')}`,
         ...each(({ path, number }) => `there ${staged(path)} && fail ${number}`),
         ...each(({ path, number }) => `there ${place(path)} || fail ${number}`),
       ];
     case 'replace':
       return [
         ...look,
+        'set --',
         ...each(
-          (step) =>
-            `{ ${same(step)} && mv -f -T -- ${staged(step.path)} ${place(step.path)}; } || fail ${step.number}`,
+          (step) => `${same(step)} && [ ! -d ${place(step.path)} ] && set -- "$@" ${staged(step.path)}`,
         ),
+        `[ $# -eq 0 ] || mv -f -t ${into} -- "$@"`,
+        ...each(({ path, number }) => `there ${staged(path)} && fail ${number}`),
       ];
     case 'move':
       return [

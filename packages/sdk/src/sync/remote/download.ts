@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServerError } from '../../errors/answer-errors.js';
-import { Changed, writeLocal } from '../local/change-local.js';
-import type { LocalRoot } from '../local/local-root.js';
+import { Changed, writeLocal, writeSmallLocal } from '../local/change-local.js';
+import { type LocalRoot, smallFileBytes } from '../local/local-root.js';
 import { runScript } from './remote-shell.js';
 import type { RemoteRoot } from './scan-remote.js';
 
@@ -86,25 +86,40 @@ export async function fetchFiles(
   }
 
   async function place(file: Wanted, content: AsyncIterable<Uint8Array>): Promise<void> {
-    const hash = createHash('sha256');
     let begun = false;
     try {
-      await writeLocal(local, file.path, file, async (handle) => {
-        begun = true;
-        for await (const chunk of content) {
-          signal.throwIfAborted();
-          hash.update(chunk);
-          await handle.appendFile(chunk);
-          onBytes(chunk.length);
-        }
-        return hash.digest('hex') === file.digest;
-      });
+      if (file.sizeBytes <= smallFileBytes) {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of received(content)) chunks.push(chunk);
+        const bytes = Buffer.concat(chunks);
+        if (createHash('sha256').update(bytes).digest('hex') !== file.digest) throw new Changed(file.path);
+        await writeSmallLocal(local, file.path, file, bytes);
+      } else {
+        await writeLocal(local, file.path, file, async (handle) => {
+          begun = true;
+          const hash = createHash('sha256');
+          for await (const chunk of received(content)) {
+            hash.update(chunk);
+            await handle.appendFile(chunk);
+          }
+          return hash.digest('hex') === file.digest;
+        });
+      }
     } catch (error) {
       signal.throwIfAborted();
       // In the middle of an entry the archive cannot go on; before it, the file is left out.
       if (begun && !(error instanceof Changed)) throw error;
-      return onFile(file.path, error);
+      onFile(file.path, error);
+      return;
     }
     onFile(file.path, undefined);
+  }
+
+  async function* received(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+    for await (const chunk of content) {
+      signal.throwIfAborted();
+      onBytes(chunk.length);
+      yield chunk;
+    }
   }
 }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { type HeldDirectory, type LocalRoot, readFlags } from '../local/local-root.js';
+import { type HeldDirectory, type LocalRoot, readFlags, smallFileBytes } from '../local/local-root.js';
 import { nameOf, parentOf } from '../plan/tree.js';
+import { ownPrefix } from '../rules/names.js';
 import { runScript } from './remote-shell.js';
 import type { RemoteRoot } from './scan-remote.js';
 
@@ -12,8 +14,10 @@ export type Staged =
 
 const pieceBytes = 128 * 1024;
 
-/** Unpacks an archive below `$2`, a directory of the root `$1` that is made. */
-const stageScript = `cd -- "$1" && mkdir -p -- "$2" && exec tar -x -p -o -f - -C "$2"`;
+/** Unpacks an archive below `$2`, a directory of the root `$1` that is made; what broken runs staged an hour ago goes. */
+const stageScript = `cd -- "$1" || exit 1
+find . -maxdepth 1 -name '${ownPrefix}*' -mmin +60 -exec rm -rf {} + </dev/null
+mkdir -p -- "$2" && exec tar -x -p -o -f - -C "$2"`;
 
 /**
  * Sends files and links to a directory of the sandbox, as one stream.
@@ -99,15 +103,14 @@ async function* archiveOf(
     sink.on('error', () => {});
     sink.on('close', () => done());
     const hash = createHash('sha256');
-    const file = await (directory && open(directory.at(nameOf(path)), readFlags).catch(() => undefined));
+    const source = await openSource(directory?.at(nameOf(path)), sizeBytes);
     let sent = 0;
     try {
       while (sent < sizeBytes && !archive.destroyed) {
         const buffer = Buffer.allocUnsafe(Math.min(pieceBytes, sizeBytes - sent));
-        const bytesRead =
-          (await file?.read(buffer, 0, buffer.length, null).catch(() => undefined))?.bytesRead ?? 0;
+        const count = await source.read(buffer);
         // The archive has promised that many bytes.
-        const piece = bytesRead > 0 ? buffer.subarray(0, bytesRead) : buffer.fill(0);
+        const piece = count > 0 ? buffer.subarray(0, count) : buffer.fill(0);
         hash.update(piece);
         sent += piece.length;
         onBytes(piece.length);
@@ -115,12 +118,40 @@ async function* archiveOf(
           await Promise.race([new Promise<void>((resolve) => sink.once('drain', () => resolve())), finished]);
         }
       }
-      const more = await file?.read(Buffer.allocUnsafe(1), 0, 1, null).catch(() => undefined);
+      const isAtEnd = (await source.read(Buffer.allocUnsafe(1))) === 0;
       sink.end(undefined);
       await finished;
-      return file !== undefined && more?.bytesRead === 0 && hash.digest('hex') === digest;
+      return isAtEnd && hash.digest('hex') === digest;
     } finally {
-      await file?.close();
+      await source.close();
     }
+  }
+}
+
+/** Where the content of a file comes from. */
+interface Source {
+  /** Gives the number of bytes; 0 at the end, or where nothing can be read. */
+  read(into: Buffer): number | Promise<number>;
+  close(): void | Promise<void>;
+}
+
+const nothing: Source = { read: () => 0, close: () => {} };
+
+/** Opens a file, or nothing where there is none. Small ones are not waited for at each step. */
+async function openSource(at: string | undefined, sizeBytes: number): Promise<Source> {
+  if (at === undefined) return nothing;
+  try {
+    if (sizeBytes > smallFileBytes) {
+      const file = await open(at, readFlags);
+      return {
+        read: async (into) =>
+          (await file.read(into, 0, into.length, null).catch(() => undefined))?.bytesRead ?? 0,
+        close: () => file.close(),
+      };
+    }
+    const file = openSync(at, readFlags);
+    return { read: (into) => readSync(file, into), close: () => closeSync(file) };
+  } catch {
+    return nothing;
   }
 }

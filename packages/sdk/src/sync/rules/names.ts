@@ -9,6 +9,11 @@ export function draftName(): string {
   return `${ownPrefix}${randomBytes(8).toString('hex')}`;
 }
 
+/** Whether a name is one of those. */
+export function isDraftName(name: string): boolean {
+  return name.startsWith(ownPrefix) && /^[0-9a-f]{16}$/.test(name.slice(ownPrefix.length));
+}
+
 const longestName = 255;
 const longestPath = 4_000;
 
