@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { EnvdContext } from './context.js';
 import { createGate } from './gate.js';
 import { createLogRing } from './log-ring/log-ring.js';
 import type { DaemonOptions } from './options.js';
 import type { OpenTerminals } from './process/open-terminals.js';
 import type { PipeSource } from './process/pipes.js';
-import { createRequestHandler } from './request-handler.js';
+import { createRequestHandler, createUpgradeHandler } from './request-handler.js';
 import type { Services, ServicesDeps } from './services.js';
 import { createTokenStore } from './token/token-store.js';
 import { createUsers } from './users/index.js';
@@ -30,6 +31,8 @@ export interface AppOptions extends Pick<DaemonOptions, 'singleUser'> {
 /** Everything that answers requests, with state of its own. */
 export interface App {
   handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers a request to speak something else than HTTP on its connection. */
+  upgrade(request: IncomingMessage, client: Duplex, head: Buffer): void;
   /** Loads what the first call would load. */
   load(): void;
   /** Ends every running process at once. */
@@ -55,8 +58,10 @@ export function createApp(options: AppOptions, resources: AppResources): App {
     loaded ??= resources.loadServices().createServices({ context, logs, pipes, terminals });
     return loaded;
   };
+  const deps = { context, logs, services, warm };
   return {
-    handle: createRequestHandler({ context, logs, services, warm }),
+    handle: createRequestHandler(deps),
+    upgrade: createUpgradeHandler(deps),
     load: () => void services(),
     killAll: () => loaded?.killAll(),
   };

@@ -47,6 +47,10 @@ export function startDaemon(
   );
   server.timeout = 0;
   server.on('connect', handleConnectMethod);
+  server.on('upgrade', (request, client, head) => {
+    called = true;
+    app.upgrade(request, client, head);
+  });
   server.once('error', listeners.failed);
   server.listen(options.port, options.host, () => {
     listeners.ready((server.address() as AddressInfo).port);

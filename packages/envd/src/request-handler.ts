@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { EnvdContext } from './context.js';
 import { mayPass } from './http/access.js';
 import { handleCors } from './http/cors.js';
@@ -7,6 +8,7 @@ import { createInitRoute } from './init/init-route.js';
 import type { LogRing } from './log-ring/log-ring.js';
 import type { Services } from './services.js';
 import { sendMetrics } from './system/metrics-route.js';
+import { refuseUpgrade } from './tunnel/refuse-upgrade.js';
 
 export interface RequestDeps {
   context: EnvdContext;
@@ -17,6 +19,23 @@ export interface RequestDeps {
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>;
+
+/** The access token, then what the request is to become. */
+export function createUpgradeHandler({ context, services }: RequestDeps) {
+  return (request: IncomingMessage, client: Duplex, head: Buffer): void => {
+    client.on('error', () => client.destroy());
+    const url = parseUrl(request.url);
+    const method = request.method ?? '';
+    if (!url || method !== 'GET') refuseUpgrade(client, 400, 'only GET of a path can be upgraded');
+    else if (!mayPass(context.token, method, url.pathname, request.headers['x-access-token']))
+      refuseUpgrade(client, 401, 'the access token is missing or wrong');
+    else
+      context.gate.pass(
+        () => services().upgrade(request, client, head, url),
+        () => client.destroy(),
+      );
+  };
+}
 
 /** CORS, then the access token, then the handler of the path. */
 export function createRequestHandler(deps: RequestDeps) {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { Process } from '@svc/daemon/gen';
 import type { EnvdContext } from './context.js';
 import { createFileRoutes } from './files/index.js';
@@ -14,6 +15,7 @@ import { spawnShell } from './process/spawn-pipes.js';
 import { WaitingShells } from './startup/waiting-shells.js';
 import { createGarbageDuty } from './system/garbage.js';
 import { createHeapRoom } from './system/heap-room.js';
+import { upgradeRequest } from './tunnel/upgrades.js';
 
 export interface ServicesDeps {
   context: EnvdContext;
@@ -26,6 +28,8 @@ export interface ServicesDeps {
 export interface Services {
   /** True when the path is one of theirs; then the request is answered. */
   handle(request: IncomingMessage, response: ServerResponse, path: string): boolean;
+  /** Turns a request into a stream, or refuses it. */
+  upgrade(request: IncomingMessage, client: Duplex, head: Buffer, url: URL): void;
   /** Ends every running process at once. */
   killAll(): void;
 }
@@ -61,6 +65,10 @@ export function createServices(deps: ServicesDeps): Services {
     handle(request, response, path) {
       garbage.note();
       return rpc.handle(request, response, path) || files.handle(request, response, path);
+    },
+    upgrade(request, client, head, url) {
+      garbage.note();
+      void upgradeRequest(context, request, client, head, url);
     },
     killAll() {
       shells.close();

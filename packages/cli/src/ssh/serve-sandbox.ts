@@ -2,7 +2,10 @@ import type { Readable, Writable } from 'node:stream';
 import { AuthenticationError, type Sandbox, SandboxGoneError } from '@svc/sdk';
 import { NotAllowedError, serveConnection } from './connection/serve-connection.js';
 import { defaultUser } from './default-user.js';
+import { join } from './session/join.js';
+import { openStream } from './session/open-stream.js';
 import { openSession } from './session/session.js';
+import { tunnelPath } from './session/tunnel-path.js';
 import type { HostKey } from './transport/host-key.js';
 import { Transport } from './transport/transport.js';
 import { ProtocolError } from './wire/protocol-error.js';
@@ -42,7 +45,9 @@ export async function serveSandbox(options: ServeOptions): Promise<void> {
   signal.addEventListener('abort', onAbort, { once: true });
   output.on('error', () => input.destroy());
   const onFailure = (error: unknown) => {
-    if (SandboxGoneError.is(error)) end(error);
+    const gone = SandboxGoneError.is(error);
+    if (gone) end(error);
+    return gone;
   };
   try {
     await serveConnection(transport, {
@@ -51,8 +56,9 @@ export async function serveSandbox(options: ServeOptions): Promise<void> {
         return checkUser(sandbox, user);
       },
       openSession: (channel) => openSession({ sandbox, user, onFailure }, channel, closing),
-      openForward: async () => {
-        throw new Error('ports cannot be forwarded yet');
+      openForward: async (to) => {
+        const stream = await openStream(sandbox, { path: tunnelPath(to), protocol: 'tcp' });
+        return (channel) => void join(channel, stream).then(() => channel.close());
       },
       refused: (what) => onNote(`${what} is not supported.`),
     });

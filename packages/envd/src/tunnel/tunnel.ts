@@ -24,13 +24,8 @@ export function handleConnectMethod(request: IncomingMessage, client: Duplex, he
       target.destroy();
       return;
     }
-    target.on('error', () => client.destroy());
-    client.on('close', () => target.destroy());
-    target.on('close', () => client.end());
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-    if (head.length > 0) target.write(head);
-    client.pipe(target);
-    target.pipe(client);
+    joinStreams(client, target, head);
   });
 }
 
@@ -39,6 +34,16 @@ export function loopbackPort(authority: string): number | undefined {
   const match = /^(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})$/i.exec(authority);
   const port = Number(match?.[1]);
   return port >= 1 && port <= 65_535 ? port : undefined;
+}
+
+/** Joins a client with what it reached: bytes and ends both ways; when one is gone, so is the other. */
+export function joinStreams(client: Duplex, target: Duplex, head: Buffer): void {
+  target.on('error', () => client.destroy());
+  client.on('close', () => target.destroy());
+  target.on('close', () => client.end());
+  if (head.length > 0) target.write(head);
+  client.pipe(target);
+  target.pipe(client);
 }
 
 function dial(port: number, hosts: readonly string[], done: (target: Socket | undefined) => void): void {

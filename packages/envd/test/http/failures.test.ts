@@ -25,7 +25,7 @@ beforeAll(async () => {
   const handle = createRequestHandler({
     context,
     logs: {} as LogRing,
-    services: () => ({ handle: (...call) => files.handle(...call), killAll: () => {} }),
+    services: () => ({ handle: (...call) => files.handle(...call), upgrade: () => {}, killAll: () => {} }),
     warm: async () => {},
   });
   server = createServer(handle);

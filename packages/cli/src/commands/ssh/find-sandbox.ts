@@ -9,12 +9,13 @@ const lifeMs = 120_000;
  * @throws {CliError} when there is none, or several of that name
  */
 export async function findSandbox(client: Client, idOrName: string, signal: AbortSignal): Promise<Sandbox> {
-  const { NotFoundError } = await import('@svc/sdk');
+  const { InvalidRequestError, NotFoundError } = await import('@svc/sdk');
   const options = { timeoutMs: lifeMs, signal };
   try {
     return await client.sandboxes.connect(idOrName, options);
   } catch (error) {
-    if (!NotFoundError.is(error)) throw error;
+    // A name is often no possible id.
+    if (!NotFoundError.is(error) && !InvalidRequestError.is(error)) throw error;
   }
   const { items } = await client.sandboxes.list({ metadata: { name: idOrName }, limit: 2, signal });
   const [found] = items;

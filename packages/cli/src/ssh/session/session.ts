@@ -4,6 +4,7 @@ import type { SessionRequest } from '../connection/requests.js';
 import { exec } from './exec.js';
 import { endChannel } from './program-end.js';
 import type { Running } from './running.js';
+import { serveFiles } from './sftp.js';
 import { openTerminal } from './terminal.js';
 import { terminalSize } from './terminal-size.js';
 
@@ -11,8 +12,8 @@ export interface SessionContext {
   sandbox: Sandbox;
   /** Undefined: the sandbox's default user. */
   user: string | undefined;
-  /** What could not be done, in words for the user; the sandbox may be gone. */
-  onFailure(error: unknown): void;
+  /** Something could not be done. True: the whole connection ends with that reason. */
+  onFailure(error: unknown): boolean;
 }
 
 /** Variables that one session may set. */
@@ -47,8 +48,7 @@ export function openSession(
     return true;
   };
   const fail = async (error: unknown): Promise<void> => {
-    if (channel.closed.aborted) return;
-    context.onFailure(error);
+    if (channel.closed.aborted || context.onFailure(error)) return;
     const text = error instanceof Error ? error.message : String(error);
     await channel.write(Buffer.from(`svc: ${text}\r\n`), 'stderr');
     endChannel(channel, { exitCode: 255 });
@@ -82,6 +82,8 @@ export function openSession(
         // Without a terminal a shell reads its commands from its input.
         return start(() => exec(sandbox, channel, { line: line ?? 'exec /bin/bash', user, envs }));
       }
+      case 'subsystem':
+        return request.name === 'sftp' && start(() => serveFiles(sandbox, channel, user));
       default:
         return false;
     }
