@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { generateText, isStepCount, streamText, type ToolSet, tool } from 'ai';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -5,6 +7,7 @@ import { createSandboxSession, sandboxTools, ToolSandboxes } from '../src/ai-sdk
 import { scriptedModel, textsOf, toldTo } from './support/ai-model.js';
 import { endless, SCRIPT, TOLD } from './support/script.js';
 import { untilBegun, untilKilled, withService } from './support/service.js';
+import { typeErrors } from './support/type-errors.js';
 
 const service = withService();
 it.each(['generateText', 'streamText'])('a model of %s writes, fails, repairs and reads', async (way) => {
@@ -146,4 +149,10 @@ it('a sandbox session reads, writes, lists, deletes and spawns as its interface 
   abort.abort(new Error('enough'));
   await stopped;
   await untilKilled(sandbox, line);
+});
+
+it('the documentation has the types of the AI SDK', () => {
+  const cache = fileURLToPath(new URL('../../../node_modules/.cache', import.meta.url));
+  mkdirSync(cache, { recursive: true });
+  expect(typeErrors('ai-sdk', cache)).toBe('');
 });

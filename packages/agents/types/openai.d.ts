@@ -34,5 +34,47 @@ declare module '@openai/agents' {
     updateFile(operation: { path: string; diff: string; moveTo?: string }): Promise<ApplyPatchResult>;
     deleteFile(operation: { path: string }): Promise<ApplyPatchResult>;
   }
+  export interface ToolOutputImage {
+    type: 'image';
+    image?: { data: string; mediaType: string };
+  }
   export function applyDiff(input: string, diff: string, mode?: 'default' | 'create'): string;
+}
+
+declare module '@openai/agents/sandbox' {
+  import type { Editor, ToolOutputImage } from '@openai/agents';
+
+  export class Manifest {
+    constructor(fields: { root: string });
+  }
+  export interface ExecCommandArgs {
+    cmd: string;
+    workdir?: string;
+    maxOutputTokens?: number;
+    runAs?: string;
+  }
+  export interface SandboxExecResult {
+    output: string;
+    stdout: string;
+    stderr: string;
+    wallTimeSeconds: number;
+    exitCode?: number | null;
+  }
+  interface PathArgs {
+    path: string;
+    runAs?: string;
+  }
+  export interface SandboxSession {
+    state: { manifest: Manifest };
+    exec?(args: ExecCommandArgs): Promise<SandboxExecResult>;
+    execCommand?(args: ExecCommandArgs): Promise<string>;
+    supportsPty?(): boolean;
+    createEditor?(runAs?: string): Editor;
+    readFile?(args: PathArgs & { maxBytes?: number }): Promise<Uint8Array>;
+    listDir?(args: PathArgs): Promise<{ name: string; path: string; type: 'file' | 'dir' | 'other' }[]>;
+    pathExists?(path: string, runAs?: string): Promise<boolean>;
+    directoryExists?(path: string, runAs?: string): Promise<boolean>;
+    viewImage?(args: PathArgs): Promise<ToolOutputImage>;
+    resolveExposedPort?(port: number): Promise<{ host: string; port: number; tls?: boolean; url?: string }>;
+  }
 }

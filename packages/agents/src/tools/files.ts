@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineSandboxTool, type ToolTarget, text, user } from './define-tool.js';
 import { editText } from './edit-text.js';
+import { imageTypeOf } from './image-type.js';
 import { readBytes, readText, textOf } from './read-text.js';
 import { shorten } from './shorten.js';
 import type { SandboxTool, ToolAnswer } from './tool.js';
@@ -8,14 +9,6 @@ import type { SandboxTool, ToolAnswer } from './tool.js';
 /** Characters that one call returns. */
 const MOST_TOLD = 64 * 1024;
 const MOST_LISTED = 1_000;
-
-const IMAGES: Record<string, string> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
-};
 
 const path = z.string().min(1).describe('Absolute, or relative to the home.');
 
@@ -35,7 +28,7 @@ export function fileTools(target: ToolTarget): SandboxTool[] {
     effects: { readOnly: true },
     async run({ path, first_line, lines, ...options }, { sandbox, signal }) {
       const bytes = await readBytes(sandbox, path, { ...options, signal });
-      const mimeType = IMAGES[path.split('.').at(-1)?.toLowerCase() ?? ''];
+      const mimeType = imageTypeOf(path);
       if (mimeType !== undefined)
         return { content: [{ type: 'image', data: bytes.toString('base64'), mimeType }] };
       return linesOf(path, bytes, first_line, lines);

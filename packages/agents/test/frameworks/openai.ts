@@ -1,7 +1,14 @@
 import { Agent, applyPatchTool, run, setTracingDisabled, shellTool } from '@openai/agents';
+import { filesystem, SandboxAgent, shell } from '@openai/agents/sandbox';
 import { assistantMessage, functionCall, modelResponder, ScriptedModel } from '@openai/agents/testing';
 import { expect, it } from 'vitest';
-import { sandboxEditor, sandboxShell, sandboxTools, ToolSandboxes } from '../../src/openai/index.js';
+import {
+  createSandboxSession,
+  sandboxEditor,
+  sandboxShell,
+  sandboxTools,
+  ToolSandboxes,
+} from '../../src/openai/index.js';
 import { type Asked, endless, SCRIPT, TOLD } from '../support/script.js';
 import { untilBegun, untilKilled, withService } from '../support/service.js';
 
@@ -86,12 +93,12 @@ it("the SDK's own shell and patch tools work in a sandbox", async () => {
     patchCall('7', { type: 'delete_file', path: 'b.txt' }),
     modelResponder(() => [assistantMessage('done')]),
   ]);
-  const shell = sandboxShell(sandbox);
+  const boxedShell = sandboxShell(sandbox);
   const editor = sandboxEditor(sandbox);
   const agent = new Agent({
     name: 'Coder',
     model,
-    tools: [shellTool({ shell }), applyPatchTool({ editor })],
+    tools: [shellTool({ shell: boxedShell }), applyPatchTool({ editor })],
   });
   await run(agent, 'Translate.', { maxTurns: 20 });
   model.assertComplete();
@@ -123,10 +130,71 @@ it('aborting kills what the shell runs', async () => {
   await using sandbox = await service.client.sandboxes.create();
   const { asked, line } = endless();
   const abort = new AbortController();
-  const shell = sandboxShell(sandbox, { signal: abort.signal });
-  const failed = expect(shell.run({ commands: [String(asked.input.command)] })).rejects.toThrow('enough');
+  const boxedShell = sandboxShell(sandbox, { signal: abort.signal });
+  const failed = expect(boxedShell.run({ commands: [String(asked.input.command)] })).rejects.toThrow(
+    'enough',
+  );
   await untilBegun(sandbox, line);
   abort.abort(new Error('enough'));
   await failed;
   await untilKilled(sandbox, line);
+});
+
+it('a sandbox agent works with files and commands in a sandbox', async () => {
+  await using sandbox = await service.client.sandboxes.create();
+  await sandbox.files.write('dot.png', new Uint8Array([137, 80, 78, 71]));
+  const session = await createSandboxSession(sandbox, { timeoutMs: 2_000 });
+  const patch = (type: string, diff: string) => [
+    {
+      type: 'apply_patch_call',
+      callId: type,
+      status: 'completed',
+      operation: { type, path: 'squares.py', diff },
+    } as never,
+  ];
+  const call = (callId: string, name: string, input: object) => [
+    functionCall(name, { ...input }, { callId }),
+  ];
+  const program = 'print([n * n for n in range(8) if missing])';
+  const model = new ScriptedModel([
+    patch('create_file', `+${program}\n`),
+    call('1', 'exec_command', { cmd: 'python3 squares.py' }),
+    patch('update_file', `@@\n-${program}\n+${program.replace(' if missing', '')}\n`),
+    call('2', 'exec_command', { cmd: 'python3 squares.py' }),
+    call('3', 'view_image', { path: 'dot.png' }),
+    call('4', 'exec_command', { cmd: 'echo begun; sleep 30' }),
+    call('5', 'view_image', { path: 'missing.png' }),
+    [assistantMessage('done')],
+  ]);
+  const agent = new SandboxAgent({ name: 'Coder', model, capabilities: [shell(), filesystem()] });
+  const { finalOutput } = await run(agent, 'Which are the first squares?', {
+    maxTurns: 20,
+    sandbox: { session },
+  });
+  expect(finalOutput).toBe('done');
+  const told = toldTo(model).map((output) => JSON.stringify(output));
+  const expected = [
+    /squares\.py/,
+    /exited with code 1[\s\S]*NameError/,
+    /squares\.py/,
+    /exited with code 0[\s\S]*\[0, 1, 4, 9, 16, 25, 36, 49\]/,
+    /iVBORw==/,
+    /begun[\s\S]*ran longer than 2 s/,
+    /missing\.png/,
+  ];
+  expect(told).toHaveLength(expected.length);
+  for (const [index, said] of told.entries()) expect(said).toMatch(expected[index]!);
+  const root = session.state.manifest.root;
+  expect(await session.directoryExists!(root)).toBe(true);
+  expect(await session.pathExists!(`${root}/no`)).toBe(false);
+  expect(await session.listDir!({ path: root })).toContainEqual({
+    name: 'squares.py',
+    path: `${root}/squares.py`,
+    type: 'file',
+  });
+  await expect(session.readFile!({ path: `${root}/squares.py`, maxBytes: 3 })).rejects.toThrow(
+    'more than 3 bytes',
+  );
+  expect(await session.resolveExposedPort!(8000)).toMatchObject({ url: sandbox.url(8000) });
+  expect((await sandbox.info()).state).toBe('running');
 });
