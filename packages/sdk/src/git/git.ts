@@ -38,7 +38,7 @@ export class Git {
    * @wire process.Process/Start, getSandbox, updateSandboxNetwork
    */
   clone(url: string, options: CloneOptions = {}): Promise<{ path: string }> {
-    return this.#run('clone', options, (git, call) => git.clone(call, url, options));
+    return this.#run('clone', options, url);
   }
 
   /**
@@ -53,7 +53,7 @@ export class Git {
    * @wire getSandbox, updateSandboxNetwork
    */
   authorize(url: string, credential: GitCredential, options: GitOptions = {}): Promise<void> {
-    return this.#run('authorize', options, (git, call) => git.authorize(call, url, credential));
+    return this.#run('authorize', options, url, credential);
   }
 
   /**
@@ -64,7 +64,7 @@ export class Git {
    * @wire process.Process/Start
    */
   status(options: GitOptions = {}): Promise<GitStatus> {
-    return this.#run('status', options, (git, call) => git.status(call));
+    return this.#run('status', options);
   }
 
   /**
@@ -75,7 +75,7 @@ export class Git {
    * @wire process.Process/Start
    */
   branches(options: GitOptions = {}): Promise<GitBranch[]> {
-    return this.#run('branches', options, (git, call) => git.branches(call));
+    return this.#run('branches', options);
   }
 
   /**
@@ -86,7 +86,7 @@ export class Git {
    * @wire process.Process/Start
    */
   checkout(ref: string, options: CheckoutOptions = {}): Promise<void> {
-    return this.#run('checkout', options, (git, call) => git.checkout(call, ref, options));
+    return this.#run('checkout', options, ref);
   }
 
   /**
@@ -98,7 +98,7 @@ export class Git {
    * @wire process.Process/Start
    */
   add(paths: readonly string[] = ['.'], options: GitOptions = {}): Promise<void> {
-    return this.#run('add', options, (git, call) => git.add(call, paths));
+    return this.#run('add', options, paths);
   }
 
   /**
@@ -110,7 +110,7 @@ export class Git {
    * @wire process.Process/Start
    */
   commit(message: string, options: CommitOptions = {}): Promise<GitCommit> {
-    return this.#run('commit', options, (git, call) => git.commit(call, message, options));
+    return this.#run('commit', options, message);
   }
 
   /**
@@ -122,7 +122,7 @@ export class Git {
    * @wire process.Process/Start
    */
   push(options: PushOptions = {}): Promise<GitPushedRef[]> {
-    return this.#run('push', options, (git, call) => git.push(call, options));
+    return this.#run('push', options);
   }
 
   /**
@@ -133,7 +133,7 @@ export class Git {
    * @wire process.Process/Start
    */
   pull(options: PullOptions = {}): Promise<{ commit: string; updated: boolean }> {
-    return this.#run('pull', options, (git, call) => git.pull(call, options));
+    return this.#run('pull', options);
   }
 
   /**
@@ -145,7 +145,7 @@ export class Git {
    * @wire process.Process/Start
    */
   diff(options: DiffOptions = {}): Promise<string> {
-    return this.#run('diff', options, (git, call) => git.diff(call, options));
+    return this.#run('diff', options);
   }
 
   /**
@@ -157,7 +157,7 @@ export class Git {
    * @wire process.Process/Start
    */
   apply(patch: string, options: ApplyOptions = {}): Promise<void> {
-    return this.#run('apply', options, (git, call) => git.apply(call, patch, options));
+    return this.#run('apply', options, patch);
   }
 
   /**
@@ -168,15 +168,16 @@ export class Git {
    * @wire process.Process/Start
    */
   log(options: LogOptions = {}): Promise<GitCommit[]> {
-    return this.#run('log', options, (git, call) => git.log(call, options));
+    return this.#run('log', options);
   }
 
-  async #run<Value>(
-    name: keyof Operations,
+  async #run<Name extends keyof Operations>(
+    name: Name,
     options: GitOptions,
-    act: (git: Operations, call: GitCall) => Promise<Value>,
-  ): Promise<Value> {
-    const git = await import('./operations.js');
-    return act(git, { sandbox: this.#sandbox, operation: `git.${name}`, options });
+    ...args: unknown[]
+  ): Promise<Awaited<ReturnType<Operations[Name]>>> {
+    const operations = await import('./operations.js');
+    const call: GitCall = { sandbox: this.#sandbox, operation: `git.${name}`, options };
+    return Reflect.apply(operations[name], undefined, [call, ...args]);
   }
 }

@@ -23,11 +23,11 @@ import { type GitCall, refName, refuse, runGit, withRemoteTimeout } from './run-
 
 export { authorize };
 
-export async function clone(given: GitCall, url: string, options: CloneOptions): Promise<{ path: string }> {
+export async function clone(given: GitCall<CloneOptions>, url: string): Promise<{ path: string }> {
   const call = withRemoteTimeout(given);
   addressOf(call, url);
-  const { branch, depth, credential } = options;
-  const path = options.path ?? nameOf(call, url);
+  const { branch, depth, credential } = call.options;
+  const path = call.options.path ?? nameOf(call, url);
   if (depth !== undefined && !(Number.isInteger(depth) && depth > 0)) {
     throw refuse(call, `depth must be a whole number above 0, got ${depth}.`);
   }
@@ -66,7 +66,8 @@ export async function branches(call: GitCall): Promise<GitBranch[]> {
   return parseBranches(await runGit(call, ['for-each-ref', `--format=${branchFormat}`, 'refs/heads']));
 }
 
-export async function checkout(call: GitCall, ref: string, { create, from }: CheckoutOptions): Promise<void> {
+export async function checkout(call: GitCall<CheckoutOptions>, ref: string): Promise<void> {
+  const { create, from } = call.options;
   const name = refName(call, 'ref', ref);
   if (from !== undefined && create !== true)
     throw refuse(call, '`from` is where a new branch starts: pass `create`.');
@@ -79,9 +80,9 @@ export async function add(call: GitCall, paths: readonly string[]): Promise<void
   await runGit(call, ['add', '--all', '--', ...paths]);
 }
 
-export async function commit(call: GitCall, message: string, options: CommitOptions): Promise<GitCommit> {
+export async function commit(call: GitCall<CommitOptions>, message: string): Promise<GitCommit> {
   if (message.trim() === '') throw refuse(call, 'the message is empty.');
-  const { all, allowEmpty, author } = options;
+  const { all, allowEmpty, author } = call.options;
   const names: Record<string, string> =
     author === undefined
       ? {}
@@ -96,38 +97,40 @@ export async function commit(call: GitCall, message: string, options: CommitOpti
     envs: names,
     stdin: message,
   });
-  const [made] = await log(call, { limit: 1 });
-  return made!;
+  return (await latest(call))!;
 }
 
-export async function push(given: GitCall, options: PushOptions): Promise<GitPushedRef[]> {
+export async function push(given: GitCall<PushOptions>): Promise<GitPushedRef[]> {
   const call = withRemoteTimeout(given);
-  const remote = refName(call, 'remote', options.remote ?? 'origin');
-  const ref = refName(call, 'branch', options.branch ?? 'HEAD');
-  const force = options.force ? ['--force-with-lease'] : [];
+  const { remote: to = 'origin', branch = 'HEAD' } = call.options;
+  const remote = refName(call, 'remote', to);
+  const ref = refName(call, 'branch', branch);
+  const force = call.options.force ? ['--force-with-lease'] : [];
   return parsePush(await runGit(call, ['push', '--porcelain', '--set-upstream', ...force, remote, ref]));
 }
 
-export async function pull(
-  given: GitCall,
-  options: PullOptions,
-): Promise<{ commit: string; updated: boolean }> {
+export async function pull(given: GitCall<PullOptions>): Promise<{ commit: string; updated: boolean }> {
   const call = withRemoteTimeout(given);
-  const { remote, branch, rebase } = options;
+  const { remote, branch, rebase } = call.options;
   if (branch !== undefined && remote === undefined) throw refuse(call, '`branch` needs `remote`.');
   const from = [
     ...(remote === undefined ? [] : [refName(call, 'remote', remote)]),
     ...(branch === undefined ? [] : [refName(call, 'branch', branch)]),
   ];
-  const before = await headOf(call);
+  const before = await latest(call);
   await withConflicts(call, ['pull', '--quiet', rebase ? '--rebase' : '--no-rebase', ...from]);
-  const after = (await headOf(call)) ?? '';
-  return { commit: after, updated: after !== before };
+  const after = (await latest(call))?.commit ?? '';
+  return { commit: after, updated: after !== before?.commit };
 }
 
-async function headOf(call: GitCall): Promise<string | undefined> {
-  const [commit] = await log(call, { limit: 1 });
-  return commit?.commit;
+/** The commit that is checked out. */
+async function latest(call: GitCall): Promise<GitCommit | undefined> {
+  const { cwd, user, timeoutMs, signal, requestTimeoutMs } = call.options;
+  const [commit] = await log({
+    ...call,
+    options: { cwd, user, timeoutMs, signal, requestTimeoutMs, limit: 1 },
+  });
+  return commit;
 }
 
 /** Runs what may leave conflicts in files; its failure names them. */
@@ -143,8 +146,8 @@ async function withConflicts(call: GitCall, args: readonly string[], stdin?: str
   }
 }
 
-export async function diff(call: GitCall, options: DiffOptions): Promise<string> {
-  const { staged, from, to, paths = [] } = options;
+export async function diff(call: GitCall<DiffOptions>): Promise<string> {
+  const { staged, from, to, paths = [] } = call.options;
   if (to !== undefined && from === undefined) throw refuse(call, '`to` needs `from`.');
   if (to !== undefined && staged) throw refuse(call, 'use `staged` or `to`, not both.');
   return runGit(call, [
@@ -161,15 +164,15 @@ export async function diff(call: GitCall, options: DiffOptions): Promise<string>
   ]);
 }
 
-export async function apply(call: GitCall, patch: string, options: ApplyOptions): Promise<void> {
+export async function apply(call: GitCall<ApplyOptions>, patch: string): Promise<void> {
   if (patch.trim() === '') throw refuse(call, 'the patch is empty.');
-  const { index, threeWay } = options;
+  const { index, threeWay } = call.options;
   const flags = [...(index ? ['--index'] : []), ...(threeWay ? ['--3way'] : [])];
   await withConflicts(call, ['apply', ...flags, '-'], patch);
 }
 
-export async function log(call: GitCall, options: LogOptions): Promise<GitCommit[]> {
-  const { limit = 50, ref, paths = [] } = options;
+export async function log(call: GitCall<LogOptions>): Promise<GitCommit[]> {
+  const { limit = 50, ref, paths = [] } = call.options;
   if (!(Number.isInteger(limit) && limit >= 0)) {
     throw refuse(call, `limit must be a whole number from 0, got ${limit}.`);
   }

@@ -22,11 +22,11 @@ export interface GitSandbox {
 }
 
 /** One call of a user. */
-export interface GitCall {
+export interface GitCall<Options extends GitOptions = GitOptions> {
   sandbox: GitSandbox;
   /** Name of the SDK call, for errors. */
   operation: string;
-  options: GitOptions;
+  options: Options;
 }
 
 /** Git asks nobody, and speaks English, by which its failures are told apart. */
@@ -78,6 +78,6 @@ export function refName(call: GitCall, what: string, name: string): string {
 /** Longest life of what waits for a remote, ms. */
 export const remoteTimeoutMs = 300_000;
 
-export function withRemoteTimeout(call: GitCall): GitCall {
+export function withRemoteTimeout<Options extends GitOptions>(call: GitCall<Options>): GitCall<Options> {
   return { ...call, options: { ...call.options, timeoutMs: call.options.timeoutMs ?? remoteTimeoutMs } };
 }
