@@ -84,7 +84,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
     async close(sandboxId, reason = 'unreachable') {
       const stopped = exchanges.stop(sandboxId, reason);
-      pools.close(sandboxId);
+      // What a program is told to close a moment before gVisor writes it down stays with it as an event that never ends.
+      pools.close(sandboxId, { keepIdle: reason === 'paused' });
       await stopped;
     },
     get stats() {

@@ -38,13 +38,17 @@ export class Pools {
     return agent;
   }
 
-  /** Destroys every connection to a sandbox, to all without an id, the ones in use too. */
-  close(sandboxId?: string): void {
+  /**
+   * Destroys every connection to a sandbox, to all without an id, the ones in use too.
+   * @param options.keepIdle unused ones stay, until their instance is another or their time is over.
+   */
+  close(sandboxId?: string, options: { keepIdle?: boolean } = {}): void {
     for (const [id, pool] of [...this.#pools]) {
       if (sandboxId !== undefined && id !== sandboxId) continue;
-      this.#pools.delete(id);
       pool.closed.abort(new Error('the sandbox is being closed'));
-      for (const agent of pool.agents.values()) agent.destroyAll();
+      if (options.keepIdle) pool.closed = openSignal();
+      else this.#pools.delete(id);
+      for (const agent of pool.agents.values()) agent.destroyAll(options);
     }
   }
 
@@ -58,10 +62,15 @@ export class Pools {
     const found = this.#pools.get(route.sandboxId);
     if (found?.instanceKey === route.instanceKey) return found;
     if (found) for (const agent of found.agents.values()) agent.destroyIdle();
-    const pool = { instanceKey: route.instanceKey, agents: new Map(), closed: new AbortController() };
-    // Every connection that is being made listens: as many as the sandbox may have.
-    setMaxListeners(0, pool.closed.signal);
+    const pool = { instanceKey: route.instanceKey, agents: new Map(), closed: openSignal() };
     this.#pools.set(route.sandboxId, pool);
     return pool;
   }
+}
+
+/** Every connection that is being made listens to it: as many as the sandbox may have. */
+function openSignal(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }

@@ -61,8 +61,9 @@ export class PortAgent extends Agent {
       for (const socket of [...(sockets ?? [])]) socket.destroy();
   }
 
-  destroyAll(): void {
-    for (const stream of [...this.#open]) stream.destroy();
+  destroyAll({ keepIdle = false }: { keepIdle?: boolean } = {}): void {
+    const idle = new Set<Duplex>(Object.values(this.freeSockets).flatMap((sockets) => sockets ?? []));
+    for (const stream of [...this.#open]) if (!keepIdle || !idle.has(stream)) stream.destroy();
   }
 
   #reportEmpty(): void {

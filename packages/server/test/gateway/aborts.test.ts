@@ -236,4 +236,23 @@ describe('close', () => {
     await eventually('the books to be right', () => counts() === '0,0');
     expect(sandbox.dialed.every((socket) => socket.destroyed)).toBe(true);
   });
+
+  it('leaves to a pause the connections that nobody uses, and uses them again where the pause failed', async () => {
+    await using stage = await Stage.open();
+    const sandbox = stage.add('abc');
+    await stage.serve(sandbox, 80, (_req, res) => void res.write('begun'));
+    await stage.serve(sandbox, 81, (_req, res) => void res.end('ok'));
+    await ask(stage.port, { headers: to('abc', 81) });
+    const used = ask(stage.port, { headers: to('abc', 80) });
+    await eventually('the first bytes', () => stage.gateway.stats.responseBytes >= 7);
+    await eventually('an idle one', () => stage.gateway.stats.idleConnections === 1);
+    await stage.gateway.close('abc', 'paused');
+    expect((await used).complete).toBe(false);
+    expect(sandbox.dialed.map((socket) => socket.destroyed)).toEqual([false, true]);
+    expect((await ask(stage.port, { headers: to('abc', 81) })).body).toBe('ok');
+    expect(sandbox.dialed).toHaveLength(2);
+    await eventually('it to be idle again', () => stage.gateway.stats.idleConnections === 1);
+    await stage.gateway.close('abc');
+    expect(sandbox.dialed.every((socket) => socket.destroyed)).toBe(true);
+  });
 });

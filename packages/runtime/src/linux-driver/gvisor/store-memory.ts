@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { saysDiskFull } from '#support/disk-full';
 import { DriverError } from '../../contract/errors.js';
+import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { readText } from '../../shared/read-text.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
@@ -33,7 +34,11 @@ export async function storeMemory(
     const images = join(paths.store, draft, 'img');
     const call = store.call({
       name: 'gvisor_store',
-      variables: { WORK: work, ADDRESS: host.network.addressOf(entry.lease) },
+      variables: {
+        WORK: work,
+        ADDRESS: host.network.addressOf(entry.lease),
+        DAEMON_PORT: `${DAEMON_PORT}`,
+      },
       arguments: [entry.name, images, `i/${entry.name}/sv`, `${draft}/sv`, `${CALL_TIMEOUT_S}`, ...command],
     });
     const result = await keeper.script(call, { timeoutMs: (2 * CALL_TIMEOUT_S + 60) * 1000 });
