@@ -214,6 +214,22 @@ describeOnServer('syncDirectory', (stage) => {
     await rm(state);
   });
 
+  it('skips names that are not UTF-8 on either side, and says so', async () => {
+    await put({ fine: '1' });
+    await writeFile(Buffer.concat([Buffer.from(join(local, 'here')), Buffer.from([0xff])]), '');
+    await inRemote("touch $'there\\xff' && mkdir $'dir\\xfe' && touch $'dir\\xfe/inside'");
+    const events = await once();
+    const skipped = events.flatMap((event) => (event.type === 'skipped' ? [[event.side, event.path]] : []));
+    expect(skipped.sort()).toEqual([
+      ['local', 'here\ufffd'],
+      ['remote', 'dir\ufffd'],
+      ['remote', 'dir\ufffd/inside'],
+      ['remote', 'there\ufffd'],
+    ]);
+    expect(await inRemote('ls -A | wc -l')).toBe('3\n');
+    expect(await readdir(local)).toHaveLength(2);
+  });
+
   it('moves what was renamed without sending it again', async () => {
     const state = stateFile();
     await put({ 'a/one': 'content of one', 'a/two': 'content of two' });

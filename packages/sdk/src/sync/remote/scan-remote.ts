@@ -78,13 +78,8 @@ export async function scanRemote(options: ScanOptions): Promise<RemoteScan> {
     }
   }
 
-  function take(facts: string | undefined, path: string | undefined, target: string | undefined): void {
-    if (path === undefined) {
-      // Without a name it can neither be shown nor compared; its directory is left alone as far as it is concerned.
-      scan.blocked.set(`\ufffd${listed}`, 'the name is not UTF-8');
-      return;
-    }
-    const fields = /^([a-zA-Z?]) ([0-7]{1,5}) (\d{1,16}) (\d+:\d+:-?[\d.]+:-?[\d.]+)$/.exec(facts ?? '');
+  function take(facts: string, path: string, target: string): void {
+    const fields = /^([a-zA-Z?]) ([0-7]{1,5}) (\d{1,16}) (\d+:\d+:-?[\d.]+:-?[\d.]+)$/.exec(facts);
     const type = facts === 'X' ? 'X' : fields?.[1];
     if (type === undefined) throw garbled();
     const problem = pathProblem(path);
@@ -106,9 +101,9 @@ export async function scanRemote(options: ScanOptions): Promise<RemoteScan> {
     };
     if (type === 'd') scan.tree.set(path, { type: 'directory', ...found });
     else if (type === 'l') {
-      const wrong = linkProblem(path, target ?? '');
+      const wrong = linkProblem(path, target);
       if (wrong !== undefined) return void scan.blocked.set(path, wrong);
-      scan.tree.set(path, { type: 'symlink', target: target as string, ...found });
+      scan.tree.set(path, { type: 'symlink', target, ...found });
     } else if (type !== 'f') scan.blocked.set(path, 'it is no file, directory or link');
     else if (found.sizeBytes > limits.maxFileSizeBytes) scan.blocked.set(path, 'the file is too large');
     else {
@@ -135,7 +130,7 @@ export async function scanRemote(options: ScanOptions): Promise<RemoteScan> {
     })();
     const answers = fieldsOf(runScript(sandbox, { ...run, script: digestScript, args: [directory], input }));
     for await (const answer of answers) {
-      const [, value, path] = /^([0-9a-f]{64}) [ *]\.\/(.+)$/s.exec(answer ?? '') ?? [];
+      const [, value, path] = /^([0-9a-f]{64}) [ *]\.\/(.+)$/s.exec(answer) ?? [];
       const found = path === undefined ? undefined : wanted.get(path);
       if (value === undefined || path === undefined || found === undefined) throw garbled();
       wanted.delete(path);
@@ -164,22 +159,15 @@ export async function scanRemote(options: ScanOptions): Promise<RemoteScan> {
 
 const longestField = 16_384;
 
-/** Fields that end with NUL; undefined for one that is not UTF-8. */
-async function* fieldsOf(
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<string | undefined, void, undefined> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Fields that end with NUL. What is not UTF-8 in them becomes U+FFFD, which no path may have. */
+async function* fieldsOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const data: Buffer = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
     let start = 0;
     for (let end = data.indexOf(0); end !== -1; end = data.indexOf(0, start)) {
-      let field: string | undefined;
-      try {
-        field = decoder.decode(data.subarray(start, end));
-      } catch {
-        field = undefined;
-      }
+      const field = decoder.decode(data.subarray(start, end));
       start = end + 1;
       yield field;
     }
@@ -188,15 +176,13 @@ async function* fieldsOf(
   }
 }
 
-async function next(
-  records: AsyncGenerator<string | undefined, void, undefined>,
-): Promise<string | undefined> {
-  const { value, done } = await records.next();
+async function next(fields: AsyncGenerator<string, void, undefined>): Promise<string> {
+  const { value, done } = await fields.next();
   if (done) throw garbled();
-  return value ?? undefined;
+  return value;
 }
 
-function refusal(word: string | undefined, directory: string): Error {
+function refusal(word: string, directory: string): Error {
   if (word === 'denied')
     return new SyncStoppedError(
       `sync: ${directory} of the sandbox is no directory, or its user may not enter it.`,
