@@ -74,7 +74,9 @@ describe('a collector in trouble', () => {
     const exporter = exporterTo(collector.url, { timeoutMs: behave === 'hang' ? 50 : 60_000 });
     for (let i = 0; i < 512; i++) exporter.add(span());
     await eventually('the spans to be dropped', () => exporter.counts.dropped === 512);
-    expect(collector.requests).toHaveLength(requests);
+    // An attempt that runs out of time may do so before it arrives.
+    if (behave === 'hang') expect(collector.requests.length).toBeLessThanOrEqual(requests);
+    else expect(collector.requests).toHaveLength(requests);
     expect(warnings).toEqual([{ reason, dropped: 512 }]);
     await exporter.close();
   });
