@@ -37,6 +37,8 @@ export async function installFramework(name) {
     for (const file of ['package.json', 'package-lock.json'])
       cpSync(join(here, name, file), join(draft, file));
     const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
+    // Where the registry cannot be reached, the tests are skipped: not after minutes.
+    options.push('--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000');
     await promisify(execFile)('npm', ['ci', ...options], { cwd: draft, timeout: 300_000 });
     renameSync(draft, target);
   } catch (error) {
