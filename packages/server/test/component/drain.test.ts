@@ -97,7 +97,7 @@ it('stops while clients hold upgraded connections, and such that were refused', 
     }),
   );
   expect(held.map(({ status }) => status)).toEqual(['101', '502']);
-  await test.server.stop();
+  await test.server.stop({ destroySandboxes: true });
   for (const { socket } of held) socket.destroy();
 });
 
