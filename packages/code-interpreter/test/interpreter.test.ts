@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Sandbox as StockSandbox } from '@e2b/code-interpreter';
 import { ConflictError, InvalidRequestError, NotFoundError, type Sandbox, TimeoutError } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -431,6 +434,32 @@ describe.skipIf(lacks !== undefined)('the code interpreter', () => {
     await source.pause();
     await source.resume({ timeoutMs: 300_000 });
     expect((await source.runCode('state')).text).toBe('[1, 2]');
+  });
+
+  it('lets a kernel end, and not its server, when a cell takes all memory', async () => {
+    await using small = await stage.client.sandboxes.create({
+      template: codeInterpreterName,
+      timeoutMs: 300_000,
+    });
+    await small.runCode('const kept = 1', { language: 'javascript' });
+    const { error } = await small.runCode('held = []\nwhile True: held.append(b"x" * 50_000_000)', {
+      timeoutMs: 200_000,
+    });
+    expect(error?.name).toMatch(/KernelDied|MemoryError/);
+    expect((await small.runCode('1 + 1')).text).toBe('2');
+    expect((await small.runCode('kept', { language: 'javascript' })).text).toBe('1');
+  });
+
+  it('runs the example program of an agent that tries four continuations', async () => {
+    const { apiUrl: SVC_API_URL, sandboxUrl: SVC_SANDBOX_URL, apiKey: SVC_API_KEY } = stage.server;
+    const program = fileURLToPath(new URL('../../../examples/code-interpreter.mjs', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [program], {
+      env: { ...process.env, SVC_API_URL, SVC_SANDBOX_URL, SVC_API_KEY },
+    });
+    expect(stdout).toContain('loaded: (120, 2)');
+    expect(stdout).toMatch(/^parabola: off by [\d.]+$/m);
+    expect(stdout).toContain('chart: the best of four, sold and weekly, with an image');
+    expect(stdout).toContain('kept: weekly');
   });
 
   it('serves the stock client of another vendor, unchanged', async () => {

@@ -8,6 +8,7 @@ import { readTree } from '../../src/commands/completion/tree.js';
 import { toCreateOptions } from '../../src/commands/sandbox/create.js';
 import { readsCommands } from '../../src/commands/sandbox/exec.js';
 import { addEgressOptions, collectRule, toEgress } from '../../src/commands/sandbox/network-flags.js';
+import { languageOf, shownText } from '../../src/commands/sandbox/run-code.js';
 import { resolveServerOptions } from '../../src/commands/server/resolve-options.js';
 import { definitionKind } from '../../src/commands/template/read-definition.js';
 import { targetPath } from '../../src/commands/volume/put.js';
@@ -168,6 +169,25 @@ describe('options of commands', () => {
       expect(readsCommands([name]), name).toBe(true);
     for (const words of [['ls'], ['bash', '-c', 'true'], ['publish'], ['nodejs-app']])
       expect(readsCommands(words), words[0]).toBe(false);
+  });
+
+  it('of run-code take the language from the name of the file, and print what a cell showed', () => {
+    expect(['a.ts', 'b.mjs', 'c.sh', 'd.py', undefined].map(languageOf)).toEqual([
+      'typescript',
+      'javascript',
+      'bash',
+      undefined,
+      undefined,
+    ]);
+    const result = { isMainResult: false, extra: {} };
+    expect(
+      shownText({
+        results: [
+          { ...result, text: '42' },
+          { ...result, png: 'aGk=', html: '<b>' },
+        ],
+      }),
+    ).toBe('42\n[png, html]\n');
   });
 
   it('of template build tell modules from Dockerfiles', () => {

@@ -39,6 +39,16 @@ class Kernel:
         raise NotImplementedError
 
 
+def go_first(pid):
+    """Lets the kernel end, and not the server, when the sandbox runs out of memory."""
+    try:
+        with open(f"/proc/{pid}/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        # It is gone already, or the system has no such thing.
+        pass
+
+
 def how_ended(code):
     """An exit status in words."""
     if code is None:

@@ -8,7 +8,7 @@ import shlex
 import signal
 
 from . import events
-from .kernel import Kernel, KernelDied, how_ended
+from .kernel import Kernel, KernelDied, go_first, how_ended
 from .limits import START_SECONDS
 
 KERNEL_PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "kernel")
@@ -55,6 +55,7 @@ class PipeKernel(Kernel):
         finally:
             for fd in (out, err, event, command_in):
                 os.close(fd)
+        go_first(self._process.pid)
         self._exited = asyncio.ensure_future(self._process.wait())
         self._decoders = {fd: codecs.getincrementaldecoder("utf-8")("replace") for fd in (self._out, self._err)}
         self._buffer = b""

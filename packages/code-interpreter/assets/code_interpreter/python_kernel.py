@@ -12,7 +12,7 @@ from jupyter_client.asynchronous import AsyncKernelClient
 from jupyter_client.manager import AsyncKernelManager
 
 from . import events
-from .kernel import Kernel, KernelDied, how_ended
+from .kernel import Kernel, KernelDied, go_first, how_ended
 from .limits import START_SECONDS
 
 KERNEL_PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "kernel")
@@ -34,6 +34,7 @@ class PythonKernel(Kernel):
             "{connection_file}",
         ]
         await self._manager.start_kernel(cwd=cwd, env=environment, extra_arguments=[])
+        go_first(self._manager.provisioner.pid)
         self._client = self._manager.client()
         self._client.start_channels(shell=True, iopub=True, stdin=False, hb=False, control=True)
         try:
