@@ -32,7 +32,7 @@ const arrows = {
 const portable = {
   platform: /^$/,
   daemon: /^(transport\/node|dial\/)/,
-  sdk: /^(runtime\/node|sync\/)/,
+  sdk: /^(runtime\/node|sync\/|testing\/cassette\/)/,
   egress: /^(?!policy[./])/,
 };
 

@@ -54,6 +54,15 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
       'numbers.txt: mine\nnumbers.txt.conflict-remote-TIME: theirs',
     ],
   },
+  {
+    name: 'record-replay',
+    prints: [
+      'recorded: 1 3 6 -> 6',
+      'a readable file, key in it: false',
+      'replayed: 1 3 6 -> 6',
+      'strict: shows the nearest request',
+    ],
+  },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
   {
     name: 'preview-link',

@@ -1,5 +1,8 @@
 export { json } from './testing/answers/refusal.js';
 export type { Reply } from './testing/answers/reply-list.js';
+export { CassetteError } from './testing/cassette/format.js';
+export { type Recording, type RecordOptions, record } from './testing/cassette/record.js';
+export { type Replay, type ReplayOptions, type ReplayRequest, replay } from './testing/cassette/replay.js';
 export { TestClock } from './testing/clock/test-clock.js';
 export type { CommandCall, SandboxControl } from './testing/commands/call.js';
 export type {

@@ -275,3 +275,20 @@ it('shows no token where it is printed', async () => {
   const sandbox = await service.client().sandboxes.create();
   expect(inspect(sandbox, { depth: 9, showHidden: true })).not.toContain('ea_test');
 });
+
+it('runs a program no longer than its sandbox lives, and ends a sandbox only when nothing else happens', async () => {
+  await using service = new TestService();
+  service.onCommand('make', { stdout: 'made', afterMs: 20_000 });
+  const { sandboxes } = service.client();
+  const brief = await sandboxes.create({ timeoutMs: 10_000 });
+  await expect(service.clock.runUntil(brief.commands.run('make'))).rejects.toMatchObject({
+    reason: 'expired',
+  });
+  const long = await sandboxes.create({ timeoutMs: 30_000 });
+  expect((await service.clock.runUntil(long.commands.run('make'))).stdout).toBe('made');
+  expect(long.id && service.sandbox(long.id).state).toBe('running');
+  const never = new Promise<never>(() => {});
+  await expect(service.clock.runUntil(never, { idleMs: 10 })).rejects.toThrow(
+    /nothing was due on the clock for 10 ms/,
+  );
+});

@@ -4,7 +4,12 @@ interface Timer {
   readonly order: number;
   run(): void;
   cancelled: boolean;
+  /** It ends what was meant to go on: `runUntil` comes to it when nothing else happens. */
+  readonly isEnd: boolean;
 }
+
+/** How long nothing happens before `runUntil` ends something, ms of real time: a client that loads its code is slow. */
+const patienceMs = 1_500;
 
 /**
  * The time of a test service. It stands still until the test moves it: nothing ends, expires or answers late by itself.
@@ -49,37 +54,47 @@ export class TestClock {
   }
 
   /**
-   * Moves the time from one thing that is due to the next until `work` settles, and gives its result.
+   * Moves the time from one thing that is due to the next until `work` settles, and gives its result. What waits for real
+   * time meanwhile, as a client does before it repeats a call, is waited for.
+   * @param options `idleMs`: how long nothing may be due before it gives up, in real time. Default 4 000.
    * @throws Error when nothing more is due and `work` does not settle: it waits for something that is not on this clock.
    * @example
    * const result = await service.clock.runUntil(sandbox.commands.run('make'));
    */
-  async runUntil<T>(work: PromiseLike<T>): Promise<T> {
+  async runUntil<T>(work: PromiseLike<T>, options: { idleMs?: number } = {}): Promise<T> {
+    const { idleMs = 4_000 } = options;
     let settled = false;
     const result = Promise.resolve(work).finally(() => {
       settled = true;
     });
     result.catch(() => {});
-    for (let idle = 0; !settled; ) {
+    for (let idleSince = performance.now(); !settled; ) {
       await settle();
       if (settled) break;
-      const next = this.#takeDue(Number.POSITIVE_INFINITY);
+      const idle = performance.now() - idleSince;
+      const next = this.#takeNext(idle > Math.min(patienceMs, idleMs));
       if (next) {
-        idle = 0;
+        idleSince = performance.now();
         this.#nowMs = Math.max(this.#nowMs, next.atMs);
         next.run();
-      } else if (++idle > idleRounds) {
+      } else if (idle > idleMs) {
         throw new Error(
-          'clock.runUntil: nothing is due on the clock, and the work still waits. It waits for something else: its own input, a real timer, a fault that never ends.',
+          `clock.runUntil: nothing was due on the clock for ${idleMs} ms, and the work still waits. It waits for something else: its own input, a real timer. Wait for that first, or raise idleMs.`,
         );
-      }
+      } else await pause(idleMs === 0 ? 0 : 2);
     }
     return result;
   }
 
-  /** @internal Runs `run` after so many ms of this clock. Gives what cancels it. */
-  after(ms: number, run: () => void): () => void {
-    const timer: Timer = { atMs: this.#nowMs + Math.max(0, ms), order: ++this.#order, run, cancelled: false };
+  /** @internal Runs `run` after so many ms of this clock. Gives what cancels it. `isEnd`: it ends something by its time limit. */
+  after(ms: number, run: () => void, { isEnd = false } = {}): () => void {
+    const timer: Timer = {
+      isEnd,
+      atMs: this.#nowMs + Math.max(0, ms),
+      order: ++this.#order,
+      run,
+      cancelled: false,
+    };
     this.#timers.splice(this.#placeOf(timer), 0, timer);
     return () => {
       if (timer.cancelled) return;
@@ -91,17 +106,21 @@ export class TestClock {
   }
 
   /** @internal Waits so many ms of this clock; rejects with the signal's reason when it fires first. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: AbortSignal, options: { isEnd?: boolean } = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const onAbort = () => {
         cancel();
         reject(signal?.reason);
       };
-      const cancel = this.after(ms, () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      });
+      const cancel = this.after(
+        ms,
+        () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+        options,
+      );
       signal?.addEventListener('abort', onAbort, { once: true });
     });
   }
@@ -117,6 +136,12 @@ export class TestClock {
       }
       this.#cancelled -= 1;
     }
+  }
+
+  /** The next timer. Where nothing is left but what ends something: only when told. */
+  #takeNext(endsToo: boolean): Timer | undefined {
+    const isDue = endsToo || this.#timers.some(({ cancelled, isEnd }) => !cancelled && !isEnd);
+    return isDue ? this.#takeDue(Number.POSITIVE_INFINITY) : undefined;
   }
 
   #sweep(): void {
@@ -137,8 +162,6 @@ export class TestClock {
   }
 }
 
-/** Rounds without anything due before `runUntil` gives up; each is several turns of the loop. */
-const idleRounds = 200;
 /** Turns of the loop in which the consequences of one moment run their course: a request passes through several streams. */
 const settleTurns = 8;
 
@@ -150,6 +173,10 @@ export async function settle(): Promise<void> {
 /** Taken at load, so that a framework's fake timers do not stop this clock. */
 const realSetTimeout = globalThis.setTimeout;
 const channel = (globalThis as { setImmediate?: (run: () => void) => unknown }).setImmediate;
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void realSetTimeout(resolve, ms));
+}
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => void (channel ? channel(resolve) : realSetTimeout(resolve, 0)));

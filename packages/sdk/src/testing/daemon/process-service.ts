@@ -33,10 +33,14 @@ export const processService: ServiceImpl<typeof Process> = {
     const cancel =
       limit === undefined
         ? undefined
-        : scope.clock.after(limit, () => {
-            expired = !process.end;
-            process.kill('killed');
-          });
+        : scope.clock.after(
+            limit,
+            () => {
+              expired = !process.end;
+              process.kill('killed');
+            },
+            { isEnd: true },
+          );
     try {
       for await (const event of follow(process, reader, { ...scope, fault: fault ?? scope.fault }, context)) {
         if (expired) break;

@@ -35,7 +35,7 @@ export async function waitOr(
   ms: number,
 ): Promise<boolean> {
   const done = new AbortController();
-  const late = clock.sleep(ms, AbortSignal.any([signal, done.signal])).then(() => false);
+  const late = clock.sleep(ms, AbortSignal.any([signal, done.signal]), { isEnd: true }).then(() => false);
   late.catch(() => {});
   try {
     return await Promise.race([work.then(() => true), late]);

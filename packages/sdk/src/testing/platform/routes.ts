@@ -1,10 +1,12 @@
 import { json, Refusal } from '../answers/refusal.js';
 import { bodyProblem, matchOperation, type Operation, readQuery } from '../contract/operations.js';
 import type { Handlers } from './handler.js';
+import { recordHandlers } from './record-handlers.js';
 import { sandboxHandlers } from './sandbox-handlers.js';
+import { templateHandlers } from './template-handlers.js';
 import type { World } from './world.js';
 
-const handlers: Handlers = { ...sandboxHandlers };
+const handlers: Handlers = { ...sandboxHandlers, ...templateHandlers, ...recordHandlers };
 
 /** Order: route, credential, request against the document, handler. Never rejects. */
 export async function answerPlatform(

@@ -77,7 +77,7 @@ export class ProcessList {
   #retire(process: TestProcess): void {
     if (!this.#running.delete(process.pid)) return;
     this.#ended.set(process.pid, process);
-    this.#clock.after(retainedMs, () => this.#ended.delete(process.pid));
+    this.#clock.after(retainedMs, () => this.#ended.delete(process.pid), { isEnd: true });
   }
 }
 

@@ -167,10 +167,11 @@ export class TestSandbox implements SandboxControl {
   endAt(ms: number): void {
     this.endsMs = ms;
     this.#cancelEnd?.();
-    this.#cancelEnd = this.#clock.after(ms - this.#clock.nowMs, () => {
+    const end = () => {
       if (!this.settings.autoPause) this.stop('expired');
       else if (this.stop('paused') && !this.settings.autoPauseMemory) this.processes.dropAll();
-    });
+    };
+    this.#cancelEnd = this.#clock.after(ms - this.#clock.nowMs, end, { isEnd: true });
   }
 
   /** @internal Settles at once while it runs, else when it runs again. */
