@@ -1,7 +1,7 @@
 import { defaultDaemonPort } from '@svc/daemon';
 import { Client } from '../client/client.js';
 import type { ClientOptions } from '../config/options.js';
-import { linkSignals } from './answers/link-signals.js';
+import { linkSignals, Stop } from './answers/link-signals.js';
 import { answerBroken, connectionReset } from './answers/network-errors.js';
 import { type Reply, ReplyList } from './answers/reply-list.js';
 import { stream } from './answers/stream.js';
@@ -81,7 +81,7 @@ export class TestService {
   readonly #ports = new Map<number, PortHandler>();
   readonly #requests: SeenRequest[] = [];
   readonly #clients: Client[] = [];
-  readonly #closed = new AbortController();
+  readonly #closed = new Stop();
 
   constructor(options: TestServiceOptions = {}) {
     const { clock = new TestClock(), limits = {} } = options;
@@ -181,7 +181,7 @@ export class TestService {
   /** Takes the place of `fetch`: `new Client({ fetch: service.fetch })`. */
   readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = input instanceof Request ? input : new Request(input, init);
-    const link = linkSignals([request.signal, init?.signal, this.#closed.signal]);
+    const link = linkSignals([request.signal, init?.signal], this.#closed);
     const { signal } = link;
     signal.throwIfAborted();
     const seen = { fault: undefined as Fault | undefined };
@@ -212,7 +212,7 @@ export class TestService {
   close(): void {
     for (const client of this.#clients) client.close();
     for (const sandbox of this.#world.sandboxes.values()) sandbox.processes.dropAll();
-    this.#closed.abort(
+    this.#closed.fire(
       new Error('The test service was closed: a request was made, or still open, after its end.'),
     );
   }
@@ -266,7 +266,7 @@ export class TestService {
       if (handler) return handler(request, sandbox);
       return gatewayAnswer(502, sandboxId, `The sandbox is running but port ${port} is not open`, { port });
     }
-    const link = linkSignals([signal, sandbox.running]);
+    const link = linkSignals([signal], sandbox.running);
     signal.addEventListener('abort', link.release, { once: true });
     const { clock, faults } = this;
     return answerDaemon(request, url, {

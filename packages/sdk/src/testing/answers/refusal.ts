@@ -2,7 +2,7 @@
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   return new Response(status === 204 || body === undefined ? null : JSON.stringify(body), {
     status,
-    headers: { 'Content-Type': 'application/json', ...headers },
+    headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
   });
 }
 

@@ -71,14 +71,10 @@ export async function writeFiles(request: Request, url: URL, scope: DaemonScope)
 export async function composeFiles(request: Request, scope: DaemonScope): Promise<Response> {
   const { files } = scope.sandbox;
   const body = await request.json().catch(() => undefined);
-  const {
-    source_paths: sources,
-    destination_path: destination,
-    username,
-  } = (body ?? {}) as Record<string, unknown>;
+  const { source_paths: sources, destination, username } = (body ?? {}) as Record<string, unknown>;
   const isPath = (value: unknown): value is string => typeof value === 'string' && value !== '';
   if (!Array.isArray(sources) || !sources.every(isPath) || !isPath(destination))
-    throw new DaemonRefusal(400, 'the body needs source_paths and destination_path');
+    throw new DaemonRefusal(400, 'the body needs source_paths and destination');
   if (sources.length === 0) throw new DaemonRefusal(400, 'source_paths is empty');
   const { resolve, user } = placeOf(
     typeof username === 'string' ? username : namedUser(request.headers),
@@ -149,7 +145,7 @@ function guarded<T>(run: () => T, status: number): T {
 function fileAnswer(request: Request, path: string, { bytes, modifiedMs }: FileNode): Response {
   const headers: Record<string, string> = {
     'Content-Type': 'application/octet-stream',
-    'Content-Disposition': `inline; filename*=UTF-8''${encodeURIComponent(nameOf(path))}`,
+    'Content-Disposition': dispositionOf(nameOf(path)),
     'Last-Modified': new Date(modifiedMs).toUTCString(),
     Vary: 'Accept-Encoding',
     'Accept-Ranges': 'bytes',
@@ -233,4 +229,11 @@ function concat(pieces: readonly Uint8Array[]): Uint8Array {
     at += piece.byteLength;
   }
   return whole;
+}
+
+/** `inline` with the name, and once more in full where that is not plain ASCII. */
+function dispositionOf(name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const full = plain === name ? '' : `; filename*=UTF-8''${encodeURIComponent(name)}`;
+  return `inline; filename="${plain}"${full}`;
 }

@@ -41,9 +41,11 @@ function checked(sandboxId: string, portText: string): Target {
 }
 
 function refusedText(message: string): Target {
-  const headers = { 'Content-Type': 'text/plain; charset=utf-8', 'Access-Control-Allow-Origin': '*' };
+  const headers = { 'Content-Type': 'text/plain; charset=utf-8', ...gatewayHeaders };
   return { kind: 'refused', response: new Response(`${message}\n`, { status: 400, headers }) };
 }
+
+const gatewayHeaders = { 'Access-Control-Allow-Origin': '*', 'X-Content-Type-Options': 'nosniff' };
 
 type GatewayError = components['schemas']['GatewayError'];
 
@@ -55,7 +57,7 @@ export function gatewayAnswer(
   more: Partial<GatewayError> = {},
 ) {
   const record: GatewayError = { sandboxId, message, code, ...more };
-  return json(code, record, { 'Access-Control-Allow-Origin': '*' });
+  return json(code, record, gatewayHeaders);
 }
 
 /**

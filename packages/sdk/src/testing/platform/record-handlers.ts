@@ -6,7 +6,7 @@ import type { World } from './world.js';
 
 /** Team, volumes, secrets and webhooks: records that are kept and given back. */
 export const recordHandlers = {
-  getHealth: () => ({ status: 200 }),
+  getHealth: () => ({ status: 204 }),
 
   getTeam({ world }) {
     const { id, name, slug, createdMs } = world.team;

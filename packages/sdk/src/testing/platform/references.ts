@@ -36,13 +36,15 @@ export function readUuid(text: string, message: string): string {
 /** Reads the metadata filter of the lists, which is encoded once as a whole and once for each part. @throws Refusal 400 */
 export function readMetadataFilter(value: string | undefined): [key: string, value: string][] {
   if (value === undefined) return [];
-  return formDecode(value)
+  const pairs = formDecode(value)
     .split('&')
     .map((pair) => {
       const parts = pair.split('=').map(formDecode);
       if (parts.length !== 2) throw new Refusal(400, 'Error parsing metadata: every pair must be key=value');
       return parts as [string, string];
     });
+  // Of a repeated key the last counts.
+  return [...new Map(pairs)];
 }
 
 function formDecode(text: string): string {

@@ -8,6 +8,15 @@ import type { World } from './world.js';
 
 const handlers: Handlers = { ...sandboxHandlers, ...templateHandlers, ...recordHandlers };
 
+/** Largest JSON body, bytes. */
+const largestBody = 16 * 1024 * 1024;
+const corsHeaders = { 'Access-Control-Allow-Origin': '*' };
+const preflightHeaders = {
+  'Access-Control-Allow-Methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
+  'Access-Control-Allow-Headers': 'Content-Type, Authorization, X-API-Key, X-Request-Id, Idempotency-Key',
+  'Access-Control-Max-Age': '86400',
+};
+
 /** Order: route, credential, request against the document, handler. Never rejects. */
 export async function answerPlatform(
   request: Request,
@@ -16,6 +25,8 @@ export async function answerPlatform(
   world: World,
 ): Promise<Response> {
   try {
+    if (request.method === 'OPTIONS' && request.headers.has('Access-Control-Request-Method'))
+      return new Response(null, { status: 204, headers: { ...corsHeaders, ...preflightHeaders } });
     const match = matchOperation(request.method, url.pathname);
     if (match.kind === 'none') throw new Refusal(404, 'no such route');
     if (match.kind === 'method')
@@ -26,13 +37,20 @@ export async function answerPlatform(
     if (operation.secured) checkCredential(request.headers, world);
     const query = readQuery(operation, url.searchParams);
     if ('problem' in query) throw invalid(operation, query.problem);
+    if (text.length > largestBody)
+      throw new Refusal(413, `the request body is larger than ${largestBody} bytes`);
     const body = operation.body && readBody(operation, request.headers, text);
     const handler = handlers[operation.id as keyof Handlers] as
       | ((request: unknown) => Promise<{ status: number; body?: unknown; headers?: Record<string, string> }>)
       | undefined;
     if (!handler) throw notPlayed(operation);
     const answer = await handler({ world, params, query: query.values, body, headers: request.headers });
-    return json(answer.status, answer.body, { ...answer.headers, 'X-Request-Id': `req_${world.id(12)}` });
+    return json(answer.status, answer.body, {
+      ...corsHeaders,
+      ...(url.pathname.startsWith('/secrets') ? { 'Cache-Control': 'no-store' } : {}),
+      ...answer.headers,
+      'X-Request-Id': `req_${world.id(12)}`,
+    });
   } catch (error) {
     if (error instanceof Refusal) return error.toResponse();
     throw error;
@@ -47,7 +65,8 @@ function checkCredential(headers: Headers, world: World): void {
   const hint =
     "the test service takes its own key: give the client 'apiKey: service.apiKey', or use service.client()";
   if (!/^svc_(?:[0-9a-f]{2}){1,128}$/i.test(key)) throw new Refusal(401, `Invalid API key format (${hint})`);
-  if (key !== world.apiKey) throw new Refusal(401, `Invalid API key: no team has this key (${hint})`);
+  if (key.toLowerCase() !== world.apiKey)
+    throw new Refusal(401, `Invalid API key: no team has this key (${hint})`);
 }
 
 /** @throws Refusal 400 */

@@ -1,6 +1,7 @@
 import type { BodyOf } from '@svc/platform';
 import { Refusal } from '../answers/refusal.js';
 import type { SandboxSettings, TestSandbox } from '../sandboxes/test-sandbox.js';
+import { checkNetwork } from './check-network.js';
 import type { Handlers, PlatformAnswer, PlatformRequest } from './handler.js';
 import { readMetadataFilter, readReference } from './references.js';
 import { pageOf } from './wire-lists.js';
@@ -114,10 +115,12 @@ export const sandboxHandlers = {
     > & {
       allow_internet_access?: boolean;
     };
-    const { allowPublicTraffic, maskRequestHost } = sandbox.settings.network ?? {};
+    checkNetwork(outbound);
+    const { allowPublicTraffic, maskRequestHost, httpsPorts } = sandbox.settings.network ?? {};
     const kept = {
       ...(allowPublicTraffic === undefined ? {} : { allowPublicTraffic }),
       ...(maskRequestHost === undefined ? {} : { maskRequestHost }),
+      ...(httpsPorts === undefined ? {} : { httpsPorts }),
     };
     sandbox.settings = {
       ...sandbox.settings,
@@ -148,6 +151,7 @@ function create(world: World, request: BodyOf<'createSandboxV2'>, defaultSeconds
       );
   if (request.network?.egressProxy)
     throw new Refusal(403, 'network.egressProxy is not enabled for this team');
+  if (request.network) checkNetwork(request.network);
   const known = new Set([...world.volumes.values()].map(({ name }) => name));
   const problems = (request.volumeMounts ?? []).flatMap((mount, index, all) => {
     const problem = mountProblem(mount, all.slice(0, index), known);

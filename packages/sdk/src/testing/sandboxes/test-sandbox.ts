@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { components } from '@svc/platform';
+import { Stop } from '../answers/link-signals.js';
 import type { TestClock } from '../clock/test-clock.js';
 import type { SandboxControl } from '../commands/call.js';
 import { FileTree } from '../files/file-tree.js';
@@ -56,7 +57,7 @@ export class TestSandbox implements SandboxControl {
   readonly #clock: TestClock;
   readonly #onEnd: (sandbox: TestSandbox, reason: StopReason) => void;
   #state: 'running' | 'paused' | 'gone' = 'running';
-  #run = new AbortController();
+  #run = new Stop();
   #cancelEnd: (() => void) | undefined;
   #wakened: (() => void)[] = [];
 
@@ -72,7 +73,7 @@ export class TestSandbox implements SandboxControl {
   }) {
     const { id, clock, settings, timeoutMs, files, onEnd } = options;
     this.id = id;
-    this.accessToken = `ea_test_${id}`;
+    this.accessToken = `ea_test_access_token_${id}`;
     this.trafficToken = `ta_test_${id}`;
     this.settings = settings;
     this.#clock = clock;
@@ -109,8 +110,8 @@ export class TestSandbox implements SandboxControl {
   }
 
   /** @internal Fires when the run ends; its reason is what open streams are told. */
-  get running(): AbortSignal {
-    return this.#run.signal;
+  get running(): Stop {
+    return this.#run;
   }
 
   /**
@@ -148,7 +149,7 @@ export class TestSandbox implements SandboxControl {
     this.pausedMs = reason === 'paused' ? this.#clock.nowMs : undefined;
     if (this.#state === 'gone') this.processes.dropAll();
     this.#onEnd(this, reason);
-    this.#run.abort(new ConnectError(stopTexts[reason], Code.Unavailable));
+    this.#run.fire(new ConnectError(stopTexts[reason], Code.Unavailable));
     return true;
   }
 
@@ -157,7 +158,7 @@ export class TestSandbox implements SandboxControl {
     if (!memory) this.processes.dropAll();
     this.#state = 'running';
     this.pausedMs = undefined;
-    this.#run = new AbortController();
+    this.#run = new Stop();
     this.startedMs = this.#clock.nowMs;
     this.endAt(this.#clock.nowMs + timeoutMs);
     for (const wake of this.#wakened.splice(0)) wake();
