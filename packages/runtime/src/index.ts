@@ -18,6 +18,7 @@ export type {
   Layers,
   PoolGrowth,
   PoolRequest,
+  PoolState,
   RefusedPackets,
   RestoreOptions,
   StorageUse,

@@ -82,6 +82,19 @@ export interface PoolGrowth {
   memoryMiB: number;
 }
 
+/** What the pool holds. */
+export interface PoolState {
+  /** Instances that wait. */
+  waiting: number;
+  /** How many are to wait. */
+  wanted: number;
+  /** What those that wait use, as measured; 0 where nothing measures it. */
+  memoryBytes: number;
+  /** Requests that found one that fits, and that found none, since the driver was opened. */
+  hits: number;
+  misses: number;
+}
+
 /**
  * Makes, finds and ends instances.
  *
@@ -129,6 +142,7 @@ export interface Driver {
   setPool(requests: PoolRequest[], growth?: PoolGrowth): void;
   /** Settles once the pool is as full as wished (or cannot be). */
   poolReady(): Promise<void>;
+  poolState(): Promise<PoolState>;
   /** Stops the pool and lets go of everything; instances go on running and can be adopted. */
   close(options?: { destroyInstances?: boolean }): Promise<void>;
 }

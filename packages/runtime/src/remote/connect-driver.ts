@@ -10,6 +10,7 @@ import type {
   Layers,
   PoolGrowth,
   PoolRequest,
+  PoolState,
   RefusedPackets,
   RestoreOptions,
   StorageUse,
@@ -144,6 +145,12 @@ class DriverOverSocket implements RemoteDriver {
         ),
       )
       .catch((error: unknown) => this.#log?.('warn', 'the pool could not be set', { error: String(error) }));
+  }
+
+  async poolState(): Promise<PoolState> {
+    const state = await this.#calls.run((client) => client.poolState({}));
+    const { waiting, wanted, memoryBytes, hits, misses } = state;
+    return { waiting, wanted, memoryBytes, hits, misses };
   }
 
   async poolReady(): Promise<void> {

@@ -108,6 +108,7 @@ export class DriverCalls {
         driver.setPool(checkPool(requests), growth && { memoryMiB: growth.memoryMib });
         return {};
       },
+      poolState: () => driver.poolState(),
       poolReady: () => done(() => driver.poolReady()),
       close: async ({ destroyInstances }) => {
         await driver.close({ destroyInstances });

@@ -3,6 +3,7 @@ import type {
   DriverOptions,
   PoolGrowth as GrowthRequest,
   PoolRequest,
+  PoolState,
   RestoreOptions,
 } from '../contract/driver.js';
 import { DriverError, driverClosed } from '../contract/errors.js';
@@ -212,6 +213,11 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
 
   poolReady(): Promise<void> {
     return this.#pool.ready();
+  }
+
+  poolState(): PoolState {
+    const { waiting, wanted, bytes, hits, misses } = this.#pool.state;
+    return { waiting, wanted, memoryBytes: bytes, hits, misses };
   }
 
   /** Empties the pool and waits for what is being made. False: it was closed before. */

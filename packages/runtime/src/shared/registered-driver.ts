@@ -1,4 +1,4 @@
-import type { PoolGrowth, PoolRequest } from '../contract/driver.js';
+import type { PoolGrowth, PoolRequest, PoolState } from '../contract/driver.js';
 import type { Instance, InstanceRecord } from '../contract/instance.js';
 import type { InstanceRegistry, RegisteredInstance, StoredCheckpoint } from './instance-registry.js';
 
@@ -28,5 +28,9 @@ export abstract class RegisteredDriver<Item extends RegisteredInstance, Stored e
 
   poolReady(): Promise<void> {
     return this.registry.poolReady();
+  }
+
+  async poolState(): Promise<PoolState> {
+    return this.registry.poolState();
   }
 }

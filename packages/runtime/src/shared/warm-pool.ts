@@ -77,6 +77,8 @@ export class WarmPool<Spec, Item> {
   #growthBytes = 0;
   /** What one costs, as measured lately. */
   #cost: Cost | undefined;
+  #hits = 0;
+  #misses = 0;
   #shedUntil = Number.NEGATIVE_INFINITY;
   #review: NodeJS.Timeout | undefined;
   #refill: NodeJS.Timeout | undefined;
@@ -139,7 +141,11 @@ export class WarmPool<Spec, Item> {
       void this.#discard(found.item);
       found = items?.shift();
     }
-    if (found !== undefined) this.#pausedUntil = performance.now() + PAUSE_MS;
+    if (found === undefined) this.#misses += 1;
+    else {
+      this.#hits += 1;
+      this.#pausedUntil = performance.now() + PAUSE_MS;
+    }
     const kind = this.#kinds.get(key);
     if (kind !== undefined) {
       kind.failed = false;
@@ -157,6 +163,18 @@ export class WarmPool<Spec, Item> {
       this.#paused -= 1;
       if (this.#paused === 0) this.#resume?.();
     }
+  }
+
+  /** How many items wait and are to, the memory they use, and how many requests found one and found none. */
+  get state(): { waiting: number; wanted: number; bytes: number; hits: number; misses: number } {
+    const items = [...this.#items.values()].flat();
+    return {
+      waiting: items.length,
+      wanted: [...this.#kinds.values()].reduce((sum, { size }) => sum + size, 0),
+      bytes: items.reduce((sum, { bytes }) => sum + bytes, 0),
+      hits: this.#hits,
+      misses: this.#misses,
+    };
   }
 
   /** Settles once there are as many items as are to be kept, or some could not be made. */

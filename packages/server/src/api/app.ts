@@ -35,7 +35,7 @@ export interface ApiOptions {
   /** True while the server drains: requests get 503. */
   draining?: () => boolean;
   /** Adds hooks that run before all others. */
-  beforeRoutes?: ((app: FastifyInstance) => void) | undefined;
+  beforeRoutes?: (app: FastifyInstance) => void;
   /** Adds what stands beside the platform API on the same port. */
   routesBeside?: (app: FastifyInstance) => void;
   /** Told of connections over which a valid key came. */

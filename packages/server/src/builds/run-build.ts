@@ -90,6 +90,11 @@ function withCommands(state: BuildState, { request }: BuildJob): BuildState {
   };
 }
 
+/** From when the build was asked for, s. */
+function secondsOf({ build }: BuildJob, now: number): number {
+  return Math.max(0, (now - build.created_at) / 1000);
+}
+
 function messageOfCancel(reason: unknown): string {
   const message = reason instanceof Error ? reason.message : 'cancelled';
   return message === 'the server stops' ? 'interrupted: start the build again' : message;
@@ -105,7 +110,7 @@ function explain(context: Uses<'log'>, job: BuildJob, error: unknown): string {
 }
 
 async function markReady(
-  context: Uses<'config' | 'db' | 'driver' | 'log' | 'now'>,
+  context: Uses<'config' | 'db' | 'driver' | 'log' | 'metrics' | 'now'>,
   job: BuildJob,
   { state, checkpoint }: FinishedBuild,
 ): Promise<void> {
@@ -133,6 +138,7 @@ async function markReady(
     .where('status', '=', 'building')
     .executeTakeFirst();
   if (result.numUpdatedRows === 1n) {
+    context.metrics?.build('ready', secondsOf(job, now));
     await context.db
       .updateTable('templates')
       .set({ updated_at: now })
@@ -146,12 +152,13 @@ async function markReady(
 
 /** Layers that were made stay known, so that the next try finds them. */
 async function markFailed(
-  context: Uses<'db' | 'now'>,
+  context: Uses<'db' | 'metrics' | 'now'>,
   job: BuildJob,
   reason: BuildReason,
   layers: string[],
 ): Promise<void> {
   const now = context.now();
+  context.metrics?.build('failed', secondsOf(job, now));
   await context.db
     .updateTable('template_builds')
     .set((build) => ({

@@ -9,6 +9,7 @@ import type { SigningKeys } from '../identity/signing-keys.js';
 import type { Ids } from '../ids/ids.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import type { RateLimiter } from '../limits/rate-limit.js';
+import type { ServiceMetrics } from '../metrics/service-metrics.js';
 import type { NodeRegistry } from '../nodes/registry.js';
 import type { LiveSandboxes, SandboxRepairs } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
@@ -66,6 +67,8 @@ export interface ServerContext {
   sandboxClosed(sandboxId: string, reason: StopReason): void;
   /** Makes spans; undefined where nobody wants them. */
   readonly tracer?: Tracer | undefined;
+  /** Counts and times what the server does; undefined where no operator port shows it. */
+  readonly metrics?: ServiceMetrics | undefined;
   /** Whether the server is on its way to stop and takes no new work. */
   draining(): boolean;
   /** Aborts when the server stops. */

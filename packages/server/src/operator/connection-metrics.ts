@@ -1,5 +1,5 @@
 import type { ConnectionCounts } from '../limits/connections.js';
-import type { MetricFamily } from './prometheus.js';
+import type { MetricFamily } from './metrics-page.js';
 
 /** Connections of each listener, as metrics. */
 export function connectionMetrics(listeners: Record<string, ConnectionCounts>): MetricFamily[] {

@@ -1,5 +1,5 @@
 import type { Uses } from '../context/context.js';
-import type { MetricFamily } from './prometheus.js';
+import type { MetricFamily } from './metrics-page.js';
 
 /** What left sandboxes through the egress process, as metrics. Empty for drivers without one. */
 export function egressMetrics({

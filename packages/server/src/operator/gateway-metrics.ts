@@ -1,5 +1,5 @@
 import type { GatewayStats } from '../gateway/index.js';
-import type { MetricFamily } from './prometheus.js';
+import type { MetricFamily } from './metrics-page.js';
 
 const family = (type: MetricFamily['type']) => (name: string, help: string, value: number) => ({
   name: `svc_gateway_${name}`,

@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ConnectionGuard } from '../limits/connections.js';
-import { type MetricFamily, metricsContentType, renderMetrics } from './prometheus.js';
 
 export interface OperatorDeps {
-  /** Asked for at each scrape. */
-  metrics(): Promise<MetricFamily[]> | MetricFamily[];
+  /** Asked for at each scrape: Prometheus' text format. */
+  metrics(): Promise<{ type: string; body: string }>;
   /** What `/status` shows, as JSON. Must hold no secrets: it asks for no credential. */
   status(): Promise<object> | object;
   /** Answers everything else. Asks for its own credential. */
@@ -36,7 +35,7 @@ export async function startOperatorServer(
   options: { host?: string; port: number },
 ): Promise<OperatorServer> {
   const routes: Record<string, () => Promise<{ type: string; body: string }>> = {
-    '/metrics': async () => ({ type: metricsContentType, body: renderMetrics(await deps.metrics()) }),
+    '/metrics': () => deps.metrics(),
     '/status': async () => ({
       type: 'application/json; charset=utf-8',
       body: JSON.stringify(await deps.status()),

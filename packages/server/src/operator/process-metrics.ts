@@ -1,4 +1,4 @@
-import type { MetricFamily } from './prometheus.js';
+import type { MetricFamily } from './metrics-page.js';
 
 /** Time and memory of this server process. */
 export function processMetrics(): MetricFamily[] {

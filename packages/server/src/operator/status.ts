@@ -2,7 +2,7 @@ import { reserveBytes } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { freeDiskBytes } from '../quota/disk-room.js';
 import { databaseProblem } from '../storage/health.js';
-import type { MetricFamily } from './prometheus.js';
+import type { MetricFamily } from './metrics-page.js';
 
 export interface ServerStatus {
   /** `degraded`: something that requests need does not answer; see `reason`. */

@@ -1,5 +1,5 @@
 import type { TracingCounts } from '../tracing/tracer.js';
-import type { MetricFamily } from './prometheus.js';
+import type { MetricFamily } from './metrics-page.js';
 
 /** What became of spans; nothing without tracing. */
 export function tracingMetrics(counts: TracingCounts | undefined): MetricFamily[] {

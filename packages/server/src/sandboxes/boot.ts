@@ -4,6 +4,8 @@ import { initDaemon } from '../daemon/daemon-control.js';
 import { startCommandOf } from '../daemon/start-command.js';
 import { decryptJson, encryptJson } from '../keys/encrypted-json.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
+import { inPhase } from '../metrics/in-phase.js';
+import type { StartSource } from '../metrics/service-metrics.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import type { SandboxSecrets } from '../storage/json-shapes.js';
@@ -26,11 +28,18 @@ type BootPorts = Uses<
   | 'egress'
   | 'keys'
   | 'log'
+  | 'metrics'
   | 'now'
   | 'signal'
   | 'tracer'
   | 'volumes'
 >;
+
+/** What metrics call it. */
+export function startSource(source: BootSource): StartSource {
+  if (source.kind === 'fresh') return 'fresh';
+  return source.memory ? 'memory' : 'filesystem';
+}
 
 /**
  * Makes the instance of a sandbox and tells its daemon who it is. Undoes what it made when something fails.
@@ -44,22 +53,22 @@ export async function bootInstance(
 ): Promise<Instance> {
   const timeout = AbortSignal.timeout(context.config.placementTimeoutMs);
   const limits = AbortSignal.any([timeout, context.signal, ...(signal === undefined ? [] : [signal])]);
+  const phase = <T>(name: 'driver' | 'network' | 'daemon', work: () => Promise<T>) =>
+    inPhase(context.metrics, startSource(source), name, work);
   let instance: Instance | undefined;
   try {
     const spec = await instanceSpec(context, row);
-    instance =
+    const call = { id: row.id, spec, signal: limits };
+    const made = await phase('driver', () =>
       source.kind === 'fresh'
-        ? await context.driver.create({ id: row.id, spec, signal: limits })
-        : await context.driver.restore({
-            id: row.id,
-            spec,
-            signal: limits,
-            checkpointId: source.checkpointId,
-            memory: source.memory,
-          });
-    await governSandbox(context, row, instance);
-    const made = instance;
-    await inSpan(context.tracer, 'daemon.init', () => introduce(context, row, made, source, limits));
+        ? context.driver.create(call)
+        : context.driver.restore({ ...call, checkpointId: source.checkpointId, memory: source.memory }),
+    );
+    instance = made;
+    await phase('network', () => governSandbox(context, row, made));
+    await phase('daemon', () =>
+      inSpan(context.tracer, 'daemon.init', () => introduce(context, row, made, source, limits)),
+    );
     return made;
   } catch (error) {
     await instance?.destroy().catch((failure: unknown) => {

@@ -6,6 +6,7 @@ import { egressOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
+import { inPhase } from '../metrics/in-phase.js';
 import { configOf } from '../sandbox-state/config.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
@@ -13,7 +14,7 @@ import { fromJson, toJson } from '../storage/json.js';
 import type { SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
 import type { Tx } from '../storage/schema.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
-import { type BootSource, bootInstance, encryptSecrets } from './boot.js';
+import { type BootSource, bootInstance, encryptSecrets, startSource } from './boot.js';
 import { assertTeamConcurrency, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
 import { checkProxyAddress } from './check-proxy-address.js';
@@ -118,11 +119,13 @@ export async function startNew(context: StartPorts, options: StartOptions): Prom
   givePlaceBack();
   return begin(context, live, 'creating', async () => {
     try {
-      await context.db.transaction().execute(async (tx) => {
-        await assertTeamConcurrency(context, tx, team);
-        await tx.insertInto('sandboxes').values(row).execute();
-        await insertMetadata(tx, row);
-      });
+      await inPhase(context.metrics, startSource(options.source), 'record', () =>
+        context.db.transaction().execute(async (tx) => {
+          await assertTeamConcurrency(context, tx, team);
+          await tx.insertInto('sandboxes').values(row).execute();
+          await insertMetadata(tx, row);
+        }),
+      );
     } catch (error) {
       live.stale = !isSurelyUndone(error);
       if (!live.stale) forget(context, live);
@@ -140,23 +143,25 @@ async function finishCreate(
   try {
     live.instance = await bootInstance(context, live.row, options.source, options.signal);
     if (options.inheritsLogs === true) await skipInheritedLogs(context, live);
-    await changeRow(
-      context,
-      live,
-      (row) => {
-        const now = context.now();
-        return {
-          state: 'running',
-          config: withIsolation(row, live.instance?.isolation),
-          instance_id: row.id,
-          started_at: now,
-          end_at: now + row.timeout_seconds * 1000,
-        };
-      },
-      async (tx, row) => {
-        await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.created', row));
-        await countSpawn(tx, row.template_id, row.started_at);
-      },
+    await inPhase(context.metrics, startSource(options.source), 'publish', () =>
+      changeRow(
+        context,
+        live,
+        (row) => {
+          const now = context.now();
+          return {
+            state: 'running',
+            config: withIsolation(row, live.instance?.isolation),
+            instance_id: row.id,
+            started_at: now,
+            end_at: now + row.timeout_seconds * 1000,
+          };
+        },
+        async (tx, row) => {
+          await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.created', row));
+          await countSpawn(tx, row.template_id, row.started_at);
+        },
+      ),
     );
     watchInstance(context, live);
     return live.row;

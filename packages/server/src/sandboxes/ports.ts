@@ -5,7 +5,18 @@ export type RowPorts = Uses<'config' | 'db' | 'events' | 'repairs' | 'sandboxes'
 
 /** What it takes to change the state of a sandbox that there is. */
 export type SandboxPorts = RowPorts &
-  Uses<'authority' | 'driver' | 'egress' | 'ids' | 'keys' | 'log' | 'now' | 'sandboxClosed' | 'signal'>;
+  Uses<
+    | 'authority'
+    | 'driver'
+    | 'egress'
+    | 'ids'
+    | 'keys'
+    | 'log'
+    | 'metrics'
+    | 'now'
+    | 'sandboxClosed'
+    | 'signal'
+  >;
 
 /** What it takes to start one, or to start it again. */
 export type StartPorts = SandboxPorts & Uses<'dialect' | 'volumes'>;

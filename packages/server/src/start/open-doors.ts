@@ -2,9 +2,11 @@ import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import type { ResolvedSettings } from '../config/config.js';
 import { ConnectionGuard } from '../limits/connections.js';
+import { measureApi } from '../metrics/measure-api.js';
 import { NodeForwarder } from '../nodes/forwarder.js';
 import { HEARTBEAT_MS } from '../nodes/registry.js';
 import {
+  backlogMetrics,
   connectionMetrics,
   egressMetrics,
   gatewayMetrics,
@@ -34,7 +36,7 @@ export interface Doors {
 /** The third phase of a start: listens on every port, and says so to the other nodes. */
 export async function openDoors(options: ResolvedSettings, stored: Stored, unwind: Unwind): Promise<Doors> {
   const { context, lifecycle } = stored;
-  const { config, log, tracer } = context;
+  const { config, log, metrics, tracer } = context;
   const { host, drainMs, validateResponses } = options;
   const limits = connectionLimits(options.tuning.connections, await openFileLimit());
   const guards = {
@@ -54,7 +56,10 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
     context,
     handlers,
     forwarder,
-    beforeRoutes: tracer && ((app) => traceApi(app, tracer)),
+    beforeRoutes: (app) => {
+      if (tracer !== undefined) traceApi(app, tracer);
+      if (metrics !== undefined) measureApi(app, metrics);
+    },
     routesBeside: (app) => registerVolumeContent(app, context),
     validateResponses,
     draining: () => context.draining(),
@@ -93,24 +98,27 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
   }
 
   const startedAtMs = context.now();
+  const { openMetrics } = stored;
   const operator =
-    options.operatorPort === false
+    options.operatorPort === false || openMetrics === undefined
       ? undefined
       : await startOperatorServer(
           {
-            metrics: async () => [
-              ...sandboxMetrics(context),
-              ...(await diskMetrics(context)),
-              ...egressMetrics(context),
-              ...gatewayMetrics(gateway.stats),
-              ...connectionMetrics({
-                api: guards.api.counts,
-                gateway: guards.gateway.counts,
-                operator: guards.operator.counts,
-              }),
-              ...processMetrics(),
-              ...tracingMetrics(context.tracer?.counts),
-            ],
+            metrics: async () =>
+              openMetrics.show([
+                ...sandboxMetrics(context),
+                ...(await backlogMetrics(context)),
+                ...(await diskMetrics(context)),
+                ...egressMetrics(context),
+                ...gatewayMetrics(gateway.stats),
+                ...connectionMetrics({
+                  api: guards.api.counts,
+                  gateway: guards.gateway.counts,
+                  operator: guards.operator.counts,
+                }),
+                ...processMetrics(),
+                ...tracingMetrics(context.tracer?.counts),
+              ]),
             status: () => statusOf(context, stored.opened.why, startedAtMs),
             operations: createOperatorApi({ context, token: stored.operatorToken, validateResponses }),
             onError: (error) => log.error({ err: error }, 'the operator port failed'),

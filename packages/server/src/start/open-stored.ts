@@ -21,6 +21,7 @@ import { loadServerKey } from '../keys/key-file.js';
 import { createKeyRing } from '../keys/key-ring.js';
 import { RateLimiter } from '../limits/rate-limit.js';
 import { NodeRegistry } from '../nodes/registry.js';
+import type { OpenMetrics } from '../operator/index.js';
 import { loadOperatorToken } from '../operator/operator-token.js';
 import { createRepairs } from '../recovery/repairs.js';
 import { LiveSandboxes } from '../sandbox-state/live.js';
@@ -55,6 +56,8 @@ export interface Stored {
   opened: OpenedDriver;
   operatorToken: string;
   lifecycle: Lifecycle;
+  /** Undefined without an operator port. */
+  openMetrics: OpenMetrics | undefined;
 }
 
 /** The first phase of a start: takes hold of the data directory, the database and the driver. */
@@ -93,6 +96,9 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     if (opened.owned) await opened.driver.close({ destroyInstances: lifecycle.destroySandboxes });
   });
 
+  const openMetrics =
+    options.operatorPort === false ? undefined : (await import('../operator/open-metrics.js')).openMetrics();
+  unwind.add('metrics', () => openMetrics?.close());
   const stopping = new AbortController();
   // Every request and every boot listens.
   setMaxListeners(0, stopping.signal);
@@ -142,6 +148,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     ),
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId, reason) => void lifecycle.gateway?.close(sandboxId, reason),
+    metrics: openMetrics?.metrics,
     draining: () => lifecycle.draining,
     signal: stopping.signal,
   };
@@ -150,5 +157,5 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     await Promise.allSettled([...sandboxes.values()].map((live) => live.transition?.result));
   });
   unwind.add('builds', () => context.builds.close());
-  return { context, opened, operatorToken, lifecycle };
+  return { context, opened, operatorToken, lifecycle, openMetrics };
 }

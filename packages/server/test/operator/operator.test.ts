@@ -1,60 +1,49 @@
 import { describe, expect, it } from 'vitest';
 import { createStats } from '../../src/gateway/stats.js';
-import {
-  gatewayMetrics,
-  processMetrics,
-  renderMetrics,
-  startOperatorServer,
-} from '../../src/operator/index.js';
+import { gatewayMetrics, processMetrics, startOperatorServer } from '../../src/operator/index.js';
+import { MetricsPage } from '../../src/operator/metrics-page.js';
+import { openMetrics } from '../../src/operator/open-metrics.js';
 
-describe('renderMetrics', () => {
-  it('writes help, type and samples with escaped labels', () => {
-    const text = renderMetrics([
+describe('the page of metrics', () => {
+  it('shows what was read last, and nothing of what was read before', async () => {
+    const page = new MetricsPage();
+    const families = (states: Record<string, number>) => [
       {
         name: 'a_total',
-        help: 'line\nbreak \\',
-        type: 'counter',
-        samples: [{ value: 3, labels: { x: 'q"\\\n', y: '' } }],
+        help: 'A.',
+        type: 'counter' as const,
+        samples: Object.entries(states).map(([state, value]) => ({ value, labels: { state } })),
       },
-      {
-        name: 'b',
-        help: 'B.',
-        type: 'gauge',
-        samples: [{ value: 1.5 }, { value: Number.POSITIVE_INFINITY, labels: { k: 'v' } }],
-      },
-      { name: 'none', help: 'N.', type: 'gauge', samples: [] },
-    ]);
-    expect(text).toBe(
-      '# HELP a_total line\\nbreak \\\\\n# TYPE a_total counter\na_total{x="q\\"\\\\\\n",y=""} 3\n' +
-        '# HELP b B.\n# TYPE b gauge\nb 1.5\nb{k="v"} +Inf\n',
-    );
+      { name: 'none', help: 'N.', type: 'gauge' as const, samples: [] },
+    ];
+    await page.render(families({ up: 3, 'do"wn': 2 }));
+    const text = await page.render(families({ up: 4 }));
+    expect(text).toContain('# TYPE a_total counter');
+    expect(text).toContain('a_total{state="up"} 4\n');
+    expect(text).not.toMatch(/wn|none/);
   });
 
-  it('writes nothing for nothing', () => {
-    expect(renderMetrics([])).toBe('');
-  });
-
-  it('joins families of one name', () => {
-    const one = (value: number) => ({
-      name: 'a',
-      help: 'A.',
-      type: 'gauge' as const,
-      samples: [{ value, labels: { n: `${value}` } }],
-    });
-    expect(renderMetrics([one(1), one(2)]).match(/# TYPE a gauge/g)).toHaveLength(1);
-    expect(renderMetrics([one(1), one(2)])).toContain('a{n="1"} 1\na{n="2"} 2\n');
-  });
-
-  it('covers what the gateway counts', () => {
+  it('covers what the gateway counts', async () => {
     const stats = createStats();
     stats.requests = 7;
     stats.refusals.port_closed = 2;
-    const text = renderMetrics([...gatewayMetrics(stats), ...processMetrics()]);
+    const text = await new MetricsPage().render([...gatewayMetrics(stats), ...processMetrics()]);
     expect(text).toContain('svc_gateway_requests_total 7\n');
     expect(text).toContain('svc_gateway_refusals_total{reason="port_closed"} 2\n');
     expect(text).toMatch(/process_resident_memory_bytes \d+/);
     // One family for each counter and gauge: a new one must not be forgotten here.
     expect(gatewayMetrics(stats)).toHaveLength(Object.keys(stats).length);
+  });
+
+  it('shows how late the event loop is', async () => {
+    const open = openMetrics();
+    try {
+      const { type, body } = await open.show([]);
+      expect(type).toBe('text/plain; version=0.0.4; charset=utf-8');
+      expect(body).toMatch(/svc_event_loop_delay_seconds\{percentile="99"\} [\d.e-]+\n/);
+    } finally {
+      open.close();
+    }
   });
 });
 
@@ -62,13 +51,13 @@ describe('the operator port', () => {
   it('serves metrics and status, and nothing else', async () => {
     await using server = await startOperatorServer(
       {
-        metrics: () => [{ name: 'up', help: 'Up.', type: 'gauge', samples: [{ value: 1 }] }],
+        metrics: async () => ({ type: 'text/plain; version=0.0.4', body: 'up 1\n' }),
         status: async () => ({ state: 'ready' }),
       },
       { port: 0 },
     );
     const metrics = await fetch(`${server.url}/metrics?x`);
-    expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4');
     expect(await metrics.text()).toContain('up 1\n');
     expect(await (await fetch(`${server.url}/status`)).json()).toEqual({ state: 'ready' });
     expect((await fetch(`${server.url}/`)).status).toBe(404);
@@ -87,7 +76,7 @@ describe('the operator port', () => {
   });
 
   it('fails to start on a port that is taken', async () => {
-    const deps = { metrics: () => [], status: () => ({}) };
+    const deps = { metrics: async () => ({ type: 'text/plain', body: '' }), status: () => ({}) };
     await using first = await startOperatorServer(deps, { port: 0 });
     await expect(startOperatorServer(deps, { port: Number(new URL(first.url).port) })).rejects.toThrow(
       /EADDRINUSE/,

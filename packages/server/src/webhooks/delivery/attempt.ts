@@ -10,7 +10,7 @@ import { decryptSignatureSecret } from './signature-secret.js';
 
 const MAX_BODY_CHARACTERS = 65_536;
 
-type Context = Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'signal' | 'tracer'>;
+type Context = Uses<'config' | 'db' | 'ids' | 'keys' | 'metrics' | 'now' | 'signal' | 'tracer'>;
 
 /**
  * Makes one attempt and notes how it went. The webhook is read anew: what was switched off or deleted meanwhile gets
@@ -76,6 +76,7 @@ export async function attemptDelivery(
     return;
   }
 
+  context.metrics?.delivery(result.errorClass ?? 'delivered');
   const now = context.now();
   const attempts = delivery.attempts + 1;
   const delay = context.config.webhooks.retryDelaysMs[attempts - 1];

@@ -15,7 +15,7 @@ export interface WebhookWorker {
 }
 
 type Context = Uses<
-  'db' | 'dialect' | 'ids' | 'keys' | 'now' | 'config' | 'signal' | 'log' | 'events' | 'tracer'
+  'db' | 'dialect' | 'ids' | 'keys' | 'now' | 'config' | 'signal' | 'log' | 'metrics' | 'events' | 'tracer'
 >;
 
 /** Delivers events to webhooks until it is stopped: at least once, in order for each webhook and sandbox. */
