@@ -63,6 +63,7 @@ const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boole
       'strict: shows the nearest request',
     ],
   },
+  { name: 'ssh-project', prints: ['test_gauss', 'OK'] },
   { name: 'web-preview', prints: [/^200 text\/html/m, 'Hello from the sandbox'] },
   {
     name: 'preview-link',
