@@ -13,7 +13,7 @@ import { repository } from './generate/run.mjs';
 
 /** What programs import, by package. The other packages' types are generated: their documents are the reference. */
 const PACKAGES = {
-  sdk: ['index.ts', 'testing.ts'],
+  sdk: ['index.ts', 'testing.ts', 'sync.ts', 'opentelemetry.ts'],
   server: ['index.ts'],
   runtime: ['index.ts', 'testing.ts'],
 };

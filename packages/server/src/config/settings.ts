@@ -193,7 +193,7 @@ export const settings = {
     /** PEM file of authorities that are trusted for servers whose requests get headers, beside the well-known ones. Default none. */
     trustedRoots: text(),
   },
-  /** Spans of what the server does, sent to a collector of OpenTelemetry: see [opentelemetry.md](opentelemetry.md). */
+  /** Spans of what the server does, sent to a collector of OpenTelemetry: see `docs/opentelemetry.md`. */
   tracing: {
     /** Base URL of the collector's OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. Default none: no spans are made. */
     endpoint: webAddress({ variable: 'OTEL_EXPORTER_OTLP_ENDPOINT' }),
