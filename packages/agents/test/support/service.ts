@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type Sandbox } from '@svc/sdk';
 import { startServer } from '@svc/server';
+import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll } from 'vitest';
 
 /** A service for the tests of a file, on the linux driver where there is root. */
@@ -33,25 +33,17 @@ export function withService(): { readonly client: Client } {
 }
 
 /** Waits until an endless program runs. */
-export function untilBegun(sandbox: Sandbox, line: string): Promise<void> {
-  return until(`"${line}" runs`, () => runs(sandbox, line));
+export async function untilBegun(sandbox: Sandbox, line: string): Promise<void> {
+  await eventually(`"${line}" to run`, () => runs(sandbox, line));
 }
 
 /** Waits until it does not run any more. */
-export function untilKilled(sandbox: Sandbox, line: string): Promise<void> {
-  return until(`"${line}" is killed`, async () => !(await runs(sandbox, line)));
+export async function untilKilled(sandbox: Sandbox, line: string): Promise<void> {
+  await eventually(`"${line}" to be killed`, async () => !(await runs(sandbox, line)));
 }
 
 async function runs(sandbox: Sandbox, line: string): Promise<boolean> {
   const look = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done 2>/dev/null";
   const { stdout } = await sandbox.commands.run(look, { check: false });
   return stdout.includes(`\n${line} \n`);
-}
-
-async function until(what: string, isSo: () => Promise<boolean>, withinMs = 30_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms in vain until ${what}`);
-    await delay(50);
-  }
 }

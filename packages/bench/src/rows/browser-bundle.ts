@@ -30,7 +30,7 @@ async function bundle(code: string): Promise<{ entryBytes: number; laterBytes: n
     for (const each of metafile.outputs[name]?.imports ?? [])
       if (each.kind === 'import-statement') visit(each.path);
   };
-  visit(Object.entries(metafile.outputs).find(([, output]) => output.entryPoint !== undefined)![0]);
+  visit(Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === '<stdin>')![0]);
   let entryBytes = 0;
   let laterBytes = 0;
   for (const file of outputFiles) {

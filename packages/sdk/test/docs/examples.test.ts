@@ -27,7 +27,7 @@ import { explainEgress } from '../../src/egress.js';
 import { instrument, openTelemetry } from '../../src/opentelemetry.js';
 import { OperatorClient } from '../../src/operator.js';
 import { type DirectorySync, syncDirectory } from '../../src/sync.js';
-import { json, TestService } from '../../src/testing.js';
+import { json, record, replay, TestService } from '../../src/testing.js';
 declare const client: Client;
 declare const sandbox: Sandbox;
 declare const command: Command;
