@@ -19,5 +19,5 @@ export function traceGateway(
     'http.request.method': req.method ?? '',
     ...(target === undefined ? {} : { 'svc.sandbox.id': target.sandboxId, 'svc.sandbox.port': target.port }),
   };
-  tracer.exchange(req, res, name, attributes, work);
+  tracer.requestSpan(req, res, name, attributes, work);
 }

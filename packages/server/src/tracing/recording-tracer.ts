@@ -65,7 +65,7 @@ export class RecordingTracer implements Tracer {
     }
   }
 
-  exchange(
+  requestSpan(
     req: IncomingMessage,
     res: ServerResponse,
     name: string,

@@ -16,6 +16,6 @@ export function traceApi(app: FastifyInstance, tracer: Tracer): void {
         ? { 'svc.sandbox.id': sandboxID }
         : {}),
     };
-    tracer.exchange(request.raw, reply.raw, operationId ?? request.method, attributes, done);
+    tracer.requestSpan(request.raw, reply.raw, operationId ?? request.method, attributes, done);
   });
 }

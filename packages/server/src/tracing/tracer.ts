@@ -21,7 +21,7 @@ export interface Tracer {
   /** Runs work as a span below the current one. One that throws is marked as failed, by the name of its error. */
   span<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T>;
   /** Runs what answers a request as a span that ends with the answer; `traceparent` is read as the sampler says. */
-  exchange(
+  requestSpan(
     req: IncomingMessage,
     res: ServerResponse,
     name: string,
