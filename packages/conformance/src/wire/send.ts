@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { pipeline, Readable } from 'node:stream';
+import { anyOf } from '@svc/support/any-of';
 
 export interface SendOptions {
   method?: string;
@@ -44,7 +45,7 @@ export function open(url: string, options: SendOptions = {}): Promise<OpenAnswer
   const { method = 'GET', headers = {}, body, timeoutMs = 60_000 } = options;
   const target = new URL(url);
   const deadline = AbortSignal.timeout(timeoutMs);
-  const signal = options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
+  const signal = options.signal === undefined ? deadline : anyOf([deadline, options.signal]);
   const given = Object.fromEntries(
     Object.entries(headers).filter(([, value]) => value !== undefined),
   ) as Record<string, string>;

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { anyOf } from '#support/any-of';
 import { processStart } from '#support/process-identity';
 import type { DaemonProgram } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
@@ -106,7 +107,7 @@ async function readLog(directory: string): Promise<string> {
 function readPort(ready: Readable, timeout: AbortSignal, signal?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = '';
-    const abort = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    const abort = signal === undefined ? timeout : anyOf([timeout, signal]);
     const settle = () => {
       abort.removeEventListener('abort', onAbort);
       ready.removeAllListeners();

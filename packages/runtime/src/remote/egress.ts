@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream';
+import { anyOf } from '#support/any-of';
 import type { DriverEgress } from '../contract/driver.js';
 import { driverClosed } from '../contract/errors.js';
 import { openUpgraded, type TakeOver } from './upgrade.js';
@@ -32,7 +33,7 @@ export function remoteEgress(
       return openUpgraded(
         address,
         EGRESS_PROTOCOL,
-        AbortSignal.any(signal === undefined ? limits : [signal, ...limits]),
+        anyOf(signal === undefined ? limits : [signal, ...limits]),
       );
     },
   };

@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { Code, ConnectError, type HandlerContext, type Interceptor } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { anyOf } from '#support/any-of';
 import type { Driver } from '../contract/driver.js';
 import { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { DriverCalls } from './driver-calls.js';
@@ -57,7 +58,7 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
   const watch = async function* (_: unknown, { signal }: HandlerContext) {
     try {
       yield { event: { case: 'ready' as const, value: {} } };
-      for await (const event of events.read(AbortSignal.any([signal, stopping.signal]))) yield { event };
+      for await (const event of events.read(anyOf([signal, stopping.signal]))) yield { event };
     } finally {
       abandon();
     }

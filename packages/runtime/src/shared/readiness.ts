@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askDaemon } from '@svc/daemon/dial';
+import { anyOf } from '#support/any-of';
 import { DriverError } from '../contract/errors.js';
 import type { Dial } from './dial.js';
 
@@ -26,7 +27,7 @@ export interface Deadline {
  */
 export async function waitForDaemon(dial: Dial, deadline: Deadline): Promise<void> {
   const limit = AbortSignal.timeout(deadline.timeoutMs);
-  const signal = deadline.signal === undefined ? limit : AbortSignal.any([limit, deadline.signal]);
+  const signal = deadline.signal === undefined ? limit : anyOf([limit, deadline.signal]);
   const since = performance.now();
   let delayMs = FIRST_RETRY_MS;
   let last: unknown;
@@ -34,7 +35,7 @@ export async function waitForDaemon(dial: Dial, deadline: Deadline): Promise<voi
     const reason = deadline.gaveUp?.();
     if (reason !== undefined) throw new DriverError('instance_gone', reason, { cause: last });
     try {
-      const probe = AbortSignal.any([AbortSignal.timeout(PROBE_TIMEOUT_MS), signal]);
+      const probe = anyOf([AbortSignal.timeout(PROBE_TIMEOUT_MS), signal]);
       if ((await getHealth(dial, '', probe)) === 204) return;
     } catch (error) {
       last = error;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
+import { anyOf } from '#support/any-of';
 import type { Uses } from '../context/context.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
 import { toJson } from '../storage/json.js';
@@ -22,7 +23,7 @@ const RETRY_MS = 1_000;
 export async function runBuild(context: BuildPorts, job: BuildJob, cancelled: AbortSignal): Promise<void> {
   const log = new BuildLog(context, job.build.id);
   const limit = AbortSignal.timeout(context.config.builds.timeoutMs);
-  const signal = AbortSignal.any([cancelled, limit]);
+  const signal = anyOf([cancelled, limit]);
   let layers: string[] = [];
   try {
     const tools = {

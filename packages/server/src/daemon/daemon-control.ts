@@ -1,5 +1,6 @@
 import { askDaemon, type DaemonDial } from '@svc/daemon/dial';
 import type { Instance } from '@svc/runtime';
+import { anyOf } from '#support/any-of';
 import { type LogPage, readLogPage } from './log-page.js';
 
 export const DAEMON_PORT = 49_983;
@@ -105,7 +106,7 @@ async function call(
       ...(body === undefined ? {} : { body }),
     },
     {
-      signal: options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]),
+      signal: options.signal === undefined ? limit : anyOf([options.signal, limit]),
       maxBytes: MAX_ANSWER_BYTES,
     },
   );

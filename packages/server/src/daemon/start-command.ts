@@ -1,6 +1,7 @@
 import { createDaemonClient } from '@svc/daemon';
 import { createDialTransport } from '@svc/daemon/dial';
 import type { Instance } from '@svc/runtime';
+import { anyOf } from '#support/any-of';
 import { DaemonAnswerError, dialDaemon } from './daemon-control.js';
 import { IN_LOGIN_SHELL } from './login-shell.js';
 
@@ -29,7 +30,7 @@ export async function startCommandOf(
       tag: 'start-command',
       stdin: false,
     },
-    { signal: AbortSignal.any([signal, leaving.signal]) },
+    { signal: anyOf([signal, leaving.signal]) },
   );
   try {
     for await (const { event } of events) if (event?.event.case === 'start') return;

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
 import { connect, isIP, isIPv6 } from 'node:net';
+import { anyOf } from '#support/any-of';
 
 /** How long one resolver is waited for, ms. */
 const TRY_MS = 2_000;
@@ -36,7 +37,7 @@ export function createDnsForwarder(given: readonly string[] | undefined): DnsFor
       let failure: unknown = new Error('this host has no DNS resolver');
       for (const resolver of resolvers) {
         signal.throwIfAborted();
-        const limit = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
+        const limit = anyOf([signal, AbortSignal.timeout(TRY_MS)]);
         try {
           return await ask(resolver, Buffer.from(query), limit);
         } catch (error) {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { EgressHandlers, EgressQuestion } from '@svc/egress';
+import { anyOf } from '#support/any-of';
 import type { ServerContext, Uses } from '../context/context.js';
 import type { SandboxEgress } from '../context/sandbox-egress.js';
 import { BoundedWork } from './bounded.js';
@@ -83,7 +84,7 @@ export function answersTo({ context, resolveDns, runOf, traffic }: AnswersOption
     work: (limit: AbortSignal) => Promise<T>,
   ): Promise<T> => {
     if (runOf(sandboxId, execution) === undefined) throw new Error('there is no such sandbox');
-    return lanes.run(sandboxId, () => work(AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])));
+    return lanes.run(sandboxId, () => work(anyOf([signal, AbortSignal.timeout(ANSWER_MS)])));
   };
   return {
     resolveDns: (query, about) => answer(about, (limit) => resolveDns(query, limit)),

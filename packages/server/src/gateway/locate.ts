@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { anyOf } from '#support/any-of';
 import type { GatewayDeps, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
 import type { PreviewLink } from './preview-link.js';
 import { firstHeader, judgePort } from './private-ports.js';
@@ -58,7 +59,7 @@ export async function locate(options: LocateOptions): Promise<Located> {
       if (preflight || deadline?.aborted) return refused({ reason: 'transition' });
       const refusal = privateRefusal(route);
       if (refusal) return refusal;
-      deadline ??= AbortSignal.any([AbortSignal.timeout(options.transitionWaitMs), options.signal]);
+      deadline ??= anyOf([AbortSignal.timeout(options.transitionWaitMs), options.signal]);
       route = await waitUntilSettled(deps, sandboxId, deadline);
       continue;
     }
@@ -73,7 +74,7 @@ export async function locate(options: LocateOptions): Promise<Located> {
     if (outcome.kind === 'gone') return refused({ reason: 'sandbox_not_found' });
     if (outcome.kind === 'refused') return refused({ reason: 'resume_refused', message: outcome.message });
     if (outcome.kind === 'limited') return refused({ reason: 'resume_limited', message: outcome.message });
-    deadline ??= AbortSignal.any([AbortSignal.timeout(options.transitionWaitMs), options.signal]);
+    deadline ??= anyOf([AbortSignal.timeout(options.transitionWaitMs), options.signal]);
     if (deadline.aborted) return refused({ reason: 'transition' });
     await pause(50, deadline);
     route = await deps.findRoute(sandboxId);

@@ -1,4 +1,5 @@
 import { exchange } from '@svc/daemon/dial';
+import { anyOf } from '#support/any-of';
 import type { Route } from './contract.js';
 
 export interface SilenceOptions {
@@ -53,7 +54,7 @@ export function watchSilence(options: SilenceOptions): () => void {
 
 /** Whether the daemon answers on a connection of its own. Any answer will do: a process that is there gave it. */
 function isHealthy(route: Route, port: number, probeMs: number, ended: AbortSignal): Promise<boolean> {
-  const signal = AbortSignal.any([AbortSignal.timeout(probeMs), ended]);
+  const signal = anyOf([AbortSignal.timeout(probeMs), ended]);
   return exchange((dialing) => route.dial(port, dialing), { method: 'GET', path: '/health' }, signal).then(
     (answer) => {
       answer.destroy();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { anyOf } from '#support/any-of';
 import type { GatewayDeps, Route } from './contract.js';
 
 /** Waits, or less when the signal fires. Never rejects. */
@@ -14,10 +15,7 @@ export async function waitUntilSettled(
   for (;;) {
     if (deps.settled) {
       const stopped = new AbortController();
-      await Promise.race([
-        deps.settled(sandboxId, signal),
-        pause(2 ** 30, AbortSignal.any([signal, stopped.signal])),
-      ])
+      await Promise.race([deps.settled(sandboxId, signal), pause(2 ** 30, anyOf([signal, stopped.signal]))])
         .catch(() => undefined)
         .finally(() => stopped.abort());
     }

@@ -1,4 +1,5 @@
 import type { Instance } from '@svc/runtime';
+import { anyOf } from '#support/any-of';
 import type { Uses } from '../context/context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
 import { startCommandOf } from '../daemon/start-command.js';
@@ -52,7 +53,7 @@ export async function bootInstance(
   signal?: AbortSignal,
 ): Promise<Instance> {
   const timeout = AbortSignal.timeout(context.config.placementTimeoutMs);
-  const limits = AbortSignal.any([timeout, context.signal, ...(signal === undefined ? [] : [signal])]);
+  const limits = anyOf([timeout, context.signal, ...(signal === undefined ? [] : [signal])]);
   const phase = <T>(name: 'driver' | 'network' | 'daemon', work: () => Promise<T>) =>
     inPhase(context.metrics, startSource(source), name, work);
   let instance: Instance | undefined;

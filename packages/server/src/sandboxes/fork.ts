@@ -1,4 +1,5 @@
 import type { components } from '@svc/platform';
+import { anyOf } from '#support/any-of';
 import type { Team } from '../auth/team.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
@@ -115,8 +116,7 @@ async function startFork(
         memory: true,
         tokens: [imageToken(context.keys, checkpointId)],
       },
-      signal:
-        options.signal === undefined ? options.timeout : AbortSignal.any([options.timeout, options.signal]),
+      signal: options.signal === undefined ? options.timeout : anyOf([options.timeout, options.signal]),
     });
     return { sandbox: sandboxToWire(made, { keys: context.keys, ...context.config }) };
   } catch (error) {

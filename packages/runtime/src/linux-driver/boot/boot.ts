@@ -1,5 +1,6 @@
 import { lchownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { anyOf } from '#support/any-of';
 import { processStart } from '#support/process-identity';
 import { DriverError } from '../../contract/errors.js';
 import { hostNofileLimit, limitsQueues, sharedLimits } from '../../host/host-limits.js';
@@ -89,11 +90,7 @@ function eagerDial(address: string): Dial {
   return async (signal) => {
     const limit = AbortSignal.timeout(patienceMs);
     try {
-      return await dialTcp(
-        address,
-        DAEMON_PORT,
-        signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      );
+      return await dialTcp(address, DAEMON_PORT, signal === undefined ? limit : anyOf([signal, limit]));
     } catch (error) {
       if (limit.aborted) patienceMs = Math.min(patienceMs * 2, 200);
       throw error;

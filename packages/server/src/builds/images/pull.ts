@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { components } from '@svc/platform';
+import { anyOf } from '#support/any-of';
 import { openGuardProxy } from '../../outbound/guard-proxy.js';
 import { isPublicAddress } from '../../outbound/public-address.js';
 import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
@@ -82,7 +83,7 @@ async function runTool(
     stdio: ['ignore', 'ignore', 'pipe'],
     // Everything that it writes is in the draft, and counts.
     env: { PATH: process.env.PATH ?? '', HOME: draft, TMPDIR: draft, ...network.proxies },
-    signal: AbortSignal.any([signal, tooLarge.signal]),
+    signal: anyOf([signal, tooLarge.signal]),
   });
   const stopWatching = watchSize(draft, maxBytes, (reason) => tooLarge.abort(reason));
   let stderr = '';

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { basicAuthorization, Code, ConnectError, createDaemonClient, type DaemonClient } from '@svc/daemon';
 import { createDialTransport, type DaemonDial, exchange } from '@svc/daemon/dial';
 import type { Instance, InstanceSpec } from '@svc/runtime';
+import { anyOf } from '#support/any-of';
 import { LineSplitter } from '#support/line-splitter';
 import type { Uses } from '../../context/context.js';
 import { dialDaemon, initDaemon } from '../../daemon/daemon-control.js';
@@ -44,7 +45,7 @@ export class BuildMachine implements AsyncDisposable {
     void instance.ended.then((end) => {
       over.abort(new BuildError(end.reason === 'oom' ? 'out of memory' : 'the build instance ended'));
     });
-    this.#signal = AbortSignal.any([signal, over.signal]);
+    this.#signal = anyOf([signal, over.signal]);
     this.#dial = dialDaemon(instance);
     this.#client = createDaemonClient({
       baseUrl: 'http://sandbox',
@@ -90,8 +91,7 @@ export class BuildMachine implements AsyncDisposable {
 
   /** Runs a program to its end. @returns its exit status; -1 when a signal ended it */
   async run(options: ProgramOptions): Promise<number> {
-    const signal =
-      options.signal === undefined ? this.#signal : AbortSignal.any([this.#signal, options.signal]);
+    const signal = options.signal === undefined ? this.#signal : anyOf([this.#signal, options.signal]);
     const lines = {
       stdout: new LineSplitter((line) => options.onLine?.('stdout', line)),
       stderr: new LineSplitter((line) => options.onLine?.('stderr', line)),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { anyOf } from '#support/any-of';
 import type { FinishedSpan, Resource, SpanSink } from '../finished-span.js';
 import { encodeJson } from './encode-json.js';
 import { encodeProtobuf } from './encode-protobuf.js';
@@ -116,7 +117,7 @@ export class OtlpExporter implements SpanSink {
         body: new Uint8Array(body),
         // Its headers are for the collector alone.
         redirect: 'error',
-        signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal]),
+        signal: anyOf([AbortSignal.timeout(timeoutMs), this.#closing.signal]),
       });
       await response.body?.cancel();
       if (response.ok) return {};

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import { anyOf } from '#support/any-of';
 import { assertPublicHost, ForbiddenAddressError, publicLookup } from '../../outbound/public-lookup.js';
 
 export type ErrorClass =
@@ -47,7 +48,7 @@ export function createPoster(options: { allowPrivateAddresses: boolean; timeoutM
           headers,
           body,
           dispatcher: agent,
-          signal: AbortSignal.any([signal, timeout]),
+          signal: anyOf([signal, timeout]),
         });
         const text = await readStart(response.body);
         const ok = response.statusCode >= 200 && response.statusCode < 300;
