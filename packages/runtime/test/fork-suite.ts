@@ -7,7 +7,6 @@ import { type DriverFactory, type MadeInstance, Workbench } from '../src/testing
 import { type CountingProgram, MEMORY, PROGRAMS, startProgram, step } from './counting-programs.js';
 
 const heavy = process.env.SVC_HEAVY === '1';
-if (!heavy) console.warn('Forks into 100 are skipped. Set SVC_HEAVY=1.');
 
 /** How many copies of each kind are made at once. */
 const KINDS: { program: CountingProgram; counts: number[] }[] = [
@@ -18,12 +17,17 @@ const KINDS: { program: CountingProgram; counts: number[] }[] = [
 /** Programs asked at the same time; more would only wait for the processor. */
 const ASKED_AT_ONCE = 8;
 
-/** Declares the suite of forks for a driver that stores memory. */
+/**
+ * Declares the suite of forks for a driver that stores memory.
+ * @param options.most copies that are made at once. Default 100.
+ */
 export function describeForks(
   name: string,
   factory: DriverFactory,
-  { skip, gaps }: { skip: string | undefined; gaps?: Gaps },
+  { skip, gaps, most = 100 }: { skip: string | undefined; gaps?: Gaps; most?: number },
 ): void {
+  if (!heavy) console.warn('Forks into 100 are skipped. Set SVC_HEAVY=1.');
+  else if (most < 100) console.warn(`Forks into more than ${most} are skipped: see gvisor-gaps.txt.`);
   describe.skipIf(skip !== undefined)(`forks of running programs: ${name}`, () => {
     const bench = new Workbench(factory);
     beforeEach((context) => skipGap(context, gaps));
@@ -63,7 +67,7 @@ export function describeForks(
         let count = 3;
         expect(await step(client, program)).toBe('3');
         const row: Record<string, number> = { standstill: made.frozenMs };
-        for (const number of counts) {
+        for (const number of counts.filter((count) => count <= most)) {
           const { copies, ms } = await fork('kind', number);
           row[`${number}`] = ms;
           // Each copy makes another number of steps, so that it would notice the steps of its neighbours.

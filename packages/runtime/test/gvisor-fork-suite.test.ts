@@ -4,4 +4,5 @@ import { gvisorDriver, gvisorGaps, wholeGvisorSkipReason } from './gvisor-host.j
 describeForks('linux with gVisor', (options) => gvisorDriver(options, 16_384), {
   skip: wholeGvisorSkipReason(),
   gaps: gvisorGaps,
+  most: 8,
 });
