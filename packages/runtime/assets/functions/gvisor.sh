@@ -24,7 +24,7 @@ gvisor_store() { # NAME IMAGES SOURCE TARGET LIMIT_S RUNSC ...
   shift 5
   ss -K -H dst "$ADDRESS" dport = "$DAEMON_PORT" >/dev/null 2>&1
   ip netns exec gw ss -K -H dst "$ADDRESS" dport = "$DAEMON_PORT" >/dev/null 2>&1
-  sleep 0.05
+  sleep 0.2
   timeout -s KILL "$limit" "$@" pause "$name" >"$WORK/pause.log" 2>&1 </dev/null || return
   mkdir "$WORK/full"
   mount -t tmpfs -o mode=700,size=4k full "$WORK/full" || return
