@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Database } from '../storage/schema.js';
 
 /** How often a node says that it lives, ms. */
@@ -11,7 +12,6 @@ export interface NodeRecord {
   id: string;
   apiUrl: string;
   sandboxUrl: string;
-  heartbeatAtMs: number;
 }
 
 export interface NodeRegistryOptions {
@@ -19,16 +19,19 @@ export interface NodeRegistryOptions {
   nodeId: string;
   /** Whether other processes may share the database. */
   shared: boolean;
-  /** Milliseconds since the epoch. Clocks of nodes may differ by a few seconds. */
+  /** Milliseconds. Says only how long a record was kept in memory: whether a node lives is judged by the database's clock. */
   now: () => number;
 }
 
-/** The API processes that share a database, each with the addresses at which the others reach it. */
+/** The clock of PostgreSQL, ms since the epoch: the only one that all nodes share. */
+const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
+/** The API processes that share a PostgreSQL, each with the addresses at which the others reach it. */
 export class NodeRegistry {
   readonly nodeId: string;
   readonly shared: boolean;
   readonly #options: NodeRegistryOptions;
-  readonly #known = new Map<string, { record: NodeRecord | undefined; readAtMs: number }>();
+  readonly #known = new Map<string, { record: NodeRecord; readAtMs: number }>();
 
   constructor(options: NodeRegistryOptions) {
     this.#options = options;
@@ -38,7 +41,7 @@ export class NodeRegistry {
 
   /** Says that this node lives at these addresses. */
   async announce(apiUrl: string, sandboxUrl: string): Promise<void> {
-    const values = { api_url: apiUrl, sandbox_url: sandboxUrl, heartbeat_at: this.#options.now() };
+    const values = { api_url: apiUrl, sandbox_url: sandboxUrl, heartbeat_at: databaseNow };
     await this.#options.db
       .insertInto('nodes')
       .values({ id: this.nodeId, ...values })
@@ -55,28 +58,27 @@ export class NodeRegistry {
       .execute();
   }
 
-  /** Another node, when it had a heartbeat lately. */
+  /**
+   * Another node, when it had a heartbeat lately. Only nodes that live are remembered, for a second: one that has just
+   * started or come back is found at once.
+   */
   async findAlive(nodeId: string): Promise<NodeRecord | undefined> {
     const now = this.#options.now();
     const known = this.#known.get(nodeId);
-    const record =
-      known !== undefined && Math.abs(now - known.readAtMs) < TTL_MS
-        ? known.record
-        : await this.#read(nodeId, now);
-    return record !== undefined && now - record.heartbeatAtMs <= SILENCE_MS ? record : undefined;
+    if (known !== undefined && Math.abs(now - known.readAtMs) < TTL_MS) return known.record;
+    const record = await this.#readAlive(nodeId);
+    if (record === undefined) this.#known.delete(nodeId);
+    else this.#known.set(nodeId, { record, readAtMs: now });
+    return record;
   }
 
-  async #read(nodeId: string, now: number): Promise<NodeRecord | undefined> {
+  async #readAlive(nodeId: string): Promise<NodeRecord | undefined> {
     const row = await this.#options.db
       .selectFrom('nodes')
-      .selectAll()
+      .select(['id', 'api_url', 'sandbox_url'])
       .where('id', '=', nodeId)
+      .where('heartbeat_at', '>=', sql<number>`${databaseNow} - ${SILENCE_MS}`)
       .executeTakeFirst();
-    const record =
-      row === undefined
-        ? undefined
-        : { id: row.id, apiUrl: row.api_url, sandboxUrl: row.sandbox_url, heartbeatAtMs: row.heartbeat_at };
-    this.#known.set(nodeId, { record, readAtMs: now });
-    return record;
+    return row === undefined ? undefined : { id: row.id, apiUrl: row.api_url, sandboxUrl: row.sandbox_url };
   }
 }

@@ -131,6 +131,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
 
   it('say 503 about sandboxes of a node without a heartbeat', async () => {
     const { id } = await create();
+    first.server.context.nodes.announce = async () => {};
     await second.server.context.db
       .updateTable('nodes')
       .set({ heartbeat_at: 0 })
