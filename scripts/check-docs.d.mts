@@ -2,3 +2,4 @@ export function anchorsOf(markdown: string): Set<string>;
 export function linksOf(markdown: string): string[];
 export function strangersOf(text: string): string[];
 export function pathsOf(markdown: string): string[];
+export function slugOf(title: string): string;

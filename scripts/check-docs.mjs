@@ -16,18 +16,23 @@ export function anchorsOf(markdown) {
     for (const [, id] of line.matchAll(/<a [^>]*(?:id|name)="([^"]+)"/g)) anchors.add(id);
     const title = /^ {0,3}#{1,6} +(.*?) *#*$/.exec(line)?.[1];
     if (title === undefined) continue;
-    const slug = title
-      .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .replace(/<[^>]*>/g, '')
-      .toLowerCase()
-      .replace(/\\(?=[^\w\s])/g, '')
-      .replace(/[^\p{L}\p{N}\p{M}\p{Pc}\- ]/gu, '')
-      .replaceAll(' ', '-');
+    const slug = slugOf(title);
     const count = counts.get(slug) ?? 0;
     counts.set(slug, count + 1);
     anchors.add(count === 0 ? slug : `${slug}-${count}`);
   }
   return anchors;
+}
+
+/** The anchor that GitHub gives a heading, before repeated ones are numbered. */
+export function slugOf(title) {
+  return title
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/<[^>]*>/g, '')
+    .toLowerCase()
+    .replace(/\\(?=[^\w\s])/g, '')
+    .replace(/[^\p{L}\p{N}\p{M}\p{Pc}\- ]/gu, '')
+    .replaceAll(' ', '-');
 }
 
 /** The targets of a Markdown text's links and images, references included. */
@@ -41,11 +46,11 @@ export function linksOf(markdown) {
 }
 
 /** Paths of this repository that a Markdown text names in code, and in diagrams, where they begin in `packages/`. The API reference
- * is not kept. */
+ * and the site are not kept. */
 export function pathsOf(markdown) {
   const named = [
     ...withoutCode(markdown).matchAll(
-      /`(?!docs\/api)((?:packages|scripts|spec|proto|docs|examples)\/[\w./-]+)`/g,
+      /`(?!docs\/(?:api|site)\b)((?:packages|scripts|spec|proto|docs|examples)\/[\w./-]+)`/g,
     ),
   ];
   const diagrams = [...markdown.matchAll(/^```mermaid\n([\s\S]*?)^```/gm)].map(([, text]) => text);

@@ -48,7 +48,7 @@ turbo() { node_modules/.bin/turbo run "$@"; }
   check "Imports, specifications, generated code, shell scripts, links" node scripts/check-all.mjs
 } &
 check "Types" turbo typecheck --output-logs=errors-only --concurrency=1
-check "API reference" node scripts/docs.mjs
+check "API reference and documentation site" node scripts/site.mjs
 wait
 
 # PostgreSQL for the tests of the second storage dialect; without it those tests say that they are skipped.
