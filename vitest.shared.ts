@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { JsonReporterWithSetUps } from './packages/support/testing/json-reporter.js';
 
 const childrenRunSources = fileURLToPath(
   new URL('./packages/support/testing/children-run-sources.ts', import.meta.url),
@@ -44,7 +45,10 @@ export function packageTests(options: PackageTestOptions = {}) {
       fileParallelism: options.fileParallelism ?? true,
       // A test that passes only when it is tried again tells of a fault, in it or in what it tests.
       retry: 0,
-      reporters: ['default', ['json', { outputFile: process.env.SVC_TEST_RESULTS || 'test-results.json' }]],
+      reporters: [
+        'default',
+        new JsonReporterWithSetUps({ outputFile: process.env.SVC_TEST_RESULTS || 'test-results.json' }),
+      ],
       setupFiles: [childrenRunSources, ...(options.setupFiles ?? [])],
       ...(options.globalSetup ? { globalSetup: options.globalSetup } : {}),
     },
