@@ -8,11 +8,19 @@ modules=/usr/lib/python3/dist-packages
 dpkg-divert --quiet --local --rename --divert /usr/bin/py3compile.later --add /usr/bin/py3compile
 ln -s /bin/true /usr/bin/py3compile
 
-apt-get -qq update
-DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends "$@" >/tmp/apt.log 2>&1 || {
-  tail -n 20 /tmp/apt.log
-  exit 1
+# A mirror may fail for a moment; what it has sent by then is kept. Without the option a list that could not be had is a warning.
+install() {
+  apt-get -qq -o APT::Update::Error-Mode=any update &&
+    DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends "$@"
 }
+for pause in 2 10 none; do
+  ! install "$@" >/tmp/apt.log 2>&1 || break
+  if [ "$pause" = none ]; then
+    tail -n 20 /tmp/apt.log
+    exit 1
+  fi
+  sleep "$pause"
+done
 rm /usr/bin/py3compile
 dpkg-divert --quiet --local --rename --remove /usr/bin/py3compile
 

@@ -14,8 +14,8 @@ export interface InterpreterStage {
   stop(): Promise<void>;
 }
 
-/** The Debian mirror that `apt` in sandboxes uses, and its address; or why the template cannot be built here. */
-export async function findMirror(): Promise<{ address: string } | { lacks: string }> {
+/** The addresses of the Debian mirror that `apt` in sandboxes uses; or why the template cannot be built here. */
+export async function findMirror(): Promise<{ addresses: string[] } | { lacks: string }> {
   const findings = await checkHost({ dataDir: tmpdir() });
   if (!linuxDriverCanRun(findings))
     return { lacks: 'the linux driver cannot run here (svc server doctor says why)' };
@@ -30,16 +30,17 @@ export async function findMirror(): Promise<{ address: string } | { lacks: strin
   };
   const release = `${facts.mirror}/dists/${facts.suite}/InRelease`;
   try {
-    const { address } = await lookup(new URL(facts.mirror).hostname, { family: 4 });
+    const found = await lookup(new URL(facts.mirror).hostname, { family: 4, all: true });
+    const addresses = found.map(({ address }) => address);
     const answer = await fetch(release, { method: 'HEAD', signal: AbortSignal.timeout(10_000) });
-    return answer.ok ? { address } : { lacks: `the mirror ${release} answers ${answer.status}` };
+    return answer.ok ? { addresses } : { lacks: `the mirror ${release} answers ${answer.status}` };
   } catch (error) {
     return { lacks: `the mirror ${release} is not reachable: ${(error as Error).message}` };
   }
 }
 
 /** Starts a server whose sandboxes may reach the mirror, wherever that is, and builds the template. */
-export async function startStage(mirror: { address: string }): Promise<InterpreterStage> {
+export async function startStage(mirror: { addresses: string[] }): Promise<InterpreterStage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-interpreter-'));
   const server = await startServer({
     dataDir,
@@ -53,7 +54,7 @@ export async function startStage(mirror: { address: string }): Promise<Interpret
     poolSize: 0,
     destroySandboxesOnStop: true,
     headerPrefixes: ['E2b-'],
-    egress: { allowRanges: [`${mirror.address}/32`] },
+    egress: { allowRanges: mirror.addresses.map((address) => `${address}/32`) },
   });
   const stop = async () => {
     await server.stop({ destroySandboxes: true });
@@ -70,8 +71,9 @@ export async function startStage(mirror: { address: string }): Promise<Interpret
         lines.push(`${Date.now() - startedAt} ms [${step}] ${message}`);
       await build.wait();
     } catch (error) {
-      console.error(lines.slice(-40).join('\n'));
-      throw error;
+      throw new Error(`the template could not be built; its log ends with\n${lines.slice(-10).join('\n')}`, {
+        cause: error,
+      });
     }
     console.log(
       `the template ${codeInterpreterName} was built in ${Math.round((Date.now() - startedAt) / 1000)} s`,
