@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { isDiskFull, saysDiskFull } from '@svc/support/disk-full';
 
 const { O_RDONLY, O_RDWR, O_WRONLY, O_NONBLOCK } = constants;
 /** Pipes made at a time: as many as one more program is worth, because another program makes them. */
@@ -40,17 +41,24 @@ export interface PipeSource {
   prepare(): Promise<void>;
 }
 
+/** Where pipes are made when the disk is full: nobody could even delete files otherwise. Memory, in every sandbox. */
+const IN_MEMORY = '/dev/shm';
+
 /**
  * Makes real pipes. The runtime's own "pipes" are socket pairs, and a program that opens `/dev/stdout` or
  * `/dev/stderr` by name fails on a socket. Node cannot call pipe(2), so `mkfifo` makes some ahead; each loses its name
  * at once and is reached through its descriptor.
  */
-export function createPipeSource(root: string = tmpdir()): PipeSource {
+export function createPipeSource(root: string = tmpdir(), fallback: string = IN_MEMORY): PipeSource {
   const ready: number[] = [];
   let refill: Promise<void> | undefined;
 
   const prepare = (): Promise<void> => {
     refill ??= makeFifos(root, BATCH)
+      .catch((error: unknown) => {
+        if (!isDiskFull(error) && !saysDiskFull(String(error))) throw error;
+        return makeFifos(fallback, BATCH);
+      })
       .then((made) => void ready.push(...made))
       .finally(() => {
         refill = undefined;

@@ -77,8 +77,11 @@ store_mount_image() { # sets kind; fails when there was an image already, which 
     : >"$IMAGE.new"
     # On btrfs: what is in the image is copied on write already.
     chattr +C "$IMAGE.new" 2>/dev/null
+    # Data and descriptions of files in the same block groups: apart, a program that fills the store, gives most of it back and
+    # then makes tens of thousands of small files has btrfs count on room that comes only with its next commit, and give up:
+    # read-only, for everybody and for good.
     truncate -s "${SIZE_MIB}M" "$IMAGE.new" &&
-      mkfs.btrfs -q -f -m single -d single "$IMAGE.new" >/dev/null &&
+      mkfs.btrfs -q -f --mixed -m single -d single "$IMAGE.new" >/dev/null &&
       mv "$IMAGE.new" "$IMAGE"
   fi
   # What is deleted is freed after a commit, which btrfs makes every half minute by itself.
@@ -147,8 +150,10 @@ store_measure() { # PATH: answers what its files take
 
 store_ballast() { # FILE NOW DESIRED: makes the file that takes room as large as desired, bytes
   if [ "$3" -lt "$2" ]; then
+    # On a full store there may be no room to make a file shorter, but there is to remove it.
+    truncate -s "$3" "$1" 2>/dev/null || rm -f "$1"
     # Free room counts again only after a commit; until then the next look would take more away.
-    truncate -s "$3" "$1" && btrfs filesystem sync . >/dev/null
+    btrfs filesystem sync . >/dev/null
   else
     # Programs write meanwhile: half of what was free a moment ago is still to be had.
     fallocate -l "$3" "$1" || fallocate -l $((($2 + $3) / 2)) "$1"

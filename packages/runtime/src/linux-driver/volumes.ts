@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { randomId, requireVolumeId } from '../shared/instance-id.js';
 import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import type { LinuxHost } from './host/linux-host.js';
+import { storageFull } from './store/storage-full.js';
 
 const TIMEOUT_MS = 30_000;
 /** How names of volumes begin that are about to be removed. */
@@ -45,12 +46,12 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes 
         await host.up();
         if (limits.has(id) && limits.get(id) === limitMiB) return;
         const limit = limitMiB === undefined ? 'none' : `${limitMiB}M`;
-        const { made, subvolume } = await store.run(
-          { name: 'volume_make', arguments: [id, store.quota ? limit : ''] },
-          { message: 'The volume could not be made.', timeoutMs: TIMEOUT_MS },
+        const { subvolume } = await host.space.withRoom(() =>
+          store.run(
+            { name: 'volume_make', arguments: [id, store.quota ? limit : ''] },
+            { message: 'The volume could not be made.', timeoutMs: TIMEOUT_MS },
+          ),
         );
-        // Every user inside a sandbox may write to it: sandboxes know only that the volume is their team's.
-        if (made !== undefined) chmodSync(store.view(`v/${id}`), 0o777);
         limits.set(id, limitMiB);
         numbers.set(id, Number(subvolume));
       });
@@ -62,12 +63,8 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes 
         limits.delete(id);
         numbers.delete(id);
         const aside = `v/${GONE}${randomId()}`;
-        try {
-          renameSync(store.view(`v/${id}`), store.view(aside));
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-          throw error;
-        }
+        const isThere = await host.space.withRoom(async () => rename(store.view(`v/${id}`), store.view(aside)));
+        if (!isThere) return;
         host.background.add(cleanUp.attempt(aside, () => removeVolume(host, aside)).then(() => undefined));
       });
     },
@@ -82,6 +79,17 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes 
         if (name.startsWith(GONE)) await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
     },
   };
+}
+
+/** Resolves to whether there was something to rename. */
+function rename(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw storageFull(error);
+  }
 }
 
 // As a whole: nobody walks through what tenants wrote.

@@ -22,6 +22,11 @@ export function defaultStoreSizeMiB(dataDir: string): number {
   return Math.max(MIN_SIZE_MIB, Math.floor(Math.min(free * 0.6, 40 * GIB) / MIB));
 }
 
+/** What the kernel counted of a subvolume, bytes. Its counter may be below zero for a while, and is printed without a sign then. */
+export function countedBytes(text: string): number {
+  return Math.max(0, Number(BigInt.asIntN(64, BigInt(text.trim()))));
+}
+
 export interface StoreCallOptions {
   code?: 'create_failed' | 'restore_failed';
   message?: string;
@@ -138,7 +143,7 @@ export class Store {
   usedBytes(subvolumeId: number): number | undefined {
     try {
       const path = `/sys/fs/btrfs/${this.#fsid}/qgroups/0_${subvolumeId}/referenced`;
-      return Number(readFileSync(path, 'utf8').trim());
+      return countedBytes(readFileSync(path, 'utf8'));
     } catch {
       return undefined;
     }
