@@ -113,7 +113,9 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
 
   it('cannot keep their owner from deleting what fills the disk', async () => {
     const { client } = await bench.create();
-    await client.run(`${FILL_DISK}; cat /dev/zero > /tmp/rest; i=0; while : > /tmp/empty$i; do i=$((i+1)); done`);
+    await client.run(
+      `${FILL_DISK}; cat /dev/zero > /tmp/rest; i=0; while : > /tmp/empty$i; do i=$((i+1)); done`,
+    );
     // More programs than the daemon had pipes for.
     for (let count = 0; count < 40; count += 1)
       expect((await client.run('rm -f /tmp/fill0; true')).exitCode).toBe(0);

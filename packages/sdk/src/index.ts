@@ -6,7 +6,7 @@ export { CodeContexts } from './code/code-contexts.js';
 export type { CreateCodeContextOptions } from './code/context-calls.js';
 export type { CodeContext, CodeError, CodeLanguage, CodeResult, Execution } from './code/execution.js';
 export type { RunCodeOptions } from './code/run-code.js';
-export { Command } from './commands/command.js';
+export type { Command } from './commands/command.js';
 export { Commands } from './commands/commands.js';
 export type {
   CommandEvent,
@@ -93,7 +93,7 @@ export { Files } from './files/files.js';
 export type { FileOptions } from './files/options.js';
 export type { ReadFormat, ReadOptions, ReadResults } from './files/read.js';
 export type { SignedUrlOptions } from './files/signed-url.js';
-export { DirectoryWatch, type WatchOptions } from './files/watch.js';
+export type { DirectoryWatch, WatchOptions } from './files/watch.js';
 export type { FileToWrite, WriteOptions } from './files/write.js';
 export { Git } from './git/git.js';
 export { GitError, type GitFailure } from './git/git-error.js';
@@ -126,7 +126,7 @@ export type {
   PtySize,
 } from './pty/options.js';
 export { Pty } from './pty/pty.js';
-export { PtySession } from './pty/pty-session.js';
+export type { PtySession } from './pty/pty-session.js';
 export type { ForkOptions, ForkResult, ForkRun } from './sandbox/fork.js';
 export type { GetOrCreateOptions } from './sandbox/get-or-create.js';
 export type {
@@ -138,7 +138,8 @@ export type {
   SandboxInfo,
   SandboxMetrics,
 } from './sandbox/info.js';
-export type { FollowLogsOptions, LogQuery, SandboxLogs } from './sandbox/logs.js';
+export type { FollowLogsOptions, LogQuery } from './sandbox/log-query.js';
+export type { SandboxLogs } from './sandbox/logs.js';
 export type {
   ConnectSandboxOptions,
   CreateSandboxOptions,

@@ -29,7 +29,7 @@ export const importTime: Row = {
         value: ours,
         unit: 'ms',
         beside: [{ name: 'e2b', value: summarize(series.e2b).p50, unit: 'ms' }],
-        target: below(ours, 30, '<= 30 ms'),
+        target: below(ours, 14, '<= 14 ms'),
         how: `p50 of ${count} processes`,
       },
     ];

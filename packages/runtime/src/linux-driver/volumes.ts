@@ -63,7 +63,9 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes 
         limits.delete(id);
         numbers.delete(id);
         const aside = `v/${GONE}${randomId()}`;
-        const isThere = await host.space.withRoom(async () => rename(store.view(`v/${id}`), store.view(aside)));
+        const isThere = await host.space.withRoom(async () =>
+          rename(store.view(`v/${id}`), store.view(aside)),
+        );
         if (!isThere) return;
         host.background.add(cleanUp.attempt(aside, () => removeVolume(host, aside)).then(() => undefined));
       });

@@ -1,11 +1,8 @@
 import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
-import type { ProcessChoice } from '../process/process-events.js';
-import { ProcessHandle } from '../process/process-handle.js';
+import type { ProcessChoice } from '../process/choice.js';
 import { type SignalName, sendSignal } from '../process/signals.js';
-import { Command } from './command.js';
-import { callbacksOf } from './command-output.js';
-import { feed } from './feed.js';
+import type { Command } from './command.js';
 import type {
   CommandResult,
   ConnectCommandOptions,
@@ -13,14 +10,7 @@ import type {
   RunCommandOptions,
   StartCommandOptions,
 } from './options.js';
-import { outputLost } from './output-lost.js';
-import { timeUpOf } from './time-up.js';
-import { checkLine, fromProcessInfo, toStartRequest } from './wire.js';
-
-/** Output that is kept of commands that are not simply run to their end, bytes. */
-const defaultKeepBytes = 1024 * 1024;
-/** Life of a command that is run, ms. */
-const defaultRunMs = 60_000;
+import { checkLine, fromProcessInfo } from './wire.js';
 
 /** Programs in one sandbox. Command lines are run by `/bin/bash -l -c`. */
 export class Commands {
@@ -43,23 +33,8 @@ export class Commands {
    */
   async run(line: string, options: RunCommandOptions = {}): Promise<CommandResult> {
     checkLine('commands.run', line, options);
-    const {
-      check,
-      stdin,
-      timeoutMs = defaultRunMs,
-      keepOutputBytes = Number.POSITIVE_INFINITY,
-      ...rest
-    } = options;
-    const command = await this.#start('commands.run', line, {
-      ...rest,
-      timeoutMs,
-      keepOutputBytes,
-      stdin: stdin !== undefined,
-    });
-    const ended = command.wait({ check, allowLostOutput: options.allowLostOutput ?? false });
-    if (stdin === undefined) return ended;
-    // A program may end without having read everything: of the feeding only what the source itself throws counts.
-    return Promise.race([ended, feed(command, stdin).then(() => ended)]);
+    const { runCommand } = await import('./launch.js');
+    return runCommand(this.#connection, line, options);
   }
 
   /**
@@ -71,8 +46,10 @@ export class Commands {
    * for await (const event of command) if (event.type === 'stdout') console.log(event.text);
    * @wire process.Process/Start, process.Process/Connect
    */
-  start(line: string, options: StartCommandOptions = {}): Promise<Command> {
-    return this.#start('commands.start', line, options);
+  async start(line: string, options: StartCommandOptions = {}): Promise<Command> {
+    checkLine('commands.start', line, options);
+    const { startCommand } = await import('./launch.js');
+    return startCommand(this.#connection, 'commands.start', line, options);
   }
 
   /**
@@ -84,23 +61,8 @@ export class Commands {
    * @wire process.Process/Connect
    */
   async connect(process: number | { tag: string }, options: ConnectCommandOptions = {}): Promise<Command> {
-    const choice = choiceOf(process);
-    const callbacks = callbacksOf(options);
-    const { timeoutMs = 0 } = options;
-    const line = 'tag' in choice ? choice.tag : `pid ${choice.pid}`;
-    const handle = await ProcessHandle.launch({
-      connection: this.#connection,
-      context: { operation: 'commands.connect', resource: 'process', idempotent: true, options },
-      open: { attach: choice, output: options.output ?? 'all' },
-      timeoutMs,
-      keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
-      killOnAbort: options.killOnAbort ?? true,
-      onOutput: callbacks?.onOutput,
-      timeUp: timeUpOf({ line, timeoutMs, owned: false }),
-      lost: (cause, output) => outputLost(line, output, Number.POSITIVE_INFINITY, cause),
-    });
-    const { allowLostOutput = false } = options;
-    return new Command({ handle, line, allowLostOutput, hasStdin: true, flush: callbacks?.flush });
+    const { connectCommand } = await import('./launch.js');
+    return connectCommand(this.#connection, choiceOf(process), options);
   }
 
   /**
@@ -128,26 +90,6 @@ export class Commands {
     options: RequestOptions & { signal?: AbortSignal | undefined; killSignal?: SignalName | undefined } = {},
   ): Promise<boolean> {
     return sendSignal(this.#connection, choiceOf(process), options.killSignal ?? 'SIGKILL', options);
-  }
-
-  async #start(operation: string, line: string, options: StartCommandOptions): Promise<Command> {
-    checkLine(operation, line, options);
-    const callbacks = callbacksOf(options);
-    const { timeoutMs = 0, user, stdin = false } = options;
-    const handle = await ProcessHandle.launch({
-      connection: this.#connection,
-      context: { operation, options, user },
-      open: { start: toStartRequest(line, options) },
-      line,
-      timeoutMs,
-      keepBytes: options.keepOutputBytes ?? defaultKeepBytes,
-      killOnAbort: options.killOnAbort ?? true,
-      onOutput: callbacks?.onOutput,
-      timeUp: timeUpOf({ line, timeoutMs, owned: true }),
-      lost: (cause, output) => outputLost(line, output, Number.POSITIVE_INFINITY, cause),
-    });
-    const { allowLostOutput = false } = options;
-    return new Command({ handle, line, allowLostOutput, hasStdin: stdin, flush: callbacks?.flush });
   }
 }
 

@@ -1,16 +1,13 @@
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { ConflictError, InvalidRequestError } from '../errors/answer-errors.js';
 import { unlessMissing } from '../errors/unless-missing.js';
-import { composeFiles } from './compose.js';
 import type { FileContent } from './content.js';
-import { downloadDirectory } from './directory/download-dir.js';
 import type { TransferOptions, TransferResult } from './directory/options.js';
-import { uploadDirectory } from './directory/upload-dir.js';
 import type { FileEntry, WrittenFile } from './entry.js';
 import type { FileOptions } from './options.js';
 import { type ReadFormat, type ReadOptions, type ReadResults, readFile } from './read.js';
 import { type SignedUrlOptions, signedUrl } from './signed-url.js';
-import { type DirectoryWatch, type WatchOptions, watchDirectory } from './watch.js';
+import type { DirectoryWatch, WatchOptions } from './watch.js';
 import { fromEntry } from './wire.js';
 import { type FileToWrite, type WriteOptions, writeFile, writeFiles } from './write.js';
 
@@ -114,7 +111,12 @@ export class Files {
    * await sandbox.files.compose(['part-1', 'part-2'], 'whole.bin');
    * @wire composeFiles
    */
-  compose(sources: readonly string[], destination: string, options: FileOptions = {}): Promise<WrittenFile> {
+  async compose(
+    sources: readonly string[],
+    destination: string,
+    options: FileOptions = {},
+  ): Promise<WrittenFile> {
+    const { composeFiles } = await import('./compose.js');
     return composeFiles(this.#connection, sources, destination, options);
   }
 
@@ -182,7 +184,8 @@ export class Files {
    * for await (const event of watch) console.log(event.type, event.name);
    * @wire filesystem.Filesystem/WatchDir
    */
-  watch(path: string, options: WatchOptions = {}): Promise<DirectoryWatch> {
+  async watch(path: string, options: WatchOptions = {}): Promise<DirectoryWatch> {
+    const { watchDirectory } = await import('./watch.js');
     return watchDirectory(this.#connection, path, options);
   }
 
@@ -218,7 +221,8 @@ export class Files {
    * await sandbox.files.uploadDir('./project', 'project', { ignore: ['node_modules'] });
    * @wire process.Process/Start, process.Process/StreamInput, filesystem.Filesystem/MakeDir
    */
-  uploadDir(local: string, remote: string, options: TransferOptions = {}): Promise<TransferResult> {
+  async uploadDir(local: string, remote: string, options: TransferOptions = {}): Promise<TransferResult> {
+    const { uploadDirectory } = await import('./directory/upload-dir.js');
     const { user, signal, requestTimeoutMs } = options;
     const call = { user, signal, requestTimeoutMs };
     return uploadDirectory(
@@ -245,6 +249,7 @@ export class Files {
     const { user, signal, requestTimeoutMs } = options;
     const { path, type } = await this.stat(remote, { user, signal, requestTimeoutMs });
     if (type !== 'directory') throw new InvalidRequestError(`files.downloadDir: ${path} is no directory.`);
+    const { downloadDirectory } = await import('./directory/download-dir.js');
     return downloadDirectory(this.#connection, path, local, options);
   }
 }

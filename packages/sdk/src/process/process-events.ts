@@ -6,9 +6,7 @@ import { ConnectionError } from '../errors/connection-errors.js';
 import { connectCode } from '../errors/from-connect.js';
 import { NotFoundError } from '../errors/not-found-errors.js';
 import { SvcError } from '../errors/svc-error.js';
-
-/** Chooses a process. */
-export type ProcessChoice = { pid: number } | { tag: string };
+import { type ProcessChoice, selectorOf } from './choice.js';
 
 /** The request that starts a process, as the generated client takes it. */
 export type StartRequestInit = Parameters<DaemonClient['process']['start']>[0];
@@ -195,11 +193,4 @@ async function* openStream(
 function patience(endsAt: number | undefined): number {
   if (endsAt === undefined) return silenceLimitMs;
   return Math.min(silenceLimitMs, Math.max(1, endsAt - performance.now()) + timeUpGraceMs);
-}
-
-/** A choice of process as the generated messages have it. */
-export function selectorOf(choice: ProcessChoice) {
-  return 'pid' in choice
-    ? { case: 'pid' as const, value: choice.pid }
-    : { case: 'tag' as const, value: choice.tag };
 }

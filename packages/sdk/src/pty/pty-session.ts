@@ -1,6 +1,6 @@
 import { streamOf } from '../commands/command-output.js';
 import type { RequestOptions } from '../core/call-context.js';
-import { selectorOf } from '../process/process-events.js';
+import { selectorOf } from '../process/choice.js';
 import type { ProcessHandle } from '../process/process-handle.js';
 import { ProcessInput } from '../process/process-input.js';
 import { sendSignal } from '../process/signals.js';

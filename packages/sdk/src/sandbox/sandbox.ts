@@ -43,7 +43,7 @@ import {
   setSandboxTimeout,
   updateSandboxNetwork,
 } from './sandbox-api.js';
-import { type WaitForPortOptions, waitForPort } from './wait-for-port.js';
+import type { WaitForPortOptions } from './wait-for-port.js';
 
 /**
  * A handle of one sandbox. `await using sandbox = await Sandbox.create()` kills it at the end of the block. The static
@@ -437,7 +437,8 @@ export class Sandbox {
    * await sandbox.waitForPort(8000);
    * @wire gateway
    */
-  waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
+  async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
+    const { waitForPort } = await import('./loaded-later.js');
     return waitForPort(this.#core, this.#target, port, options);
   }
 

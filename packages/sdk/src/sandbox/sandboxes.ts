@@ -3,7 +3,8 @@ import type { RequestOptions } from '../core/call-context.js';
 import type { PageList } from '../core/page.js';
 import type { GetOrCreateOptions } from './get-or-create.js';
 import type { LogEntry, SandboxInfo, SandboxMetrics } from './info.js';
-import { type FollowLogsOptions, type LogQuery, sandboxLogs } from './logs.js';
+import type { FollowLogsOptions, LogQuery } from './log-query.js';
+import { sandboxLogs } from './logs.js';
 import type { ConnectSandboxOptions, CreateSandboxOptions, ListSandboxesOptions } from './options.js';
 import { Sandbox } from './sandbox.js';
 import {

@@ -4,7 +4,7 @@ import type { RequestOptions } from '../core/call-context.js';
 import type { PageList } from '../core/page.js';
 import { defined } from '../core/wire-values.js';
 import { PermissionError } from '../errors/answer-errors.js';
-import { type BuildOptions, buildTemplate } from './build.js';
+import type { BuildOptions } from './build.js';
 import type { Template } from './template.js';
 import { TemplateAliases } from './template-aliases.js';
 import { TemplateBuild } from './template-build.js';
@@ -47,11 +47,12 @@ export class Templates {
    * await client.templates.build(template, { name: 'with-typescript' });
    * @wire createTemplate, getTemplateFilesLink, uploadTemplateFiles, startTemplateBuild
    */
-  build(
+  async build(
     template: Template,
     options: BuildOptions,
     onLog?: (entry: BuildLogEntry) => void,
   ): Promise<TemplateBuild> {
+    const { buildTemplate } = await import('./build.js');
     return buildTemplate(this.#core, template, options, onLog);
   }
 
