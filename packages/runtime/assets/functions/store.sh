@@ -77,11 +77,8 @@ store_mount_image() { # sets kind; fails when there was an image already, which 
     : >"$IMAGE.new"
     # On btrfs: what is in the image is copied on write already.
     chattr +C "$IMAGE.new" 2>/dev/null
-    # Data and descriptions of files in the same block groups: apart, a program that fills the store, gives most of it back and
-    # then makes tens of thousands of small files has btrfs count on room that comes only with its next commit, and give up:
-    # read-only, for everybody and for good.
     truncate -s "${SIZE_MIB}M" "$IMAGE.new" &&
-      mkfs.btrfs -q -f --mixed -m single -d single "$IMAGE.new" >/dev/null &&
+      mkfs.btrfs -q -f -m single -d single "$IMAGE.new" >/dev/null &&
       mv "$IMAGE.new" "$IMAGE"
   fi
   # What is deleted is freed after a commit, which btrfs makes every half minute by itself.
