@@ -113,7 +113,7 @@ if [ -n "$packages" ]; then
   # A missing repository of somebody else must not keep ours from being found.
   apt-get -o DPkg::Lock::Timeout=600 update -qq || echo 'prepare-host: some package lists could not be refreshed' >&2
   # shellcheck disable=SC2086
-  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends $packages >/dev/null
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 install -y -qq --no-install-recommends $packages >/dev/null
 fi
 [ -z "$criu_missing" ] || sh "$here/../packages/runtime/assets/install-criu.sh" "$criu_directory"
 # Without it sandboxes are containers.
