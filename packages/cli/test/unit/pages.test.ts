@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { buildProgram } from '../../src/program/program.js';
+
+const repository = fileURLToPath(new URL('../../../..', import.meta.url));
+
+describe('the commands that pages show', () => {
+  let program: Command;
+  beforeAll(async () => {
+    program = await buildProgram([], { all: true });
+  });
+
+  it('are there, with their options', () => {
+    const shown = readPages().flatMap(({ page, markdown }) =>
+      commandsOf(markdown).map(({ line, words }) => ({ at: `${page}:${line}`, words })),
+    );
+    expect(shown.length).toBeGreaterThan(40);
+    expect(
+      shown.flatMap(({ at, words }) => problemsOf(program, words).map((each) => `${at}: ${each}`)),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ['svc sandbox invent', "no command 'invent' in `svc sandbox`"],
+    ['svc invent', "no command 'invent' in `svc`"],
+    ['sudo svc server up --invent=1', 'no option --invent in `svc server up`'],
+    ['echo x | svc sandbox list -z', 'no option -z in `svc sandbox list`'],
+    ['VAR=1 svc team list --json | jq .', undefined],
+    ['svc sandbox exec ID -- ls --invent', undefined],
+    ['svc team update research --max-timeout default', undefined],
+    ['svc --json sandbox list', undefined],
+  ])('%s: %s', (line, problem) => {
+    const [command] = commandsOf(`\`\`\`sh\n${line}\n\`\`\``);
+    expect(problemsOf(program, command!.words)).toEqual(problem === undefined ? [] : [problem]);
+  });
+});
+
+function readPages(): { page: string; markdown: string }[] {
+  const globs = ['README.md', 'docs/*.md', 'packages/*/README.md'];
+  return execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', ...globs], {
+    cwd: repository,
+    encoding: 'utf8',
+  })
+    .split('\0')
+    .filter((page) => page !== '' && existsSync(join(repository, page)))
+    .map((page) => ({ page, markdown: readFileSync(join(repository, page), 'utf8') }));
+}
+
+/** What follows `svc` on a line of a shell block, up to the end of that command. In `console` blocks, of lines after `$`. */
+function commandsOf(markdown: string): { line: number; words: string[] }[] {
+  const found: { line: number; words: string[] }[] = [];
+  let language: string | undefined;
+  for (const [at, line] of markdown.split('\n').entries()) {
+    const fence = /^```+(\w*)/.exec(line);
+    if (fence) language = language === undefined ? fence[1] : undefined;
+    else if (language === 'sh' || (language === 'console' && /^[$#] /.test(line))) {
+      const text = line.replace(/(^|\s)#\s.*$/, '').replace(/^\$ /, '');
+      for (const [, rest] of text.matchAll(
+        /(?:^|[|;&]\s*|sudo |\w+=\S* )svc\s+((?:'[^']*'|"[^"]*"|[^|;&>'"])*)/g,
+      ))
+        found.push({ line: at + 1, words: rest!.match(/(?:'[^']*'|"[^"]*"|\S)+/g) ?? [] });
+    }
+  }
+  return found;
+}
+
+function problemsOf(program: Command, words: readonly string[]): string[] {
+  const problems: string[] = [];
+  let command = program;
+  let name = 'svc';
+  let isInArguments = false;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!;
+    if (word === '--') break;
+    if (/^-./.test(word)) {
+      const [flag] = word.split('=');
+      const option = [...command.options, ...program.options].find(
+        ({ long, short }) => long === flag || short === flag,
+      );
+      if (option === undefined && !/^(-h|--help)$/.test(flag!))
+        problems.push(`no option ${flag} in \`${name}\``);
+      if (option?.required && !word.includes('=')) at++;
+    } else if (!isInArguments) {
+      const next = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+      if (next) [command, name] = [next, `${name} ${word}`];
+      else if (command.commands.length > 0 && word !== 'help') {
+        return [`no command '${word}' in \`${name}\``];
+      } else isInArguments = true;
+    }
+  }
+  return problems;
+}
