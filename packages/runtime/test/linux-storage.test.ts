@@ -67,6 +67,7 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
     const filled = eventually(
       'the memory to be filled',
       async () => (await client.run('test -s /dev/shm/up')).exitCode === 0,
+      100_000,
     );
     await Promise.race([filled, ended]);
     const error = await instance
