@@ -117,12 +117,16 @@ export const MEMORY: CountingProgram = {
   ),
 };
 
+/** How long an answer may take: eight copies of 400 MB read all of theirs on two busy processors. */
+const PATIENCE_MS = 120_000;
+
 /** Starts a program and waits until it is ready for its first step. */
 export async function startProgram(client: DaemonClient, program: CountingProgram): Promise<void> {
   await client.start(`mkdir -p /tmp/${program.name} && cd /tmp/${program.name} && ${program.start}`);
   await eventually(
     `${program.title} to be ready`,
     async () => (await client.run(`test -s /tmp/${program.name}/out`)).exitCode === 0,
+    PATIENCE_MS,
   );
 }
 
@@ -131,8 +135,12 @@ export async function step(client: DaemonClient, program: CountingProgram): Prom
   const read = () => client.output(`cat /tmp/${program.name}/out`);
   const before = await read();
   await client.output(program.ask ?? `echo go > /tmp/${program.name}/in`);
-  return eventually(`${program.title} to make a step`, async () => {
-    const now = await read();
-    return now !== before && now !== '' ? now : undefined;
-  });
+  return eventually(
+    `${program.title} to make a step`,
+    async () => {
+      const now = await read();
+      return now !== before && now !== '' ? now : undefined;
+    },
+    PATIENCE_MS,
+  );
 }

@@ -85,7 +85,7 @@ export function describeForks(
         }
         rows[program.title] = row;
       },
-      heavy ? 900_000 : 180_000,
+      heavy ? 900_000 : 400_000,
     );
 
     it('find the connections of the source closed, and serve new ones; the source keeps its own', async () => {
