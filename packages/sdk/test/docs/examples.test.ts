@@ -1,23 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { beforeAll, expect, it } from 'vitest';
+import { compilerOptions } from './compiler-options.js';
 
 const entries = { index: '', egress: '', opentelemetry: '', operator: '', sync: '', testing: '' };
 for (const name of Object.keys(entries) as (keyof typeof entries)[])
   entries[name] = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
 const examplesFile = fileURLToPath(new URL('./examples-of-docstrings.ts', import.meta.url));
-
-const options: ts.CompilerOptions = {
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
-  target: ts.ScriptTarget.ES2022,
-  lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.esnext.disposable.d.ts'],
-  types: ['node'],
-  customConditions: ['@svc/source'],
-  skipLibCheck: true,
-  noEmit: true,
-  strict: true,
-};
 
 /** What examples may use without saying where it comes from. */
 const prelude = `
@@ -87,7 +76,7 @@ const without = new Set(['json']);
 
 let api: Documented[];
 beforeAll(() => {
-  api = readApi(ts.createProgram(Object.values(entries), options));
+  api = readApi(ts.createProgram(Object.values(entries), compilerOptions));
 }, 120_000);
 
 it('gives every public method one example', () => {
@@ -111,7 +100,7 @@ it('has examples that the compiler accepts', { timeout: 120_000 }, () => {
     examples.map((text) => `// ${name}\nexport async function _${blockName(name)}() {\n${text}\n}\n`),
   );
   const text = `${prelude}\n${blocks.join('\n')}`;
-  const host = ts.createCompilerHost(options);
+  const host = ts.createCompilerHost(compilerOptions);
   const { getSourceFile, fileExists, readFile } = host;
   host.getSourceFile = (file, version, ...rest) =>
     file === examplesFile
@@ -119,7 +108,7 @@ it('has examples that the compiler accepts', { timeout: 120_000 }, () => {
       : getSourceFile.call(host, file, version, ...rest);
   host.fileExists = (file) => file === examplesFile || fileExists.call(host, file);
   host.readFile = (file) => (file === examplesFile ? text : readFile.call(host, file));
-  const program = ts.createProgram([examplesFile], options, host);
+  const program = ts.createProgram([examplesFile], compilerOptions, host);
   const source = program.getSourceFile(examplesFile);
   const problems = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
   expect(problems.map((problem) => describeProblem(problem, text))).toEqual([]);

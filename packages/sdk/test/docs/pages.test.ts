@@ -3,20 +3,10 @@ import ts from 'typescript';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { blocksOf, type CodeBlock, readBlocks } from './blocks-of-pages.js';
+import { compilerOptions } from './compiler-options.js';
 
 const directory = fileURLToPath(new URL('.', import.meta.url));
 const preludeFile = `${directory}names-of-pages.ts`;
-const options: ts.CompilerOptions = {
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
-  target: ts.ScriptTarget.ES2022,
-  lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.esnext.disposable.d.ts'],
-  types: ['node'],
-  customConditions: ['@svc/source'],
-  skipLibCheck: true,
-  noEmit: true,
-  strict: true,
-};
 
 /** What a block may use that the text around it, or a block before it, has introduced. */
 const prelude = `
@@ -93,7 +83,7 @@ function problemsOf(shown: CodeBlock[]): string[] {
   const files = new Map(shown.map((block, at) => [`${directory}page-block-${at}.ts`, block]));
   const texts = new Map([...files].map(([file, { code }]) => [file, `${code}\nexport {};\n`]));
   texts.set(preludeFile, prelude);
-  const host = ts.createCompilerHost(options);
+  const host = ts.createCompilerHost(compilerOptions);
   const { getSourceFile, fileExists, readFile } = host;
   host.getSourceFile = (file, version, ...rest) => {
     const text = texts.get(file);
@@ -103,7 +93,7 @@ function problemsOf(shown: CodeBlock[]): string[] {
   };
   host.fileExists = (file) => texts.has(file) || fileExists.call(host, file);
   host.readFile = (file) => texts.get(file) ?? readFile.call(host, file);
-  const compiled = ts.createProgram([...texts.keys()], options, host);
+  const compiled = ts.createProgram([...texts.keys()], compilerOptions, host);
   return [...texts.keys()].flatMap((file) => {
     const source = compiled.getSourceFile(file)!;
     const problems = [
