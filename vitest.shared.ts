@@ -7,7 +7,7 @@ const childrenRunSources = fileURLToPath(
 );
 
 export interface PackageTestOptions {
-  /** Longest that one test may take, ms. Default 120 000: these suites start real servers and real sandboxes, on machines that do other things too. */
+  /** Longest that one test may take, ms. Default 300 000: these suites start real servers and real sandboxes, on machines that do other things too. */
   testTimeout?: number;
   /** Whether test files run side by side. Default true; false where a file owns the machine (cgroups, mounts). */
   fileParallelism?: boolean;
@@ -34,8 +34,8 @@ export function packageTests(options: PackageTestOptions = {}) {
         tsconfig: './tsconfig.json',
         checker: fileURLToPath(new URL('node_modules/typescript-7/bin/tsc', import.meta.url)),
       },
-      testTimeout: options.testTimeout ?? 120_000,
-      hookTimeout: 120_000,
+      testTimeout: options.testTimeout ?? 300_000,
+      hookTimeout: 300_000,
       // Sandboxes stand on the host's /usr unless a test asks for the base, which takes a minute to build.
       env: { SVC_BASE_ROOT: process.env.SVC_BASE_ROOT ?? 'host' },
       pool: 'forks',

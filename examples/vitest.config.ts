@@ -1,3 +1,3 @@
 import { packageTests } from '../vitest.shared.js';
 
-export default packageTests({ testTimeout: 180_000, fileParallelism: false });
+export default packageTests({ fileParallelism: false });

@@ -24,7 +24,7 @@ describe.skipIf(!linux)('examples that need network settings enforced', () => {
     writeFileSync(trustedRoots, internet.ca);
     config = path.join(internet.directory, 'server.json');
     writeFileSync(config, JSON.stringify({ egress: { dns: [WORLD.resolver], trustedRoots } }));
-  }, 60_000);
+  });
   afterAll(() => internet?.close());
 
   const token = 'ghp_0123456789abcdefghij';

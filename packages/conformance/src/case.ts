@@ -11,8 +11,6 @@ export interface Case {
   /** `success`, an HTTP status with what tells it apart, or a Connect code. */
   expects: string;
   needs?: readonly Capability[];
-  /** Longest that it may take, ms. Default 60 000. */
-  timeoutMs?: number;
   /** Runs while nothing else does. */
   alone?: boolean;
   run(target: Target): Promise<unknown>;
@@ -25,7 +23,7 @@ export type Draft = Omit<Case, 'id' | 'area'> & { name: string };
 export type Covers = readonly [
   operation: Case['operation'],
   expects: Case['expects'],
-  conditions?: Pick<Case, 'needs' | 'timeoutMs' | 'alone'>,
+  conditions?: Pick<Case, 'needs' | 'alone'>,
 ];
 
 /** A case: a sentence about behaviour, what it covers, and how to see it. */

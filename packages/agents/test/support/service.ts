@@ -24,7 +24,7 @@ export function withService(): { readonly client: Client } {
     });
     const { apiUrl, sandboxUrl, apiKey } = server;
     service.client = new Client({ apiUrl, sandboxUrl, apiKey, logLevel: 'off' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await server?.stop({ destroySandboxes: true });
     await rm(directory, { recursive: true, force: true });

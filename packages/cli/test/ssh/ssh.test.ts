@@ -44,7 +44,7 @@ describe.each(linux ? both : (['process'] as const))('ssh on the %s driver', (dr
       async () => (await ssh(['-O', 'check', host])).code === 0,
       60_000,
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     if (master?.exitCode === null) {
       master.kill();

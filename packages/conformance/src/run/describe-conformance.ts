@@ -18,27 +18,23 @@ export function describeConformance(name: string, open: () => Promise<Target>): 
   describe(`conformance on ${name}`, () => {
     beforeAll(async () => {
       target = await open();
-    }, 180_000);
+    });
 
     afterAll(async () => {
       console.log(`\n${summarize(name, results)}\n`);
       keepResults(name, results);
       await target?.close();
-    }, 180_000);
+    });
 
     const register = (one: Case) =>
-      test(
-        one.id,
-        async (context) => {
-          const lacks = missing(one, target);
-          const { result, error } = await runCase(one, target, gaps.get(one.id));
-          results.push(result);
-          if (lacks !== undefined) context.skip(`${name} lacks ${lacks}`);
-          if (result.result === 'gap') context.skip(`known gap: ${result.reason}`);
-          if (error !== undefined) throw error;
-        },
-        one.timeoutMs ?? 60_000,
-      );
+      test(one.id, async (context) => {
+        const lacks = missing(one, target);
+        const { result, error } = await runCase(one, target, gaps.get(one.id));
+        results.push(result);
+        if (lacks !== undefined) context.skip(`${name} lacks ${lacks}`);
+        if (result.result === 'gap') context.skip(`known gap: ${result.reason}`);
+        if (error !== undefined) throw error;
+      });
 
     describe.concurrent('side by side', () => {
       for (const one of chosen) if (one.alone !== true) register(one);

@@ -7,7 +7,7 @@ export interface SendOptions {
   method?: string;
   headers?: Record<string, string | undefined>;
   body?: string | Buffer | Readable | AsyncIterable<Buffer> | undefined;
-  /** Longest for the whole exchange, ms. Default 60 000. */
+  /** Longest for the whole exchange, ms. Default 120 000: more than a server takes before it answers that it cannot. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -42,7 +42,7 @@ export function closeConnections(): void {
 
 /** Sends one HTTP/1.1 request exactly as told: no redirects, no retries, no decoding, any header, any Host. */
 export function open(url: string, options: SendOptions = {}): Promise<OpenAnswer> {
-  const { method = 'GET', headers = {}, body, timeoutMs = 60_000 } = options;
+  const { method = 'GET', headers = {}, body, timeoutMs = 120_000 } = options;
   const target = new URL(url);
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = options.signal === undefined ? deadline : anyOf([deadline, options.signal]);

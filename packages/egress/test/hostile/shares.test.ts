@@ -158,6 +158,6 @@ describe('a connection whose TLS is opened', async () => {
     expect((await client(both)).alpnProtocol).toBe('http/1.1');
     await expect(client(['h2'])).rejects.toThrow();
     first.destroy();
-    await vi.waitUntil(() => client(['h2']).then(Boolean, () => false), { timeout: 30_000 });
+    await vi.waitUntil(() => client(['h2']).then(Boolean, () => false), { timeout: 100_000 });
   });
 });

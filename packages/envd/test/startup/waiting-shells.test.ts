@@ -78,7 +78,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
     const made = started();
     made.shells.note(undefined, ended);
     made.shells.note(undefined, ended);
-    await expect.poll(() => made.children.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => made.children.length, { timeout: 100_000 }).toBe(1);
     return made;
   };
 
@@ -154,7 +154,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
     await new Promise(setImmediate);
     expect(children).toEqual([]);
     shells.note(undefined, ended);
-    await expect.poll(() => children.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => children.length, { timeout: 100_000 }).toBe(1);
     shells.close();
   });
 
@@ -172,7 +172,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
       .poll(
         () => execFileSync('sh', ['-c', `cat /proc/${children[0]}/stat 2>/dev/null || echo gone`]).toString(),
         {
-          timeout: 30_000,
+          timeout: 100_000,
         },
       )
       .toMatch(/gone|\) Z /);
@@ -182,7 +182,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
   it('ends by itself: in a copy that is being restored CRIU may hold it still, and killing it would end the whole copy', async () => {
     const { shells, signals } = await ready();
     shells.close();
-    await expect.poll(() => signals, { timeout: 30_000 }).toEqual([null]);
+    await expect.poll(() => signals, { timeout: 100_000 }).toEqual([null]);
   });
 
   it('ends when it is closed, and no other follows', async () => {
@@ -197,7 +197,7 @@ describe.skipIf(!suited)('a shell that was started ahead', () => {
         return true;
       }
     };
-    await expect.poll(gone, { timeout: 30_000 }).toBe(true);
+    await expect.poll(gone, { timeout: 100_000 }).toBe(true);
     expect(children).toHaveLength(1);
   });
 });

@@ -79,5 +79,5 @@ describe('memory', () => {
     for (let index = 0; index < 300; index++)
       await collect(daemon.client.start({ process: { cmd: 'true' } }));
     expect(privateKiB(daemon.pid) - before).toBeLessThan(15 * 1024);
-  }, 120_000);
+  });
 });

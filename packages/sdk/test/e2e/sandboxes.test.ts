@@ -73,7 +73,7 @@ describeOnServer('sandboxes', (stage) => {
         Array.from({ length: 6 }, (_, index) =>
           stage
             .client()
-            .sandboxes.getOrCreate({ name: 'Ünter-suchung #1', timeoutMs: 60_000 + 1000 * (index % 2) }),
+            .sandboxes.getOrCreate({ name: 'Ünter-suchung #1', timeoutMs: 600_000 + 1000 * (index % 2) }),
         ),
       );
       const id = made[0]!.id;
@@ -94,7 +94,7 @@ describeOnServer('sandboxes', (stage) => {
       const ids = new Set([first.id]);
       for (let round = 0; round < 3; round += 1) {
         await kill('kept');
-        const next = await stage.client().sandboxes.getOrCreate({ ...options, timeoutMs: 60_000 + round });
+        const next = await stage.client().sandboxes.getOrCreate({ ...options, timeoutMs: 600_000 + round });
         expect(ids).not.toContain(next.id);
         ids.add(next.id);
       }
@@ -260,7 +260,7 @@ describeOnServer('sandboxes', (stage) => {
     if (!stage.server.driver.capabilities.memorySnapshot)
       return context.skip(`the ${stage.driver} driver keeps no memory`);
     await sandbox.commands.run('echo from the source > origin');
-    const forks = await sandbox.fork({ count: 2, timeoutMs: 60_000 });
+    const forks = await sandbox.fork({ count: 2, timeoutMs: 600_000 });
     try {
       expect(forks.map(({ ok }) => ok)).toEqual([true, true]);
       for (const fork of forks) {
@@ -293,7 +293,7 @@ describeOnServer('sandboxes', (stage) => {
     const type = await watch(sandbox, terminal.pid);
     await type('count=41; echo ready-$((count))', 'ready-41');
     const since = performance.now();
-    const forks = await sandbox.fork({ count: 8, timeoutMs: 60_000 });
+    const forks = await sandbox.fork({ count: 8, timeoutMs: 600_000 });
     const took = Math.round(performance.now() - since);
     try {
       for (const [index, fork] of forks.entries()) {
@@ -310,7 +310,7 @@ describeOnServer('sandboxes', (stage) => {
       for (const fork of forks) if (fork.ok) await fork.sandbox.kill();
       await terminal.kill();
     }
-  }, 120_000);
+  });
 
   it('runs a function on forks and kills each of them', async (context) => {
     if (!stage.server.driver.capabilities.memorySnapshot)
@@ -481,7 +481,7 @@ describeOnServer('sandboxes', (stage) => {
     expect(await knock(await closed.url(2, { signed }), { port: 1 })).toBe(403);
     expect(link).not.toContain(closed.trafficAccessToken);
     if (stage.server.driver.capabilities.memorySnapshot) {
-      const [fork] = await closed.fork({ timeoutMs: 60_000 });
+      const [fork] = await closed.fork({ timeoutMs: 600_000 });
       if (!fork?.ok) throw fork?.error;
       const { search } = new URL(link);
       expect(await knock(`${fork.sandbox.url(1)}/${search}`)).toBe(403);

@@ -72,7 +72,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
       SVC_API_KEY: server.apiKey,
     };
     return new Promise((resolve, reject) => {
-      const options = { cwd: consumer.directory, env, timeout: 50_000 };
+      const options = { cwd: consumer.directory, env, timeout: 100_000 };
       execFile(process.execPath, [file], options, (error, stdout, stderr) =>
         error ? reject(new Error(`${error.message}\n${stderr}`)) : resolve(stdout),
       );
@@ -263,7 +263,7 @@ export const wrong: number = Template.from('base');
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(String(error)));
       await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
-      await page.waitForFunction('typeof work === "function"', undefined, { timeout: 30_000 });
+      await page.waitForFunction('typeof work === "function"', undefined, { timeout: 100_000 });
       const { apiUrl, sandboxUrl, apiKey } = server;
       const result = await page.evaluate(`work(${JSON.stringify({ apiUrl, sandboxUrl, apiKey })})`);
       expect(result).toEqual({
@@ -280,5 +280,5 @@ export const wrong: number = Template.from('base');
       await browser.close();
       pages.close();
     }
-  }, 120_000);
+  });
 });

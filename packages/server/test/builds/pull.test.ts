@@ -46,7 +46,7 @@ async function pull(
     draft,
     maxBytes: 2 ** 30,
     ...more,
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(120_000),
     onLine: () => {},
   });
 }

@@ -126,7 +126,7 @@ describe.skipIf(reason !== undefined)('images of a registry with TLS and a passw
       allowPrivateAddresses: privateAllowed,
       maxBytes: 64 * 2 ** 20,
       draft,
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(120_000),
       onLine: () => {},
     });
     return openOciLayout(layout, 'latest', DEFAULT_ARCHIVE_LIMITS);
@@ -137,7 +137,7 @@ describe.skipIf(reason !== undefined)('images of a registry with TLS and a passw
     expect(image.env).toEqual(['FLAVOUR=pulled']);
     expect(image.layers).toHaveLength(2);
     const files: Record<string, string> = {};
-    const squashed = await squashImage(image, DEFAULT_ARCHIVE_LIMITS, AbortSignal.timeout(60_000));
+    const squashed = await squashImage(image, DEFAULT_ARCHIVE_LIMITS, AbortSignal.timeout(120_000));
     for await (const entry of squashed.pipe(extract())) {
       const { name: file, type, linkname, uid, gid, mode } = entry.header;
       const content = await text(entry);

@@ -33,7 +33,7 @@ describe.skipIf(hindrance !== undefined)('sandboxes of a server', { timeout: 120
       tls: { enabled: true, serverName: 'proxy.test', caCert: internet.ca },
     };
     await setFlag(true);
-  }, 120_000);
+  });
   beforeEach(() => internet.forget());
   afterAll(() => started?.close(), 60_000);
 

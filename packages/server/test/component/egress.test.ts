@@ -45,7 +45,7 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     started = await startInternetServer();
     ({ internet, test } = started);
     expect((await test.api('POST', '/secrets', { name: 'api-key', value: SECRET })).status).toBe(201);
-  }, 120_000);
+  });
   beforeEach(() => internet.forget());
   afterAll(() => started?.close(), 60_000);
 

@@ -119,7 +119,7 @@ it.skipIf(!able)(
     const api = (method: string, target: string, body: object = {}) =>
       fetch(`${server.apiUrl}${target}`, {
         method,
-        signal: AbortSignal.timeout(60_000),
+        signal: AbortSignal.timeout(120_000),
         headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
         ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
       });

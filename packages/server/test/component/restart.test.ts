@@ -98,4 +98,4 @@ it('is away for a moment only when a stopped server is followed by the next, tho
     await dropSchema(schema);
     await rm(dataDir, { recursive: true, force: true });
   }
-}, 120_000);
+});

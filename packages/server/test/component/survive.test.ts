@@ -45,7 +45,7 @@ it('a server killed at any moment comes back with its sandboxes and nothing half
   const api = (method: string, target: string, body?: unknown) =>
     fetch(`${server.apiUrl}${target}`, {
       method,
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(120_000),
       headers: { 'X-API-Key': apiKey, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -55,7 +55,7 @@ it('a server killed at any moment comes back with its sandboxes and nothing half
   };
   const answers = async (sandbox: { sandboxID: string; envdAccessToken: string }) => {
     const response = await fetch(`${server.sandboxUrl}/envs`, {
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(120_000),
       headers: {
         'Svc-Sandbox-Id': sandbox.sandboxID,
         'Svc-Sandbox-Port': '49983',
@@ -136,7 +136,7 @@ it('a server killed at any moment comes back with its sandboxes and nothing half
   } finally {
     await last.stop();
   }
-}, 300_000);
+});
 
 it('a second server on the same data directory is refused', async () => {
   const server = await startChildServer(env);

@@ -42,4 +42,4 @@ it('a server ends in order with code 1 after an exception that nobody caught, an
     await next.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
-}, 120_000);
+});

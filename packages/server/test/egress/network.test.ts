@@ -144,7 +144,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   async function hold(client: DaemonClient, address: string = WORLD.one): Promise<RunningCommand> {
     const program = `$| = 1; my $s = IO::Socket::INET->new("${address}:7") or die; print $s "x"; sysread $s, my $b, 1; print "open\\n"; print sysread($s, $b, 1) ? "more\\n" : "closed\\n"`;
     const command = await client.start(`perl -MIO::Socket::INET -e '${program}'`);
-    await vi.waitFor(() => expect(command.stdout()).toBe('open\n'), { timeout: 30_000 });
+    await vi.waitFor(() => expect(command.stdout()).toBe('open\n'), { timeout: 100_000 });
     return command;
   }
 
@@ -160,7 +160,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
       expect(await reaches(client), egress).toBe(egress !== 'none');
     }
     const lines = watched.stdout().length;
-    await vi.waitFor(() => expect(watched.stdout().length).toBeGreaterThan(lines), { timeout: 30_000 });
+    await vi.waitFor(() => expect(watched.stdout().length).toBeGreaterThan(lines), { timeout: 100_000 });
   });
 
   it('stays through a pause, goes along into copies, and is given to sandboxes of the pool', async () => {
@@ -233,7 +233,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
           expect(
             reports.filter((report) => report.address === address && report.port === 443),
           ).toContainEqual(expect.objectContaining({ outcome: 'denied', rule: `private range ${range}` })),
-        { timeout: 30_000 },
+        { timeout: 100_000 },
       );
   });
 
@@ -296,7 +296,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     await vi.waitFor(
       () =>
         expect(stage.internet.seen.filter(({ url }) => url === '/slow').length).toBeGreaterThanOrEqual(count),
-      { timeout: 40_000 },
+      { timeout: 100_000 },
     );
     const [first] = egressProcesses(stage.process.pid!);
     const lost = control.closed;
@@ -307,7 +307,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     expect(await reaches(made.client)).toBe(false);
     control = await rule();
     await govern(made, OPEN);
-    await vi.waitFor(async () => expect(await reaches(made.client)).toBe(true), { timeout: 30_000 });
+    await vi.waitFor(async () => expect(await reaches(made.client)).toBe(true), { timeout: 100_000 });
     const [second] = egressProcesses(stage.process.pid!);
     expect(second).not.toBe(first);
     expect(stage.log.some((line) => line.includes('the egress process ended'))).toBe(true);
@@ -374,7 +374,7 @@ threads = [threading.Thread(target=go) for _ in range(64)]
     const startedMs = performance.now();
     const running = hostile.client.run(`python3 -c '${flood}'`, 'root');
     const count = () => stage.internet.seen.filter(({ url }) => url === '/flood').length;
-    await vi.waitFor(() => expect(count()).toBeGreaterThan(100), { timeout: 30_000 });
+    await vi.waitFor(() => expect(count()).toBeGreaterThan(100), { timeout: 100_000 });
     const answered = await other.client.run(
       `for i in $(seq 20); do curl -s -m 10 -o /dev/null -w '%{http_code}\\n' http://${WORLD.one}/; done`,
       'root',
@@ -392,7 +392,7 @@ threads = [threading.Thread(target=go) for _ in range(64)]
     const ended = once(stage.process, 'exit');
     stage.process.kill('SIGKILL');
     await ended;
-    await vi.waitFor(() => expect(existsSync(`/proc/${before}`)).toBe(false), { timeout: 30_000 });
+    await vi.waitFor(() => expect(existsSync(`/proc/${before}`)).toBe(false), { timeout: 100_000 });
     await stage.bench.open();
     const adopted = (await stage.bench.driver.adopt(id))!;
     expect(adopted.address).toBe(address);

@@ -105,7 +105,7 @@ describe.skipIf(!runs)('what the egress process costs', () => {
       rates.push(two);
     }
     expect(Math.max(...rates)).toBeGreaterThanOrEqual(1_000);
-  }, 300_000);
+  });
 
   /** MB/s */
   async function download({ client }: MadeInstance, scheme: 'http' | 'https'): Promise<number> {

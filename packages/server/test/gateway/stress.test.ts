@@ -103,5 +103,5 @@ describe('many streams at once', () => {
     await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
     await stage.gateway.close();
     await eventually('no connection to be left', () => sandbox.dialed.every((socket) => socket.destroyed));
-  }, 120_000);
+  });
 });

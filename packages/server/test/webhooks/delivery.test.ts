@@ -121,7 +121,7 @@ describe.each(dialects)('webhook deliveries on %s', (dialect) => {
   }
 
   const until = (check: () => boolean | Promise<boolean>) =>
-    vi.waitFor(async () => expect(await check()).toBe(true), { timeout: 45_000, interval: 10 });
+    vi.waitFor(async () => expect(await check()).toBe(true), { timeout: 100_000, interval: 10 });
 
   it('carry the event, signed so that a receiver can check it', async () => {
     const on = context();

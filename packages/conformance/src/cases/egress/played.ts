@@ -19,7 +19,7 @@ export function played(
   [operation, expects, { needs = [] } = {}]: Covers,
   run: (create: Create, server: PlayedServer) => Promise<unknown>,
 ): Draft {
-  const conditions = { needs: ['internet', ...needs], timeoutMs: 240_000 } as const;
+  const conditions = { needs: ['internet', ...needs] } as const;
   return check(name, [operation, expects, conditions], async (target) => {
     const server = await target.played();
     const ends: (() => Promise<unknown>)[] = [];

@@ -140,7 +140,7 @@ export const networkSettingCases: Draft[] = [
   }),
   check(
     'ports of httpsPorts are spoken to by TLS, others are not, after a pause too',
-    ['gateway', 'success', { needs: ['isolation'], timeoutMs: 180_000 }],
+    ['gateway', 'success', { needs: ['isolation'] }],
     async (target) => {
       const sandbox = await target.newSandbox({ network: { httpsPorts: [HTTPS_PORT] } });
       const script = `${CERTIFICATE}; exec node -e "$0"`;

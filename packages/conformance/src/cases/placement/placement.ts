@@ -87,11 +87,7 @@ export const placementCases = casesOf('placement', [
   ),
   check(
     'a placement that takes too long gives 504, and can be tried again',
-    [
-      'createSandboxV2',
-      '504 sandbox_placement_timeout',
-      { needs: ['servers'], alone: true, timeoutMs: 120_000 },
-    ],
+    ['createSandboxV2', '504 sandbox_placement_timeout', { needs: ['servers'], alone: true }],
     async (target) => {
       const server = await target.server('impatient');
       const asleep = [await sleeper(server), await sleeper(server), await sleeper(server)];

@@ -27,7 +27,7 @@ const idsOf = ({ items }: { items: Listed[] }) => items.map(({ sandboxID }) => s
 export const listCases = casesOf('lists', [
   check(
     'pages, orders and totals of a team with five sandboxes',
-    ['listSandboxesV2', 'success', { needs: ['teams'], timeoutMs: 120_000 }],
+    ['listSandboxesV2', 'success', { needs: ['teams'] }],
     async (target) => {
       const team = await target.team();
       assert.deepEqual((await list(team)).items, []);
@@ -177,7 +177,7 @@ export const listCases = casesOf('lists', [
   }),
   check(
     'a snapshot of the files is a template that starts with them',
-    ['createSnapshot', 'success', { timeoutMs: 120_000 }],
+    ['createSnapshot', 'success'],
     async (target) => {
       const sandbox = await target.newSandbox({ envVars: { KEPT: 'yes' } });
       await run(sandbox, 'echo stored > ~/stored.txt');

@@ -14,7 +14,7 @@ interface ForkEntry {
 export const memoryCases = casesOf('memory', [
   check(
     'forks go on from the memory of their source, each by itself',
-    ['forkSandbox', 'success', { needs: ['memory'], timeoutMs: 180_000 }],
+    ['forkSandbox', 'success', { needs: ['memory'] }],
     async (target) => {
       const source = await target.newSandbox({ metadata: { family: 'yes' } });
       const counter = await startShell(
@@ -59,7 +59,7 @@ export const memoryCases = casesOf('memory', [
   }),
   check(
     'a snapshot with memory starts others that go on from it',
-    ['createSnapshot', 'success', { needs: ['memory'], timeoutMs: 180_000 }],
+    ['createSnapshot', 'success', { needs: ['memory'] }],
     async (target) => {
       const source = await target.newSandbox();
       const child = await startShell(source, 'exec sleep 1000');

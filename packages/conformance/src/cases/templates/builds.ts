@@ -10,7 +10,7 @@ import { archiveOf, create, finish, HASH, idsOf, needs, own, type Status, upload
 export const buildCases: Draft[] = [
   check(
     'a template is built from steps and files, and sandboxes start with what was built',
-    ['startTemplateBuild', 'success', { needs, timeoutMs: 180_000 }],
+    ['startTemplateBuild', 'success', { needs }],
     async (target) => {
       const made = await create(target, { cpuCount: 1, memoryMB: 256 });
       assert.match(made.templateID, /^[a-z0-9]{20}$/);
@@ -69,7 +69,7 @@ export const buildCases: Draft[] = [
   ),
   check(
     'a step that fails ends the build and is named',
-    ['getTemplateBuildStatus', 'success', { needs, timeoutMs: 120_000 }],
+    ['getTemplateBuildStatus', 'success', { needs }],
     async (target) => {
       const made = await create(target);
       const steps = [

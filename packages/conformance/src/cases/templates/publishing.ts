@@ -9,7 +9,7 @@ import { create, own, ready } from './calls.js';
 export const publishingCases: Draft[] = [
   check(
     'a public template serves others, a private one does not',
-    ['updateTemplateV2', 'success', { needs: own, timeoutMs: 120_000 }],
+    ['updateTemplateV2', 'success', { needs: own }],
     async (target) => {
       const team = await target.team();
       const stranger = await target.team();
@@ -31,7 +31,7 @@ export const publishingCases: Draft[] = [
   ),
   check(
     'publishing claims the bare name, which only one may have',
-    ['updateTemplate', '409', { needs: own, timeoutMs: 120_000 }],
+    ['updateTemplate', '409', { needs: own }],
     async (target) => {
       const name = unique('public');
       const [one, two] = [await target.team(), await target.team()];

@@ -8,7 +8,7 @@ import { own, ready } from './calls.js';
 export const tagCases: Draft[] = [
   check(
     'tags are set, moved, listed, used and deleted',
-    ['assignTemplateTags', 'success', { needs: own, timeoutMs: 120_000 }],
+    ['assignTemplateTags', 'success', { needs: own }],
     async (target) => {
       const team = await target.team();
       const made = await ready(team, target.template);

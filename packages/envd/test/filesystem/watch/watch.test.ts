@@ -39,7 +39,7 @@ async function watcher({ path = '', ...options }: Options = {}) {
             events.push(...(await daemon.client.getWatcherEvents({ watcherId })).events);
             return texts();
           },
-          { timeout: 30_000, interval: 20 },
+          { timeout: 100_000, interval: 20 },
         )
         .toContain(last);
       return texts();
@@ -184,7 +184,7 @@ describe('WatchDir', () => {
     expect((await stream.next()).value?.event.case).toBe('keepalive');
     leave.abort();
     await expectCode(stream.next(), Code.Canceled);
-    await expect.poll(watchCount, { timeout: 30_000 }).toBe(before);
+    await expect.poll(watchCount, { timeout: 100_000 }).toBe(before);
   });
 
   test('a deadline ends the stream', async () => {
@@ -230,7 +230,7 @@ describe('polling watchers', () => {
             (error) => error.code,
           ),
         {
-          timeout: 30_000,
+          timeout: 100_000,
         },
       )
       .toBe(Code.Internal);

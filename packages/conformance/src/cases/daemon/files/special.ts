@@ -149,7 +149,7 @@ export const specialCases: Draft[] = [
   }),
   check(
     'a full disk gives 507, and the sandbox lives on',
-    ['daemon writeFiles', '507', { needs: ['isolation'], timeoutMs: 120_000 }],
+    ['daemon writeFiles', '507', { needs: ['isolation'] }],
     async (target) => {
       const sandbox = await target.newSandbox();
       const piece = Buffer.alloc(1 << 20, 1);
@@ -173,7 +173,7 @@ export const specialCases: Draft[] = [
   ),
   check(
     'joining into more than the disk has gives 507, and the parts stay',
-    ['daemon composeFiles', '507', { needs: ['isolation'], timeoutMs: 120_000 }],
+    ['daemon composeFiles', '507', { needs: ['isolation'] }],
     async (target) => {
       const sandbox = await target.newSandbox();
       // More than half of the disk, so that there is no room for a copy. The first part may share its blocks: it has none.

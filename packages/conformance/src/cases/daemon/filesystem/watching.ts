@@ -18,7 +18,7 @@ export const watchingCases: Draft[] = [
         sandbox,
         `${F}/WatchDir`,
         { path, recursive: true, includeEntry: true },
-        { timeoutMs: 45_000 },
+        { timeoutMs: 120_000 },
       );
       const first = await watch.messages.next();
       assert.ok((first.value as { start?: object }).start !== undefined);

@@ -19,7 +19,7 @@ const types = (bodies: string[]) =>
 export const deliveryCases: Draft[] = [
   check(
     'the life of a sandbox is told in order, signed, and can be read back',
-    ['listSandboxEvents', 'success', { needs: ['teams', 'receiver'], timeoutMs: 120_000 }],
+    ['listSandboxEvents', 'success', { needs: ['teams', 'receiver'] }],
     async (target) => {
       const team = await target.team();
       await using receiver = await receive();
