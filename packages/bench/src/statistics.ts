@@ -20,6 +20,14 @@ export function summarize(values: readonly number[]): Summary {
   };
 }
 
+/** The value that one of a hundred exceeds. @param values at least one, in any order */
+export function p99(values: readonly number[]): number {
+  return quantile(
+    [...values].sort((a, b) => a - b),
+    0.99,
+  );
+}
+
 /** The value below which a share of a sorted series lies, by linear interpolation. */
 export function quantile(sorted: readonly number[], share: number): number {
   const position = (sorted.length - 1) * share;

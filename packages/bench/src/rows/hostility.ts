@@ -1,6 +1,6 @@
 import { Client, type Sandbox } from '@svc/sdk';
 import { below, type Figure, type Row, runs } from '../row.js';
-import { quantile } from '../statistics.js';
+import { p99 } from '../statistics.js';
 import { startCommandChild } from '../support/command-child.js';
 import { startServerChild } from '../support/server-child.js';
 import { timed } from '../support/time.js';
@@ -33,12 +33,6 @@ interface Paired {
   before: number;
   during: number;
 }
-
-const p99 = (times: readonly number[]) =>
-  quantile(
-    [...times].sort((a, b) => a - b),
-    0.99,
-  );
 
 export const hostility: Row = {
   id: 'hostility',

@@ -4,6 +4,7 @@ import { browserBundle } from './browser-bundle.js';
 import { burstsAgain } from './bursts.js';
 import { coldScript } from './cold-script.js';
 import { create } from './create.js';
+import { crowd } from './crowd.js';
 import { fork } from './fork.js';
 import { hostility } from './hostility.js';
 import { idleCost } from './idle-cost.js';
@@ -25,6 +26,7 @@ export const rows: readonly Row[] = [
   browserBundle,
   create,
   burstsAgain,
+  crowd,
   lives,
   runTrue,
   serviceCost,

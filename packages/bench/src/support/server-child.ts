@@ -32,6 +32,8 @@ export interface ServerChild extends AsyncDisposable {
   rootPid: number;
   /** Settles once the warm pool is full again. */
   poolReady(): Promise<void>;
+  /** How late its event loop was since the last time that this was asked, p99, ms. */
+  eventLoopDelayMs(): Promise<number>;
 }
 
 export async function startServerChild(request: ServerRequest): Promise<ServerChild> {
@@ -56,6 +58,10 @@ export async function startServerChild(request: ServerRequest): Promise<ServerCh
     async poolReady() {
       child.send('pool');
       await message();
+    },
+    async eventLoopDelayMs() {
+      child.send('event-loop');
+      return (await message()) as number;
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) {

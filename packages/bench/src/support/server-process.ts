@@ -1,5 +1,6 @@
 // The server under measurement, as its program runs it: two processes where root starts it. Speaks with its parent over the
 // IPC channel.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { planStart, receiveOrders, runAsRoot, startSeparatedServer, startServer } from '@svc/server';
 import type { ServerOrders } from './server-child.js';
 
@@ -32,12 +33,25 @@ process.send?.({
   pid: process.pid,
 });
 
+/** How often the event loop is looked at, ms. */
+const RESOLUTION_MS = 10;
+const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+delays.enable();
+
+/** How late the event loop was since the last time that this was asked, p99, ms. */
+function eventLoopDelayMs(): number {
+  const late = delays.count === 0 ? 0 : Math.max(0, delays.percentile(99) / 1e6 - RESOLUTION_MS);
+  delays.reset();
+  return late;
+}
+
 async function stop(): Promise<void> {
   await server.stop();
   process.exit(0);
 }
 process.on('message', (message) => {
   if (message === 'pool') void server.driver.poolReady().then(() => process.send?.('pool'));
+  if (message === 'event-loop') process.send?.(eventLoopDelayMs());
   if (message === 'stop') void stop();
 });
 process.on('disconnect', () => void stop());
