@@ -54,6 +54,22 @@ describe.skipIf(skip !== undefined).each(['driver' as const, 'runtime' as const]
       expect((await client.run(RESTRICTIONS)).stdout).toMatch(/NoNewPrivs:\t0\nSeccomp:\t2/);
     });
 
+    it('shows nothing behind what hides directories of /proc, to a copy of a copy neither', async () => {
+      const { instance } = await bench.create();
+      await instance.checkpoint({ checkpointId: 'first', memory: true, then: 'destroy' });
+      const copy = await bench.restore('first', true);
+      await copy.instance.checkpoint({ checkpointId: 'second', memory: true, then: 'continue' });
+      const { client } = await bench.restore('second', true);
+      const hidden = '/proc/bus /proc/driver /proc/fs /proc/irq';
+      expect(await client.output(`stat -f -c %T ${hidden} | sort -u; find ${hidden} -mindepth 1`)).toBe(
+        'tmpfs',
+      );
+      for (const { client: there } of [copy, { client }]) {
+        const { stderr } = await there.run('touch /proc/bus/planted', 'root');
+        expect(stderr).toContain('Read-only file system');
+      }
+    });
+
     it('cannot use more memory than it may', async () => {
       const { instance } = await bench.create({ limits: LIMITS });
       await instance.checkpoint({ checkpointId: 'hungry', memory: true, then: 'destroy' });

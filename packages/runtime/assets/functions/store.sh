@@ -53,6 +53,9 @@ store_mount() {
   chmod a+rx "$STORE/agents" /run/mounts /run/nodes /run/dev /run/dev/pts
   [ ! -d /run/sys ] || chmod -R a+rX /run/sys
   mountpoint -q /run/agents || mount --bind -o nosuid,nodev "$STORE/agents" /run/agents
+  # A restore hides directories of /proc behind it, as the OCI runtime does behind one each.
+  mkdir -p /run/empty
+  mountpoint -q /run/empty || mount -t tmpfs -o ro,size=0k tmpfs /run/empty
   answer fsid "$(btrfs filesystem show "$STORE" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
 }
 
