@@ -7,6 +7,14 @@ const MIB = 2 ** 20;
 const MAKE_MS = 200;
 const MINUTE_MS = 60_000;
 
+function withResolvers() {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
 /** A pool of strings: the kind and a number. Each uses as much as `bytes` says. */
 function poolOf(options: Partial<WarmPoolOptions<string, string>> = {}) {
   const state = { now: 0, made: 0, free: 1_000 * MIB, bytes: 10 * MIB, discarded: [] as string[] };
@@ -105,6 +113,41 @@ describe('the warm pool', () => {
     for (let round = 0; round < 4; round++) expect(await ask('mounted', 9)).toBe(0);
     expect(state.made).toBe(before);
     await pool.close();
+  });
+
+  it('drops a kind at once, though others wait to be made while creates never end', async () => {
+    const { promise: begun, resolve: begin } = withResolvers();
+    const { promise: opened, resolve: open } = withResolvers();
+    const { pool, state } = poolOf({
+      make: async (kind) => {
+        if (kind === 'slow') {
+          begin();
+          await opened;
+        }
+        return `${kind}${(state.made += 1)}`;
+      },
+    });
+    pool.setDesired([{ spec: 'a', size: 1 }]);
+    await pool.ready();
+    pool.setDesired([
+      { spec: 'a', size: 1 },
+      { spec: 'slow', size: 1 },
+      { spec: 'b', size: 1 },
+    ]);
+    await begun;
+    const { promise: ended, resolve: end } = withResolvers();
+    const creating = pool.yieldTo(() => ended);
+    await pool.drop((kind) => kind === 'a');
+    expect(state.discarded).toEqual(['a1']);
+    await pool.drop((kind) => kind === 'b');
+    const dropping = pool.drop((kind) => kind === 'slow');
+    open();
+    await dropping;
+    expect(state.discarded).toEqual(['a1', 'slow2']);
+    end();
+    await creating;
+    await pool.close();
+    expect(state.made).toBe(2);
   });
 
   it('keeps none of a kind that was dropped', async () => {

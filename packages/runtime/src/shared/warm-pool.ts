@@ -53,6 +53,13 @@ const lately = (before: Cost, now: Cost): Cost => ({
   makeMs: 0.8 * before.makeMs + 0.2 * now.makeMs,
 });
 
+interface Waiting<Spec, Item> {
+  item: Item;
+  /** What it was made for. */
+  spec: Spec;
+  bytes: number;
+}
+
 interface Kind<Spec> {
   spec: Spec;
   /** Kept whatever the demand. */
@@ -70,7 +77,9 @@ interface Kind<Spec> {
 export class WarmPool<Spec, Item> {
   readonly #options: WarmPoolOptions<Spec, Item>;
   readonly #now: () => number;
-  readonly #items = new Map<string, { item: Item; bytes: number }[]>();
+  readonly #items = new Map<string, Waiting<Spec, Item>[]>();
+  /** What is being made or discarded. */
+  readonly #underWay = new Set<{ spec: Spec; over: Promise<void> }>();
   readonly #kinds = new Map<string, Kind<Spec>>();
   readonly #closing = new AbortController();
   /** What all items together may use where there are more than desired. */
@@ -109,11 +118,14 @@ export class WarmPool<Spec, Item> {
     this.#fill();
   }
 
-  /** Desires some kinds no more; settles once their items are gone. */
+  /** Desires some kinds no more; settles once their items are gone, whatever else is being made. */
   async drop(applies: (spec: Spec) => boolean): Promise<void> {
     for (const [key, { spec }] of this.#kinds) if (applies(spec)) this.#kinds.delete(key);
-    this.#fill();
-    await this.#filling;
+    const dropped = [...this.#items].filter(([, [first]]) => first !== undefined && applies(first.spec));
+    for (const [key] of dropped) this.#items.delete(key);
+    const discarding = dropped.flatMap(([, items]) => items.map((waiting) => this.#discard(waiting)));
+    const underWay = [...this.#underWay].filter(({ spec }) => applies(spec)).map(({ over }) => over);
+    await Promise.all([...discarding, ...underWay]);
   }
 
   /**
@@ -127,7 +139,7 @@ export class WarmPool<Spec, Item> {
     this.#shedUntil = this.#now() + SHED_MS;
     clearTimeout(this.#refill);
     this.#refill = setTimeout(() => this.#fill(), SHED_MS).unref();
-    await Promise.all(items.map(({ item }) => this.#discard(item)));
+    await Promise.all(items.map((waiting) => this.#discard(waiting)));
     return true;
   }
 
@@ -138,7 +150,7 @@ export class WarmPool<Spec, Item> {
     const items = this.#items.get(key);
     let found = items?.shift();
     while (found !== undefined && !this.#options.usable(found.item)) {
-      void this.#discard(found.item);
+      void this.#discard(found);
       found = items?.shift();
     }
     if (found === undefined) this.#misses += 1;
@@ -235,12 +247,21 @@ export class WarmPool<Spec, Item> {
     return Math.floor(allowed / (this.#cost ?? FIRST_GUESS).bytes);
   }
 
-  async #discard(item: Item): Promise<void> {
-    try {
-      await this.#options.discard(item);
-    } catch (error) {
-      this.#options.onFailure(error);
-    }
+  #discard({ item, spec }: Pick<Waiting<Spec, Item>, 'item' | 'spec'>): Promise<void> {
+    return this.#during(spec, async () => {
+      try {
+        await this.#options.discard(item);
+      } catch (error) {
+        this.#options.onFailure(error);
+      }
+    });
+  }
+
+  /** Lets {@link drop} wait for work on an item. It does not reject. */
+  #during(spec: Spec, work: () => Promise<void>): Promise<void> {
+    const entry = { spec, over: work() };
+    this.#underWay.add(entry);
+    return entry.over.finally(() => this.#underWay.delete(entry));
   }
 
   #fill(): void {
@@ -275,7 +296,7 @@ export class WarmPool<Spec, Item> {
     for (const [key, items] of this.#items) {
       const surplus = this.#surplus(key) ? items.pop() : undefined;
       if (items.length === 0) this.#items.delete(key);
-      if (surplus !== undefined) return () => this.#discard(surplus.item);
+      if (surplus !== undefined) return () => this.#discard(surplus);
     }
     for (const [key, kind] of this.#kinds) if (this.#lacks(key, kind)) return () => this.#makeOne(key);
     return undefined;
@@ -300,10 +321,19 @@ export class WarmPool<Spec, Item> {
       });
     }
     const kind = this.#kinds.get(key);
-    if (kind === undefined) return;
+    if (kind !== undefined) await this.#during(kind.spec, () => this.#makeNow(key, kind, from));
+  }
+
+  async #makeNow(key: string, kind: Kind<Spec>, from: number): Promise<void> {
+    const { spec } = kind;
     try {
-      const item = await this.#options.make(kind.spec, this.#closing.signal);
-      const made = { item, bytes: this.#options.growth?.bytesOf(item) ?? 0 };
+      const item = await this.#options.make(spec, this.#closing.signal);
+      if (!this.#kinds.has(key)) {
+        // Dropped meanwhile.
+        await this.#options.discard(item);
+        return;
+      }
+      const made = { item, spec, bytes: this.#options.growth?.bytesOf(item) ?? 0 };
       const items = this.#items.get(key);
       if (items === undefined) this.#items.set(key, [made]);
       else items.push(made);
