@@ -29,6 +29,7 @@ const GROUPS = {
     'docs/self-hosting.md',
     'docs/scaling.md',
     'docs/settings.md',
+    'docs/audit.md',
     'docs/security-model.md',
     'docs/opentelemetry.md',
     'docs/performance.md',

@@ -1,6 +1,8 @@
 // `@svc/sdk/operator`: for who runs a server. Apart from the rest, so that applications do not carry it.
 
 export type { ApiKey, CreatedApiKey } from './api-keys/api-key.js';
+export type { AuditEntry, AuditFilter, AuditOutcome } from './operator/audit-entry.js';
+export { AuditTrail } from './operator/audit-trail.js';
 export { OperatorClient } from './operator/operator-client.js';
 export type { OperatorClientOptions } from './operator/options.js';
 export type { NewTeam, OperatedTeam, TeamChange, TeamLimitsChange } from './operator/team.js';

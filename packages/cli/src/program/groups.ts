@@ -83,6 +83,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/team/index.js')).addTeamCommands,
   },
   {
+    name: 'audit',
+    summary: 'for operators: show who did what',
+    load: async () => (await import('../commands/audit/index.js')).addAuditCommand,
+  },
+  {
     name: 'auth',
     summary: 'choose the service and the key to use',
     load: async () => (await import('../commands/auth/index.js')).addAuthCommands,

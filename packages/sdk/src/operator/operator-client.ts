@@ -2,6 +2,7 @@ import { createOperatorClient } from '@svc/platform/operator';
 import { runtime } from '#runtime';
 import { createCallers } from '../calls/create-callers.js';
 import { PlatformCaller } from '../calls/platform-caller.js';
+import { AuditTrail } from './audit-trail.js';
 import type { OperatorCaller } from './operator-caller.js';
 import type { OperatorClientOptions } from './options.js';
 import { Teams } from './teams.js';
@@ -9,13 +10,15 @@ import { Teams } from './teams.js';
 const localOperatorUrl = 'http://localhost:3003';
 
 /**
- * What the operator of a server does: teams, what they may use, and their keys. Talks to the operator port with the
+ * What the operator of a server does: teams, what they may use, and their keys; and who did what. Talks to the operator port with the
  * operator token; settings come from the options, then from `SVC_OPERATOR_URL` and `SVC_OPERATOR_TOKEN`. Nothing is sent
  * before the first call.
  */
 export class OperatorClient {
   /** Make teams, set what they may use, ban and block them, and give them keys. */
   readonly teams: Teams;
+  /** Who did what. */
+  readonly audit: AuditTrail;
 
   /**
    * @throws InvalidRequestError for settings that make no sense, such as an address that is no URL
@@ -36,5 +39,6 @@ export class OperatorClient {
         "no operator token. Set SVC_OPERATOR_TOKEN, or give the token option: it stands in operator-token in the server's data directory.",
     });
     this.teams = new Teams(caller);
+    this.audit = new AuditTrail(caller);
   }
 }

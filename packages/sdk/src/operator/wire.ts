@@ -1,10 +1,12 @@
 import type {
+  AuditEntry as WireAuditEntry,
   TeamLimitsChange as WireLimits,
   Team as WireTeam,
   TeamChange as WireTeamChange,
 } from '@svc/platform/operator';
 import { defined, toSeconds } from '../core/wire-values.js';
 import { fromTeam } from '../team/wire.js';
+import type { AuditEntry } from './audit-entry.js';
 import type { OperatedTeam, TeamChange, TeamLimitsChange } from './team.js';
 
 export function fromOperatedTeam(team: WireTeam): OperatedTeam {
@@ -33,4 +35,15 @@ export function toTeamSettings({ name, limits, features }: TeamChange): WireTeam
 function toLimits({ maxTimeoutMs, maxMemoryMiB, ...rest }: TeamLimitsChange): WireLimits {
   const seconds = typeof maxTimeoutMs === 'number' ? toSeconds(maxTimeoutMs, 'maxTimeoutMs') : maxTimeoutMs;
   return defined({ ...rest, maxTimeToLiveSeconds: seconds, maxMemoryMB: maxMemoryMiB });
+}
+
+export function fromAuditEntry({ id, at, teamID, requestID, nodeID, ...entry }: WireAuditEntry): AuditEntry {
+  return {
+    entryId: id,
+    at: new Date(at),
+    ...entry,
+    ...(teamID === undefined ? {} : { teamId: teamID }),
+    ...(requestID === undefined ? {} : { requestId: requestID }),
+    nodeId: nodeID,
+  };
 }

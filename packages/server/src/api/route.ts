@@ -1,12 +1,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isAudited, resourceBefore } from '../audit/audited.js';
+import type { Act } from '../audit/entry.js';
+import { withEntry } from '../audit/with-entry.js';
 import type { Identity } from '../auth/team-store.js';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { toApiError } from '../http/error-reply.js';
 import type { ConnectionGuard } from '../limits/connections.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
-import type { NodeForwarder } from '../nodes/forwarder.js';
+import type { ApiAnswer, NodeForwarder } from '../nodes/forwarder.js';
 import { BodyTimer } from './body-timer.js';
 import { CredentialCheck } from './credential.js';
 import { withDeadline } from './deadline.js';
@@ -81,19 +84,11 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
 
       const team = identity?.team;
       if (team !== undefined) context.tracer?.annotate({ 'svc.team.id': team.id });
-      const result = await withDeadline<AnyResult | undefined>(
-        reply,
-        timeoutMs,
-        context.signal,
-        async (signal) => {
+      const act = actOf(install, identity, request);
+      const result = await withDeadline<AnyResult | PassedOn>(reply, timeoutMs, context.signal, (signal) =>
+        withEntry<AnyResult | PassedOn>(context.audit, act, async () => {
           const answer = await askOwner(context, forwarder, route, request, team, signal);
-          if (answer !== undefined) {
-            reply
-              .code(answer.status)
-              .headers(answer.headers)
-              .send(answer.body.length === 0 ? undefined : answer.body);
-            return undefined;
-          }
+          if (answer !== undefined) return { ...answer, passedOn: true };
           return install.handler({
             context,
             team,
@@ -106,9 +101,13 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
             log: request.log,
             signal,
           });
-        },
+        }),
       );
-      if (result === undefined) return reply;
+      if ('passedOn' in result)
+        return reply
+          .code(result.status)
+          .headers(result.headers)
+          .send(result.body.length === 0 ? undefined : result.body);
       if (result.headers !== undefined) reply.headers(result.headers);
       if (install.validateResponses) {
         const wrong = checks.response(result.status, reply.getHeaders(), result.body);
@@ -131,6 +130,28 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
       install.sendFailure(request, reply, checkedFailure(install, error));
     },
   });
+}
+
+/** The answer of the node that a request was passed on to. */
+interface PassedOn extends ApiAnswer {
+  passedOn: true;
+}
+
+/** What the audit trail says of a request. One that another node passed on has its entry there. */
+function actOf(
+  { route, forwarder }: RouteInstall,
+  identity: Identity | undefined,
+  request: FastifyRequest,
+): Act | undefined {
+  if (identity === undefined || !isAudited(route) || forwarder.comesFromNode(request.raw)) return undefined;
+  return {
+    actor: { kind: 'key', apiKeyId: identity.apiKeyId },
+    operation: route.operationId,
+    resource: resourceBefore(route.operationId, route.path, request.params, request.body),
+    teamId: identity.team.id,
+    requestId: request.id,
+    clientAddress: request.raw.socket.remoteAddress,
+  };
 }
 
 /** Counts a request against its team's limit. One that another node passed on was counted there. @throws {ApiError} 429 */

@@ -317,6 +317,10 @@ export const settings = {
       /** How long a key is published before it signs, and after its successor took over, ms. */
       overlapMs: countOrNone({ default: DAY_MS }),
     },
+    audit: {
+      /** How long entries of the audit trail are kept, ms: 90 days. */
+      retentionMs: countOrNone({ default: 90 * DAY_MS }),
+    },
     idempotency: {
       /** How long the answer under an idempotency key is kept, ms. */
       retentionMs: countOrNone({ default: DAY_MS }),

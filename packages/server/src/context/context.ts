@@ -1,6 +1,7 @@
 import type { EgressAuthority } from '@svc/egress';
 import type { Driver } from '@svc/runtime';
 import type { FastifyBaseLogger } from 'fastify';
+import type { AuditTrail } from '../audit/audit-trail.js';
 import type { TeamStore } from '../auth/team-store.js';
 import type { ServerConfig } from '../config/config.js';
 import type { EventSink } from '../events/sink.js';
@@ -38,6 +39,8 @@ export interface ServerContext {
   readonly identity: Pick<SigningKeys, 'signing' | 'published'>;
   readonly log: Log;
   readonly events: EventSink;
+  /** Who did what. */
+  readonly audit: AuditTrail;
   readonly teams: TeamStore;
   readonly rates: RateLimiter;
   /** Names this run of this process. */

@@ -1,5 +1,7 @@
 import type { operatorOperationTypes } from '@svc/platform/operator';
 import type { CheckedRequest, OperatorOperationId, Result } from '../api/operations.js';
+import { listEntries } from '../audit/list-entries.js';
+import { entryToWire } from '../audit/wire.js';
 import type { Uses } from '../context/context.js';
 import { createApiKey } from '../teams/create-api-key.js';
 import { createTeam } from '../teams/create-team.js';
@@ -9,9 +11,10 @@ import { listApiKeys } from '../teams/list-api-keys.js';
 import { listTeams } from '../teams/list-teams.js';
 import { updateTeam } from '../teams/update-team.js';
 import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
+import { parseNotBefore } from '../wire/time.js';
 
 /** What the operations of the operator take of the server. */
-export type OperatorPorts = Uses<'db' | 'dialect' | 'ids' | 'log' | 'now' | 'teams'>;
+export type OperatorPorts = Uses<'audit' | 'db' | 'dialect' | 'ids' | 'log' | 'now' | 'teams'>;
 
 type OperatorHandlers = {
   [Op in OperatorOperationId]: (
@@ -66,5 +69,21 @@ export const operatorHandlers: OperatorHandlers = {
     await deleteApiKey(context, id, params.apiKeyID);
     context.log.info({ teamId: id, apiKeyId: params.apiKeyID }, 'the operator deleted a key');
     return { status: 204 };
+  },
+
+  listAuditEntries: async ({ context, query }) => {
+    const { team, actor, operation, resource, outcome, from, until } = query;
+    const filter = {
+      teamId: team === undefined ? undefined : (await findTeam(context, team)).id,
+      actor,
+      operation,
+      resourceId: resource,
+      outcome,
+      fromMs: from === undefined ? undefined : parseNotBefore(from),
+      untilMs: until === undefined ? undefined : parseNotBefore(until),
+    };
+    const { limit = 100, order = 'desc', nextToken } = query;
+    const page = await listEntries(context, { filter, limit, order, nextToken });
+    return { status: 200, headers: page.headers, body: page.rows.map(entryToWire) };
   },
 };

@@ -2,11 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readOperatorDocument } from '../api/document.js';
 import { findProblem, nulProblem } from '../api/find-problem.js';
 import type { AnyResult, OperatorOperationId } from '../api/operations.js';
+import { requestId } from '../api/request-id.js';
 import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
 import { createValidation } from '../api/validation.js';
+import { isAudited, resourceBefore } from '../audit/audited.js';
+import type { Act } from '../audit/entry.js';
+import { withEntry } from '../audit/with-entry.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { toApiError } from '../http/error-reply.js';
+import { findTeam } from '../teams/find-team.js';
 import { type OperatorPorts, operatorHandlers } from './handlers.js';
 import { carriesToken } from './operator-token.js';
 
@@ -45,7 +50,7 @@ export function createOperatorApi(options: {
     return made;
   };
 
-  const answer = async (req: IncomingMessage): Promise<AnyResult> => {
+  const answer = async (req: IncomingMessage, id: string): Promise<AnyResult> => {
     const [pathname = '', search = ''] = (req.url ?? '').split('?', 2);
     if (!carriesToken(req.headers.authorization, token)) throw errors.operatorCredential();
     const { routes, checksOf } = table();
@@ -62,7 +67,8 @@ export function createOperatorApi(options: {
     const problem = findProblem(route, checks, query, body) ?? nulProblem(params, 'path');
     if (problem !== undefined) throw errors.validation(problem);
     const handler = operatorHandlers[route.operationId] as Handler;
-    const result = await handler({ context, params, query, body });
+    const act = await actOf(context, route, { req, id, params, body });
+    const result = await withEntry(context.audit, act, () => handler({ context, params, query, body }));
     const wrong = validateResponses
       ? checks.response(result.status, lowerCase(result.headers), result.body)
       : undefined;
@@ -71,9 +77,10 @@ export function createOperatorApi(options: {
   };
 
   return async (req, res) => {
+    const id = requestId(req);
     let result: AnyResult;
     try {
-      result = await answer(req);
+      result = await answer(req, id);
     } catch (thrown) {
       const error = toApiError(thrown, BODY_LIMIT_BYTES);
       if (error.status >= 500)
@@ -84,9 +91,28 @@ export function createOperatorApi(options: {
     const type = text === '' ? {} : { 'Content-Type': 'application/json; charset=utf-8' };
     // A body that was not read to its end would be taken for the next request.
     const connection: Record<string, string> = req.complete ? {} : { Connection: 'close' };
-    const fixed = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+    const fixed = { 'X-Request-Id': id, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
     res.writeHead(result.status, { ...type, ...fixed, ...connection, ...result.headers });
     res.end(text);
+  };
+}
+
+/** What the audit trail says of a request of the operator. */
+async function actOf(
+  context: OperatorPorts,
+  route: RouteEntry<OperatorOperationId>,
+  request: { req: IncomingMessage; id: string; params: Record<string, string>; body: unknown },
+): Promise<Act | undefined> {
+  if (!isAudited(route)) return undefined;
+  const { req, id, params, body } = request;
+  return {
+    actor: { kind: 'operator' },
+    operation: route.operationId,
+    resource: resourceBefore(route.operationId, route.path, params, body),
+    // Who acts on a team that is not there is told so, and has acted on nothing.
+    ...(params.team === undefined ? {} : { teamId: (await findTeam(context, params.team)).id }),
+    requestId: id,
+    clientAddress: req.socket.remoteAddress,
   };
 }
 

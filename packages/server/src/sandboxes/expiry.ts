@@ -39,7 +39,7 @@ async function expire(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   const config = configOf(live.row);
   try {
     if (config.autoPause) {
-      const paused = await pauseHeld(context, live, config.autoPauseMemory).then(
+      const paused = await pauseHeld(context, live, config.autoPauseMemory, { timedOut: true }).then(
         () => true,
         (error: unknown) => {
           context.log.error(

@@ -1,3 +1,5 @@
+import type { SystemReason } from '../audit/entry.js';
+import { recordSystemAct } from '../audit/record-system-act.js';
 import type { StopReason } from '../gateway/contract.js';
 import type { LiveSandbox } from '../sandbox-state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
@@ -12,6 +14,13 @@ const stopReasons: Partial<Record<KillReason, StopReason>> = {
   request: 'killed',
   admin: 'killed',
   timeout: 'expired',
+};
+
+/** What ends of sandboxes are called that nobody asked for. */
+const systemReasons: Partial<Record<KillReason, SystemReason>> = {
+  timeout: 'timeout',
+  unknown: 'ended',
+  orphaned: 'orphaned',
 };
 
 /** Ends a running or paused sandbox and forgets it. Whoever asks meanwhile shares the end. @throws {ApiError} 404, 409 */
@@ -44,14 +53,17 @@ export async function finishKill(
     await instance.destroy();
     live.instance = undefined;
   }
-  await removeRow(context, live, (tx) =>
-    context.events.emit(
+  const systemReason = systemReasons[reason];
+  await removeRow(context, live, async (tx) => {
+    await context.events.emit(
       tx,
       lifecycleEvent('sandbox.lifecycle.killed', row, {
         ...executionData(row, endedAtMs),
         kill_reason: reason,
       }),
-    ),
-  );
+    );
+    if (systemReason !== undefined)
+      await recordSystemAct(context, tx, { reason: systemReason, operation: 'killSandbox' }, row);
+  });
   if (row.checkpoint_id !== null) await dropCheckpoint(context, row.checkpoint_id);
 }

@@ -1,4 +1,5 @@
 import { DriverError } from '@svc/runtime';
+import { recordSystemAct } from '../audit/record-system-act.js';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
@@ -30,8 +31,16 @@ export async function pauseSandbox(
   await (admission.kind === 'join' ? admission.result : pauseHeld(context, admission.live, memory));
 }
 
-/** Pauses a sandbox that runs and is in no transition. */
-export function pauseHeld(context: SandboxPorts, live: LiveSandbox, memory: boolean): Promise<void> {
+/**
+ * Pauses a sandbox that runs and is in no transition.
+ * @param options `timedOut`: nobody asked for it
+ */
+export function pauseHeld(
+  context: SandboxPorts,
+  live: LiveSandbox,
+  memory: boolean,
+  options: { timedOut?: boolean } = {},
+): Promise<void> {
   // Without memory snapshots the memory stays where it is: frozen, in RAM.
   const freeze = memory && !context.driver.capabilities.memorySnapshot;
   return begin(context, live, 'pausing', async () => {
@@ -72,19 +81,20 @@ export function pauseHeld(context: SandboxPorts, live: LiveSandbox, memory: bool
       throw checkpointError(live.row.id, 'pausing', error);
     }
     if (checkpointId !== null) live.instance = undefined;
-    await finishPause(context, live, sizeBytes);
+    await finishPause(context, live, { sizeBytes, timedOut: options.timedOut });
   }).finally(() => release(context, live));
 }
 
 /**
  * The last half, which recovery does again after a crash.
- * @param sizeBytes what the stored state takes.
+ * @param options `sizeBytes`: what the stored state takes; `timedOut`: nobody asked for it
  */
 export async function finishPause(
-  context: RowPorts & Uses<'now'>,
+  context: RowPorts & Uses<'ids' | 'now'>,
   live: LiveSandbox,
-  sizeBytes?: number,
+  options: { sizeBytes?: number | undefined; timedOut?: boolean | undefined } = {},
 ): Promise<void> {
+  const { sizeBytes, timedOut = false } = options;
   await changeRow(
     context,
     live,
@@ -100,6 +110,7 @@ export async function finishPause(
         tx,
         lifecycleEvent('sandbox.lifecycle.paused', row, executionData(row, row.paused_at ?? context.now())),
       );
+      if (timedOut) await recordSystemAct(context, tx, { reason: 'timeout', operation: 'pauseSandbox' }, row);
     },
   );
 }

@@ -1,3 +1,4 @@
+import { recordSystemAct } from '../audit/record-system-act.js';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
@@ -29,6 +30,8 @@ export interface ResumeOptions {
   autoPause?: boolean | undefined;
   /** False: boot afresh on the stored files. Default: with memory when there is one. */
   memory?: boolean | undefined;
+  /** It wakes for a request into it. */
+  forTraffic?: boolean | undefined;
 }
 
 /**
@@ -93,6 +96,8 @@ export function resumeHeld(
       async (tx, row) => {
         await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.resumed', row));
         await countSpawn(tx, row.template_id, row.started_at);
+        if (options.forTraffic === true)
+          await recordSystemAct(context, tx, { reason: 'traffic', operation: 'resumeSandbox' }, row);
       },
     );
     live.run += 1;

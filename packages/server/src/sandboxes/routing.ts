@@ -69,7 +69,7 @@ export async function resumeForRequest(
     team.limits.maxTimeToLiveSeconds,
   );
   try {
-    await resumeHeld(context, live, { team, timeoutSeconds });
+    await resumeHeld(context, live, { team, timeoutSeconds, forTraffic: true });
   } catch (error) {
     if (ApiError.is(error) && error.status === 429) return { kind: 'limited', message: error.message };
     if (ApiError.is(error) && error.status === 404) return { kind: 'gone' };

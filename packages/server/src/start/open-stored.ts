@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { EgressAuthority } from '@svc/egress';
 import { envdVersion } from '@svc/envd';
 import { lockDirectory } from '#support/directory-lock';
+import { AuditTrail } from '../audit/audit-trail.js';
 import { TeamStore } from '../auth/team-store.js';
 import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
@@ -83,6 +84,8 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   const tracer = tracing?.tracer;
   const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, tracing?.onQuery);
   unwind.add('storage', () => db.destroy());
+  const audit = new AuditTrail({ db, ids, nodeId, now, log });
+  unwind.add('audit', () => audit.close());
   await checkServerKey(db, keys);
 
   const lifecycle: Lifecycle = {
@@ -122,6 +125,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     identity: new SigningKeys({ config, db, keys, now }),
     log,
     events: createEventSink(ids, now),
+    audit,
     teams: new TeamStore({ db, now, defaults: config.teamLimits }),
     rates: new RateLimiter(config.rateLimits, now),
     processId: ids.uuid(),

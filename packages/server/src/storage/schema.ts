@@ -50,6 +50,7 @@ export interface Schema {
   log_cursors: LogCursorsTable;
   sandbox_metrics: SandboxMetricsTable;
   idempotency: IdempotencyTable;
+  audit_entries: AuditEntriesTable;
 }
 
 export type Database = Kysely<Schema>;
@@ -288,4 +289,24 @@ export interface IdempotencyTable {
   response: EncryptedJson<unknown> | null;
   owner: string;
   created_at: number;
+}
+
+export interface AuditEntriesTable {
+  /** A UUID of version 7: its first 48 bits are `at`. */
+  id: string;
+  at: number;
+  actor_kind: 'key' | 'operator' | 'system';
+  /** Id of the key, or why the service acted by itself. */
+  actor_id: string | null;
+  /** `operationId` of the document. */
+  operation: string;
+  resource_kind: string | null;
+  resource_id: string | null;
+  team_id: string | null;
+  /** HTTP status of the outcome; null until it is known. */
+  status: number | null;
+  finished_at: number | null;
+  request_id: string | null;
+  client_address: string | null;
+  node_id: string;
 }

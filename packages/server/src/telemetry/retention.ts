@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { leastEntryId } from '../audit/entry-id.js';
 import type { Uses } from '../context/context.js';
 import { deleteInBatches } from '../storage/delete-in-batches.js';
 import { pruneEvents } from '../webhooks/delivery/prune.js';
@@ -6,10 +7,10 @@ import { METRIC_TIERS } from './compact-metrics.js';
 
 type Context = Uses<'config' | 'db' | 'dialect' | 'now'>;
 
-/** Removes logs, metrics, events and idempotency records that are too old, a few at a time. */
+/** Removes logs, metrics, events, entries of the audit trail and idempotency records that are too old, a few at a time. */
 export async function forgetOld(context: Context): Promise<void> {
   const now = context.now();
-  const { logs, metrics, events, idempotency } = context.config;
+  const { audit, logs, metrics, events, idempotency } = context.config;
   await deleteInBatches(context, 'sandbox_logs', sql`at < ${now - logs.retentionMs}`);
   for (const spanMs of [0, ...METRIC_TIERS.map((tier) => tier.spanMs)])
     await deleteInBatches(
@@ -22,6 +23,7 @@ export async function forgetOld(context: Context): Promise<void> {
     'log_cursors',
     sql`updated_at < ${now - logs.retentionMs} and sandbox_id not in (select id from sandboxes)`,
   );
+  await deleteInBatches(context, 'audit_entries', sql`id < ${leastEntryId(now - audit.retentionMs)}`);
   await pruneEvents(context, now - events.retentionMs);
   await deleteInBatches(context, 'idempotency', sql`created_at < ${now - idempotency.retentionMs}`);
 }

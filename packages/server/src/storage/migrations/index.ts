@@ -2,7 +2,14 @@ import { initial } from './001-initial.js';
 import { ages } from './002-ages.js';
 import { daemonGeneration } from './003-daemon-generation.js';
 import { encryptedColumns } from './004-encrypted-columns.js';
+import { audit } from './005-audit.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
-export const migrations: readonly NumberedMigration[] = [initial, ages, daemonGeneration, encryptedColumns];
+export const migrations: readonly NumberedMigration[] = [
+  initial,
+  ages,
+  daemonGeneration,
+  encryptedColumns,
+  audit,
+];
