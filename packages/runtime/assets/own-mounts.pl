@@ -2,11 +2,13 @@
 # FIRST + N in the instance. On disk nothing changes, so layers, checkpoints and volumes serve every range.
 #
 # usage, as root in the directory of the store:
-#   own-mounts.pl ARCH FIRST AT WRITABLE ROOT_LAYERS USR_LAYERS IMAGES BINDS COUNT [SOURCE ...]
+#   own-mounts.pl ARCH FIRST AT WRITABLE ROOT_LAYERS USR_LAYERS IMAGES OWN_USERS BINDS COUNT [SOURCE ...]
 #
 # ARCH as Node names it. AT: directory with the mount points `m` and `usr`. WRITABLE: directory with upper and work
-# directories; empty: nothing can be written. IMAGES: directory that is seen as AT/img, if not empty. Layers: with colons, uppermost first, relative to the store or absolute. The first COUNT of the sources are bound
-# as BINDS/0, BINDS/1 ..., which let no set-uid program and no device node have any effect there.
+# directories; empty: nothing can be written. IMAGES: directory that is seen as AT/img, if not empty, and OWN_USERS the file
+# that is seen in there in place of one of that name. Layers: with colons, uppermost first, relative to the store or
+# absolute. The first COUNT of the sources are bound as BINDS/0, BINDS/1 ..., which let no set-uid program and no device
+# node have any effect there.
 use strict;
 use warnings;
 
@@ -19,7 +21,7 @@ use constant {
   # The host's root has no place in the range, but the driver creates a file now and then, and gives it away at once.
   HOST_ROOT_ON_DISK => 0xfffffff0,
 };
-my ($arch, $first, $at, $writable, $root_layers, $usr_layers, $images, $binds, $count, @sources) = @ARGV;
+my ($arch, $first, $at, $writable, $root_layers, $usr_layers, $images, $own_users, $binds, $count, @sources) = @ARGV;
 my %number = $arch eq 'arm64'
   ? (mount => 40, umount => 39, unshare => 97, prctl => 167, setfsuid => 151, setfsgid => 152)
   : (mount => 165, umount => 166, unshare => 272, prctl => 157, setfsuid => 122, setfsgid => 123);
@@ -101,7 +103,10 @@ for my $index (0 .. $count - 1) {
   else { open my $file, '>', $target or die "$target: $!\n" }
   view($sources[$index], $target, NOSUID | NODEV, 1);
 }
-view($images, "$at/img", NOSUID | NODEV) if $images ne '';
+if ($images ne '') {
+  view($images, "$at/img", NOSUID | NODEV);
+  view($own_users, "$at/img/" . ($own_users =~ s{.*/}{}r), NOSUID | NODEV);
+}
 chdir layer_view('.') or die "chdir: $!\n";
 overlay($root_layers, "$writable/u", "$writable/w", "$at/m");
 overlay($usr_layers, "$writable/uu", "$writable/uw", "$at/usr") if $usr_layers ne '';

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseCgroupMounts } from '../src/linux-driver/cgroups/cgroup-files.js';
+import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { linuxBench } from './linux-bench.js';
@@ -68,6 +69,27 @@ describe.skipIf(skip !== undefined).each(['driver' as const, 'runtime' as const]
         const { stderr } = await there.run('touch /proc/bus/planted', 'root');
         expect(stderr).toContain('Read-only file system');
       }
+    });
+
+    it('holds no image of the checkpoint any more, which stays as it was', async () => {
+      const { instance } = await bench.create();
+      await instance.checkpoint({ checkpointId: 'kept', memory: true, then: 'destroy' });
+      const keeper = NamespaceKeeper.find(pathsOf(bench.dataDir))!;
+      const stored = () => {
+        const directory = keeper.view(join(pathsOf(bench.dataDir).store, 'c/kept'));
+        const images = readdirSync(join(directory, 'img')).sort();
+        return {
+          images: images.map((name) => [name, readFileSync(join(directory, 'img', name), 'base64')]),
+          // Of no use to a copy, and costly to remove from each.
+          ofOverlays: ['w', 'uw'].flatMap((name) => readdirSync(join(directory, 'sv', name))),
+        };
+      };
+      const before = stored();
+      await Promise.all([bench.restore('kept', true), bench.restore('kept', true)]);
+      expect(stored()).toEqual(before);
+      expect(before.ofOverlays).toEqual([]);
+      expect(before.images.filter(([name]) => name!.startsWith('userns-'))).toHaveLength(1);
+      expect(readFileSync(`/proc/${keeper.pid}/mountinfo`, 'utf8')).not.toContain('/img');
     });
 
     it('cannot use more memory than it may', async () => {

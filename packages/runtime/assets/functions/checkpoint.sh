@@ -26,7 +26,9 @@ checkpoint_dump() {
   done
 }
 
-checkpoint_measure() { # DRAFT: answers what its file system takes: the number of its subvolume, or bytes
+# Makes the file system of a checkpoint ready for copies. Answers what it takes: the number of its subvolume, or bytes.
+checkpoint_measure() { # DRAFT
+  writable_forget "$1/sv"
   [ -z "$DURABLE" ] || sync -f "$1" || return
   if [ -n "$COUNTED" ]; then store_identify "$1/sv"; else store_measure "$1/sv"; fi
 }

@@ -6,7 +6,8 @@
 #   EMPTY            empty writable part to begin with, where it exists
 #   RENUMBER         set: the one of the checkpoint has numbers that files of layers may have too
 #   RESTORING        set: memory is restored, so the files that name the machine stay as they are
-#   IMAGES           directory of the images of its memory; empty: none
+#   IMAGES           directory of the images of its memory, seen as AT/img until it runs; empty: none
+#   OWN_USERS        file that is seen there in place of one of that name: the map of its own ids
 #   DISK_LIMIT       of the writable part; empty: none
 #   ROOT_LAYERS, USR_LAYERS   lower directories of / and /usr, uppermost first, with colons; no USR_LAYERS: /usr is in /
 #   AT               directory of its mounts, in memory of the namespace, with the mount points `m` and `usr`
@@ -29,8 +30,8 @@ instance_boot() {
     writable_renumber "$FROM" "$here/sv" "$EMPTY"
   else
     store_copy "$FROM" "$here/sv"
-    rm -rf "$here/sv/w" "$here/sv/uw"
-    mkdir "$here/sv/w" "$here/sv/uw"
+    # Checkpoints of this version have forgotten it already.
+    writable_forget "$here/sv"
   fi
   limiting=
   if [ -n "$DISK_LIMIT" ]; then
@@ -51,7 +52,7 @@ instance_boot() {
   answer pid "$pid"
   [ -z "$LIMITS" ] || instance_limit "$pid"
   [ -n "$NETWORK_FIRST" ] || network_attach "$pid"
-  [ -z "$IMAGES" ] || [ -z "$FIRST_ID" ] || umount -l "$AT/img"
+  [ -z "$IMAGES" ] || umount -l "$AT/img"
 }
 
 instance_mount() { # COUNT SOURCE ...: its file systems, and binds of the first COUNT sources
@@ -64,6 +65,8 @@ instance_mount() { # COUNT SOURCE ...: its file systems, and binds of the first 
   [ "$count" = 0 ] || mounts_bind "$MOUNT_BINDS" "$count" "$@"
   instance_overlay "$ROOT_LAYERS" "$here/sv/u" "$here/sv/w" "$AT/m"
   [ -z "$USR_LAYERS" ] || instance_overlay "$USR_LAYERS" "$here/sv/uu" "$here/sv/uw" "$AT/usr"
+  [ -z "$IMAGES" ] || mount --bind -o nosuid,nodev "$IMAGES" "$AT/img"
+  [ -z "$IMAGES" ] || mount --bind "$OWN_USERS" "$AT/img/${OWN_USERS##*/}"
 }
 
 instance_overlay() { # LOWER UPPER WORK TARGET

@@ -5,7 +5,7 @@
 mounts_own() { # COUNT SOURCE ...
   [ "$1" = 0 ] || mkdir -p "$MOUNT_BINDS"
   perl "$SCRIPTS/own-mounts.pl" "$ARCH" "$FIRST_ID" "$AT" "$here/sv" "$ROOT_LAYERS" "$USR_LAYERS" "$IMAGES" \
-    "$MOUNT_BINDS" "$@"
+    "$OWN_USERS" "$MOUNT_BINDS" "$@"
 }
 
 mounts_leave() { # DIRECTORY of an instance's mounts; fine when there are none

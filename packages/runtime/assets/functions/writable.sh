@@ -18,6 +18,15 @@ writable_begin() { # TARGET EMPTY: without files. EMPTY: one to copy; nothing th
   fi
 }
 
+# What overlays keep beside a writable part is of use to that part alone, and not to a copy of it.
+writable_forget() { # DIRECTORY
+  for kept in "$1"/w/* "$1"/uw/*; do
+    [ -e "$kept" ] || continue
+    rm -rf "$1"/w/* "$1"/uw/*
+    return
+  done
+}
+
 # A copy of one that an earlier version made, its files numbered anew.
 writable_renumber() { # SOURCE TARGET EMPTY
   writable_begin "$2" "$3"

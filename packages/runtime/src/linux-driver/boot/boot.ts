@@ -8,7 +8,6 @@ import { type Dial, dialTcp } from '../../shared/dial.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { waitForDaemon } from '../../shared/readiness.js';
 import { CRIU_CONFIG } from '../criu/criu-config.js';
-import { unlinkImages } from '../criu/images-for.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { ScriptCall } from '../namespace/script-call.js';
@@ -52,10 +51,7 @@ export async function boot(
       : {}),
   });
   const pid = Number(answers.pid);
-  if (start.images !== undefined) {
-    unlinkImages(host, entry);
-    ownQueues(pid, entry);
-  }
+  if (start.images !== undefined) ownQueues(pid, entry);
   const began = processStart(pid);
   if (began === undefined) {
     throw new DriverError(code, 'The sandbox ended while it started.');
@@ -159,7 +155,8 @@ function bootCall(
       FROM: origin.kind === 'fresh' ? undefined : `c/${origin.checkpointId}/sv`,
       EMPTY: emptyPartOf(entry.layers),
       RENUMBER: origin.kind === 'checkpoint' && origin.renumber ? 'yes' : undefined,
-      IMAGES: start.images,
+      IMAGES: start.images?.directory,
+      OWN_USERS: start.images?.ownUsers,
       RESTORING: restoring ? 'yes' : undefined,
       DISK_LIMIT: store.quota && diskMiB !== undefined ? `${diskMiB}M` : undefined,
       ROOT_LAYERS: plan.root.join(':'),

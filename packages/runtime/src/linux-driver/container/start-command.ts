@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { criuCommand } from '../criu/criu-command.js';
 import { mountsToFind } from '../criu/external-mounts.js';
-import { imagesView, linkImages } from '../criu/images-for.js';
+import { imagesFor, imagesView } from '../criu/images-for.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { InstanceEntry } from '../state/records.js';
@@ -23,12 +23,11 @@ export function startCommand(
     ...['--bundle', bundle, '--pid-file', join(bundle, 'pid'), '--detach', entry.name],
   ];
   if (origin.kind === 'checkpoint' && origin.memory) {
-    const linked = linkImages(host, entry, origin.checkpointId);
-    const images = entry.firstId === undefined ? join(paths.store, linked) : imagesView(entry.name);
-    if (restoresItself(host))
-      return { ...restoreInCgroup(host, entry, { images, work, config }), images: linked };
-    const restore = call(host.runtime, 'restore', '--image-path', images, '--work-path', work);
-    return { command: ['timeout', '-s', 'KILL', String(RESTORE_TIMEOUT_S), ...restore], images: linked };
+    const images = imagesFor(host, entry, origin.checkpointId);
+    const view = imagesView(entry.name);
+    if (restoresItself(host)) return { ...restoreInCgroup(host, entry, { view, work, config }), images };
+    const restore = call(host.runtime, 'restore', '--image-path', view, '--work-path', work);
+    return { command: ['timeout', '-s', 'KILL', String(RESTORE_TIMEOUT_S), ...restore], images };
   }
   const command = call(host.starter, 'run');
   const fallback = host.starter === host.runtime ? {} : { fallback: host.runtime };
@@ -44,12 +43,12 @@ function restoresItself({ cgroups, options }: LinuxHost): boolean {
 function restoreInCgroup(
   host: LinuxHost,
   entry: InstanceEntry,
-  { images, work, config }: { images: string; work: string; config: OciConfig },
+  { view, work, config }: { view: string; work: string; config: OciConfig },
 ): StartCommand {
   const command = criuCommand(host, entry, {
     action: 'restore',
     root: config.root.path,
-    images,
+    images: view,
     work,
     external: mountsToFind(config),
     timeoutS: RESTORE_TIMEOUT_S,

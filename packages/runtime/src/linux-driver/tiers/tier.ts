@@ -1,4 +1,5 @@
 import type { Isolation } from '../../contract/capabilities.js';
+import type { Images } from '../criu/images-for.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { InstanceEntry } from '../state/records.js';
@@ -16,8 +17,8 @@ export interface StartCommand {
   fallback?: string;
   /** Limits of a cgroup that the driver makes, and that the command has to run in. Absent: the runtime makes its own. */
   cgroup?: OciConfig['linux']['resources'];
-  /** Directory in the store with the images of memory that the command reads, with the instance's ids; it is removed once the instance runs. */
-  images?: string;
+  /** Images of memory that the command reads. */
+  images?: Images;
   /** Whether the limits of one user are to be set once it runs, because the kernel counts it along user namespaces. */
   limitsUsers?: boolean;
   /** Whether the network namespace exists before the command and has the instance's name. Else it is the command's work. */
