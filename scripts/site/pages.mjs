@@ -27,6 +27,7 @@ const GROUPS = {
   Errors: ['docs/errors.md', 'reference/errors.md', 'docs/error-messages.md'],
   Operate: [
     'docs/self-hosting.md',
+    'docs/backup.md',
     'docs/scaling.md',
     'docs/settings.md',
     'docs/audit.md',

@@ -5,6 +5,15 @@ export {
 } from './archive/archive-limits.js';
 export { meterExpansion } from './archive/meter-expansion.js';
 export { type GuardOptions, guardTar } from './archive/tar-guard.js';
+export { driverIsUp } from './backup/open-store.js';
+export { openStoreBackup, type StoreBackup, type StoreBackupOptions } from './backup/store-backup.js';
+export { entryKinds, isStoreEntry, type StoreEntry, type StoreEntryKind } from './backup/store-entry.js';
+export {
+  openStoreRestore,
+  type StoreRestore,
+  type StoreRestoreOptions,
+  unpackTree,
+} from './backup/store-restore.js';
 export { type BaseRoot, baseRoots } from './contract/base-root.js';
 export { type Apartness, type Capabilities, type Isolation, isolations } from './contract/capabilities.js';
 export type {

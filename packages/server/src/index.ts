@@ -1,4 +1,14 @@
 export { DirectoryLockedError } from '#support/directory-lock';
+export { BackupError } from './backup/backup-error.js';
+export { type BackupOptions, type BackupReport, createBackup } from './backup/create-backup.js';
+export {
+  type CheckedBackup,
+  type CheckOptions,
+  checkBackup,
+  type RestoreOptions,
+  type RestoreReport,
+  restoreBackup,
+} from './backup/restore-backup.js';
 export { type LoadConfigOptions, loadConfig, optionsOfFlags } from './config/load.js';
 export type { LogLevel, ServerOptions, StorageOptions, Tuning } from './config/options.js';
 export type { TeamLimits } from './limits/team-limits.js';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { lockDirectory } from '#support/directory-lock';
 import { adoptEarlierVolumes } from '../start/earlier-volumes.js';
+import { requireWhole } from '../storage/half-restored.js';
 import { DataDirectoryError } from '../storage/private-directory.js';
 import type { ServiceUser } from './service-user.js';
 
@@ -42,6 +43,7 @@ export function dataLayout(dataDir: string): DataLayout {
  */
 export async function prepareDataLayout(dataDir: string, user: ServiceUser): Promise<DataLayout> {
   const layout = dataLayout(dataDir);
+  await requireWhole(dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o710 });
   const { uid, mode } = await stat(dataDir);
   if (uid !== 0)

@@ -27,6 +27,7 @@ import { loadOperatorToken } from '../operator/operator-token.js';
 import { createRepairs } from '../recovery/repairs.js';
 import { LiveSandboxes } from '../sandbox-state/live.js';
 import { isMounted } from '../sandboxes/mounted.js';
+import { requireWhole } from '../storage/half-restored.js';
 import { openStorage } from '../storage/open.js';
 import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
@@ -68,6 +69,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   await makePrivateDirectory(options.dataDir, (fields) =>
     log.warn(fields, 'the data directory was open to other users of this machine: its mode was changed'),
   );
+  await requireWhole(options.dataDir);
   const lock = await lockDirectory(options.dataDir, 'server.lock');
   unwind.add('lock', () => lock.release());
   const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));

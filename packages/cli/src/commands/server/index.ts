@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { addBackup } from './backup.js';
 import { addDoctor } from './doctor.js';
 import { addDown } from './down.js';
+import { addRestore } from './restore.js';
 import { addStatus } from './status.js';
 import { addUp } from './up.js';
 
@@ -9,4 +11,6 @@ export function addServerCommands(server: Command): void {
   addStatus(server);
   addDoctor(server);
   addDown(server);
+  addBackup(server);
+  addRestore(server);
 }
