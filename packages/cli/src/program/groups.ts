@@ -88,6 +88,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/audit/index.js')).addAuditCommand,
   },
   {
+    name: 'node',
+    summary: 'for operators: manage servers that share a database',
+    load: async () => (await import('../commands/node/index.js')).addNodeCommands,
+  },
+  {
     name: 'auth',
     summary: 'choose the service and the key to use',
     load: async () => (await import('../commands/auth/index.js')).addAuthCommands,

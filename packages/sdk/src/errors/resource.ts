@@ -24,7 +24,8 @@ export type ResourceKind =
   | 'webhook'
   | 'snapshot'
   | 'apiKey'
-  | 'team';
+  | 'team'
+  | 'node';
 
 type NotFoundClass = new (message: string, details?: SvcErrorDetails) => NotFoundError;
 

@@ -3,6 +3,7 @@ import { runtime } from '#runtime';
 import { createCallers } from '../calls/create-callers.js';
 import { PlatformCaller } from '../calls/platform-caller.js';
 import { AuditTrail } from './audit-trail.js';
+import { Nodes } from './nodes.js';
 import type { OperatorCaller } from './operator-caller.js';
 import type { OperatorClientOptions } from './options.js';
 import { Teams } from './teams.js';
@@ -19,6 +20,8 @@ export class OperatorClient {
   readonly teams: Teams;
   /** Who did what. */
   readonly audit: AuditTrail;
+  /** See, drain, remove and give up the servers that share a database. */
+  readonly nodes: Nodes;
 
   /**
    * @throws InvalidRequestError for settings that make no sense, such as an address that is no URL
@@ -40,5 +43,6 @@ export class OperatorClient {
     });
     this.teams = new Teams(caller);
     this.audit = new AuditTrail(caller);
+    this.nodes = new Nodes(caller);
   }
 }

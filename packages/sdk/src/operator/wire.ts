@@ -1,12 +1,15 @@
 import type {
   AuditEntry as WireAuditEntry,
   TeamLimitsChange as WireLimits,
+  Node as WireNode,
+  NodeReport as WireNodeReport,
   Team as WireTeam,
   TeamChange as WireTeamChange,
 } from '@svc/platform/operator';
 import { defined, toSeconds } from '../core/wire-values.js';
 import { fromTeam } from '../team/wire.js';
 import type { AuditEntry } from './audit-entry.js';
+import type { NodeReport, OperatedNode } from './node.js';
 import type { OperatedTeam, TeamChange, TeamLimitsChange } from './team.js';
 
 export function fromOperatedTeam(team: WireTeam): OperatedTeam {
@@ -46,4 +49,17 @@ export function fromAuditEntry({ id, at, teamID, requestID, nodeID, ...entry }: 
     ...(requestID === undefined ? {} : { requestId: requestID }),
     nodeId: nodeID,
   };
+}
+
+export function fromNode({ nodeID, lastSeenSeconds, report, ...node }: WireNode): OperatedNode {
+  return {
+    ...node,
+    nodeId: nodeID,
+    lastSeenMs: lastSeenSeconds === null ? undefined : lastSeenSeconds * 1000,
+    report: report === null ? undefined : fromReport(report),
+  };
+}
+
+function fromReport({ memoryFreeMB, memoryTotalMB, diskFreeMB, ...rest }: WireNodeReport): NodeReport {
+  return { ...rest, memoryFreeMiB: memoryFreeMB, memoryTotalMiB: memoryTotalMB, diskFreeMiB: diskFreeMB };
 }

@@ -92,6 +92,8 @@ export function createApi(options: ApiOptions): FastifyInstance {
       reply.header('Connection', 'close');
       if (!request.url.startsWith('/health')) return done(errors.shuttingDown() as Error);
     }
+    // The other node knows that this one is not frozen.
+    if (options.forwarder.comesFromNode(request.raw)) reply.raw.writeProcessing();
     done();
   });
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson, encryptJson } from '../keys/encrypted-json.js';
@@ -23,7 +24,6 @@ interface Answer {
 /** Tells an answer that is said again from a first one. */
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
 
-/** Texts that this process is still working on; those of an earlier process have an unknown outcome. */
 type StoredFailure = { failed: { status: number; message: string; errorCode?: string } };
 
 /**
@@ -47,7 +47,7 @@ export async function idempotent<Op extends OperationId, A extends Answer>(
       request_hash: hash,
       response_status: null,
       response: null,
-      owner: context.processId,
+      owner: ownerName(context),
       created_at: context.now(),
     })
     .onConflict((conflict) => conflict.columns(['team_id', 'key']).doNothing())
@@ -101,10 +101,23 @@ async function replay<Op extends OperationId, A extends Answer>(
     .executeTakeFirst();
   if (row === undefined) throw errors.idempotencyInProgress();
   // Also for another request: once it is told of the mismatch, what the first one made can be found.
-  if (row.response === null && row.owner === context.processId) throw errors.idempotencyInProgress();
+  if (row.response === null && (await isAtWork(context, row.owner))) throw errors.idempotencyInProgress();
   if (row.request_hash !== hash) throw errors.idempotencyMismatch();
   if (row.response === null) throw errors.idempotencyUnknown();
   const answer = decryptJson(context.keys, 'idempotency', row.response) as A | StoredFailure;
   if ('failed' in answer) throw new ApiError({ ...answer.failed, headers: REPLAYED });
   return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
+}
+
+/** Names this run of this node. What an earlier run was working on has an unknown outcome. */
+function ownerName({ nodes, processId }: Uses<'nodes' | 'processId'>): string {
+  return nodes.shared ? `${nodes.nodeId} ${nodes.epoch}` : processId;
+}
+
+/** Whether the process that began a request is still there to end it. */
+async function isAtWork(context: Uses<'nodes' | 'processId'>, owner: string): Promise<boolean> {
+  if (owner === ownerName(context)) return true;
+  const [nodeId, epoch] = owner.split(' ');
+  if (!context.nodes.shared || nodeId === undefined || epoch === undefined) return false;
+  return context.nodes.isRunning(nodeId, Number(epoch));
 }

@@ -1,36 +1,21 @@
 import type { FastifyRequest } from 'fastify';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { ApiError, type ErrorRecord } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
+import { killLost } from '../fleet/lost-sandboxes.js';
 import { parseSandboxId } from '../ids/parse.js';
-import type { ApiAnswer, NodeForwarder } from '../nodes/forwarder.js';
-import { HERE, type Owner, ownerById, ownerOfSandbox } from '../nodes/ownership.js';
-import { nodeOf, resolveTemplate } from '../sandboxes/resolve-template.js';
+import type { ApiAnswer, ApiRequest, NodeForwarder } from '../nodes/forwarder.js';
+import { NodeUnreachableError } from '../nodes/node-unreachable.js';
+import { ownerOfSandbox } from '../nodes/ownership.js';
+import type { NodeRecord } from '../nodes/registry.js';
+import type { AnyResult } from './operations.js';
 import type { RouteEntry } from './route-table.js';
 
-type Ports = Uses<'config' | 'db' | 'keys' | 'nodes' | 'now' | 'sandboxes' | 'templates'>;
-
-/** Which node has to answer a request: the one with its sandbox, or with the stored state that a new one starts from. */
-function ownerOf(
-  ports: Ports,
-  route: RouteEntry,
-  request: FastifyRequest,
-  team: Team | undefined,
-): Owner | Promise<Owner> {
-  if (!ports.nodes.shared) return HERE;
-  if (route.actsOn === 'sandbox')
-    return ownerOfSandbox(ports, parseSandboxId((request.params as { sandboxID: string }).sandboxID));
-  if (route.actsOn !== 'template' || team === undefined) return HERE;
-  const { templateID } = request.body as { templateID: string };
-  return resolveTemplate(ports, team, templateID).then(
-    (resolved) => ownerById(ports, nodeOf(resolved)),
-    // Whoever does it says what is wrong with the reference.
-    () => HERE,
-  );
-}
+type Ports = Uses<'config' | 'db' | 'events' | 'ids' | 'keys' | 'log' | 'nodes' | 'now' | 'sandboxes'>;
 
 /**
- * The answer of the node that owns what a request acts on; undefined: this one has to answer.
+ * The answer of the node that has the sandbox that a request acts on; undefined: this one has to answer.
  * @throws {ApiError} 503 when that node is gone; what was passed on once is not passed on again
  */
 export async function askOwner(
@@ -41,9 +26,46 @@ export async function askOwner(
   team: Team | undefined,
   signal: AbortSignal,
 ): Promise<ApiAnswer | undefined> {
-  const owner = await ownerOf(ports, route, request, team);
+  if (!ports.nodes.shared || route.actsOn !== 'sandbox') return undefined;
+  const sandboxId = parseSandboxId((request.params as { sandboxID: string }).sandboxID);
+  const owner = await ownerOfSandbox(ports, sandboxId);
   if (owner.kind === 'here') return undefined;
+  if (owner.kind === 'gone' && route.operationId === 'killSandbox' && team !== undefined) {
+    await killLost(ports, team.id, sandboxId);
+    return { status: 204, headers: {}, body: Buffer.alloc(0) };
+  }
   if (owner.kind === 'gone' || forwarder.comesFromNode(request.raw)) throw errors.nodeGone();
-  const { method, raw, headers, body, id } = request;
-  return forwarder.ask(owner.node, { method, url: raw.url ?? '', headers, body, requestId: id, signal });
+  return forwarder.ask(owner.node, toApiRequest(request, signal)).catch((error: unknown) => {
+    throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
+  });
+}
+
+/** How a handler has another node answer its request; undefined for one that a node passed on. */
+export function passOnOf(
+  ports: Uses<'nodes'>,
+  forwarder: NodeForwarder,
+  request: FastifyRequest,
+  signal: AbortSignal,
+): ((node: NodeRecord) => Promise<AnyResult>) | undefined {
+  if (!ports.nodes.shared || forwarder.comesFromNode(request.raw)) return undefined;
+  return async (node) => resultOf(await forwarder.ask(node, toApiRequest(request, signal)));
+}
+
+function toApiRequest({ method, raw, headers, body, id }: FastifyRequest, signal: AbortSignal): ApiRequest {
+  return { method, url: raw.url ?? '', headers, body, requestId: id, signal };
+}
+
+/** What a node answered, as a handler of this node would have. @throws {ApiError} */
+function resultOf({ status, headers, body }: ApiAnswer): AnyResult {
+  const text = body.toString('utf8');
+  const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+  if (status < 300) return parsed === undefined ? { status } : { status, body: parsed };
+  const record = (parsed ?? {}) as Partial<ErrorRecord>;
+  const retryAfter = headers['retry-after'];
+  throw new ApiError({
+    status,
+    message: record.message ?? 'another node of the service failed',
+    ...(record.error_code === undefined ? {} : { errorCode: record.error_code }),
+    ...(typeof retryAfter === 'string' ? { headers: { 'Retry-After': retryAfter } } : {}),
+  });
 }

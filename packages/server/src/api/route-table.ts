@@ -18,15 +18,14 @@ export interface RouteEntry<Id extends string = string> {
   bodyTypes: string[];
   bodyRequired: boolean;
   rateGroup: 'general' | 'create' | undefined;
-  /** What decides on which node it happens: the sandbox in the path, or the template that a new one is made of. */
-  actsOn: 'sandbox' | 'template' | undefined;
+  /** What decides on which node it happens. */
+  actsOn: 'sandbox' | undefined;
 }
 
 const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-const FROM_TEMPLATE = new Set<string>(['createSandbox', 'createSandboxV2']);
 /** Operations that make sandboxes: their own, tighter bucket. */
-const CREATES = new Set<string>([...FROM_TEMPLATE, 'forkSandbox']);
+const CREATES = new Set<string>(['createSandbox', 'createSandboxV2', 'forkSandbox']);
 
 export function readRoutes<Id extends string>(document: OpenApiDocument<Id>): RouteEntry<Id>[] {
   const routes: RouteEntry<Id>[] = [];
@@ -58,11 +57,7 @@ export function readRoutes<Id extends string>(document: OpenApiDocument<Id>): Ro
         bodyTypes: Object.keys(body?.content ?? {}),
         bodyRequired: body?.required === true,
         rateGroup: !secured ? undefined : CREATES.has(operation.operationId) ? 'create' : 'general',
-        actsOn: path.includes('{sandboxID}')
-          ? 'sandbox'
-          : FROM_TEMPLATE.has(operation.operationId)
-            ? 'template'
-            : undefined,
+        actsOn: path.includes('{sandboxID}') ? 'sandbox' : undefined,
       });
     }
   }

@@ -17,7 +17,7 @@ import { deprecationHeaders } from './deprecation.js';
 import { findProblem } from './find-problem.js';
 import type { AnyHandler } from './handler.js';
 import type { AnyResult } from './operations.js';
-import { askOwner } from './owner.js';
+import { askOwner, passOnOf } from './owner.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
 import { type RouteEntry, routerPath, takesFiles } from './route-table.js';
 import type { OperationChecks } from './validation.js';
@@ -90,6 +90,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
           const answer = await askOwner(context, forwarder, route, request, team, signal);
           if (answer !== undefined) return { ...answer, passedOn: true };
           return install.handler({
+            passOn: passOnOf(context, forwarder, request, signal),
             context,
             team,
             apiKeyId: identity?.apiKeyId,

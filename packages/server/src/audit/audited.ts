@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<string, string>> = {
   webhookID: 'webhook',
   apiKeyID: 'key',
   team: 'team',
+  nodeID: 'node',
 };
 
 /** What operations act on whose path does not say it, and which member of the answer or of the body names it. */
@@ -97,6 +98,7 @@ const FORMS: Readonly<Record<string, RegExp>> = {
   webhook: UUID,
   key: UUID,
   team: /^[a-z0-9][a-z0-9-]{0,62}$/i,
+  node: /^(?!svc(op)?_)[a-z0-9][a-z0-9_.-]{0,127}$/i,
 };
 
 /** A text that came as an identifier, where it has the form of one: a key or a value in its place must not be kept. */

@@ -9,7 +9,7 @@ export type Actor =
 
 /**
  * Why the service acts by itself: `timeout`, the time of a sandbox was over; `traffic`, a request woke it; `ended`, its
- * programs' instance ended by itself; `orphaned`, a start found it without what it needs.
+ * programs' instance ended by itself; `orphaned`, a start found it without what it needs, or its node was given up.
  */
 export type SystemReason = 'timeout' | 'traffic' | 'ended' | 'orphaned';
 

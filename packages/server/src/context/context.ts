@@ -11,6 +11,7 @@ import type { Ids } from '../ids/ids.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import type { RateLimiter } from '../limits/rate-limit.js';
 import type { ServiceMetrics } from '../metrics/service-metrics.js';
+import type { Fleet } from '../nodes/fleet.js';
 import type { NodeRegistry } from '../nodes/registry.js';
 import type { LiveSandboxes, SandboxRepairs } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
@@ -53,6 +54,8 @@ export interface ServerContext {
   readonly repairs: SandboxRepairs;
   /** The processes that share the database. */
   readonly nodes: NodeRegistry;
+  /** Those of them that live, for new sandboxes. */
+  readonly fleet: Fleet;
   /** Templates that references were found to mean. */
   readonly templates: ReadCache<ResolvedTemplate>;
   readonly volumes: VolumeStore;

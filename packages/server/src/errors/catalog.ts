@@ -212,4 +212,12 @@ export const errors = {
   teamSlugTaken: (slug: string) => error(409, `the slug '${slug}' is taken`),
   invalidApiKeyId: () => error(400, 'Invalid API key ID'),
   apiKeyNotFound: () => error(404, 'API key not found'),
+  nodeNotFound: (nodeId: string) => error(404, `there is no node '${nodeId.slice(0, 100)}'`),
+  onlyNode: () => error(409, 'this server has a database of its own: there is no other node'),
+  nodeAlive: (nodeId: string) => error(409, `node ${nodeId} lives: stop its server first`),
+  nodeHolds: (nodeId: string, sandboxes: number, builds: number) =>
+    error(
+      409,
+      `node ${nodeId} still has ${sandboxes} sandboxes and ${builds} snapshots or builds of templates: start it again and empty it, or give it up with forget`,
+    ),
 } satisfies Record<string, (...args: never[]) => ApiError>;

@@ -1,9 +1,15 @@
-import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import http, {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { errors } from '../errors/catalog.js';
+import { ForwardWatch } from './forward-watch.js';
 import { isFromNode, issueNodeToken, NODE_HEADER } from './node-token.js';
+import { NodeUnreachableError } from './node-unreachable.js';
 import { HERE, type Owner, ownerOfSandbox } from './ownership.js';
 import type { NodePorts } from './ports.js';
 import type { NodeRecord } from './registry.js';
@@ -26,10 +32,16 @@ export interface ApiAnswer {
   body: Buffer;
 }
 
-/** What of a request of the API another node needs: it authenticates, checks and answers by itself. */
-const PASSED_ON = ['x-api-key', 'idempotency-key', 'accept', 'user-agent'];
+/**
+ * What of a request of the API another node needs: it authenticates, checks and answers by itself. Not the idempotency key:
+ * the node that was asked keeps the answer, whichever node gives it.
+ */
+const PASSED_ON = ['x-api-key', 'accept', 'user-agent'];
 /** What this node writes by itself, or belongs to the connection between the nodes. */
 const OWN = /^(connection|keep-alive|transfer-encoding|content-length|date|x-request-id|access-control-.*)$/;
+
+/** How long a node may take to say that it has got a request, ms. */
+const ACKNOWLEDGE_MS = 5_000;
 
 const POOL = { keepAlive: true, maxFreeSockets: 64, timeout: 60_000 };
 
@@ -39,9 +51,11 @@ export class NodeForwarder {
   readonly #plain = new http.Agent(POOL);
   readonly #secure = new https.Agent(POOL);
   readonly #open = new Set<Duplex>();
+  readonly #watch: ForwardWatch;
 
   constructor(ports: NodePorts) {
     this.#ports = ports;
+    this.#watch = new ForwardWatch(ports.nodes);
   }
 
   /** Whether another node passed this request on. */
@@ -59,7 +73,7 @@ export class NodeForwarder {
     return passedOn || sandboxId === undefined ? HERE : ownerOfSandbox(this.#ports, sandboxId);
   }
 
-  /** Has another node answer a request of the platform API. @throws {ApiError} 503 when that node is out of reach */
+  /** Has another node answer a request of the platform API. @throws {NodeUnreachableError} */
   async ask(node: NodeRecord, { method, url, body, signal, ...request }: ApiRequest): Promise<ApiAnswer> {
     const headers = ['host', new URL(node.apiUrl).host, 'x-request-id', request.requestId];
     for (const name of PASSED_ON) {
@@ -70,27 +84,62 @@ export class NodeForwarder {
     if (text !== '') headers.push('content-type', 'application/json');
     if (text !== '' || !/^(GET|DELETE)$/.test(method))
       headers.push('content-length', String(Buffer.byteLength(text)));
+    let acknowledged = false;
+    let answered = () => {};
     try {
       const target = this.#target(node, node.apiUrl, { method, url, headers });
-      const up = await new Promise<IncomingMessage>((resolve, reject) => {
-        http
-          .request({ ...target, signal }, resolve)
-          .on('error', reject)
-          .end(text);
+      const upstream = http.request({ ...target, signal });
+      answered = this.#bound(node, upstream, () => {
+        acknowledged = true;
       });
+      const up = await new Promise<IncomingMessage>((resolve, reject) => {
+        upstream.on('response', resolve).on('error', reject).end(text);
+      });
+      // It stops, or has too many connections: nothing was begun.
+      if (up.statusCode === 503 && node.acknowledges && !acknowledged) {
+        up.resume();
+        throw new NodeUnreachableError(node.id, false, new Error('it refuses new requests'));
+      }
       const kept = Object.entries(up.headers).filter(
         (entry): entry is [string, string | string[]] => entry[1] !== undefined && !OWN.test(entry[0]),
       );
       return { status: up.statusCode ?? 502, headers: Object.fromEntries(kept), body: await buffer(up) };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw errors.nodeGone(error);
+      if (NodeUnreachableError.is(error)) throw error;
+      const begun = node.acknowledges ? acknowledged : !isRefusedConnection(error);
+      throw new NodeUnreachableError(node.id, begun, error);
+    } finally {
+      answered();
     }
+  }
+
+  /**
+   * Ends a request that a node does not say to have got, or whose node falls silent before it has answered.
+   * @returns what says that the answer is there
+   */
+  #bound(node: NodeRecord, upstream: ClientRequest, onAcknowledged: () => void = () => {}): () => void {
+    const end = () => upstream.destroy(new Error(`node ${node.id} does not answer`));
+    const timer = node.acknowledges ? setTimeout(end, ACKNOWLEDGE_MS).unref() : undefined;
+    const forget = this.#watch.add(node.id, end);
+    upstream.on('information', ({ statusCode }) => {
+      if (statusCode !== 102) return;
+      clearTimeout(timer);
+      onAcknowledged();
+    });
+    upstream.once('response', () => clearTimeout(timer));
+    upstream.once('upgrade', () => clearTimeout(timer));
+    upstream.once('close', () => {
+      clearTimeout(timer);
+      forget();
+    });
+    return forget;
   }
 
   /** Passes a request into a sandbox on, as it is. */
   request(node: NodeRecord, req: IncomingMessage, res: ServerResponse, expectContinue: boolean): void {
     const upstream = http.request(this.#sandboxTarget(node, req));
+    this.#bound(node, upstream);
     upstream.on('continue', () => {
       if (expectContinue && !res.headersSent) res.writeContinue();
     });
@@ -115,6 +164,7 @@ export class NodeForwarder {
 
   upgrade(node: NodeRecord, req: IncomingMessage, socket: Duplex, head: Buffer): void {
     const upstream = http.request(this.#sandboxTarget(node, req));
+    this.#bound(node, upstream);
     this.#open.add(socket);
     socket.on('error', () => upstream.destroy());
     socket.once('close', () => {
@@ -138,6 +188,7 @@ export class NodeForwarder {
   }
 
   close(): void {
+    this.#watch.close();
     this.#plain.destroy();
     this.#secure.destroy();
     for (const socket of this.#open) socket.destroy();
@@ -171,6 +222,13 @@ export class NodeForwarder {
       maxHeaderSize: 64 * 1024,
     };
   }
+}
+
+/** Whether a connection was not even made. */
+function isRefusedConnection(error: unknown): boolean {
+  return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'].includes(
+    String((error as { code?: unknown } | null)?.code),
+  );
 }
 
 /** Answers for a node that is gone. */

@@ -1,10 +1,12 @@
-import { sql } from 'kysely';
-import type { Database } from '../storage/schema.js';
+import { type Selectable, type SqlBool, sql } from 'kysely';
+import { fromJson, toJson } from '../storage/json.js';
+import type { NodeReport } from '../storage/json-shapes.js';
+import type { Database, NodeDrain, NodesTable, Tx } from '../storage/schema.js';
+import { databaseNow, nodeIsAlive, SILENCE_MS } from './database-clock.js';
+import { NodeNameTakenError } from './name-taken.js';
 
 /** How often a node says that it lives, ms. */
 export const HEARTBEAT_MS = 2_000;
-/** A node that said nothing for so long is taken for dead, ms. */
-export const SILENCE_MS = 10_000;
 /** How long a record is kept in memory, ms. */
 const TTL_MS = 1_000;
 
@@ -12,19 +14,26 @@ export interface NodeRecord {
   id: string;
   apiUrl: string;
   sandboxUrl: string;
+  /** Whether it says at once that it has got a request (102): servers of earlier versions do not. */
+  acknowledges: boolean;
 }
 
 export interface NodeRegistryOptions {
   db: Database;
   nodeId: string;
+  /** Which start of this node it is, see `claimNode`. */
+  epoch: number;
   /** Whether other processes may share the database. */
   shared: boolean;
   /** Milliseconds. Says only how long a record was kept in memory: whether a node lives is judged by the database's clock. */
   now: () => number;
 }
 
-/** The clock of PostgreSQL, ms since the epoch: the only one that all nodes share. */
-const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+/** What a heartbeat found. */
+export interface Heartbeat {
+  /** Others took this node for dead meanwhile, and may have ended its sandboxes. */
+  wasSilent: boolean;
+}
 
 /** The API processes that share a PostgreSQL, each with the addresses at which the others reach it. */
 export class NodeRegistry {
@@ -32,6 +41,9 @@ export class NodeRegistry {
   readonly shared: boolean;
   readonly #options: NodeRegistryOptions;
   readonly #known = new Map<string, { record: NodeRecord; readAtMs: number }>();
+  #drain: NodeDrain = 'no';
+  #lastBeatMs: number | undefined;
+  #taken = false;
 
   constructor(options: NodeRegistryOptions) {
     this.#options = options;
@@ -39,23 +51,95 @@ export class NodeRegistry {
     this.shared = options.shared;
   }
 
-  /** Says that this node lives at these addresses. */
-  async announce(apiUrl: string, sandboxUrl: string): Promise<void> {
-    const values = { api_url: apiUrl, sandbox_url: sandboxUrl, heartbeat_at: databaseNow };
-    await this.#options.db
-      .insertInto('nodes')
-      .values({ id: this.nodeId, ...values })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(values))
-      .execute();
+  /** Which start of this node it is. */
+  get epoch(): number {
+    return this.#options.epoch;
+  }
+
+  /** Whether an operator drains this node, as the last heartbeat found. */
+  get drain(): NodeDrain {
+    return this.#drain;
+  }
+
+  /** True once another process has this node's name: this one may write nothing any more. */
+  get taken(): boolean {
+    return this.#taken;
+  }
+
+  /**
+   * Says that this node lives at these addresses.
+   * @throws {NodeNameTakenError} when another process has taken its name, or an operator has removed it
+   */
+  async announce(apiUrl: string, sandboxUrl: string, report?: NodeReport): Promise<Heartbeat> {
+    const { db, epoch } = this.#options;
+    const row = await db
+      .updateTable('nodes')
+      .set({
+        api_url: apiUrl,
+        sandbox_url: sandboxUrl,
+        heartbeat_at: databaseNow,
+        ...(report === undefined ? {} : { report: toJson(report) }),
+      })
+      .where('id', '=', this.nodeId)
+      .where('epoch', '=', epoch)
+      .returning(['heartbeat_at', 'drain'])
+      .executeTakeFirst();
+    if (row === undefined) {
+      this.#taken = true;
+      throw new NodeNameTakenError(this.nodeId, 'running');
+    }
+    const wasSilent =
+      this.#lastBeatMs !== undefined && row.heartbeat_at - this.#lastBeatMs > SILENCE_MS - HEARTBEAT_MS;
+    this.#lastBeatMs = row.heartbeat_at;
+    this.#drain = row.drain;
+    return { wasSilent };
   }
 
   /** Says that this node stops. Its sandboxes stay its own. */
   async leave(): Promise<void> {
-    await this.#options.db
+    const { db, epoch } = this.#options;
+    await db
       .updateTable('nodes')
       .set({ heartbeat_at: 0 })
       .where('id', '=', this.nodeId)
+      .where('epoch', '=', epoch)
       .execute();
+  }
+
+  /** Condition of every change of this node's sandboxes: no other process has its name. */
+  fence() {
+    if (!this.shared) return sql<SqlBool>`1 = 1`;
+    return sql<SqlBool>`exists (select 1 from nodes where id = ${this.nodeId} and epoch = ${this.epoch})`;
+  }
+
+  /**
+   * The same at the begin of a transaction that adds rows of this node, and until its end: who takes the name waits for it.
+   * @throws {NodeNameTakenError}
+   */
+  async assertHeld(tx: Tx): Promise<void> {
+    if (!this.shared) return;
+    const held = await tx
+      .selectFrom('nodes')
+      .select('id')
+      .where('id', '=', this.nodeId)
+      .where('epoch', '=', this.epoch)
+      .forKeyShare()
+      .executeTakeFirst();
+    if (held !== undefined) return;
+    this.#taken = true;
+    throw new NodeNameTakenError(this.nodeId, 'running');
+  }
+
+  /** Whether a start of a node has a heartbeat still. */
+  async isRunning(nodeId: string, epoch: number): Promise<boolean> {
+    const row = await this.#options.db
+      .selectFrom('nodes')
+      .select('id')
+      .where('id', '=', nodeId)
+      .where('epoch', '=', epoch)
+      .where(nodeIsAlive)
+      .executeTakeFirst();
+    return row !== undefined;
   }
 
   /**
@@ -75,10 +159,21 @@ export class NodeRegistry {
   async #readAlive(nodeId: string): Promise<NodeRecord | undefined> {
     const row = await this.#options.db
       .selectFrom('nodes')
-      .select(['id', 'api_url', 'sandbox_url'])
+      .select(['id', 'api_url', 'sandbox_url', 'report'])
       .where('id', '=', nodeId)
-      .where('heartbeat_at', '>=', sql<number>`${databaseNow} - ${SILENCE_MS}`)
+      .where(nodeIsAlive)
       .executeTakeFirst();
-    return row === undefined ? undefined : { id: row.id, apiUrl: row.api_url, sandboxUrl: row.sandbox_url };
+    return row === undefined ? undefined : toNodeRecord(row);
   }
+}
+
+export function toNodeRecord(
+  row: Pick<Selectable<NodesTable>, 'id' | 'api_url' | 'sandbox_url' | 'report'>,
+): NodeRecord {
+  return {
+    id: row.id,
+    apiUrl: row.api_url,
+    sandboxUrl: row.sandbox_url,
+    acknowledges: fromJson(row.report).version !== undefined,
+  };
 }

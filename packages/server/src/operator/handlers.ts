@@ -3,6 +3,10 @@ import type { CheckedRequest, OperatorOperationId, Result } from '../api/operati
 import { listEntries } from '../audit/list-entries.js';
 import { entryToWire } from '../audit/wire.js';
 import type { Uses } from '../context/context.js';
+import { drainNode } from '../fleet/drain-node.js';
+import { findNode, listNodes } from '../fleet/list-nodes.js';
+import { forgetNode, removeNode } from '../fleet/remove-node.js';
+import { nodeToWire } from '../fleet/wire.js';
 import { createApiKey } from '../teams/create-api-key.js';
 import { createTeam } from '../teams/create-team.js';
 import { deleteApiKey } from '../teams/delete-api-key.js';
@@ -14,7 +18,20 @@ import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
 import { parseNotBefore } from '../wire/time.js';
 
 /** What the operations of the operator take of the server. */
-export type OperatorPorts = Uses<'audit' | 'db' | 'dialect' | 'ids' | 'log' | 'now' | 'teams'>;
+export type OperatorPorts = Uses<
+  | 'audit'
+  | 'config'
+  | 'db'
+  | 'dialect'
+  | 'driver'
+  | 'events'
+  | 'ids'
+  | 'log'
+  | 'nodes'
+  | 'now'
+  | 'sandboxes'
+  | 'teams'
+>;
 
 type OperatorHandlers = {
   [Op in OperatorOperationId]: (
@@ -86,4 +103,32 @@ export const operatorHandlers: OperatorHandlers = {
     const page = await listEntries(context, { filter, limit, order, nextToken });
     return { status: 200, headers: page.headers, body: page.rows.map(entryToWire) };
   },
+
+  listNodes: async ({ context }) => ({ status: 200, body: (await listNodes(context)).map(nodeToWire) }),
+
+  drainNode: async ({ context, params, body }) => {
+    await drainNode(context, params.nodeID, body.sandboxes);
+    context.log.info(
+      { drainedNodeId: params.nodeID, sandboxes: body.sandboxes },
+      'the operator drains a node',
+    );
+    return { status: 200, body: nodeToWire(await findNode(context, params.nodeID)) };
+  },
+
+  undrainNode: async ({ context, params }) => {
+    await drainNode(context, params.nodeID, 'no');
+    context.log.info({ drainedNodeId: params.nodeID }, 'the operator drains a node no more');
+    return { status: 200, body: nodeToWire(await findNode(context, params.nodeID)) };
+  },
+
+  removeNode: async ({ context, params }) => {
+    await removeNode(context, params.nodeID);
+    context.log.info({ removedNodeId: params.nodeID }, 'the operator removed a node');
+    return { status: 204 };
+  },
+
+  forgetNode: async ({ context, params }) => ({
+    status: 200,
+    body: await forgetNode(context, params.nodeID),
+  }),
 };

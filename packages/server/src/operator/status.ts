@@ -7,7 +7,7 @@ import type { MetricFamily } from './metrics-page.js';
 export interface ServerStatus {
   /** `degraded`: something that requests need does not answer; see `reason`. */
   state: 'running' | 'degraded' | 'draining';
-  /** Why the server is degraded. */
+  /** Why the server is degraded, or takes no work though nobody stopped it. */
   reason?: string;
   nodeId: string;
   apiUrl: string;
@@ -28,7 +28,7 @@ export interface DiskStatus {
 
 /** What `svc server status` shows. */
 export async function statusOf(
-  context: Uses<'config' | 'db' | 'dialect' | 'draining' | 'driver' | 'now' | 'sandboxes'>,
+  context: Uses<'config' | 'db' | 'dialect' | 'draining' | 'driver' | 'nodes' | 'now' | 'sandboxes'>,
   driverReason: string,
   startedAtMs: number,
 ): Promise<ServerStatus> {
@@ -36,7 +36,11 @@ export async function statusOf(
   const problem = context.draining() ? undefined : await databaseProblem(context.db);
   return {
     state: context.draining() ? 'draining' : problem === undefined ? 'running' : 'degraded',
-    ...(problem === undefined ? {} : { reason: `the database cannot be used: ${problem}` }),
+    ...(context.nodes.taken
+      ? { reason: 'another process has the name of this node, or an operator removed it: stop this server' }
+      : problem === undefined
+        ? {}
+        : { reason: `the database cannot be used: ${problem}` }),
     nodeId: config.nodeId,
     apiUrl: config.apiUrl,
     sandboxUrl: config.sandboxUrl,

@@ -9,6 +9,7 @@ import type { SandboxPorts } from '../sandboxes/ports.js';
 import { changeRow } from '../sandboxes/rows.js';
 import { begin } from '../sandboxes/transition.js';
 import type { Retries } from '../work/retries.js';
+import { endedElsewhere } from './ended-elsewhere.js';
 import { settle } from './settle.js';
 
 /** @param context a function, because the context contains what is made here. */
@@ -25,7 +26,11 @@ async function repair(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   // A running transition comes back here when it fails.
   if (live.transition !== undefined || context.sandboxes.get(live.row.id) !== live) return;
   // Reads the row again when the outcome of its last change is unknown.
-  await changeRow(context, live, () => undefined);
+  await changeRow(context, live, () => undefined).catch(async (error: unknown) => {
+    if (!live.gone) throw error;
+    await endedElsewhere(context, live);
+  });
+  if (live.gone) return;
   const found = await lookFor(context, live);
   if (live.gone || live.transition !== undefined) return;
   const { state } = live.row;

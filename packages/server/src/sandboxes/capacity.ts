@@ -15,9 +15,7 @@ const ACTIVE = ['creating', 'running', 'pausing', 'snapshotting', 'resuming'] as
  */
 export function takePlace(context: Uses<'config' | 'sandboxes'>): () => void {
   const { sandboxes, config } = context;
-  let active = sandboxes.starting;
-  for (const live of sandboxes.values()) if (live.row.state !== 'paused') active += 1;
-  if (active >= config.maxSandboxes)
+  if (activeSandboxes(context) >= config.maxSandboxes)
     throw errors.capacityUnavailable(`this server runs ${config.maxSandboxes} sandboxes, its most`);
   sandboxes.starting += 1;
   let held = true;
@@ -25,6 +23,13 @@ export function takePlace(context: Uses<'config' | 'sandboxes'>): () => void {
     if (held) sandboxes.starting -= 1;
     held = false;
   };
+}
+
+/** How many sandboxes this server runs or is about to. */
+export function activeSandboxes({ sandboxes }: Uses<'sandboxes'>): number {
+  let active = sandboxes.starting;
+  for (const live of sandboxes.values()) if (live.row.state !== 'paused') active += 1;
+  return active;
 }
 
 /**

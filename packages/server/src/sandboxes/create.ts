@@ -121,6 +121,7 @@ export async function startNew(context: StartPorts, options: StartOptions): Prom
     try {
       await inPhase(context.metrics, startSource(options.source), 'record', () =>
         context.db.transaction().execute(async (tx) => {
+          await context.nodes.assertHeld(tx);
           await assertTeamConcurrency(context, tx, team);
           await tx.insertInto('sandboxes').values(row).execute();
           await insertMetadata(tx, row);

@@ -1,7 +1,7 @@
 import type { Uses } from '../context/context.js';
 
 /** What it takes to find a sandbox and to change its row. */
-export type RowPorts = Uses<'config' | 'db' | 'events' | 'repairs' | 'sandboxes'>;
+export type RowPorts = Uses<'config' | 'db' | 'events' | 'nodes' | 'repairs' | 'sandboxes'>;
 
 /** What it takes to change the state of a sandbox that there is. */
 export type SandboxPorts = RowPorts &

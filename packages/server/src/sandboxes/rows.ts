@@ -84,6 +84,7 @@ export function changeRow(
           .set({ ...changes, version: row.version, view: row.view })
           .where('id', '=', row.id)
           .where('version', '=', live.row.version)
+          .where(context.nodes.fence())
           .executeTakeFirst();
         if (result.numUpdatedRows !== 1n)
           throw new Error(`the row of sandbox ${row.id} was changed by somebody else`);
@@ -121,16 +122,24 @@ async function readAgain(context: Uses<'db' | 'sandboxes'>, live: LiveSandbox): 
   throw errors.sandboxNotFound(id);
 }
 
-/** Removes a sandbox's row, with further writes in the same transaction. */
+/**
+ * Removes a sandbox's row, with further writes in the same transaction. Without them when it was gone already: whoever
+ * removed it has done them.
+ */
 export async function removeRow(
-  context: Uses<'db' | 'events' | 'sandboxes'>,
+  context: Uses<'db' | 'events' | 'nodes' | 'sandboxes'>,
   live: LiveSandbox,
   more?: (tx: Tx) => Promise<void>,
 ): Promise<void> {
   await live.writes;
   assertMayFollow(live.row.state, 'gone');
   await context.db.transaction().execute(async (tx) => {
-    await tx.deleteFrom('sandboxes').where('id', '=', live.row.id).execute();
+    const { numDeletedRows } = await tx
+      .deleteFrom('sandboxes')
+      .where('id', '=', live.row.id)
+      .where(context.nodes.fence())
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) return;
     if (live.row.metadata !== null)
       await tx.deleteFrom('sandbox_metadata').where('sandbox_id', '=', live.row.id).execute();
     await more?.(tx);

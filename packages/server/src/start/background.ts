@@ -34,7 +34,10 @@ export function startBackground(
       name,
       repeat(intervalMs, work, (error) => log.error({ err: error }, `${what} failed, will be tried again`)),
     );
-  if (expiryIntervalMs !== 0) every('expiry', 'expiry', expiryIntervalMs, () => expireDue(context));
+  if (expiryIntervalMs !== 0)
+    every('expiry', 'expiry', expiryIntervalMs, async () => {
+      if (!context.nodes.taken) await expireDue(context);
+    });
   every('samples', 'sampling', config.metrics.sampleMs, () => sampleAll(context, cpuMemory));
   every('retention', 'retention', RETENTION_MS, async () => {
     await compactMetrics(context);

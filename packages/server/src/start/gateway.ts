@@ -55,6 +55,7 @@ export function createGatewayServer(
   };
   const handle = (req: IncomingMessage, res: ServerResponse, expectContinue: boolean) => {
     if (context.draining()) return refuseStopping(res);
+    if (forwarder.comesFromNode(req)) res.writeProcessing();
     const addressed = gateway.read(req);
     open.track(req, res, addressed.kind === 'target' ? addressed.daemonStream : undefined);
     if (context.tracer === undefined) pass(req, res, expectContinue, addressed);
@@ -78,6 +79,7 @@ export function createGatewayServer(
     const unavailable = () =>
       void socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n');
     if (context.draining()) return unavailable();
+    if (forwarder.comesFromNode(req)) socket.write('HTTP/1.1 102 Processing\r\n\r\n');
     const addressed = gateway.read(req);
     route(req, addressed, (owner) => {
       if (owner.kind === 'node') forwarder.upgrade(owner.node, req, socket, head);

@@ -1,10 +1,10 @@
 import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import type { ResolvedSettings } from '../config/config.js';
+import { startHeartbeat } from '../fleet/heartbeat.js';
 import { ConnectionGuard } from '../limits/connections.js';
 import { measureApi } from '../metrics/measure-api.js';
 import { NodeForwarder } from '../nodes/forwarder.js';
-import { HEARTBEAT_MS } from '../nodes/registry.js';
 import {
   backlogMetrics,
   connectionMetrics,
@@ -19,7 +19,6 @@ import { createOperatorApi } from '../operator/operator-api.js';
 import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
 import { traceApi } from '../tracing/trace-api.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
-import { repeat } from '../work/repeat.js';
 import { closeGateway, closeServer } from './close-server.js';
 import { connectionLimits, openFileLimit } from './connection-limits.js';
 import { createGatewayServer } from './gateway.js';
@@ -85,16 +84,11 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
   });
 
   if (context.nodes.shared) {
-    const announce = () =>
-      context.nodes.announce(options.nodeApiUrl ?? apiUrl, options.nodeSandboxUrl ?? sandboxUrl);
-    await announce();
-    const stopHeartbeat = repeat(HEARTBEAT_MS, announce, (error) =>
-      log.error({ err: error }, 'the heartbeat failed, will be tried again'),
-    );
-    unwind.add('heartbeat', async () => {
-      await stopHeartbeat();
-      await context.nodes.leave();
+    const stopHeartbeat = await startHeartbeat(context, {
+      apiUrl: options.nodeApiUrl ?? apiUrl,
+      sandboxUrl: options.nodeSandboxUrl ?? sandboxUrl,
     });
+    unwind.add('heartbeat', stopHeartbeat);
   }
 
   const startedAtMs = context.now();

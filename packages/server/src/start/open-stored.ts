@@ -21,6 +21,8 @@ import { checkServerKey } from '../keys/check-key.js';
 import { loadServerKey } from '../keys/key-file.js';
 import { createKeyRing } from '../keys/key-ring.js';
 import { RateLimiter } from '../limits/rate-limit.js';
+import { claimNode } from '../nodes/claim.js';
+import { Fleet } from '../nodes/fleet.js';
 import { NodeRegistry } from '../nodes/registry.js';
 import type { OpenMetrics } from '../operator/index.js';
 import { loadOperatorToken } from '../operator/operator-token.js';
@@ -89,6 +91,8 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   const audit = new AuditTrail({ db, ids, nodeId, now, log });
   unwind.add('audit', () => audit.close());
   await checkServerKey(db, keys);
+  const shared = dialect === 'postgres';
+  const epoch = shared ? await claimNode({ db, nodeId, dataDir: options.dataDir }) : 1;
 
   const lifecycle: Lifecycle = {
     draining: false,
@@ -139,7 +143,8 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
       tables: TEMPLATE_TABLES,
       ttlMs: dialect === 'sqlite' ? 60_000 : 1_000,
     }),
-    nodes: new NodeRegistry({ db, nodeId, shared: dialect === 'postgres', now }),
+    nodes: new NodeRegistry({ db, nodeId, epoch, shared, now }),
+    fleet: new Fleet({ db, nodeId, now }),
     volumes: createVolumeStore({
       volumes: driver.volumes,
       isMounted: (volumeId) => isMounted(sandboxes, volumeId),
@@ -155,7 +160,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId, reason) => void lifecycle.gateway?.close(sandboxId, reason),
     metrics: openMetrics?.metrics,
-    draining: () => lifecycle.draining,
+    draining: () => lifecycle.draining || context.nodes.taken,
     signal: stopping.signal,
   };
   unwind.add('transitions', async () => {

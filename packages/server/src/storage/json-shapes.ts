@@ -58,3 +58,20 @@ export interface AttemptDetail {
   responseBody?: string;
   errorMessage?: string;
 }
+
+/** What a node tells the others of itself with each heartbeat. */
+export interface NodeReport {
+  version: string;
+  driver: string;
+  /** Sandboxes that it runs or is about to, and the most that it may. */
+  running: number;
+  maxSandboxes: number;
+  /** Sandboxes that wait in its pool. */
+  pooled: number;
+  cpuCount: number;
+  /** Programs that run or want to, averaged over a minute. */
+  load: number;
+  memoryFreeMiB: number;
+  memoryTotalMiB: number;
+  diskFreeMiB: number;
+}

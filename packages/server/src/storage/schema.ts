@@ -2,7 +2,7 @@ import type { components } from '@svc/platform';
 import type { Generated, Kysely, Transaction } from 'kysely';
 import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
 import type { EncryptedJson, Json } from './json.js';
-import type { ApiKeyMask, AttemptDetail, SandboxConfig, SandboxSecrets } from './json-shapes.js';
+import type { ApiKeyMask, AttemptDetail, NodeReport, SandboxConfig, SandboxSecrets } from './json-shapes.js';
 import type {
   BuildFilesTable,
   BuildLogsTable,
@@ -86,8 +86,16 @@ export interface NodesTable {
   id: string;
   api_url: string;
   sandbox_url: string;
+  /** By the clock of the database; 0: it left. */
   heartbeat_at: number;
+  /** Counts its starts: an earlier process of this name may write nothing any more. */
+  epoch: Generated<number>;
+  drain: Generated<NodeDrain>;
+  report: Generated<Json<Partial<NodeReport>>>;
 }
+
+/** `keep`: it gets no new sandboxes. `pause`: those that run are paused too. */
+export type NodeDrain = 'no' | 'keep' | 'pause';
 
 export interface SettingsTable {
   key: string;

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { NodeRegistry, SILENCE_MS } from '../../src/nodes/registry.js';
+import { SILENCE_MS } from '../../src/nodes/database-clock.js';
+import { NodeRegistry } from '../../src/nodes/registry.js';
 import type { Database } from '../../src/storage/schema.js';
 import { dialect } from '../support/server-storage.js';
 import { createTestStorage, type TestStorage } from '../support/storage.js';
@@ -21,10 +22,16 @@ describe.skipIf(dialect === 'sqlite')('nodes on one PostgreSQL', () => {
   /** A node whose clock is wrong by `skewMs`, and stands still until the test moves it. */
   const node = (nodeId: string, skewMs = 0) => {
     const clock = { ms: Date.now() + skewMs };
-    return { clock, registry: new NodeRegistry({ db, nodeId, shared: true, now: () => clock.ms }) };
+    return { clock, registry: new NodeRegistry({ db, nodeId, epoch: 0, shared: true, now: () => clock.ms }) };
   };
-  const announce = (registry: NodeRegistry) =>
-    registry.announce(`http://${registry.nodeId}:1`, `http://${registry.nodeId}:2`);
+  const announce = async (registry: NodeRegistry) => {
+    await db
+      .insertInto('nodes')
+      .values({ id: registry.nodeId, api_url: '', sandbox_url: '', heartbeat_at: 0 })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+    await registry.announce(`http://${registry.nodeId}:1`, `http://${registry.nodeId}:2`);
+  };
   /** Announces a node whose heartbeat stays young, however long the test takes. */
   const announceForLong = async (registry: NodeRegistry) => {
     await announce(registry);

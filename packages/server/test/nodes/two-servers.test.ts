@@ -29,7 +29,9 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
   /** Asks the second server with the first one's key: both serve the team. */
   const askSecond = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     second.api(method, path, body, { 'X-API-Key': first.server.apiKey, ...headers });
+  /** On the first server, also when the second one is emptier. */
   const create = async (body: object = {}) => {
+    first.server.context.fleet.places = () => Promise.resolve([]);
     const made = await first.api('POST', '/v2/sandboxes', { templateID: 'base', timeout: 600, ...body });
     expect(made.status).toBe(201);
     return { id: made.body.sandboxID as string, token: made.body.envdAccessToken as string };
@@ -119,7 +121,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
     const { db } = second.server.context;
     const nodeId = first.server.context.config.nodeId;
     const real = await db.selectFrom('nodes').selectAll().where('id', '=', nodeId).executeTakeFirstOrThrow();
-    first.server.context.nodes.announce = async () => {};
+    first.server.context.nodes.announce = async () => ({ wasSilent: false });
     await db.updateTable('nodes').set({ api_url: second.server.apiUrl }).where('id', '=', nodeId).execute();
     second.advance(2_000);
     const looped = await askSecond('GET', `/sandboxes/${id}`);
@@ -131,7 +133,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
 
   it('say 503 about sandboxes of a node without a heartbeat', async () => {
     const { id } = await create();
-    first.server.context.nodes.announce = async () => {};
+    first.server.context.nodes.announce = async () => ({ wasSilent: false });
     await second.server.context.db
       .updateTable('nodes')
       .set({ heartbeat_at: 0 })

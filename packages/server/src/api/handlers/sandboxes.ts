@@ -1,5 +1,7 @@
+import type { components } from '@svc/platform';
 import type { Uses } from '../../context/context.js';
 import { errors } from '../../errors/catalog.js';
+import { type PassOn, placeSandbox } from '../../fleet/place-sandbox.js';
 import { parseSandboxId } from '../../ids/parse.js';
 import { connectSandbox } from '../../sandboxes/connect.js';
 import { createSandbox } from '../../sandboxes/create.js';
@@ -15,11 +17,24 @@ import { setSandboxTimeout } from '../../sandboxes/set-timeout.js';
 import { updateSandboxNetwork } from '../../sandboxes/update-network.js';
 import { detailToWire, listedToWire, sandboxToWire } from '../../sandboxes/wire.js';
 import { parseNotBefore } from '../../wire/time.js';
-import type { PartialHandlers } from '../handler.js';
+import type { HandlerRequest, PartialHandlers } from '../handler.js';
 import { idempotent } from '../idempotency.js';
 
 const settings = (context: Uses<'config' | 'keys'>) => ({ keys: context.keys, ...context.config });
 const filterOf = (text: string | undefined) => (text === undefined ? undefined : parseMetadataFilter(text));
+
+/** Makes a sandbox on the node that suits best. */
+async function createOn(
+  request: HandlerRequest<'createSandbox'> | HandlerRequest<'createSandboxV2'>,
+  defaultTimeoutSeconds: number,
+): Promise<{ status: 201; body: components['schemas']['Sandbox'] }> {
+  const { context, team, body, signal } = request;
+  const passOn = request.passOn as PassOn<Awaited<ReturnType<typeof createOn>>> | undefined;
+  return placeSandbox(context, { team, request: body, passOn }, async () => {
+    const row = await createSandbox(context, { team, request: body, defaultTimeoutSeconds, signal });
+    return { status: 201, body: sandboxToWire(row, settings(context)) };
+  });
+}
 
 export const sandboxHandlers = {
   listSandboxes: async ({ context, team, query }) => {
@@ -52,17 +67,9 @@ export const sandboxHandlers = {
     };
   },
 
-  createSandbox: async ({ context, team, body, signal }) => {
-    const row = await createSandbox(context, { team, request: body, defaultTimeoutSeconds: 15, signal });
-    return { status: 201, body: sandboxToWire(row, settings(context)) };
-  },
+  createSandbox: (request) => createOn(request, 15),
 
-  createSandboxV2: (request) =>
-    idempotent(request, async () => {
-      const { context, team, body, signal } = request;
-      const row = await createSandbox(context, { team, request: body, defaultTimeoutSeconds: 300, signal });
-      return { status: 201, body: sandboxToWire(row, settings(context)) };
-    }),
+  createSandboxV2: (request) => idempotent(request, () => createOn(request, 300)),
 
   getSandbox: async ({ context, team, params }) => {
     const row = await getSandbox(context, team.id, parseSandboxId(params.sandboxID));

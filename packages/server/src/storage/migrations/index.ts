@@ -3,6 +3,7 @@ import { ages } from './002-ages.js';
 import { daemonGeneration } from './003-daemon-generation.js';
 import { encryptedColumns } from './004-encrypted-columns.js';
 import { audit } from './005-audit.js';
+import { nodes } from './006-nodes.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -12,4 +13,5 @@ export const migrations: readonly NumberedMigration[] = [
   daemonGeneration,
   encryptedColumns,
   audit,
+  nodes,
 ];

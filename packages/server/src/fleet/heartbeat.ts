@@ -1,0 +1,52 @@
+import type { ServerContext } from '../context/context.js';
+import { NodeNameTakenError } from '../nodes/name-taken.js';
+import { HEARTBEAT_MS } from '../nodes/registry.js';
+import type { NodeReport } from '../storage/json-shapes.js';
+import { repeat } from '../work/repeat.js';
+import { emptyNode } from './empty-node.js';
+import { expireLost } from './lost-sandboxes.js';
+import { measureNode } from './measure-node.js';
+import { rejoin } from './rejoin.js';
+
+/** Between two looks at sandboxes of lost nodes whose time is over, ms. */
+const LOST_MS = 10_000;
+
+/**
+ * Says at once, and then again and again, that this node lives and how full it is; follows what an operator asks of it.
+ * @returns what stops it and says that the node leaves.
+ */
+export async function startHeartbeat(
+  context: ServerContext,
+  addresses: { apiUrl: string; sandboxUrl: string },
+): Promise<() => Promise<void>> {
+  const { nodes, log } = context;
+  let report: NodeReport | undefined;
+  const beat = async () => {
+    if (nodes.taken) return;
+    const { wasSilent } = await nodes.announce(addresses.apiUrl, addresses.sandboxUrl, report);
+    if (!wasSilent) return;
+    log.warn({}, 'this node was silent for so long that others took it for dead');
+    await rejoin(context);
+  };
+  const told = (what: string) => (error: unknown) =>
+    log.error({ err: error }, `${what}, will be tried again`);
+  // A driver that does not answer must not hold up the heartbeat.
+  const measure = async () => {
+    report = await measureNode(context);
+  };
+  await beat();
+  const stops = [
+    repeat(HEARTBEAT_MS, beat, (error) => {
+      if (error instanceof NodeNameTakenError) log.fatal({ err: error }, error.message);
+      else told('the heartbeat failed')(error);
+    }),
+    repeat(HEARTBEAT_MS, measure, told('this node could not be measured')),
+    repeat(HEARTBEAT_MS, () => emptyNode(context), told('emptying this node failed')),
+    repeat(LOST_MS, () => expireLost(context), told('ending sandboxes of lost nodes failed')),
+  ];
+  await measure().then(beat).catch(told('this node could not be measured'));
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()));
+    await nodes.leave();
+  };
+}

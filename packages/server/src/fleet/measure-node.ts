@@ -1,0 +1,25 @@
+import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
+import type { Uses } from '../context/context.js';
+import { freeDiskBytes } from '../quota/disk-room.js';
+import { activeSandboxes } from '../sandboxes/capacity.js';
+import type { NodeReport } from '../storage/json-shapes.js';
+
+const mib = (bytes: number) => Math.floor(bytes / 2 ** 20);
+
+/** How full this node is. */
+export async function measureNode(context: Uses<'config' | 'driver' | 'sandboxes'>): Promise<NodeReport> {
+  const { config, driver } = context;
+  const [pool, diskFreeBytes] = await Promise.all([driver.poolState(), freeDiskBytes(context)]);
+  return {
+    version: config.envdVersion,
+    driver: driver.name,
+    running: activeSandboxes(context),
+    maxSandboxes: config.maxSandboxes,
+    pooled: pool.waiting,
+    cpuCount: availableParallelism(),
+    load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+    memoryFreeMiB: mib(freemem()),
+    memoryTotalMiB: mib(totalmem()),
+    diskFreeMiB: mib(diskFreeBytes),
+  };
+}

@@ -1,0 +1,99 @@
+import type { components } from '@svc/platform';
+import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
+import { ApiError } from '../errors/api-error.js';
+import { errors } from '../errors/catalog.js';
+import { NodeUnreachableError } from '../nodes/node-unreachable.js';
+import { orderPlaces } from '../nodes/order-places.js';
+import { ownerById } from '../nodes/ownership.js';
+import type { NodeRecord } from '../nodes/registry.js';
+import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
+import { nodeOf, resolveTemplate } from '../sandboxes/resolve-template.js';
+
+/** How many nodes are tried for one sandbox, at most. */
+const MOST_TRIES = 5;
+
+type Ports = Uses<'config' | 'db' | 'fleet' | 'log' | 'nodes' | 'templates'>;
+
+/** Has another node answer the request that is being answered. @throws {ApiError} its failure; {NodeUnreachableError} */
+export type PassOn<A> = (node: NodeRecord) => Promise<A>;
+
+/**
+ * Makes a sandbox on the node that suits best, and on the next one when that is full or does not answer.
+ * @param passOn undefined where another node passed the request on: it is done here or not at all.
+ * @throws {ApiError} 503 `sandbox_capacity_unavailable` when no node has room
+ */
+export async function placeSandbox<A>(
+  context: Ports,
+  {
+    team,
+    request,
+    passOn,
+  }: {
+    team: Team;
+    request: Pick<components['schemas']['NewSandboxV2'], 'templateID'>;
+    passOn: PassOn<A> | undefined;
+  },
+  here: () => Promise<A>,
+): Promise<A> {
+  const { nodes, fleet } = context;
+  if (!nodes.shared) return here();
+  if (passOn === undefined) {
+    if (nodes.drain !== 'no') throw errors.capacityUnavailable('this server is being drained');
+    return here();
+  }
+  const resolved = await resolveTemplate(context, team, request.templateID).catch(() => undefined);
+  // Whoever makes it says what is wrong with the reference.
+  if (resolved === undefined) return here();
+  const holder = nodeOf(resolved);
+  if (holder !== null) return makeThere(context, holder, passOn, here);
+  let full: unknown = errors.capacityUnavailable('every server is being drained or does not answer');
+  for (const node of await candidates(context, resolved)) {
+    try {
+      const made = await (node.id === nodes.nodeId ? here() : passOn(node));
+      await fleet.sent(node.id);
+      return made;
+    } catch (error) {
+      if (NodeUnreachableError.is(error)) {
+        fleet.avoid(node.id);
+        context.log.warn({ err: error, placedOnNodeId: node.id }, 'a node did not take a new sandbox');
+        // It may have made the sandbox before it fell silent.
+        if (error.taken) throw errors.nodeGone(error);
+      } else if (isFull(error)) full = error;
+      else throw error;
+    }
+  }
+  throw full;
+}
+
+async function makeThere<A>(
+  context: Ports,
+  nodeId: string,
+  passOn: PassOn<A>,
+  here: () => Promise<A>,
+): Promise<A> {
+  const owner = await ownerById(context, nodeId);
+  if (owner.kind === 'here') return here();
+  if (owner.kind === 'gone') throw errors.nodeGone();
+  return passOn(owner.node).catch((error: unknown) => {
+    throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
+  });
+}
+
+async function candidates({ fleet, nodes }: Ports, { build }: ResolvedTemplate): Promise<NodeRecord[]> {
+  const members = await fleet.places();
+  const order = orderPlaces(
+    members.map(({ place }) => place),
+    // Pools hold sandboxes without layers of their own, unless they have followed demand.
+    { memoryMiB: build.memory_mb, pooled: build.layers === '[]' },
+  );
+  const records = new Map(members.map(({ record }) => [record.id, record]));
+  // Before the first heartbeat there is only this one.
+  if (members.length === 0 && nodes.drain === 'no')
+    return [{ id: nodes.nodeId, apiUrl: '', sandboxUrl: '', acknowledges: false }];
+  return order.slice(0, MOST_TRIES).map((id) => records.get(id)!);
+}
+
+function isFull(error: unknown): boolean {
+  return ApiError.is(error) && error.errorCode === 'sandbox_capacity_unavailable';
+}

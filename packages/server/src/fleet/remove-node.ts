@@ -1,0 +1,105 @@
+import type { Uses } from '../context/context.js';
+import { errors } from '../errors/catalog.js';
+import { nodeIsAlive } from '../nodes/database-clock.js';
+import { toJson } from '../storage/json.js';
+import type { Tx } from '../storage/schema.js';
+import { removeLost } from './lost-sandboxes.js';
+
+type Ports = Uses<'config' | 'db' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
+
+/** What went with a node that was forgotten. */
+export interface Forgotten {
+  sandboxes: number;
+  /** Snapshots and builds of templates that nobody else has. */
+  builds: number;
+}
+
+/**
+ * Removes a node that has stopped and has nothing that anybody could miss.
+ * @throws {ApiError} 404; 409 while it lives, or has sandboxes, snapshots or templates
+ */
+export async function removeNode(context: Ports, nodeId: string): Promise<void> {
+  await assertStopped(context, nodeId);
+  const { db } = context;
+  await db.transaction().execute(async (tx) => {
+    const sandboxes = await tx
+      .selectFrom('sandboxes')
+      .select((build) => build.fn.countAll<number>().as('count'))
+      .where('node_id', '=', nodeId)
+      .executeTakeFirstOrThrow();
+    const builds = await onlyThere(tx, nodeId).execute();
+    if (Number(sandboxes.count) > 0 || builds.length > 0)
+      throw errors.nodeHolds(nodeId, Number(sandboxes.count), builds.length);
+    await dropRecords(tx, nodeId);
+  });
+}
+
+/**
+ * Gives up a node that is lost: its sandboxes end, and what only it had of templates and snapshots cannot be used any more.
+ * Should it come back all the same, it finds its name taken and clears away what it has when it starts again.
+ * @throws {ApiError} 404; 409 while it lives
+ */
+export async function forgetNode(context: Ports, nodeId: string): Promise<Forgotten> {
+  await assertStopped(context, nodeId);
+  const { db } = context;
+  const rows = await db
+    .selectFrom('sandboxes')
+    .select(['id', 'team_id'])
+    .where('node_id', '=', nodeId)
+    .execute();
+  let sandboxes = 0;
+  for (const row of rows)
+    if ((await removeLost(context, { id: row.id, teamId: row.team_id }, 'orphaned')) !== undefined)
+      sandboxes += 1;
+  const builds = await db.transaction().execute(async (tx) => {
+    const lost = await onlyThere(tx, nodeId).execute();
+    for (const { id } of lost)
+      await tx
+        .updateTable('template_builds')
+        .set({
+          status: 'error',
+          reason: toJson({ message: 'the node that had it was lost: build it again' }),
+          checkpoint_id: null,
+          updated_at: context.now(),
+        })
+        .where('id', '=', id)
+        .execute();
+    await dropRecords(tx, nodeId);
+    return lost.length;
+  });
+  context.log.warn({ nodeId, sandboxes, builds }, 'a node was forgotten');
+  return { sandboxes, builds };
+}
+
+async function assertStopped({ db, nodes }: Ports, nodeId: string): Promise<void> {
+  if (!nodes.shared) throw errors.onlyNode();
+  const row = await db
+    .selectFrom('nodes')
+    .select(nodeIsAlive.as('alive'))
+    .where('id', '=', nodeId)
+    .executeTakeFirst();
+  if (row === undefined) throw errors.nodeNotFound(nodeId);
+  if (row.alive) throw errors.nodeAlive(nodeId);
+}
+
+/** Builds whose stored state or layers lie on this node, and those that it was working on. */
+function onlyThere(tx: Tx, nodeId: string) {
+  return tx
+    .selectFrom('template_builds')
+    .select('id')
+    .where('node_id', '=', nodeId)
+    .where('status', '!=', 'error')
+    .where(({ eb, or }) =>
+      or([
+        eb('checkpoint_id', 'is not', null),
+        eb('layers', '!=', '[]' as never),
+        eb('status', '!=', 'ready'),
+      ]),
+    );
+}
+
+async function dropRecords(tx: Tx, nodeId: string): Promise<void> {
+  await tx.deleteFrom('checkpoints').where('node_id', '=', nodeId).execute();
+  await tx.deleteFrom('layers').where('node_id', '=', nodeId).execute();
+  await tx.deleteFrom('nodes').where('id', '=', nodeId).execute();
+}

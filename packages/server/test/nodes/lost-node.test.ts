@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
+import { expireLost } from '../../src/fleet/lost-sandboxes.js';
+import { operate } from '../support/operate.js';
+import { startTestServer, type TestServer } from '../support/server.js';
+import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
+
+describe.skipIf(dialect === 'sqlite')('a node', () => {
+  let first: TestServer;
+  let second: TestServer;
+  let schema: string | undefined;
+  beforeAll(async () => {
+    const stored = await testStorage();
+    schema = stored.schema;
+    const shared = { storage: stored.storage, serverKey: randomBytes(32).toString('hex') };
+    first = await startTestServer({
+      ...shared,
+      validateResponses: false,
+      teamLimits: { maxConcurrentSandboxes: 3 },
+    });
+    second = await startTestServer({
+      ...shared,
+      validateResponses: false,
+      teamLimits: { maxConcurrentSandboxes: 3 },
+    });
+  });
+  afterAll(async () => {
+    await second?.[Symbol.asyncDispose]();
+    await first?.[Symbol.asyncDispose]();
+    await dropSchema(schema);
+  });
+
+  const nodeId = () => first.server.context.config.nodeId;
+  const ask = (server: TestServer, method: string, path: string, body?: unknown) =>
+    server.api(method, path, body, { 'X-API-Key': first.server.apiKey });
+  /** On the first server, also when the second one is emptier. */
+  const create = async (body: object = {}) => {
+    first.server.context.fleet.places = () => Promise.resolve([]);
+    const made = await ask(first, 'POST', '/v2/sandboxes', { templateID: 'base', timeout: 600, ...body });
+    expect(made.status).toBe(201);
+    return made.body.sandboxID as string;
+  };
+  const instances = async () => (await first.server.context.driver.list()).map(({ id }) => id);
+  const ended = (id: string) =>
+    second.server.context.db
+      .selectFrom('events')
+      .select('data')
+      .where('sandbox_id', '=', id)
+      .where('type', '=', 'sandbox.lifecycle.killed')
+      .execute();
+  const nodeOf = async (id = nodeId()) =>
+    (await operate(second.server, 'GET', '/nodes')).body.find(
+      (node: { nodeID: string }) => node.nodeID === id,
+    );
+
+  it('is listed with what it told of itself', async () => {
+    await eventually('both are there', async () => (await nodeOf())?.report !== null);
+    expect(await nodeOf()).toMatchObject({
+      state: 'alive',
+      drain: 'no',
+      apiUrl: first.server.apiUrl,
+      sandboxes: { running: 0, paused: 0 },
+      report: { driver: 'process', maxSandboxes: 1000, pooled: 0 },
+    });
+    for (const path of [`/nodes/${nodeId()}`, `/nodes/${nodeId()}/forget`])
+      expect(await operate(second.server, path.endsWith('forget') ? 'POST' : 'DELETE', path)).toMatchObject({
+        status: 409,
+        body: { message: expect.stringContaining('lives') },
+      });
+    for (const [method, path, body] of [
+      ['DELETE', '/nodes/none', undefined],
+      ['POST', '/nodes/none/forget', undefined],
+      ['POST', '/nodes/none/drain', { sandboxes: 'keep' }],
+      ['POST', '/nodes/none/undrain', undefined],
+    ] as const)
+      expect((await operate(second.server, method, path, body)).status).toBe(404);
+  });
+
+  it('is drained: what runs is paused when that is asked for, and can be woken again', async () => {
+    const id = await create();
+    const drained = await operate(second.server, 'POST', `/nodes/${nodeId()}/drain`, { sandboxes: 'pause' });
+    expect(drained).toMatchObject({ status: 200, body: { drain: 'pause' } });
+    await eventually('it is empty', async () => (await nodeOf()).sandboxes.running === 0);
+    expect((await nodeOf()).sandboxes.paused).toBe(1);
+    expect((await operate(second.server, 'POST', `/nodes/${nodeId()}/undrain`)).body.drain).toBe('no');
+    await eventually('it follows', () => first.server.context.nodes.drain === 'no');
+    expect((await ask(second, 'POST', `/v2/sandboxes/${id}/connect`, {})).status).toBe(201);
+    expect((await ask(second, 'DELETE', `/sandboxes/${id}`)).status).toBe(204);
+  });
+
+  it('that is lost: its sandboxes can be killed and do not count then, and end when it comes back', async () => {
+    const killed = await create();
+    const kept = await create();
+    const expired = await create({ timeout: 30 });
+    await first.server.stop({ destroySandboxes: false });
+    expect(await nodeOf()).toMatchObject({
+      state: 'stopped',
+      lastSeenSeconds: null,
+      sandboxes: { running: 3 },
+    });
+    expect(await ask(second, 'GET', `/sandboxes/${killed}`)).toMatchObject({
+      status: 503,
+      body: { code: 503 },
+    });
+    const here = () => ask(second, 'POST', '/v2/sandboxes', { templateID: 'base', timeout: 60 });
+    expect((await here()).status).toBe(429);
+    expect((await ask(second, 'DELETE', `/sandboxes/${killed}`)).status).toBe(204);
+    expect((await ask(second, 'DELETE', `/sandboxes/${killed}`)).status).toBe(404);
+    expect(await ended(killed)).toEqual([{ data: expect.stringContaining('"kill_reason":"request"') }]);
+    const made = await here();
+    expect(made.status).toBe(201);
+    expect((await ask(second, 'DELETE', `/sandboxes/${made.body.sandboxID}`)).status).toBe(204);
+    second.advance(60_000);
+    await eventually('its time is over', async () => {
+      await expireLost(second.server.context);
+      return (await ended(expired)).length > 0;
+    });
+    expect(await ended(expired)).toEqual([{ data: expect.stringContaining('"kill_reason":"timeout"') }]);
+    await first.restart();
+    expect(await instances()).toEqual([kept]);
+    expect((await ask(second, 'DELETE', `/sandboxes/${kept}`)).status).toBe(204);
+  });
+
+  it('that was only cut off ends by itself what others killed meanwhile', async () => {
+    const id = await create();
+    const { context } = first.server;
+    const announce = context.nodes.announce.bind(context.nodes);
+    context.nodes.announce = async () => ({ wasSilent: false });
+    const age = (ms: number) =>
+      second.server.context.db
+        .updateTable('nodes')
+        .set((build) => ({ heartbeat_at: build('heartbeat_at', '-', ms) }))
+        .where('id', '=', nodeId())
+        .execute();
+    await age(3_600_000);
+    second.advance(2_000);
+    await eventually('it is taken for dead', async () => {
+      const answer = await ask(second, 'DELETE', `/sandboxes/${id}`);
+      expect([204, 503]).toContain(answer.status);
+      return answer.status === 204;
+    });
+    expect(await instances()).toEqual([id]);
+    // As if the last heartbeat that got through were long ago.
+    context.nodes.announce = async (...given) => ({ ...(await announce(...given)), wasSilent: true });
+    await eventually('it ends it', async () => (await instances()).length === 0);
+    context.nodes.announce = announce;
+    expect((await ended(id)).length).toBe(1);
+  });
+
+  it('that is given up takes its sandboxes and snapshots along, and begins anew when it comes back', async () => {
+    const id = await create();
+    const snapshot = await ask(first, 'POST', `/sandboxes/${id}/snapshots`, { name: 'lost', memory: false });
+    expect(snapshot.status).toBe(201);
+    await first.server.stop({ destroySandboxes: false });
+    expect(await operate(second.server, 'DELETE', `/nodes/${nodeId()}`)).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/1 sandboxes and 1 snapshots/) },
+    });
+    expect(await operate(second.server, 'POST', `/nodes/${nodeId()}/forget`)).toMatchObject({
+      status: 200,
+      body: { sandboxes: 1, builds: 1 },
+    });
+    expect(await ended(id)).toEqual([{ data: expect.stringContaining('"kill_reason":"orphaned"') }]);
+    second.advance(2_000);
+    expect((await ask(second, 'GET', `/sandboxes/${id}`)).status).toBe(404);
+    expect((await ask(second, 'POST', '/v2/sandboxes', { templateID: 'lost' })).status).toBe(404);
+    expect(await nodeOf()).toBeUndefined();
+    await first.restart();
+    expect(await instances()).toEqual([]);
+    expect(await first.server.context.driver.listCheckpoints()).toEqual([]);
+    expect((await nodeOf()).state).toBe('alive');
+  });
+
+  it('whose name another process took serves and writes nothing any more', async () => {
+    const id = await create();
+    const { db } = second.server.context;
+    await db
+      .updateTable('nodes')
+      .set((build) => ({ epoch: build('epoch', '+', 1) }))
+      .where('id', '=', nodeId())
+      .execute();
+    await eventually('it sees that', () => first.server.context.nodes.taken);
+    expect(await ask(first, 'DELETE', `/sandboxes/${id}`)).toMatchObject({ status: 503 });
+    first.advance(3_600_000);
+    await first.server.expireDue();
+    expect(await db.selectFrom('sandboxes').select('state').where('id', '=', id).execute()).toEqual([
+      { state: 'running' },
+    ]);
+    const status = await (await fetch(`${first.server.operatorUrl}/status`)).json();
+    expect(status).toMatchObject({ state: 'draining', reason: expect.stringContaining('name of this node') });
+    await db
+      .updateTable('nodes')
+      .set((build) => ({ epoch: build('epoch', '-', 1) }))
+      .where('id', '=', nodeId())
+      .execute();
+    await first.restart();
+    expect((await ask(first, 'DELETE', `/sandboxes/${id}`)).status).toBe(204);
+  });
+
+  it('that has stopped and is empty is removed', async () => {
+    expect((await ask(first, 'GET', '/v2/sandboxes')).body).toEqual([]);
+    await first.server.stop({ destroySandboxes: true });
+    expect((await operate(second.server, 'DELETE', `/nodes/${nodeId()}`)).status).toBe(204);
+    expect(await nodeOf()).toBeUndefined();
+    await first.restart();
+    expect((await nodeOf()).state).toBe('alive');
+  });
+});
+
+it.skipIf(dialect === 'postgres')('a server with a database of its own is the only node', async () => {
+  await using test = await startTestServer();
+  const { nodeId } = test.server.context.config;
+  expect((await operate(test.server, 'GET', '/nodes')).body).toMatchObject([
+    { nodeID: nodeId, state: 'alive' },
+  ]);
+  for (const [method, path, body] of [
+    ['POST', 'drain', { sandboxes: 'keep' }],
+    ['POST', 'undrain', undefined],
+    ['POST', 'forget', undefined],
+    ['DELETE', '', undefined],
+  ] as const)
+    expect(await operate(test.server, method, `/nodes/${nodeId}${path && `/${path}`}`, body)).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining('database of its own') },
+    });
+});
