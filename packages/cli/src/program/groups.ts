@@ -93,6 +93,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/node/index.js')).addNodeCommands,
   },
   {
+    name: 'dashboard',
+    summary: 'for operators: open the dashboard of a server',
+    load: async () => (await import('../commands/dashboard/index.js')).addDashboardCommand,
+  },
+  {
     name: 'auth',
     summary: 'choose the service and the key to use',
     load: async () => (await import('../commands/auth/index.js')).addAuthCommands,

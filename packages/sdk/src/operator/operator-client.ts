@@ -2,6 +2,7 @@ import { createOperatorClient } from '@svc/platform/operator';
 import { runtime } from '#runtime';
 import { createCallers } from '../calls/create-callers.js';
 import { PlatformCaller } from '../calls/platform-caller.js';
+import type { RequestOptions } from '../core/call-context.js';
 import { AuditTrail } from './audit-trail.js';
 import { Nodes } from './nodes.js';
 import type { OperatorCaller } from './operator-caller.js';
@@ -22,6 +23,8 @@ export class OperatorClient {
   readonly audit: AuditTrail;
   /** See, drain, remove and give up the servers that share a database. */
   readonly nodes: Nodes;
+  readonly #caller: OperatorCaller;
+  readonly #operatorUrl: string;
 
   /**
    * @throws InvalidRequestError for settings that make no sense, such as an address that is no URL
@@ -41,8 +44,28 @@ export class OperatorClient {
       credentialHint:
         "no operator token. Set SVC_OPERATOR_TOKEN, or give the token option: it stands in operator-token in the server's data directory.",
     });
+    this.#caller = caller;
+    this.#operatorUrl = config.apiUrl;
     this.teams = new Teams(caller);
     this.audit = new AuditTrail(caller);
     this.nodes = new Nodes(caller);
+  }
+
+  /**
+   * Makes a link that signs in to the dashboard of the server once, within a minute. Whoever opens it acts as the operator.
+   * @throws AuthenticationError
+   * @example
+   * const { url } = await operator.createDashboardLink();
+   * @wire createDashboardCode
+   */
+  async createDashboardLink(options: RequestOptions = {}): Promise<{ url: string; expiresAt: Date }> {
+    const data = await this.#caller.call({ operation: 'createDashboardLink', options }, (operator, fetch) =>
+      operator.POST('/dashboard-codes', { fetch }),
+    );
+    // Browsers do not send what follows the `#`: the code is in no log.
+    return {
+      url: `${this.#operatorUrl}/dashboard/#code=${data.code}`,
+      expiresAt: new Date(data.expiresAt),
+    };
   }
 }

@@ -1,12 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isActingCredential, readActingCredential } from '../auth/acting-credential.js';
 import { authenticate } from '../auth/authenticate.js';
-import type { Identity, TeamStore } from '../auth/team-store.js';
+import type { Identity } from '../auth/team-store.js';
+import type { Uses } from '../context/context.js';
+import { errors } from '../errors/catalog.js';
 import { closeUnread } from '../http/close-unread.js';
 import type { ConnectionGuard } from '../limits/connections.js';
 import type { RouteEntry } from './route-table.js';
 
 export interface CredentialOptions {
-  teams: TeamStore;
+  context: Uses<'keys' | 'now' | 'teams'>;
   route: Pick<RouteEntry, 'secured' | 'allowedWhenBlocked'>;
   /** Told of connections over which a valid key came. */
   connections?: ConnectionGuard | undefined;
@@ -23,17 +26,31 @@ export class CredentialCheck {
 
   /** @throws {ApiError} 401, 403 */
   async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { teams, route, connections } = this.#options;
+    const { context, route, connections } = this.#options;
     if (!route.secured) return;
     try {
       const key = request.headers['x-api-key'];
-      this.#identities.set(request, await authenticate(teams, key, route.allowedWhenBlocked));
+      const identity =
+        typeof key === 'string' && isActingCredential(key)
+          ? await this.#operator(request, key)
+          : await authenticate(context.teams, key, route.allowedWhenBlocked);
+      this.#identities.set(request, identity);
     } catch (error) {
       if (connections !== undefined) reply.header('Keep-Alive', connections.strangersKeepAlive);
       closeUnread(request, reply);
       throw error;
     }
     connections?.trust(request.raw.socket);
+  }
+
+  /** The operator acting for a team, whatever its standing. @throws {ApiError} 401 */
+  async #operator(request: FastifyRequest, credential: string): Promise<Identity> {
+    const { keys, now, teams } = this.#options.context;
+    const { method, url = '' } = request.raw;
+    const teamId = readActingCredential(keys, credential, { method: method ?? '', url }, now());
+    const team = teamId === undefined ? undefined : await teams.get(teamId);
+    if (team === undefined) throw errors.credentialUnknown();
+    return { team, apiKeyId: 'operator', operator: true };
   }
 
   /** Who sent a request that was checked; undefined when its operation asks for no credential. */

@@ -45,7 +45,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
   const timeoutMs = streams ? 2_147_483_647 : context.config.requestTimeoutMs;
   const bodyTimer = new BodyTimer(install);
   const credentials = new CredentialCheck({
-    teams: context.teams,
+    context,
     route,
     connections: install.connections,
   });
@@ -146,7 +146,7 @@ function actOf(
 ): Act | undefined {
   if (identity === undefined || !isAudited(route) || forwarder.comesFromNode(request.raw)) return undefined;
   return {
-    actor: { kind: 'key', apiKeyId: identity.apiKeyId },
+    actor: identity.operator ? { kind: 'operator' } : { kind: 'key', apiKeyId: identity.apiKeyId },
     operation: route.operationId,
     resource: resourceBefore(route.operationId, route.path, request.params, request.body),
     teamId: identity.team.id,
@@ -162,7 +162,8 @@ function takeRate(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  if (route.rateGroup === undefined || identity === undefined || forwarder.comesFromNode(request.raw)) return;
+  if (route.rateGroup === undefined || identity === undefined || identity.operator) return;
+  if (forwarder.comesFromNode(request.raw)) return;
   const verdict = context.rates.take(route.rateGroup, identity.team.id);
   if (verdict === undefined) return;
   reply.headers(rateLimitHeaders(verdict));

@@ -6,7 +6,10 @@ import type { Team } from './team.js';
 
 export interface Identity {
   team: Team;
+  /** `operator` when the operator acts for the team. */
   apiKeyId: string;
+  /** The operator acts for the team: its rates do not count. */
+  operator?: true;
 }
 
 interface Entry {

@@ -208,6 +208,24 @@ export const errors = {
   // Operators
   operatorCredential: () =>
     error(401, 'the operator token is missing or wrong: send it as Authorization: Bearer <token>'),
+  /** The header tells it from what a sandbox answers. */
+  dashboardSession: () =>
+    new ApiError({
+      status: 401,
+      message: 'you are not signed in, or no longer: sign in again',
+      headers: { 'Svc-Dashboard-Session': 'none' },
+    }),
+  operatorTokenWrong: () =>
+    error(
+      401,
+      'this is not the operator token: it stands in operator-token in the data directory of the server',
+    ),
+  dashboardNotBuilt: (cause: unknown) =>
+    error(500, 'the files of the dashboard cannot be read: install or build @svc/dashboard', { cause }),
+  dashboardCode: () =>
+    error(401, 'the link was used before or is too old: get another one with `svc dashboard`'),
+  dashboardOrigin: () => error(403, 'the request comes from a page of another address'),
+  dashboardOperation: () => error(403, 'the dashboard may not do this: use the CLI or the SDK'),
   teamNotFound: (team: string) => error(404, `there is no team '${team.slice(0, 100)}'`),
   teamSlugTaken: (slug: string) => error(409, `the slug '${slug}' is taken`),
   invalidApiKeyId: () => error(400, 'Invalid API key ID'),

@@ -15,7 +15,7 @@ import { listApiKeys } from '../teams/list-api-keys.js';
 import { listTeams } from '../teams/list-teams.js';
 import { updateTeam } from '../teams/update-team.js';
 import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
-import { parseNotBefore } from '../wire/time.js';
+import { isoTime, parseNotBefore } from '../wire/time.js';
 
 /** What the operations of the operator take of the server. */
 export type OperatorPorts = Uses<
@@ -31,7 +31,10 @@ export type OperatorPorts = Uses<
   | 'now'
   | 'sandboxes'
   | 'teams'
->;
+> & {
+  /** Makes links that sign in to the dashboard. */
+  dashboard: { issueCode(): { code: string; expiresAtMs: number } };
+};
 
 type OperatorHandlers = {
   [Op in OperatorOperationId]: (
@@ -131,4 +134,9 @@ export const operatorHandlers: OperatorHandlers = {
     status: 200,
     body: await forgetNode(context, params.nodeID),
   }),
+  createDashboardCode: async ({ context }) => {
+    const { code, expiresAtMs } = context.dashboard.issueCode();
+    context.log.info('the operator made a link to the dashboard');
+    return { status: 201, body: { code, expiresAt: isoTime(expiresAtMs) } };
+  },
 };

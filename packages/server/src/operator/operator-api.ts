@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readOperatorDocument } from '../api/document.js';
 import { findProblem, nulProblem } from '../api/find-problem.js';
+import { matchRoute } from '../api/match-route.js';
 import type { AnyResult, OperatorOperationId } from '../api/operations.js';
 import { requestId } from '../api/request-id.js';
 import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
@@ -30,6 +31,20 @@ interface Table {
   checksOf: ReturnType<typeof createValidation>;
 }
 
+/** Whoever is signed in to the dashboard: needs no token, and may do less. */
+export interface OperatorSession {
+  /** Path with query, as the document names it. */
+  url: string;
+  operations: ReadonlySet<OperatorOperationId>;
+}
+
+/** Answers one request; without a session it has to carry the token. */
+export type OperatorApi = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  session?: OperatorSession,
+) => Promise<void>;
+
 /**
  * Answers the operations of `spec/operator.yaml`. Every path but those of the document is answered alike, without and with
  * the token; the token is asked for before anything of the request is read.
@@ -39,7 +54,7 @@ export function createOperatorApi(options: {
   token: string;
   /** For tests: whether answers are checked against the document. */
   validateResponses: boolean;
-}): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+}): OperatorApi {
   const { context, token, validateResponses } = options;
   let made: Table | undefined;
   const table = (): Table => {
@@ -50,16 +65,23 @@ export function createOperatorApi(options: {
     return made;
   };
 
-  const answer = async (req: IncomingMessage, id: string): Promise<AnyResult> => {
-    const [pathname = '', search = ''] = (req.url ?? '').split('?', 2);
-    if (!carriesToken(req.headers.authorization, token)) throw errors.operatorCredential();
+  const answer = async (
+    req: IncomingMessage,
+    id: string,
+    session: OperatorSession | undefined,
+  ): Promise<AnyResult> => {
+    const [pathname = '', search = ''] = (session?.url ?? req.url ?? '').split('?', 2);
+    if (session === undefined && !carriesToken(req.headers.authorization, token))
+      throw errors.operatorCredential();
     const { routes, checksOf } = table();
-    const found = findRoute(routes, req.method ?? '', pathname);
+    const found = matchRoute(routes, req.method ?? '', pathname);
     if (found === undefined) {
       const methods = allowedMethods(routes, pathname);
       throw methods.length > 0 ? errors.methodNotAllowed(methods) : errors.notFound();
     }
     const { route, params } = found;
+    if (session !== undefined && !session.operations.has(route.operationId))
+      throw errors.dashboardOperation();
     if (context.draining()) throw errors.shuttingDown();
     const checks = checksOf(route);
     const query = Object.fromEntries(new URLSearchParams(search));
@@ -76,11 +98,11 @@ export function createOperatorApi(options: {
     return result;
   };
 
-  return async (req, res) => {
+  return async (req, res, session) => {
     const id = requestId(req);
     let result: AnyResult;
     try {
-      result = await answer(req, id);
+      result = await answer(req, id, session);
     } catch (thrown) {
       const error = toApiError(thrown, BODY_LIMIT_BYTES);
       if (error.status >= 500)
@@ -114,36 +136,6 @@ async function actOf(
     requestId: id,
     clientAddress: req.socket.remoteAddress,
   };
-}
-
-/** Finds the operation, and the values in its path. */
-function findRoute(
-  routes: readonly RouteEntry<OperatorOperationId>[],
-  method: string,
-  pathname: string,
-): { route: RouteEntry<OperatorOperationId>; params: Record<string, string> } | undefined {
-  const segments = pathname.split('/');
-  for (const route of routes) {
-    const wanted = route.path.split('/');
-    if (route.method !== method || wanted.length !== segments.length) continue;
-    const params: Record<string, string> = {};
-    const fits = wanted.every((part, index) => {
-      const segment = segments[index] ?? '';
-      if (!part.startsWith('{')) return part === segment;
-      params[part.slice(1, -1)] = decode(segment);
-      return segment !== '';
-    });
-    if (fits) return { route, params };
-  }
-  return undefined;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    throw errors.validation('the path is not valid');
-  }
 }
 
 async function readJson(req: IncomingMessage): Promise<unknown> {

@@ -8,6 +8,8 @@ export interface OperatorDeps {
   metrics(): Promise<{ type: string; body: string }>;
   /** What `/status` shows, as JSON. Must hold no secrets: it asks for no credential. */
   status(): Promise<object> | object;
+  /** Answers `/dashboard` and what is below it. Asks for its own credential. */
+  dashboard?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** Answers everything else. Asks for its own credential. */
   operations?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** Told of a failed scrape; the client only learns that it failed. */
@@ -26,7 +28,7 @@ export interface OperatorServer extends AsyncDisposable {
 
 /**
  * Serves `GET /metrics` (Prometheus) and `GET /status` (JSON) without a credential, and the operations on teams with the
- * operator token, on a port of its own, for operators only.
+ * operator token, and the dashboard, on a port of its own, for operators only.
  * @param options.host Default 127.0.0.1: figures are shown to whoever asks.
  * @param options.port 0 takes any free one.
  */
@@ -41,13 +43,21 @@ export async function startOperatorServer(
       body: JSON.stringify(await deps.status()),
     }),
   };
+  const { dashboard } = deps;
   const answer = async (req: IncomingMessage, res: ServerResponse) => {
+    const pathname = (req.url ?? '').split('?', 1)[0] ?? '';
+    // Files on their way into a sandbox take their time.
+    if (!pathname.startsWith('/dashboard/gateway/')) limitReading(req, res);
+    if (dashboard !== undefined) {
+      if (pathname === '/') return void res.writeHead(302, { Location: '/dashboard/' }).end();
+      if (/^\/dashboard(\/|$)/.test(pathname)) return dashboard(req, res);
+    }
     const send = (status: number, body: string, headers: Record<string, string> = {}) => {
       const fixed = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
       res.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...fixed, ...headers });
       res.end(req.method === 'HEAD' ? undefined : body);
     };
-    const route = routes[(req.url ?? '').split('?', 1)[0] ?? ''];
+    const route = routes[pathname];
     if (!route) return deps.operations ? deps.operations(req, res) : send(404, 'not found\n');
     if (req.method !== 'GET' && req.method !== 'HEAD')
       return send(405, 'method not allowed\n', { Allow: 'GET, HEAD' });
@@ -59,9 +69,8 @@ export async function startOperatorServer(
       send(500, 'failed\n');
     }
   };
-  // Requests are small: one that takes long to arrive is an attempt to hold connections.
   const limits = {
-    requestTimeout: REQUEST_READ_MS,
+    requestTimeout: 0,
     headersTimeout: REQUEST_READ_MS,
     connectionsCheckingInterval: 5_000,
   };
@@ -79,4 +88,15 @@ export async function startOperatorServer(
   };
   const host = family === 'IPv6' ? `[${address}]` : address;
   return { url: `http://${host}:${port}`, close, [Symbol.asyncDispose]: close };
+}
+
+/** Requests are small: one that takes long to arrive is an attempt to hold connections. */
+function limitReading(req: IncomingMessage, res: ServerResponse): void {
+  if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) return;
+  const timer = setTimeout(() => {
+    req.socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n', () => req.socket.destroy());
+  }, REQUEST_READ_MS);
+  timer.unref();
+  for (const emitter of [req, res]) emitter.once('close', () => clearTimeout(timer));
+  req.once('end', () => clearTimeout(timer));
 }

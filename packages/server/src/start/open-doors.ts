@@ -1,6 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import type { ResolvedSettings } from '../config/config.js';
+import { DashboardSessions } from '../dashboard/sessions.js';
 import { startHeartbeat } from '../fleet/heartbeat.js';
 import { ConnectionGuard } from '../limits/connections.js';
 import { measureApi } from '../metrics/measure-api.js';
@@ -93,6 +95,12 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
 
   const startedAtMs = context.now();
   const { openMetrics } = stored;
+  const sessions = new DashboardSessions(context.now);
+  const operatorApi = createOperatorApi({
+    context: { ...context, dashboard: sessions },
+    token: stored.operatorToken,
+    validateResponses,
+  });
   const operator =
     options.operatorPort === false || openMetrics === undefined
       ? undefined
@@ -114,7 +122,18 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
                 ...tracingMetrics(context.tracer?.counts),
               ]),
             status: () => statusOf(context, stored.opened.why, startedAtMs),
-            operations: createOperatorApi({ context, token: stored.operatorToken, validateResponses }),
+            operations: operatorApi,
+            dashboard: onFirstUse(async () =>
+              (await import('../dashboard/dashboard.js')).createDashboard({
+                context,
+                sessions,
+                token: stored.operatorToken,
+                operatorApi,
+                api: api.server,
+                gateway: gatewayServer.server,
+                onTrusted: (req) => guards.operator.trust(req.socket),
+              }),
+            ),
             onError: (error) => log.error({ err: error }, 'the operator port failed'),
             guard: guards.operator,
           },
@@ -122,4 +141,15 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
         );
   if (operator !== undefined) unwind.add('operator', () => operator.close());
   return { apiUrl, operator };
+}
+
+type Listener = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/** Makes what answers requests when the first one comes: most servers never get one. */
+function onFirstUse(make: () => Promise<Listener>): Listener {
+  let made: Promise<Listener> | undefined;
+  return async (req, res) => {
+    made ??= make();
+    return (await made)(req, res);
+  };
 }

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../support/run-cli.js';
+import { chromium, type Stage, startStage } from './stage.js';
+
+describe.skipIf(chromium === undefined)('the dashboard', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage();
+  });
+  afterAll(() => stage?.[Symbol.asyncDispose]());
+
+  it('refuses a wrong token, and signs in with the right one for as long as the session lasts', async () => {
+    const { page, context, problems } = await stage.open();
+    await page.goto(stage.url);
+    await page.getByLabel('Operator token').fill('svcop_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('this is not the operator token').waitFor();
+    await page.getByLabel('Operator token').fill(stage.local.server.operatorToken);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('No sandboxes', { exact: true }).waitFor();
+    const [cookie] = await context.cookies(stage.url);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/dashboard' });
+    const kept = await page.evaluate(
+      'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie',
+    );
+    expect(kept).not.toContain(stage.local.server.operatorToken);
+    expect(kept).not.toContain(cookie?.value);
+    await page.reload();
+    await page.getByText('No sandboxes', { exact: true }).waitFor();
+    // The half of the session that the browser sends by itself is gone.
+    await context.clearCookies();
+    await page.getByText('You are signed out').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('is opened by a link of the command line, which works once', async () => {
+    const env = {
+      ...stage.local.env,
+      SVC_OPERATOR_URL: stage.local.server.operatorUrl ?? '',
+      SVC_OPERATOR_TOKEN: stage.local.server.operatorToken,
+    };
+    const link = (await runCli(['dashboard', '--no-open'], { env })).stdout.trim();
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/dashboard\/#code=[\w-]{43}$/);
+    const { page, context } = await stage.open();
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Sandboxes' }).waitFor();
+    expect(page.url()).not.toContain('code');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    const other = await stage.open();
+    await other.page.goto(link);
+    await other.page.getByRole('alert').getByText('used before or is too old').waitFor();
+    await context.close();
+    await other.context.close();
+  });
+
+  it('lists sandboxes as they come and go, filters them, and shows and kills one', async () => {
+    const { page, context, problems } = await stage.signedIn();
+    const sandbox = await stage.client.sandboxes.create({ metadata: { owner: 'ada' }, timeoutMs: 600_000 });
+    const other = await stage.client.sandboxes.create({ timeoutMs: 600_000 });
+    await page.getByRole('link', { name: sandbox.id }).waitFor();
+    await page.getByLabel('Metadata').fill('owner=ada');
+    await page.getByRole('link', { name: other.id }).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: sandbox.id }).click();
+    await page.getByText('owner=ada').waitFor();
+    await page.getByRole('link', { name: 'Logs' }).click();
+    await sandbox.commands.run('echo first line');
+    await page.getByRole('log').getByText('first line').waitFor();
+    await sandbox.commands.run('echo second line');
+    await page.getByRole('log').getByText('second line').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused', { exact: true }).waitFor();
+    expect((await sandbox.info()).state).toBe('paused');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('running', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Kill' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    expect((await sandbox.info()).state).toBe('running');
+    await page.getByRole('button', { name: 'Kill' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click();
+    await page.getByRole('link', { name: other.id }).waitFor();
+    expect(
+      await stage.client.sandboxes.list().then(({ items }) => items.map(({ sandboxId }) => sandboxId)),
+    ).toEqual([other.id]);
+    await other.kill();
+    await page.getByText('No sandboxes', { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+});

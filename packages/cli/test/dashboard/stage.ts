@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { Client } from '@svc/sdk';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { type LocalServer, startLocalServer } from '../support/local-server.js';
+
+/** The browser of this machine; undefined where there is none. */
+export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => existsSync(path),
+);
+
+/** A server, a browser, and what the tests of the dashboard do with both. */
+export interface Stage extends AsyncDisposable {
+  local: LocalServer;
+  client: Client;
+  /** Address of the dashboard. */
+  url: string;
+  browser: Browser;
+  /** A page of a browser that knows nothing yet, and everything that went wrong in it. */
+  open(theme?: 'light' | 'dark'): Promise<{ page: Page; context: BrowserContext; problems: string[] }>;
+  /** The same, signed in. */
+  signedIn(theme?: 'light' | 'dark'): Promise<{ page: Page; context: BrowserContext; problems: string[] }>;
+}
+
+export async function startStage(): Promise<Stage> {
+  const local = await startLocalServer();
+  const { apiUrl, sandboxUrl, apiKey, operatorUrl, operatorToken } = local.server;
+  const { chromium: launcher } = await import('playwright-core');
+  const browser = await launcher.launch({
+    executablePath: chromium as string,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+  const stage: Stage = {
+    local,
+    client: new Client({ apiUrl, sandboxUrl, apiKey, logLevel: 'off' }),
+    url: `${operatorUrl}/dashboard/`,
+    browser,
+    open: async (theme = 'light') => {
+      const context = await browser.newContext({
+        colorScheme: theme,
+        viewport: { width: 1360, height: 860 },
+      });
+      context.setDefaultTimeout(60_000);
+      const page = await context.newPage();
+      const problems: string[] = [];
+      page.on('pageerror', (error) => problems.push(String(error)));
+      page.on('console', (message) => {
+        // What the browser says of refused answers is expected; what the policy refuses is not.
+        if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
+          problems.push(message.text());
+      });
+      return { page, context, problems };
+    },
+    signedIn: async (theme) => {
+      const opened = await stage.open(theme);
+      await opened.page.goto(stage.url);
+      await opened.page.getByLabel('Operator token').fill(operatorToken);
+      await opened.page.getByRole('button', { name: 'Sign in' }).click();
+      await opened.page.getByRole('heading', { name: 'Sandboxes' }).waitFor();
+      return opened;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await browser.close();
+      await local[Symbol.asyncDispose]();
+    },
+  };
+  return stage;
+}

@@ -1,0 +1,35 @@
+import type { ComponentChildren } from 'preact';
+import { explain } from '../connection/explain.js';
+
+/** Something that a reader should know. */
+export function Notice({ kind, children }: { kind: 'error' | 'info'; children: ComponentChildren }) {
+  return (
+    <div class={`notice ${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  );
+}
+
+/** Why something could not be read, if so. */
+export function Failure({ error }: { error: unknown }) {
+  return error === undefined ? null : <Notice kind="error">{explain(error)}</Notice>;
+}
+
+/** Stands where a list would be. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** Stands where something is about to be. */
+export function Loading() {
+  return (
+    <div class="loading" role="status">
+      Loading…
+    </div>
+  );
+}

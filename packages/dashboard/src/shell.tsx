@@ -1,0 +1,121 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { listTeams } from './connection/clients.js';
+import { usePoll } from './connection/use-poll.js';
+import { visibleText } from './format/visible-text.js';
+import { Keys, useKeys } from './keys.js';
+import { Empty, Failure, Loading } from './parts/notice.js';
+import { applyTheme, readTheme, type Theme, themes } from './parts/theme.js';
+import { formatRoute, type Route, type View } from './router/route.js';
+import { goTo, useRoute } from './router/use-route.js';
+import { Sandbox } from './sandbox/sandbox.js';
+import { signOut } from './session/session.js';
+import { Sandboxes } from './views/sandboxes.js';
+
+const names: Partial<Record<View, string>> = {
+  sandboxes: 'Sandboxes',
+};
+
+/** Navigation, the choice of the team, and what is looked at. */
+export function Shell() {
+  const route = useRoute();
+  const teams = usePoll('teams', 30_000, () => listTeams());
+  const [helping, setHelping] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const team = route.team ?? teams.value?.[0]?.slug;
+  const go = (view: View) => goTo(formatRoute({ team, view }));
+  useKeys({ go, help: () => setHelping(true) });
+  const title = route.id ?? names[route.view] ?? '';
+  useEffect(() => {
+    document.title = `${title} – svc`;
+  }, [title]);
+  useEffect(() => {
+    scrollTo(0, 0);
+  }, [route.view, route.id, route.tab, team]);
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
+      <header>
+        <span class="brand">svc</span>
+        <nav aria-label="Views">
+          {Object.entries(names).map(([view, name]) => (
+            <a
+              key={view}
+              href={formatRoute({ team, view: view as View })}
+              aria-current={route.view === view ? 'page' : undefined}
+            >
+              {name}
+            </a>
+          ))}
+        </nav>
+        <div class="tools">
+          <label>
+            <span class="faint">Team </span>
+            <select
+              value={team}
+              onChange={(event) => goTo(formatRoute({ team: event.currentTarget.value, view: route.view }))}
+            >
+              {(teams.value ?? []).map(({ slug, name }) => (
+                <option key={slug} value={slug}>
+                  {slug === name ? slug : `${visibleText(name, 40)} (${slug})`}
+                </option>
+              ))}
+            </select>
+          </label>
+          <ThemeChoice />
+          <button type="button" onClick={() => setHelping(true)}>
+            Keys
+          </button>
+          <button type="button" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <main ref={main} tabIndex={-1} id="main">
+        <Failure error={teams.error} />
+        {team !== undefined ? (
+          <Content key={team} team={team} route={route} />
+        ) : teams.value !== undefined ? (
+          <Empty title="There is no team yet">
+            <p>
+              Make one with <code>svc team create NAME</code>.
+            </p>
+          </Empty>
+        ) : teams.error === undefined ? (
+          <Loading />
+        ) : null}
+      </main>
+      {helping && <Keys onClose={() => setHelping(false)} />}
+    </div>
+  );
+}
+
+function Content({ team, route }: { team: string; route: Route }) {
+  const { id, tab, query } = route;
+  if (id === undefined) return <Sandboxes team={team} query={query} />;
+  return <Sandbox key={id} team={team} id={id} tab={tab} />;
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState<Theme>(readTheme);
+  return (
+    <label>
+      <span class="faint">Theme </span>
+      <select
+        value={theme}
+        onChange={(event) => {
+          const chosen = event.currentTarget.value as Theme;
+          setTheme(chosen);
+          applyTheme(chosen);
+        }}
+      >
+        {themes.map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
