@@ -11,6 +11,7 @@ export {
 } from './policy/decide.js';
 export { deniedRangeOf, type NamedRange, readRanges } from './policy/denied-ranges.js';
 export { type EgressExplanation, explainEgress } from './policy/explain.js';
+export { type ForwardedDestinations, forwardedOf } from './policy/forwarded.js';
 export { type EgressSettings, policyFromSettings } from './policy/from-settings.js';
 export { type Host, type HostPattern, matchesHost, parseHost, parseHostPattern } from './policy/hosts.js';
 export { type Placeholder, parseHeaderValue, placeholdersOf, type ValuePart } from './policy/placeholders.js';

@@ -23,6 +23,7 @@ export type {
   DriverEgress,
   DriverOptions,
   EgressProgram,
+  ForwardedTraffic,
   ImportOptions,
   Layers,
   PoolGrowth,
@@ -36,6 +37,7 @@ export { DriverError, type DriverErrorCode } from './contract/errors.js';
 export type {
   Checkpoint,
   CheckpointOptions,
+  ForwardedDestinations,
   Instance,
   InstanceEnd,
   InstanceLimits,

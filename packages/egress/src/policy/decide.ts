@@ -24,7 +24,7 @@ export interface CompiledPolicy {
 }
 
 /** Ports whose connections tell a host. */
-const HOST_PORTS = new Set([80, 443]);
+export const HOST_PORTS: ReadonlySet<number> = new Set([80, 443]);
 
 const DENY_ALL = '0.0.0.0/0';
 const FIRST_V4: Address = { family: 4, value: 0n };

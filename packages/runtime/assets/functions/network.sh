@@ -146,6 +146,53 @@ network_change() { # [PID]
   return 0
 }
 
+# Changes what the kernel forwards for an instance that is governed. RULES: for nft; FALLBACK: for nft, where it cannot follow
+# them; ENDED: which of its connections end, for ss. NEAR: the gateway's end, which carries nothing when neither can be set.
+# Answers: unforwarded (why the rules are not in force).
+network_forward_some() { # [PID]
+  if ! error=$(printf '%s\n' "$RULES" | ip netns exec gw nft -f - 2>&1); then
+    answer unforwarded "$(one_line "$error")"
+    if ! printf '%s\n' "$FALLBACK" | ip netns exec gw nft -f -; then
+      ip -n gw link set dev "$NEAR" group 0 2>/dev/null
+      return 1
+    fi
+  fi
+  [ -n "$1" ] && [ -n "$ENDED" ] || return 0
+  nsenter "--net=/proc/$1/ns/net" ss -K -Htn state connected "$ENDED" >/dev/null 2>&1
+  return 0
+}
+
+# Forgets what an earlier driver let the kernel forward: connections of it stand still.
+network_forward_none() {
+  ip netns exec gw nft list table inet sandboxes | awk '
+    $1 == "chain" && $2 ~ /^forward_[0-9]/ { chains[$2] }
+    $1 == "set" && $2 ~ /^(opened|sent|received|others)_[0-9]+$/ { sets[$2] }
+    END {
+      print "flush map inet sandboxes forwarded"
+      for (name in chains) print "flush chain inet sandboxes " name
+      for (name in chains) print "delete chain inet sandboxes " name
+      for (name in sets) print "delete set inet sandboxes " name
+    }' | ip netns exec gw nft -f -
+}
+
+# What was forwarded. Answers: opened_LEASE, sent_LEASE, received_LEASE=ADDRESS/PORT:PACKETS:BYTES ... and
+# others_LEASE=DIRECTION:PACKETS:BYTES ...
+network_forwarded() { # LEASE ...
+  ip netns exec gw nft list sets | tr , '\n' | awk -v "leases=$*" '
+    BEGIN { for (n = split(leases, word, " "); n > 0; n--) asked[word[n]] }
+    $1 == "set" {
+      split($2, name, "_")
+      told = name[1] ~ /^(opened|sent|received|others)$/ && name[2] in asked
+      if (told) { printf "%s%s=", between, $2; between = "\n" }
+    }
+    told && match($0, /counter packets [0-9]+ bytes [0-9]+/) {
+      split(substr($0, RSTART, RLENGTH), count, " ")
+      sub(/.*\{/, "")
+      printf "%s:%s:%s ", $2 == "." ? $1 "/" $3 : $1, count[3], count[5]
+    }
+    END { print "" }'
+}
+
 # How many packets were refused, by reason and veth pair. Answers: REASON=LEASE:PACKETS ... for each set of counters.
 network_refusals() {
   ip netns exec gw nft list sets | tr , '\n' | awk '

@@ -58,6 +58,19 @@ export interface RefusedPackets {
   packets: number;
 }
 
+/** Packets of connections to one place that the network forwarded for a `governed` instance, lately. */
+export interface ForwardedTraffic {
+  instanceId: string;
+  /** Undefined: places that are not told apart, because there are many. Connections are not counted then. */
+  address?: string | undefined;
+  /** 0 without an address. */
+  port: number;
+  connections: number;
+  /** With their headers. */
+  bytesSent: number;
+  bytesReceived: number;
+}
+
 /** The process that carries what `governed` instances send, see `InstanceNetwork`. */
 export interface DriverEgress {
   /**
@@ -133,6 +146,11 @@ export interface Driver {
    * or the network is made again. Undefined where nothing is counted.
    */
   refusedPackets?(): Promise<RefusedPackets[]>;
+  /**
+   * What was forwarded by {@link Instance.setForwarded}. Counts of a place begin anew when nothing was sent there for long.
+   * Undefined where nothing is.
+   */
+  forwardedTraffic?(): Promise<ForwardedTraffic[]>;
   /**
    * Replaces the desired sizes of the warm pool, which fills in the background.
    * @param growth lets the pool follow demand: of each kind, also of one that was not requested, it keeps as many as would

@@ -34,6 +34,14 @@ export interface InstanceNetwork {
   egress: 'internet' | 'none' | 'governed';
 }
 
+/** Connections of a `governed` instance that the network forwards without the egress process. */
+export interface ForwardedDestinations {
+  /** IPv4, ascending and apart from each other, at most 256. What no instance may reach is never forwarded. */
+  ranges: { first: string; last: string }[];
+  /** Destination ports that are never forwarded. */
+  exceptPorts: number[];
+}
+
 /** What an instance is made of. */
 export interface InstanceSpec {
   /** Layers from the lowest up, ids from {@link Layers}. Empty: the driver's base. */
@@ -122,6 +130,14 @@ export interface Instance {
    * @throws {DriverError} `unsupported` without the capability that the mode needs; `instance_gone`.
    */
   setNetwork(network: InstanceNetwork): Promise<void>;
+  /**
+   * Lets the network forward some connections while the instance is `governed`, in place of those that it was told of before:
+   * connections that begin from now on. Open ones that it forwarded and may no longer are ended; those that the egress process
+   * has stay there. An instance begins with none. What a driver forwarded that was closed stands still until this is called
+   * again. Undefined: all go through the egress process.
+   * @throws {DriverError} `instance_gone`; `unsupported` when the kernel cannot: nothing is forwarded then.
+   */
+  setForwarded?(destinations: ForwardedDestinations): Promise<void>;
   /**
    * Opens a TCP connection to a port inside, listeners on loopback included. Port 49983 is always the daemon,
    * wherever it really listens.

@@ -4,6 +4,7 @@ import type {
   CreateOptions,
   Driver,
   DriverEgress,
+  ForwardedTraffic,
   Layers,
   RefusedPackets,
   RestoreOptions,
@@ -175,17 +176,31 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   }
 
   async refusedPackets(): Promise<RefusedPackets[]> {
-    const byLease = new Map(
-      [...this.#registry.items]
-        .filter(({ named, running }) => named && running)
-        .map((instance) => [instance.entry.lease, instance.id]),
-    );
+    const byLease = this.#idsByLease();
     if (byLease.size === 0) return [];
     const refusals = await this.#host.network.refusals(await this.#host.up());
     return refusals.flatMap(({ lease, reason, packets }) => {
       const instanceId = byLease.get(lease);
       return instanceId === undefined ? [] : [{ instanceId, reason, packets }];
     });
+  }
+
+  async forwardedTraffic(): Promise<ForwardedTraffic[]> {
+    const byLease = this.#idsByLease();
+    if (byLease.size === 0) return [];
+    const traffic = await this.#host.network.forwarded(await this.#host.up());
+    return traffic.flatMap(({ lease, ...counts }) => {
+      const instanceId = byLease.get(lease);
+      return instanceId === undefined ? [] : [{ instanceId, ...counts }];
+    });
+  }
+
+  #idsByLease(): Map<number, string> {
+    return new Map(
+      [...this.#registry.items]
+        .filter(({ named, running }) => named && running)
+        .map((instance) => [instance.entry.lease, instance.id]),
+    );
   }
 
   async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {

@@ -5,6 +5,7 @@ import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
   CheckpointOptions,
+  ForwardedDestinations,
   InstanceEnd,
   InstanceNetwork,
   InstanceReach,
@@ -17,6 +18,7 @@ import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { checkpointInstance } from './checkpoints/checkpoint.js';
 import { isRunning, type LinuxHost, mayRun } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
+import { requireDestinations } from './network/ranges.js';
 import { requireNetwork } from './spec.js';
 import { type InstanceEntry, isolationOf } from './state/records.js';
 import type { OciTier } from './tiers/tier.js';
@@ -121,7 +123,19 @@ export class LinuxInstance implements RegisteredInstance {
       // A driver that finds the record puts it in force, so a crash in between leaves nothing open.
       entry.spec = { ...entry.spec, network };
       host.records.write(entry);
-      await host.network.change(await host.up(), entry.lease, network, entry.pid);
+      const keeper = await host.up();
+      await host.network.change(keeper, entry.lease, network, entry.pid);
+      // That was for the mode that it leaves.
+      if (network.egress !== 'governed') await host.network.withdraw(keeper, entry.lease);
+    });
+  }
+
+  setForwarded(destinations: ForwardedDestinations): Promise<void> {
+    const { host } = this.#owner;
+    return this.#exclusively(async () => {
+      requireDestinations(destinations);
+      const { lease, pid } = this.entry;
+      await host.network.forward(await host.up(), lease, destinations, pid);
     });
   }
 

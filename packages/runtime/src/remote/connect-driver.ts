@@ -6,6 +6,7 @@ import type {
   Driver,
   DriverEgress,
   DriverOptions,
+  ForwardedTraffic,
   ImportOptions,
   Layers,
   PoolGrowth,
@@ -71,6 +72,7 @@ class DriverOverSocket implements RemoteDriver {
   readonly egress?: DriverEgress;
   readonly storage?: () => Promise<StorageUse>;
   readonly refusedPackets?: () => Promise<RefusedPackets[]>;
+  readonly forwardedTraffic?: () => Promise<ForwardedTraffic[]>;
   readonly lost: Promise<Error>;
   readonly #calls: RemoteCalls;
   readonly #log: DriverOptions['log'];
@@ -98,6 +100,14 @@ class DriverOverSocket implements RemoteDriver {
       this.refusedPackets = async () => {
         const { counts } = await calls.run((client) => client.refusedPackets({}));
         return counts.map(({ instanceId, reason, packets }) => ({ instanceId, reason, packets }));
+      };
+    if (description.forwardedTraffic)
+      this.forwardedTraffic = async () => {
+        const { places } = await calls.run((client) => client.forwardedTraffic({}));
+        return places.map(({ instanceId, address, port, connections, bytesSent, bytesReceived }) => ({
+          ...{ instanceId, port, connections, bytesSent, bytesReceived },
+          ...(address === undefined ? {} : { address }),
+        }));
       };
     this.lost = this.#follow(events);
   }

@@ -63,6 +63,7 @@ export class DriverCalls {
         storage: driver.storage !== undefined,
         egress: driver.egress !== undefined,
         refusedPackets: driver.refusedPackets !== undefined,
+        forwardedTraffic: driver.forwardedTraffic !== undefined,
       }),
       cancel: ({ callId }) => {
         this.#cancellations.cancel(callId);
@@ -103,6 +104,7 @@ export class DriverCalls {
         return driver.storage();
       },
       refusedPackets: async () => ({ counts: (await driver.refusedPackets?.()) ?? [] }),
+      forwardedTraffic: async () => ({ places: (await driver.forwardedTraffic?.()) ?? [] }),
       setPool: async ({ kinds, growth }) => {
         const requests = kinds.map(({ spec, size }) => ({ spec: specFromWire(spec), size }));
         driver.setPool(checkPool(requests), growth && { memoryMiB: growth.memoryMib });
@@ -146,6 +148,13 @@ export class DriverCalls {
       thaw: ({ handle }) => done(() => this.#handles.get(handle).thaw()),
       setNetwork: ({ handle, egress }) =>
         done(() => this.#handles.get(handle).setNetwork(networkFromWire(egress))),
+      setForwarded: ({ handle, ranges, exceptPorts }) =>
+        done(async () => {
+          const instance = this.#handles.get(handle);
+          if (instance.setForwarded === undefined)
+            throw new DriverError('unsupported', 'The driver forwards nothing by itself.');
+          await instance.setForwarded({ ranges, exceptPorts });
+        }),
       stats: async ({ handles }) => ({
         outcomes: await Promise.all(checkStatsHandles(handles).map((handle) => this.#stats(handle))),
       }),

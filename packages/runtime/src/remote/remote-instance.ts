@@ -4,6 +4,7 @@ import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
   CheckpointOptions,
+  ForwardedDestinations,
   Instance,
   InstanceEnd,
   InstanceNetwork,
@@ -100,6 +101,10 @@ export class RemoteInstance implements Instance {
 
   async setNetwork({ egress }: InstanceNetwork): Promise<void> {
     await this.#calls.run((client) => client.setNetwork({ handle: this.#handle, egress }));
+  }
+
+  async setForwarded(destinations: ForwardedDestinations): Promise<void> {
+    await this.#calls.run((client) => client.setForwarded({ handle: this.#handle, ...destinations }));
   }
 
   stats(): Promise<InstanceStats> {

@@ -64,7 +64,7 @@ export interface ServerContext {
   /** What left sandboxes, and what was kept from leaving. */
   readonly traffic: TrafficRecord;
   /** Adds to it what the driver's network refused meanwhile. */
-  countRefusals(): Promise<void>;
+  countPackets(): Promise<void>;
   /** What rules over the connections that leave sandboxes. */
   readonly egress: SandboxEgress;
   /** Template builds of this process. */

@@ -1,7 +1,7 @@
-import { egressMode } from '@svc/egress/policy';
-import type { Instance } from '@svc/runtime';
+import { egressMode, forwardedOf } from '@svc/egress/policy';
+import { DriverError, type Instance } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
-import type { EgressRun } from '../context/sandbox-egress.js';
+import type { EgressRun, PlaceholderScope } from '../context/sandbox-egress.js';
 import { egressOf, policyOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
@@ -17,6 +17,7 @@ type Context = Uses<'egress' | 'keys' | 'log'>;
  */
 export async function governSandbox(context: Context, row: SandboxRow, instance: Instance): Promise<void> {
   const run = runOf(context, row);
+  if (run.scope !== undefined) await forwardSome(context, run.scope, instance);
   const told = context.egress.set(instance, run);
   if (run.scope === undefined) {
     told.catch((error: unknown) =>
@@ -40,10 +41,33 @@ export async function governAdopted(
   row: SandboxRow,
   instance: Instance,
 ): Promise<void> {
-  context.egress.set(instance, runOf(context, row)).catch(() => {});
+  const run = runOf(context, row);
+  context.egress.set(instance, run).catch(() => {});
   const { egressPolicy } = context.driver.capabilities;
   if (egressPolicy)
     await instance.setNetwork({ egress: egressOf(configOf(row), context.driver.capabilities) });
+  // Until it succeeds, what was forwarded stands still.
+  if (run.scope !== undefined)
+    await forwardSome(context, run.scope, instance).catch((error: unknown) =>
+      context.log.warn({ err: error, sandboxId: row.id }, 'what a sandbox sends cannot be forwarded yet'),
+    );
+}
+
+/**
+ * Has the network forward what needs no decision of the egress process. Where it cannot, that process decides everything.
+ * @throws {ApiError} 503 when what it forwarded before could not be withdrawn.
+ */
+async function forwardSome(
+  context: Uses<'log'>,
+  { policy }: PlaceholderScope,
+  instance: Instance,
+): Promise<void> {
+  try {
+    await instance.setForwarded?.(forwardedOf(policy));
+  } catch (error) {
+    if (!DriverError.is(error) || error.code !== 'unsupported') throw errors.egressUnreachable(error);
+    context.log.warn({ err: error, sandboxId: instance.id }, 'the egress process gets all of a sandbox');
+  }
 }
 
 /** Whether programs of a sandbox have to trust the authority that signs for intercepted hosts. */

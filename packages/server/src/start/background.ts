@@ -18,7 +18,7 @@ const RETENTION_MS = 60_000;
 const VOLUME_LIMITS_MS = 2_000;
 
 /** Between two looks at what the network of the sandboxes refused. */
-const REFUSALS_MS = 10_000;
+const PACKETS_MS = 10_000;
 
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(
@@ -45,10 +45,8 @@ export function startBackground(
   });
   if (driver.refusedPackets !== undefined) {
     // What was counted until now is not of this server.
-    context
-      .countRefusals()
-      .catch((error: unknown) => log.debug({ err: error }, 'nothing refused was counted'));
-    every('refusals', 'counting what was refused', REFUSALS_MS, () => context.countRefusals());
+    context.countPackets().catch((error: unknown) => log.debug({ err: error }, 'no packets were counted'));
+    every('packets', 'counting packets of sandboxes', PACKETS_MS, () => context.countPackets());
   }
   if (driver.capabilities.mounts)
     every('volume limits', 'limiting volumes', VOLUME_LIMITS_MS, () => tightenVolumes(context));

@@ -10,7 +10,7 @@ import { settings } from '../config/settings.js';
 import { withDefaults } from '../config/walk.js';
 import type { Log, ServerContext } from '../context/context.js';
 import { loadAuthority } from '../egress/authority.js';
-import { refusalCounter } from '../egress/count-refusals.js';
+import { packetCounter } from '../egress/count-packets.js';
 import { startEgress } from '../egress/start-egress.js';
 import { TrafficCounters } from '../egress/traffic.js';
 import { createEventSink } from '../events/sink.js';
@@ -153,7 +153,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     }),
     egress,
     traffic,
-    countRefusals: refusalCounter(
+    countPackets: packetCounter(
       () => context,
       (report) => traffic.add(report),
     ),

@@ -70,6 +70,24 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     expect(await get(made, `http://${WORLD.two}/`)).toBe('200');
   });
 
+  it('counts what is forwarded by addresses alone, and keeps to changes of them', async () => {
+    const made = await createSandbox(test, { network: { ...CLOSED, allowOut: [`${WORLD.one}/32`] } });
+    const url = `http://${WORLD.one}:8080/`;
+    expect(await get(made, url)).toBe('200');
+    const counted = await eventually('what was forwarded', async () => {
+      const { body } = await test.api('GET', `/sandboxes/${made.id}/egress`);
+      return body.destinations.find(({ address }: { address?: string }) => address === WORLD.one);
+    });
+    expect(counted).toMatchObject({ port: 8080, allowed: 1, denied: 0, rule: `allowOut[0] ${WORLD.one}/32` });
+    expect(Math.min(counted.bytesSent, counted.bytesReceived)).toBeGreaterThan(100);
+    expect((await test.api('POST', `/sandboxes/${made.id}/pause`)).status).toBe(204);
+    expect((await test.api('POST', `/sandboxes/${made.id}/resume`, { timeout: 120 })).status).toBe(201);
+    expect(await get(made, url)).toBe('200');
+    expect((await put(made, { ...CLOSED, allowOut: [WORLD.two] })).status).toBe(204);
+    expect(await get(made, url)).toBe('no');
+    expect(await get(made, `http://${WORLD.two}:8080/`)).toBe('200');
+  });
+
   it('resolves names for sandboxes without any settings', async () => {
     const made = await createSandbox(test);
     expect(await get(made, 'http://one.test/')).toBe('200');

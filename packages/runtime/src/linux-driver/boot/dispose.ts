@@ -34,6 +34,9 @@ export async function disposeInstance(
     await cleanUp.attempt(`files of instance ${entry.name}`, () => removeFiles(host, entry));
     host.shares.remove(entry.name);
     for (let tries = 0; !host.cgroups.remove(entry.name) && tries < 50; tries += 1) await sleep(20);
+    await cleanUp.attempt(`forwarding of instance ${entry.name}`, async () =>
+      host.network.withdraw(await host.up(), entry.lease),
+    );
     host.network.release(entry.lease);
     host.ids?.release(entry.firstId);
     host.records.remove(entry.name);

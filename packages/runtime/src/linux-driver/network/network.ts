@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { DriverError } from '../../contract/errors.js';
-import type { InstanceNetwork } from '../../contract/instance.js';
+import type { ForwardedDestinations, InstanceNetwork } from '../../contract/instance.js';
 import { readText } from '../../shared/read-text.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { ScriptResult } from '../namespace/script-call.js';
 import type { NetworkOptions } from '../state/options.js';
 import type { Paths } from '../state/paths.js';
+import { forwardRules, withdrawRules } from './forward-rules.js';
 import {
   type ConnectionLimits,
   gatewayRules,
@@ -16,12 +17,16 @@ import {
   PROXY_MARK,
 } from './nft-rules.js';
 import { requireRanges } from './ranges.js';
+import { type LinkTraffic, readForwarded } from './read-forwarded.js';
 import { type LinkRefusals, readRefusals } from './read-refusals.js';
+import { withdrawnFilter } from './withdrawn.js';
 
 const BLOCK_BITS = 20;
 /** Pairs of addresses in a block: a lease is the number of one. The first is the gateway's. */
 const LEASES = 2 ** (32 - BLOCK_BITS - 2);
 const TIMEOUT_MS = 30_000;
+/** Sandboxes whose traffic one script tells of: their places fit into what it may print. */
+const FORWARDED_AT_ONCE = 16;
 
 /**
  * One gateway namespace per driver, a veth pair (/30) from it to each sandbox and one to the host. The host gets one
@@ -31,6 +36,10 @@ export class Network {
   readonly #paths: Paths;
   readonly #options: NetworkOptions;
   readonly #used = new Set<number>();
+  /** What is forwarded past the egress process, by lease. */
+  readonly #forwarded = new Map<number, ForwardedDestinations>();
+  /** Leases whose sandboxes send nothing until {@link forward} succeeds: what it forwarded before could not be withdrawn. */
+  readonly #closed = new Set<number>();
   #next = 1;
   #base = 0;
   /** Interface of the default route, when forwarding was off there before us. */
@@ -69,7 +78,11 @@ export class Network {
       defaultInterface(routes()) === undefined
         ? 'The host has no default route: sandboxes reach no internet.'
         : undefined;
-    if (!fresh && this.#base !== 0) return this.#update(keeper);
+    this.#forwarded.clear();
+    if (!fresh && this.#base !== 0) {
+      await this.#update(keeper);
+      return this.#forwardNone(keeper);
+    }
     await this.#takeDown(keeper, undefined);
     const candidates = this.#base === 0 ? [] : [this.#base];
     candidates.push(...blocks(this.#options.pool ?? '10.200.0.0/13', this.#paths.tag));
@@ -190,6 +203,7 @@ export class Network {
   }
 
   release(lease: number): void {
+    this.#closed.delete(lease);
     this.#used.delete(lease);
   }
 
@@ -250,6 +264,101 @@ export class Network {
     if (all.length === 0) return;
     const words = all.map(({ lease, network }) => `${LINK_GROUP[network.egress]}:${lease}`);
     await keeper.script({ name: 'network_enforce', arguments: words }, { timeoutMs: TIMEOUT_MS });
+  }
+
+  /**
+   * Changes what is forwarded past the egress process.
+   * @param pid a process of the sandbox: its connections that are forwarded no longer end. Absent: it has none yet.
+   * @throws {DriverError} `instance_gone`, the sandbox sends nothing then; `unsupported`, nothing is forwarded then
+   */
+  async forward(
+    keeper: NamespaceKeeper,
+    lease: number,
+    destinations: ForwardedDestinations,
+    pid?: number,
+  ): Promise<void> {
+    const before = this.#forwarded.get(lease);
+    if (before === undefined && destinations.ranges.length === 0) return;
+    this.#forwarded.set(lease, destinations);
+    const none = { ranges: [], exceptPorts: [] };
+    const rules = forwardRules(lease, destinations);
+    const ended = withdrawnFilter(before, destinations);
+    const { code, answers, stderr } = await this.#changeForwarded(keeper, lease, rules, {
+      fallback: forwardRules(lease, none),
+      ...(ended === undefined ? {} : { ended }),
+      ...(pid === undefined ? {} : { pid }),
+    });
+    if (code !== 0) {
+      this.#closed.add(lease);
+      throw new DriverError('instance_gone', 'The network of the sandbox is gone.', {
+        detail: stderr.trim(),
+      });
+    }
+    if (this.#closed.delete(lease)) await this.change(keeper, lease, { egress: 'governed' });
+    if (answers.unforwarded === undefined) return;
+    this.#forwarded.set(lease, none);
+    throw new DriverError('unsupported', 'The kernel cannot forward some connections of a sandbox.', {
+      detail: answers.unforwarded,
+    });
+  }
+
+  /** Forwards nothing of a lease any more, and forgets what was. @throws {DriverError} `instance_gone` */
+  async withdraw(keeper: NamespaceKeeper, lease: number): Promise<void> {
+    if (!this.#forwarded.has(lease)) return;
+    const rules = withdrawRules(lease);
+    const { code, stderr } = await this.#changeForwarded(keeper, lease, rules, { fallback: rules });
+    if (code !== 0)
+      throw new DriverError('instance_gone', 'What is forwarded for a sandbox cannot be withdrawn.', {
+        detail: stderr.trim(),
+      });
+    this.#forwarded.delete(lease);
+  }
+
+  #changeForwarded(
+    keeper: NamespaceKeeper,
+    lease: number,
+    rules: string,
+    { fallback, ended, pid }: { fallback: string; ended?: string; pid?: number },
+  ): Promise<ScriptResult> {
+    // What comes from the host stays, as do connections of the sandbox to itself.
+    const kept = `not dst ${address(this.#base + 1)} and not dst 127.0.0.0/8`;
+    const variables = {
+      NEAR: `s${lease}`,
+      RULES: rules,
+      FALLBACK: fallback,
+      ENDED: ended === undefined ? undefined : `${kept} and ( ${ended} )`,
+    };
+    return keeper.script(
+      { name: 'network_forward_some', variables, arguments: pid === undefined ? [] : [String(pid)] },
+      { timeoutMs: TIMEOUT_MS },
+    );
+  }
+
+  /** What an earlier driver forwarded stands still. @throws {DriverError} `unsupported` */
+  async #forwardNone(keeper: NamespaceKeeper): Promise<void> {
+    const { code, stderr } = await keeper.script({ name: 'network_forward_none' }, { timeoutMs: TIMEOUT_MS });
+    if (code !== 0)
+      throw new DriverError('unsupported', 'What was forwarded for sandboxes cannot be withdrawn.', {
+        detail: stderr.trim(),
+      });
+  }
+
+  /** What was forwarded past the egress process. @throws {DriverError} `unreachable` */
+  async forwarded(keeper: NamespaceKeeper): Promise<LinkTraffic[]> {
+    const leases = [...this.#forwarded.keys()].sort((one, other) => one - other);
+    const traffic: LinkTraffic[] = [];
+    while (leases.length > 0) {
+      const { code, answers, stderr } = await keeper.script(
+        { name: 'network_forwarded', arguments: leases.splice(0, FORWARDED_AT_ONCE).map(String) },
+        { timeoutMs: TIMEOUT_MS },
+      );
+      if (code !== 0 || Object.keys(answers).length === 0)
+        throw new DriverError('unreachable', 'The counters of forwarded packets cannot be read.', {
+          detail: stderr.trim(),
+        });
+      traffic.push(...readForwarded(answers));
+    }
+    return traffic;
   }
 
   /** What the gateway refused of each sandbox. @throws {DriverError} `unreachable` */

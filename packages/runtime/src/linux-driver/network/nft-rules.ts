@@ -16,6 +16,12 @@ export const PROXY_PORT = 15_001;
 /** Marks redirected packets for the gateway's own table of routes. */
 export const PROXY_MARK = 1;
 
+/**
+ * Marks connections of governed sandboxes that the kernel forwards, and packets of such that may go on. A packet that was
+ * looked at and may not is told from one of a sandbox whose destinations are not known, as after a restart of the driver.
+ */
+export const FORWARD_MARK = { allowed: 2, refused: 3 } as const;
+
 /** How many connections the kernel tracks: it has one table for the host, which sandboxes must not fill. */
 export interface ConnectionLimits {
   perSandbox: number;
@@ -72,6 +78,7 @@ table inet sandboxes
 delete table inet sandboxes
 table inet sandboxes {
   set connections { type ipv4_addr; size 4096; flags dynamic; }
+  map forwarded { type ifname : verdict; }
   ${destinations(block, allowRanges)}
   chain refusing {
     meta l4proto tcp reject with tcp reset
@@ -106,6 +113,7 @@ table inet sandboxes {
     type filter hook forward priority 0; policy drop;
     iifname "uplink" ct direction original accept
     iifname "uplink" oifgroup ${internet} accept
+    iifname "uplink" oifgroup ${governed} ct mark ${FORWARD_MARK.allowed} goto returned
     iifname "uplink" meta l4proto tcp reject with tcp reset
     iifname "uplink" drop
     meta nfproto ipv6 drop
@@ -113,8 +121,26 @@ table inet sandboxes {
     iifgroup ${internet} jump egress
     ip daddr @own goto refuse_neighbour
     iifgroup ${governed} meta l4proto != tcp goto refuse_protocol
+    iifgroup ${governed} ct mark ${FORWARD_MARK.allowed} goto passed
     iifgroup ${governed} goto refuse_unserved
     goto refuse_closed
+  }
+  chain passed {
+    meta mark set 0
+    iifname vmap @forwarded
+    meta mark 0 drop
+    meta mark != ${FORWARD_MARK.allowed} goto refusing
+    ip daddr @refused ip daddr != @excepted goto refuse_private
+    oifname "uplink" accept
+    goto refusing
+  }
+  chain returned {
+    ct state related accept
+    meta mark set 0
+    oifname vmap @forwarded
+    meta mark 0 drop
+    meta mark != ${FORWARD_MARK.allowed} goto refusing
+    accept
   }
   chain egress {
     ct state established,related accept
@@ -125,7 +151,7 @@ table inet sandboxes {
   }
   chain outward {
     type nat hook postrouting priority srcnat; policy accept;
-    iifgroup ${internet} oifname "uplink" masquerade
+    iifgroup { ${internet}, ${governed} } oifname "uplink" masquerade
   }
   chain output {
     type filter hook output priority 0; policy accept;
@@ -143,7 +169,7 @@ table inet sandboxes {
 }
 
 /**
- * Bring what governed sandboxes send to the egress process, refused destinations too: it refuses and reports those. It could
+ * Bring what governed sandboxes send to the egress process, but for connections that need no reading (chain `unread`): refused destinations too: it refuses and reports those. It could
  * not reach them itself (chain `output`). Where nobody listens, packets go on to chain `forward`.
  */
 const TO_EGRESS_PROCESS = `
@@ -155,7 +181,14 @@ const TO_EGRESS_PROCESS = `
     ct direction reply accept
     ip daddr @own accept
     ct state new jump counted
+    ct state new jump unread
+    ct mark ${FORWARD_MARK.allowed} accept
     meta l4proto tcp tproxy ip to 127.0.0.1:${PROXY_PORT} meta mark set ${PROXY_MARK} accept
+  }
+  chain unread {
+    ip daddr @refused ip daddr != @excepted return
+    iifname vmap @forwarded
+    meta mark ${FORWARD_MARK.allowed} ct mark set ${FORWARD_MARK.allowed}
   }
   chain resolved {
     type nat hook prerouting priority dstnat; policy accept;

@@ -25,7 +25,7 @@ export const observationHandlers = {
 
   getSandboxEgress: async ({ context, team, params }) => {
     const { id } = await getSandbox(context, team.id, parseSandboxId(params.sandboxID));
-    await context.countRefusals().catch((error: unknown) => {
+    await context.countPackets().catch((error: unknown) => {
       context.log.debug({ err: error, sandboxId: id }, 'what the network refused could not be counted');
     });
     return { status: 200, body: trafficToWire(context.traffic.of(id)) };

@@ -1,7 +1,10 @@
 import type { EgressReport } from '@svc/egress';
 import type { Uses } from '../context/context.js';
+import { configOf } from '../sandbox-state/config.js';
 import { logDenied } from './log-denied.js';
+import { NewForwarded } from './new-forwarded.js';
 import { NewRefusals, RareReports } from './new-refusals.js';
+import { policyOf } from './policy-of.js';
 
 /** Between two looks at the driver, ms, however often it is asked for. */
 const LOOK_EVERY_MS = 1_000;
@@ -9,22 +12,35 @@ const LOOK_EVERY_MS = 1_000;
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Counts what the driver's network refused, as denials of the egress process are counted, and tells of it in the logs.
+ * Counts what the driver's network did without the egress process, as that process's doings are counted: what it refused, of
+ * which it tells in the logs too, and what it forwarded.
  * @returns looks for what is new
  */
-export function refusalCounter(
+export function packetCounter(
   context: () => Uses<'config' | 'db' | 'driver' | 'log' | 'now' | 'sandboxes'>,
   count: (report: EgressReport) => void,
 ): () => Promise<void> {
   const fresh = new NewRefusals();
   const rare = new RareReports(LOG_EVERY_MS);
+  const forwarded = new NewForwarded({
+    policyOf: (sandboxId) => {
+      const live = context().sandboxes.get(sandboxId);
+      return live && policyOf(configOf(live.row));
+    },
+    get allowRanges() {
+      return context().config.egress.allowRanges;
+    },
+  });
   let last = { beganMs: -Infinity, done: Promise.resolve() };
   const look = async (): Promise<void> => {
     const { driver, now } = context();
-    if (driver.refusedPackets === undefined) return;
-    const reports = fresh.take(await driver.refusedPackets(), new Date(now()));
-    for (const report of reports) count(report);
-    await logDenied(context(), rare.pick(reports, now()));
+    if (driver.refusedPackets !== undefined) {
+      const reports = fresh.take(await driver.refusedPackets(), new Date(now()));
+      for (const report of reports) count(report);
+      await logDenied(context(), rare.pick(reports, now()));
+    }
+    if (driver.forwardedTraffic !== undefined)
+      for (const report of forwarded.take(await driver.forwardedTraffic(), new Date(now()))) count(report);
   };
   return () => {
     const nowMs = performance.now();

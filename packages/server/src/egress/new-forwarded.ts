@@ -1,0 +1,61 @@
+import type { EgressReport } from '@svc/egress';
+import { decideEgress, type EgressPolicy } from '@svc/egress/policy';
+import type { ForwardedTraffic } from '@svc/runtime';
+
+type Counts = Pick<ForwardedTraffic, 'connections' | 'bytesSent' | 'bytesReceived'>;
+const NONE: Counts = { connections: 0, bytesSent: 0, bytesReceived: 0 };
+
+export interface NewForwardedOptions {
+  /** What a sandbox may send; undefined for one that is not known. */
+  policyOf(sandboxId: string): EgressPolicy | undefined;
+  /** Ranges that the operator allows though they are always denied otherwise. */
+  allowRanges: readonly string[];
+}
+
+/**
+ * Turns what the kernel forwarded past the egress process into reports of what is new since the last time, as that process
+ * reports what it carries. The first time tells nothing: that was before this server started.
+ */
+export class NewForwarded {
+  readonly #options: NewForwardedOptions;
+  #seen: Map<string, Counts> | undefined;
+
+  constructor(options: NewForwardedOptions) {
+    this.#options = options;
+  }
+
+  /** @param counts all that there are: what is not among them is over, and counts from nothing when it comes again */
+  take(counts: readonly ForwardedTraffic[], at: Date): EgressReport[] {
+    const before = this.#seen;
+    const seen = new Map(counts.map((each) => [keyOf(each), each]));
+    this.#seen = seen;
+    if (before === undefined) return [];
+    return counts.flatMap((each) => {
+      const known = before.get(keyOf(each)) ?? NONE;
+      const attempts = added(known.connections, each.connections);
+      const bytesSent = added(known.bytesSent, each.bytesSent);
+      const bytesReceived = added(known.bytesReceived, each.bytesReceived);
+      if (attempts + bytesSent + bytesReceived === 0) return [];
+      const place = each.address === undefined ? { host: '(other)' } : { address: each.address };
+      const report = { sandboxId: each.instanceId, ...place, port: each.port, outcome: 'allowed' } as const;
+      return [{ ...report, rule: this.#ruleOf(each), attempts, bytesSent, bytesReceived, at }];
+    });
+  }
+
+  #ruleOf({ instanceId, address, port }: ForwardedTraffic): string {
+    const policy = this.#options.policyOf(instanceId);
+    if (policy === undefined || address === undefined) return '(other)';
+    const { allowRanges } = this.#options;
+    const { allowed, rule } = decideEgress(policy, { address, port }, { allowRanges });
+    return allowed ? rule : 'earlier settings';
+  }
+}
+
+function keyOf({ instanceId, address, port }: ForwardedTraffic): string {
+  return `${instanceId} ${address} ${port}`;
+}
+
+/** A counter that is smaller than it was has begun anew. */
+function added(before: number, now: number): number {
+  return now < before ? now : now - before;
+}
