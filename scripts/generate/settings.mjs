@@ -13,6 +13,7 @@ const OTHER_FLAGS = ['--config', '--detach'];
 
 const GROUPS = [
   ['Server', (path) => !path.includes('.')],
+  ['Encryption', (path) => path.startsWith('tls.')],
   ['Storage', (path) => path.startsWith('storage.')],
   ['Tracing', (path) => path.startsWith('tracing.')],
   ['Egress', (path) => path.startsWith('egress.')],

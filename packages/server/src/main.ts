@@ -113,6 +113,8 @@ async function serve(options: ServerOptions, plan: Exclude<StartPlan, { kind: 'a
     stopping = true;
     void server.stop().then(() => process.exit(0));
   };
+  // As other services do. Without TLS it ends the server, as the end of a terminal should.
+  if (options.tls?.certificate !== undefined) process.on('SIGHUP', () => void server.reloadCertificates());
   process.once('SIGTERM', stop);
   process.on('SIGINT', stop);
   // Last: whoever reads it may send a signal at once.

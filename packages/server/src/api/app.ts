@@ -12,6 +12,7 @@ import { toApiError } from '../http/error-reply.js';
 import { handOnBodies } from '../http/hand-on-bodies.js';
 import type { ConnectionGuard } from '../limits/connections.js';
 import type { NodeForwarder } from '../nodes/forwarder.js';
+import type { Certificates } from '../tls/certificates.js';
 import { installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
@@ -40,6 +41,8 @@ export interface ApiOptions {
   routesBeside?: (app: FastifyInstance) => void;
   /** Told of connections over which a valid key came. */
   connections?: ConnectionGuard;
+  /** What clients are shown that connect by TLS; absent: it speaks plain HTTP. */
+  certificates?: Pick<Certificates, 'options'> | undefined;
 }
 
 /**
@@ -53,6 +56,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   assertComplete(routes, options.handlers);
   const checksOf = createValidation(document);
 
+  const listener = { headersTimeout: HEAD_READ_MS, connectionsCheckingInterval: 1_000 };
   const app = fastify({
     loggerInstance: context.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -61,7 +65,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
     keepAliveTimeout: 620_000,
     // Time for a whole request is bounded per route: uploads may take long, JSON bodies may not.
     requestTimeout: 0,
-    http: { headersTimeout: HEAD_READ_MS, connectionsCheckingInterval: 1_000 },
+    ...(options.certificates === undefined
+      ? { http: listener }
+      : { https: { ...listener, ...options.certificates.options } }),
     return503OnClosing: false,
     clientErrorHandler: answerMalformedRequest,
     forceCloseConnections: 'idle',

@@ -59,6 +59,16 @@ export const settings = {
    * kept in `operator-token` in the data directory.
    */
   operatorToken: text({ variable: 'SVC_OPERATOR_TOKEN' }),
+  /** What API and gateway show clients that connect by TLS. Without it they speak plain HTTP. */
+  tls: {
+    /**
+     * File of the certificate, PEM: the server's own first, then those that signed it. A new one in its place is taken within ten
+     * seconds, or at SIGHUP by `svc-server`. Default none.
+     */
+    certificate: text({ variable: 'SVC_TLS_CERTIFICATE' }),
+    /** File of its key, PEM, without a passphrase. The server's user must be able to read it, and not everybody. Default none. */
+    key: text({ variable: 'SVC_TLS_KEY' }),
+  },
   /** Base URL of the API as clients reach it. Default from host and port. */
   publicApiUrl: text({ variable: 'SVC_PUBLIC_API_URL', flag: '--public-api-url' }),
   /**

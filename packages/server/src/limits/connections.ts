@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 
 export interface ConnectionLimits {
   /** Connections at once. */
@@ -32,6 +33,9 @@ interface Entry {
 export class ConnectionGuard {
   readonly #limits: ConnectionLimits;
   readonly #open = new Map<Socket, Entry>();
+  /** With TLS: the connections by their two ends, and the one below each encrypted stream, which is what requests know. */
+  readonly #byEnds = new Map<string, Socket>();
+  readonly #below = new WeakMap<Socket, Socket>();
   readonly #perAddress = new Map<string, number>();
   /** Connections without a credential, oldest first. */
   readonly #strangers = new Set<Socket>();
@@ -48,7 +52,9 @@ export class ConnectionGuard {
 
   /** Looks after every connection of a server from now on. */
   watch(server: Server): void {
-    server.on('connection', (socket) => this.#admit(socket));
+    const encrypted = server instanceof TlsServer;
+    server.on('connection', (socket) => this.#admit(socket, encrypted));
+    if (encrypted) (server as TlsServer).on('secureConnection', (stream) => this.#secured(stream));
     server.on('request', (request, response) => this.#begin(request.socket, response));
     server.on('checkContinue', (request, response) => this.#begin(request.socket, response));
     server.on('upgrade', (request) => this.#begin(request.socket as Socket));
@@ -64,7 +70,7 @@ export class ConnectionGuard {
 
   /** A valid credential came over the connection: it may be kept for later requests. */
   trust(socket: Socket): void {
-    this.#strangers.delete(socket);
+    this.#strangers.delete(this.#below.get(socket) ?? socket);
   }
 
   /** Breaks off every connection, those that were upgraded or that a client holds after its answer among them. */
@@ -72,31 +78,45 @@ export class ConnectionGuard {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  #admit(socket: Socket): void {
+  /** Two streams with the same ends are one connection. */
+  #secured(stream: Socket): void {
+    const socket = this.#byEnds.get(endsOf(stream));
+    if (socket !== undefined) this.#below.set(stream, socket);
+  }
+
+  #admit(socket: Socket, encrypted: boolean): void {
     const address = addressKey(socket.remoteAddress);
     const ofAddress = this.#perAddress.get(address) ?? 0;
     if (ofAddress >= this.#limits.perAddress) {
-      this.#refuse(socket, 429, 'Too Many Requests', 'too many connections from this address');
+      this.#refuse(socket, encrypted, 429, 'Too Many Requests', 'too many connections from this address');
       return;
     }
     if (this.#open.size >= this.#limits.total && !this.#evictOne()) {
-      this.#refuse(socket, 503, 'Service Unavailable', 'the server has too many connections');
+      this.#refuse(socket, encrypted, 503, 'Service Unavailable', 'the server has too many connections');
       return;
     }
     this.#open.set(socket, { address, busy: 0 });
     this.#perAddress.set(address, ofAddress + 1);
     this.#strangers.add(socket);
+    if (encrypted) {
+      const ends = endsOf(socket);
+      this.#byEnds.set(ends, socket);
+      socket.once('close', () => {
+        if (this.#byEnds.get(ends) === socket) this.#byEnds.delete(ends);
+      });
+    }
     socket.once('close', () => this.#forget(socket));
   }
 
-  #begin(socket: Socket, response?: ServerResponse): void {
+  #begin(stream: Socket, response?: ServerResponse): void {
+    const socket = this.#below.get(stream) ?? stream;
     const entry = this.#open.get(socket);
     if (entry === undefined) return;
     entry.busy += 1;
     response?.once('close', () => {
       entry.busy -= 1;
       // After Node's own, which is for connections that may be kept.
-      if (this.#strangers.has(socket)) socket.setTimeout(this.#limits.strangerIdleMs);
+      if (this.#strangers.has(socket)) stream.setTimeout(this.#limits.strangerIdleMs);
     });
   }
 
@@ -121,8 +141,13 @@ export class ConnectionGuard {
     else this.#perAddress.set(entry.address, left);
   }
 
-  #refuse(socket: Socket, status: number, reason: string, message: string): void {
+  #refuse(socket: Socket, encrypted: boolean, status: number, reason: string, message: string): void {
     this.#refused += 1;
+    if (encrypted) {
+      // An answer would cost a handshake, which is what such a client must not get.
+      socket.destroy();
+      return;
+    }
     const body = JSON.stringify({ code: status, message });
     socket.on('error', () => undefined);
     socket.end(
@@ -130,6 +155,10 @@ export class ConnectionGuard {
     );
     socket.destroySoon();
   }
+}
+
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 /** What counts as one address: one of IPv4, also when it is written as one of IPv6; the first half of one of IPv6. */

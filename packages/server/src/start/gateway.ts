@@ -1,4 +1,5 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
 import type { ResolvedSettings } from '../config/config.js';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
@@ -12,6 +13,7 @@ import type { ConnectionGuard } from '../limits/connections.js';
 import { type NodeForwarder, refuseGone } from '../nodes/forwarder.js';
 import type { Owner } from '../nodes/ownership.js';
 import { findRoute, resumeForRequest, settled } from '../sandboxes/routing.js';
+import type { Certificates } from '../tls/certificates.js';
 import { OpenRequests } from './open-requests.js';
 import { traceGateway } from './trace-gateway.js';
 
@@ -21,6 +23,7 @@ export function createGatewayServer(
   forwarder: NodeForwarder,
   options: ResolvedSettings,
   guard: ConnectionGuard,
+  certificates?: Certificates,
 ): {
   gateway: Gateway;
   server: http.Server;
@@ -41,7 +44,11 @@ export function createGatewayServer(
       ...(options.headerPrefixes === undefined ? {} : { headerPrefixes: options.headerPrefixes }),
     },
   });
-  const server = http.createServer(gatewayServerOptions);
+  const server =
+    certificates === undefined
+      ? http.createServer(gatewayServerOptions)
+      : https.createServer({ ...gatewayServerOptions, ...certificates.options });
+  certificates?.follow(server);
   guard.watch(server);
   const open = new OpenRequests();
   /** Finds out whose sandbox is meant, without a detour when it is one of ours. */

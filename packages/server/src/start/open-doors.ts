@@ -46,10 +46,12 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
     operator: new ConnectionGuard(limits.operator),
   };
   const forwarder = new NodeForwarder(context);
-  const gatewayServer = createGatewayServer(context, forwarder, options, guards.gateway);
+  const { certificates } = stored;
+  const scheme = certificates === undefined ? 'http' : 'https';
+  const gatewayServer = createGatewayServer(context, forwarder, options, guards.gateway, certificates);
   const { gateway } = gatewayServer;
   lifecycle.gateway = gateway;
-  const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort);
+  const sandboxUrl = await listen(gatewayServer.server, host, options.sandboxPort, scheme);
   config.sandboxUrl = options.publicSandboxUrl ?? sandboxUrl;
   unwind.add('gateway', () => closeGateway(gatewayServer));
 
@@ -65,15 +67,17 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
     validateResponses,
     draining: () => context.draining(),
     connections: guards.api,
+    certificates,
   });
   await api.ready();
+  certificates?.follow(api.server);
   guards.api.watch(api.server);
   const apiRequests = new OpenRequests();
   api.server.on('request', (req, res) => {
     // What comes later is refused at once, and not waited for.
     if (!lifecycle.draining) apiRequests.track(req, res);
   });
-  const apiUrl = await listen(api.server, host, options.apiPort);
+  const apiUrl = await listen(api.server, host, options.apiPort, scheme);
   config.apiUrl = options.publicApiUrl ?? apiUrl;
   unwind.add('api', async () => {
     // Both go on listening, to say that the server stops, until what is under way has ended.
@@ -140,7 +144,8 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
           { host, port: options.operatorPort },
         );
   if (operator !== undefined) unwind.add('operator', () => operator.close());
-  return { apiUrl, operator };
+  // A certificate is for a name: what this machine uses too, where there is one.
+  return { apiUrl: certificates === undefined ? apiUrl : config.apiUrl, operator };
 }
 
 type Listener = (req: IncomingMessage, res: ServerResponse) => Promise<void>;

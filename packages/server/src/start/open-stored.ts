@@ -33,6 +33,7 @@ import { requireWhole } from '../storage/half-restored.js';
 import { openStorage } from '../storage/open.js';
 import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
+import { type Certificates, openCertificates } from '../tls/certificates.js';
 import { openTracing } from '../tracing/open-tracing.js';
 import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
 import { createVolumeStore } from '../volumes/store.js';
@@ -60,6 +61,8 @@ export interface Stored {
   opened: OpenedDriver;
   operatorToken: string;
   lifecycle: Lifecycle;
+  /** Undefined for listeners without encryption. */
+  certificates: Certificates | undefined;
   /** Undefined without an operator port. */
   openMetrics: OpenMetrics | undefined;
 }
@@ -72,6 +75,9 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     log.warn(fields, 'the data directory was open to other users of this machine: its mode was changed'),
   );
   await requireWhole(options.dataDir);
+  // First: the operator who named the wrong files hears of it before anything is taken over.
+  const certificates = await openCertificates(options.tls ?? {}, { log, now });
+  if (certificates !== undefined) unwind.add('certificates', () => certificates.close());
   const lock = await lockDirectory(options.dataDir, 'server.lock');
   unwind.add('lock', () => lock.release());
   const keys = createKeyRing(await loadServerKey(options.dataDir, options.serverKey));
@@ -168,5 +174,5 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     await Promise.allSettled([...sandboxes.values()].map((live) => live.transition?.result));
   });
   unwind.add('builds', () => context.builds.close());
-  return { context, opened, operatorToken, lifecycle, openMetrics };
+  return { context, opened, operatorToken, lifecycle, certificates, openMetrics };
 }

@@ -32,6 +32,8 @@ export interface Server extends AsyncDisposable {
   readonly context: ServerContext;
   /** Ends every sandbox whose time is over now. @returns how many were due */
   expireDue(): Promise<number>;
+  /** Reads the files of `tls` again now, where there are any: see `Certificates.reload`. Never rejects. */
+  reloadCertificates(): Promise<void>;
   /** Takes one sample of every running sandbox now. */
   sampleNow(): Promise<void>;
   /** Stops taking work, lets requests end, lets go of everything. Sandboxes run on unless told otherwise. */

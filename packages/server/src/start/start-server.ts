@@ -73,6 +73,7 @@ async function start(
     recovery,
     context,
     expireDue: () => expireDue(context),
+    reloadCertificates: async () => stored.certificates?.reload(),
     sampleNow: () => sampleAll(context, cpuMemory),
     stop,
     [Symbol.asyncDispose]: () => stop(),

@@ -34,8 +34,16 @@ function readFlags(flags: object): Partial<ServerOptions> {
 }
 
 /** A remark on listening beyond this machine: nothing there is encrypted. Undefined when there is none to make. */
-export function exposureWarning({ host = '127.0.0.1', operatorPort }: ServerOptions): string | undefined {
+export function exposureWarning({
+  host = '127.0.0.1',
+  operatorPort,
+  tls,
+}: ServerOptions): string | undefined {
   if (isLoopback(host)) return undefined;
+  if (tls?.certificate !== undefined)
+    return operatorPort === false
+      ? undefined
+      : `Listening on ${host}: the operator port is not encrypted, and shows its figures to anybody (--operator-port off).`;
   const operator =
     operatorPort === false ? '' : ' The operator port shows its figures to anybody (--operator-port off).';
   return `Listening on ${host}: keys and data cross the network unencrypted. Put a TLS proxy in front of it.${operator}`;

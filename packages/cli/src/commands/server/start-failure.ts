@@ -28,6 +28,11 @@ export function explainStartFailure(error: unknown, options: ServerOptions): unk
     return new CliError(`The data directory ${options.dataDir} cannot be used: ${message}.`, {
       hint: 'Choose another with --data-dir, or run as its owner.',
     });
+  if (name === 'CertificateError')
+    return new CliError(`${sentence(message)}.`, {
+      code: 'certificate',
+      hint: 'The files are named by SVC_TLS_CERTIFICATE and SVC_TLS_KEY, or by tls in the file of --config.',
+    });
   if (name === 'ServiceUserError' || name === 'DataDirectoryError')
     return new CliError(`${sentence(message)}.`, { code: 'start_failed' });
   if (name === 'DirectoryLockedError')
