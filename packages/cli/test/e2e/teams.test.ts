@@ -42,6 +42,31 @@ it('makes a team, sets what it may use, and goes back to the defaults', async ()
     expect((await svc(['team', 'update', 'research', ...wrong])).code).toBe(2);
 });
 
+it('rotates a key: both work for a while, and the list says which one goes', async () => {
+  await svc(['team', 'create', 'turning']);
+  const old = await json(['key', 'create', 'first', '--team', 'turning', '--expires', '90d']);
+  const rotated = await svc(['key', 'rotate', old.apiKeyId, '--overlap', '1h']);
+  expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(/^svc_[0-9a-f]+\n$/) });
+  expect(rotated.stderr).toMatch(/The old key stops working in 1h at the latest\./);
+  for (const key of [old.key, rotated.stdout.trim()])
+    expect((await svc(['secret', 'list'], { SVC_API_KEY: key })).code).toBe(0);
+  const listed = (await svc(['key', 'list', '--team', 'turning'])).stdout;
+  expect(listed).toMatch(/^NAME .* EXPIRES\n/);
+  expect(listed).toMatch(/in (1h|59m.*), rotated\n/);
+  expect(listed).toMatch(/ never\n/);
+  expect((await svc(['key', 'rotate', old.apiKeyId])).stderr).toMatch(/rotated already: its successor is /);
+  const cut = await json(['key', 'create', 'second', '--team', 'turning']);
+  await svc(['key', 'rotate', cut.apiKeyId, '--overlap', '0']);
+  const refused = await svc(['secret', 'list'], { SVC_API_KEY: cut.key });
+  expect(refused.stderr).toMatch(/expired at .*: use its successor, or make a new key/);
+  for (const wrong of [
+    ['--overlap', 'long'],
+    ['--expires', 'then'],
+    ['--expires', '2020-01-01T00:00:00Z'],
+  ])
+    expect((await svc(['key', 'rotate', old.apiKeyId, ...wrong])).code, wrong.join(' ')).toBe(2);
+});
+
 it('bans and blocks a team, and lets it in again', async () => {
   await svc(['team', 'create', 'shut']);
   const key = (await svc(['key', 'create', 'first', '--team', 'shut'])).stdout.trim();

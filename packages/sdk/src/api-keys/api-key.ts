@@ -9,6 +9,10 @@ export interface ApiKey {
   readonly createdAt: Date;
   /** Exact to the minute; undefined when it was never used. */
   readonly lastUsedAt: Date | undefined;
+  /** When it stops working, or did; undefined when it does not. */
+  readonly expiresAt?: Date | undefined;
+  /** Id of the key that it was rotated to, if it was. */
+  readonly successorId?: string | undefined;
 }
 
 /** A key at the moment it was made. */

@@ -1,5 +1,6 @@
 import type { ClientCore } from '../calls/client-core.js';
 import type { RequestOptions } from '../core/call-context.js';
+import { defined } from '../core/wire-values.js';
 import type { ApiKey, CreatedApiKey } from './api-key.js';
 import { fromApiKey, fromCreatedApiKey } from './wire.js';
 
@@ -30,15 +31,20 @@ export class ApiKeys {
   /**
    * Makes a key. The result is the only place where it is shown.
    * @param name what the key is for, 1 to 128 characters
+   * @param options `expiresAt`: when it stops working, in the future; default: never
    * @throws InvalidRequestError for a bad name, PermissionError for a blocked team
    * @example
    * const { key, apiKeyId } = await client.apiKeys.create('build server');
    * @wire createApiKey
    */
-  async create(name: string, options: RequestOptions = {}): Promise<CreatedApiKey> {
+  async create(
+    name: string,
+    options: RequestOptions & { expiresAt?: Date | undefined } = {},
+  ): Promise<CreatedApiKey> {
+    const body = defined({ name, expiresAt: options.expiresAt?.toISOString() });
     const data = await this.#core.platform.call(
       { operation: 'apiKeys.create', resource, options },
-      (platform, fetch) => platform.POST('/api-keys', { body: { name }, fetch }),
+      (platform, fetch) => platform.POST('/api-keys', { body, fetch }),
     );
     return fromCreatedApiKey(data);
   }

@@ -10,6 +10,8 @@ export function fromApiKey(key: WireApiKey): ApiKey {
     masked: `${prefix}${maskedValuePrefix}...${maskedValueSuffix}`,
     createdAt: new Date(key.createdAt),
     lastUsedAt: key.lastUsed === null ? undefined : new Date(key.lastUsed),
+    ...(key.expiresAt && { expiresAt: new Date(key.expiresAt) }),
+    ...(key.successorID && { successorId: key.successorID }),
   };
 }
 

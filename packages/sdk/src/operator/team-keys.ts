@@ -1,6 +1,7 @@
 import type { ApiKey, CreatedApiKey } from '../api-keys/api-key.js';
 import { fromApiKey, fromCreatedApiKey } from '../api-keys/wire.js';
 import type { RequestOptions } from '../core/call-context.js';
+import { defined, toSeconds } from '../core/wire-values.js';
 import type { OperatorCaller } from './operator-caller.js';
 
 /** Keys of teams. A team is named by its id or its slug. */
@@ -30,16 +31,52 @@ export class TeamKeys {
   /**
    * Makes a key of a team. The result is the only place where it is shown.
    * @param name what the key is for, 1 to 128 characters
+   * @param options `expiresAt`: when it stops working, in the future; default: never
    * @throws NotFoundError when there is no such team, InvalidRequestError
    * @example
    * const { key } = await operator.teams.keys.create('research', 'notebooks');
    * @wire createTeamApiKey
    */
-  async create(team: string, name: string, options: RequestOptions = {}): Promise<CreatedApiKey> {
+  async create(
+    team: string,
+    name: string,
+    options: RequestOptions & { expiresAt?: Date | undefined } = {},
+  ): Promise<CreatedApiKey> {
+    const body = defined({ name, expiresAt: options.expiresAt?.toISOString() });
     const data = await this.#caller.call(
       { operation: 'teams.keys.create', resource: 'team', options },
       (operator, fetch) =>
-        operator.POST('/teams/{team}/api-keys', { params: { path: { team } }, body: { name }, fetch }),
+        operator.POST('/teams/{team}/api-keys', { params: { path: { team } }, body, fetch }),
+    );
+    return fromCreatedApiKey(data);
+  }
+
+  /**
+   * Makes the successor of a key, of the same team and with the same name. Both work until the overlap is over.
+   * @param options `overlapMs`: how long the old key goes on working, 0 to a year, in whole seconds; default: the server's, a
+   * day. `expiresAt`: when the new key stops working; default: never
+   * @throws NotFoundError when there is no such key, ConflictError when it has a successor or has expired, InvalidRequestError
+   * @example
+   * const { key } = await operator.teams.keys.rotate(apiKeyId, { overlapMs: 3_600_000 });
+   * @wire rotateApiKey
+   */
+  async rotate(
+    apiKeyId: string,
+    options: RequestOptions & { overlapMs?: number | undefined; expiresAt?: Date | undefined } = {},
+  ): Promise<CreatedApiKey> {
+    const { overlapMs, expiresAt } = options;
+    const body = defined({
+      overlapSeconds: overlapMs === undefined ? undefined : toSeconds(overlapMs, 'overlapMs'),
+      expiresAt: expiresAt?.toISOString(),
+    });
+    const data = await this.#caller.call(
+      { operation: 'teams.keys.rotate', resource: 'apiKey', options },
+      (operator, fetch) =>
+        operator.POST('/api-keys/{apiKeyID}/rotate', {
+          params: { path: { apiKeyID: apiKeyId } },
+          body,
+          fetch,
+        }),
     );
     return fromCreatedApiKey(data);
   }

@@ -50,7 +50,7 @@ export class CredentialCheck {
     const teamId = readActingCredential(keys, credential, { method: method ?? '', url }, now());
     const team = teamId === undefined ? undefined : await teams.get(teamId);
     if (team === undefined) throw errors.credentialUnknown();
-    return { team, apiKeyId: 'operator', operator: true };
+    return { team, apiKeyId: 'operator', expiresAtMs: null, operator: true };
   }
 
   /** Who sent a request that was checked; undefined when its operation asks for no credential. */

@@ -53,6 +53,8 @@ const UNNAMED: Readonly<Partial<Record<AnyOperationId, { kind: string; answer?: 
   createApiKey: { kind: 'key', answer: 'id' },
   createTeam: { kind: 'team', answer: 'teamID' },
   listTeamApiKeys: { kind: 'key' },
+  // Who opens it acts as the operator from then on.
+  createDashboardCode: { kind: 'dashboard' },
   createTeamApiKey: { kind: 'key', answer: 'id' },
 };
 

@@ -1,11 +1,12 @@
 import { errors } from '../errors/catalog.js';
+import { isoTime } from '../wire/time.js';
 import { hashApiKey } from './api-key.js';
-import type { Identity, TeamStore } from './team-store.js';
+import { hasExpired, type Identity, type TeamStore } from './team-store.js';
 
 /**
  * Turns the `X-API-Key` header into a team.
  * @param allowedWhenBlocked whether the operation is open to blocked teams.
- * @throws {ApiError} 401 missing, malformed or unknown, each with its own text; 403 banned or blocked.
+ * @throws {ApiError} 401 missing, malformed, unknown or expired, each with its own text; 403 banned or blocked.
  */
 export async function authenticate(
   teams: TeamStore,
@@ -18,6 +19,8 @@ export async function authenticate(
   if (hash === undefined) throw errors.credentialMalformed();
   const identity = await teams.find(hash);
   if (identity === undefined) throw errors.credentialUnknown();
+  if (identity.expiresAtMs !== null && hasExpired(identity, teams.now()))
+    throw errors.credentialExpired(isoTime(identity.expiresAtMs));
   if (identity.team.banned) throw errors.teamBanned();
   if (identity.team.blocked && !allowedWhenBlocked) throw errors.teamBlocked(identity.team.blockedReason);
   return identity;

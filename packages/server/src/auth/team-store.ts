@@ -10,6 +10,8 @@ export interface Identity {
   apiKeyId: string;
   /** The operator acts for the team: its rates do not count. */
   operator?: true;
+  /** From then on the key is refused, ms since the epoch; null when it is not. */
+  expiresAtMs: number | null;
 }
 
 interface Entry {
@@ -24,6 +26,11 @@ export interface TeamStoreOptions {
   defaults: TeamLimits;
   /** How long a team is kept in memory, ms: a ban by another process takes effect after that time. Default 1000. */
   ttlMs?: number;
+}
+
+/** Whether a key has expired. Pure. */
+export function hasExpired({ expiresAtMs }: Pick<Identity, 'expiresAtMs'>, now: number): boolean {
+  return expiresAtMs !== null && expiresAtMs <= now;
 }
 
 /** Finds teams by key, keeping the last ones in memory so that a request costs no read. */
@@ -48,7 +55,11 @@ export class TeamStore {
       .selectFrom('api_keys')
       .innerJoin('teams', 'teams.id', 'api_keys.team_id')
       .selectAll('teams')
-      .select(['api_keys.id as api_key_id', 'api_keys.last_used_at as last_used_at'])
+      .select([
+        'api_keys.id as api_key_id',
+        'api_keys.last_used_at as last_used_at',
+        'api_keys.expires_at as expires_at',
+      ])
       .where('api_keys.hash', '=', hash)
       .executeTakeFirst();
     if (row === undefined) {
@@ -56,7 +67,7 @@ export class TeamStore {
       return undefined;
     }
     const entry: Entry = {
-      identity: { team: this.toTeam(row), apiKeyId: row.api_key_id },
+      identity: { team: this.toTeam(row), apiKeyId: row.api_key_id, expiresAtMs: row.expires_at },
       readAtMs: now,
       usedAtMs: row.last_used_at,
     };
@@ -64,6 +75,11 @@ export class TeamStore {
     this.#byHash.set(hash, entry);
     this.#touch(entry, now);
     return entry.identity;
+  }
+
+  /** Now, as the store sees it, ms since the epoch. */
+  now(): number {
+    return this.#options.now();
   }
 
   async get(teamId: string): Promise<Team | undefined> {
@@ -80,7 +96,9 @@ export class TeamStore {
     this.#byHash.clear();
   }
 
+  /** Remembers when a key was last used; one that has expired is not. */
   #touch(entry: Entry, now: number): void {
+    if (hasExpired(entry.identity, now)) return;
     const minute = Math.floor(now / 60_000) * 60_000;
     if (entry.usedAtMs !== null && entry.usedAtMs >= minute) return;
     entry.usedAtMs = minute;

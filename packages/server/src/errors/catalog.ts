@@ -52,6 +52,8 @@ export const errors = {
   // Credentials and teams
   credentialMissing: () => error(401, 'authorization header is missing: send the API key as X-API-Key'),
   credentialMalformed: () => error(401, 'Invalid API key format'),
+  credentialExpired: (at: string) =>
+    error(401, `API key expired at ${at}: use its successor, or make a new key`),
   credentialUnknown: () => error(401, 'Invalid API key: no team has this key'),
   teamBanned: () => error(403, 'team is banned'),
   teamBlocked: (reason: string | null) =>
@@ -238,4 +240,8 @@ export const errors = {
       409,
       `node ${nodeId} still has ${sandboxes} sandboxes and ${builds} snapshots or builds of templates: start it again and empty it, or give it up with forget`,
     ),
+  apiKeyRotated: (successorId: string) =>
+    error(409, `this API key was rotated already: its successor is ${successorId}, rotate that one`),
+  apiKeyExpired: () => error(409, 'this API key has expired: make a new one'),
+  expiryIsOver: () => error(400, 'expiresAt must be a time in the future'),
 } satisfies Record<string, (...args: never[]) => ApiError>;

@@ -3,6 +3,7 @@ import type { CheckedRequest, OperatorOperationId, Result } from '../api/operati
 import { listEntries } from '../audit/list-entries.js';
 import { entryToWire } from '../audit/wire.js';
 import type { Uses } from '../context/context.js';
+import { errors } from '../errors/catalog.js';
 import { drainNode } from '../fleet/drain-node.js';
 import { findNode, listNodes } from '../fleet/list-nodes.js';
 import { forgetNode, removeNode } from '../fleet/remove-node.js';
@@ -13,8 +14,9 @@ import { deleteApiKey } from '../teams/delete-api-key.js';
 import { findTeam, type TeamRow } from '../teams/find-team.js';
 import { listApiKeys } from '../teams/list-api-keys.js';
 import { listTeams } from '../teams/list-teams.js';
+import { rotateApiKey } from '../teams/rotate-api-key.js';
 import { updateTeam } from '../teams/update-team.js';
-import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
+import { newKeyFromWire, operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
 import { isoTime, parseNotBefore } from '../wire/time.js';
 
 /** What the operations of the operator take of the server. */
@@ -36,11 +38,21 @@ export type OperatorPorts = Uses<
   dashboard: { issueCode(): { code: string; expiresAtMs: number } };
 };
 
+const DEFAULT_OVERLAP_SECONDS = 86_400;
+
 type OperatorHandlers = {
   [Op in OperatorOperationId]: (
     request: CheckedRequest<operatorOperationTypes[Op]> & { context: OperatorPorts },
   ) => Promise<Result<operatorOperationTypes[Op]>>;
 };
+
+/** A time that fits its format. @throws {ApiError} 400 for one that there is not, such as a leap second */
+function readTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const atMs = parseNotBefore(text);
+  if (Number.isNaN(atMs)) throw errors.validation(`there is no time ${text}`);
+  return atMs;
+}
 
 const toWire = (context: OperatorPorts, row: TeamRow) => operatorTeamToWire(row, context.teams.toTeam(row));
 
@@ -79,7 +91,7 @@ export const operatorHandlers: OperatorHandlers = {
 
   createTeamApiKey: async ({ context, params, body }) => {
     const { id } = await findTeam(context, params.team);
-    const made = await createApiKey(context, id, body.name);
+    const made = await createApiKey(context, id, newKeyFromWire(body));
     context.log.info({ teamId: id, apiKeyId: made.id }, 'the operator made a key');
     return { status: 201, body: made };
   },
@@ -91,6 +103,16 @@ export const operatorHandlers: OperatorHandlers = {
     return { status: 204 };
   },
 
+  rotateApiKey: async ({ context, params, body }) => {
+    const { overlapSeconds = DEFAULT_OVERLAP_SECONDS, expiresAt } = body;
+    const made = await rotateApiKey(context, params.apiKeyID, {
+      overlapMs: overlapSeconds * 1000,
+      expiresAtMs: expiresAt === undefined ? undefined : Date.parse(expiresAt),
+    });
+    context.log.info({ apiKeyId: params.apiKeyID, successorId: made.id }, 'the operator rotated a key');
+    return { status: 201, body: made };
+  },
+
   listAuditEntries: async ({ context, query }) => {
     const { team, actor, operation, resource, outcome, from, until } = query;
     const filter = {
@@ -99,8 +121,8 @@ export const operatorHandlers: OperatorHandlers = {
       operation,
       resourceId: resource,
       outcome,
-      fromMs: from === undefined ? undefined : parseNotBefore(from),
-      untilMs: until === undefined ? undefined : parseNotBefore(until),
+      fromMs: readTime(from),
+      untilMs: readTime(until),
     };
     const { limit = 100, order = 'desc', nextToken } = query;
     const page = await listEntries(context, { filter, limit, order, nextToken });

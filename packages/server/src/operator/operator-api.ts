@@ -131,11 +131,23 @@ async function actOf(
     actor: { kind: 'operator' },
     operation: route.operationId,
     resource: resourceBefore(route.operationId, route.path, params, body),
-    // Who acts on a team that is not there is told so, and has acted on nothing.
-    ...(params.team === undefined ? {} : { teamId: (await findTeam(context, params.team)).id }),
+    teamId: await teamOf(context, params),
     requestId: id,
     clientAddress: req.socket.remoteAddress,
   };
+}
+
+/** The team that a path is about. Who acts on one that is not there is told so, and has acted on nothing. @throws {ApiError} 404 */
+async function teamOf(context: OperatorPorts, params: Record<string, string>): Promise<string | undefined> {
+  const { team, apiKeyID } = params;
+  if (team !== undefined) return (await findTeam(context, team)).id;
+  if (apiKeyID === undefined) return undefined;
+  const key = await context.db
+    .selectFrom('api_keys')
+    .select('team_id')
+    .where('id', '=', apiKeyID.toLowerCase())
+    .executeTakeFirst();
+  return key?.team_id;
 }
 
 async function readJson(req: IncomingMessage): Promise<unknown> {

@@ -50,7 +50,7 @@ export async function seed(
     return found;
   });
   if (stored !== undefined && stored.teamId === team.id) return { credentials: stored, fresh: false };
-  const { key } = await createApiKey(context, team.id, 'default');
+  const { key } = await createApiKey(context, team.id, { name: 'default' });
   const credentials = { teamId: team.id, teamSlug: team.slug, apiKey: key };
   // Renamed into place: a full disk must not leave half a file that the next start cannot read.
   await writeFile(`${file}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });

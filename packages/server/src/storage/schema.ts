@@ -80,6 +80,10 @@ export interface ApiKeysTable {
   created_at: number;
   /** Exact to the minute; null when it was never used. */
   last_used_at: number | null;
+  /** From then on it is refused; null when it is not. */
+  expires_at: number | null;
+  /** Id of the key that it was rotated to. It may be deleted since. */
+  successor_id: string | null;
 }
 
 export interface NodesTable {

@@ -1,16 +1,20 @@
 import type { components } from '@svc/platform';
 import { API_KEY_PREFIX, hashApiKey, maskApiKey } from '../auth/api-key.js';
+import { errors } from '../errors/catalog.js';
 import type { Ids } from '../ids/ids.js';
 import { toJson } from '../storage/json.js';
 import type { Database } from '../storage/schema.js';
+import type { NewKey } from './new-key.js';
 import { apiKeyToWire } from './wire.js';
 
-/** Makes a key of a team. The answer is the only place where the key itself stands. */
+/** Makes a key of a team. The answer is the only place where the key itself stands. @throws {ApiError} 400 for an expiry that is over */
 export async function createApiKey(
   context: { db: Database; ids: Ids; now(): number },
   teamId: string,
-  name: string,
+  { name, expiresAtMs }: NewKey,
 ): Promise<components['schemas']['CreatedApiKey']> {
+  const now = context.now();
+  if (expiresAtMs !== undefined && !(expiresAtMs > now)) throw errors.expiryIsOver();
   const key = `${API_KEY_PREFIX}${context.ids.hex(20)}`;
   const row = {
     id: context.ids.uuid(),
@@ -18,8 +22,10 @@ export async function createApiKey(
     name,
     hash: hashApiKey(key)!,
     mask: toJson(maskApiKey(key)),
-    created_at: context.now(),
+    created_at: now,
     last_used_at: null,
+    expires_at: expiresAtMs ?? null,
+    successor_id: null,
   };
   await context.db.insertInto('api_keys').values(row).execute();
   return { ...apiKeyToWire(row), key };

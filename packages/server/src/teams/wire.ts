@@ -7,6 +7,7 @@ import { fromJson } from '../storage/json.js';
 import type { ApiKeysTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
 import type { TeamRow } from './find-team.js';
+import type { NewKey } from './new-key.js';
 import type { LimitsChange } from './settings.js';
 
 export function teamToWire(team: Team): components['schemas']['Team'] {
@@ -50,7 +51,14 @@ export function apiKeyToWire(row: Selectable<ApiKeysTable>): components['schemas
     mask: fromJson(row.mask),
     createdAt: isoTime(row.created_at),
     lastUsed: row.last_used_at === null ? null : isoTime(row.last_used_at),
+    ...(row.expires_at === null ? {} : { expiresAt: isoTime(row.expires_at) }),
+    ...(row.successor_id === null ? {} : { successorID: row.successor_id }),
   };
+}
+
+/** A key to make, as both documents have it. */
+export function newKeyFromWire({ name, expiresAt }: components['schemas']['NewApiKey']): NewKey {
+  return { name, expiresAtMs: expiresAt === undefined ? undefined : Date.parse(expiresAt) };
 }
 
 /** Limits and flags of a request of the operator; what the service does not know is left out. */

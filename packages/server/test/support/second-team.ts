@@ -11,6 +11,6 @@ export async function secondTeam(
 ): Promise<{ id: string; headers: Record<string, string> }> {
   const { context } = test.server;
   const { id } = await createTeam(context, { slug, limits });
-  const { key } = await createApiKey(context, id, 'test');
+  const { key } = await createApiKey(context, id, { name: 'test' });
   return { id, headers: { 'X-API-Key': key } };
 }

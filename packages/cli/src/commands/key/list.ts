@@ -1,6 +1,7 @@
+import type { ApiKey } from '@svc/sdk';
 import type { Command } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
-import { formatAge } from '../../output/format.js';
+import { formatAge, formatUntil } from '../../output/format.js';
 import { keysOf, teamHelp } from './keys-of.js';
 
 export function addList(key: Command): void {
@@ -20,9 +21,17 @@ export function addList(key: Command): void {
             { head: 'KEY', value: ({ masked }) => masked },
             { head: 'CREATED', value: ({ createdAt }) => formatAge(createdAt, now) },
             { head: 'LAST USED', value: ({ lastUsedAt }) => formatAge(lastUsedAt, now) ?? 'never' },
+            { head: 'EXPIRES', value: (item) => expiryOf(item, now) },
           ],
           'No keys. `svc key create NAME` makes one.',
         );
       }),
     );
+}
+
+/** Whether and when a key stops working, in words. Pure. */
+function expiryOf({ expiresAt, successorId }: ApiKey, now: number): string {
+  if (expiresAt === undefined) return 'never';
+  const when = expiresAt.getTime() <= now ? 'expired' : formatUntil(expiresAt, now);
+  return successorId === undefined ? `${when}` : `${when}, rotated`;
 }

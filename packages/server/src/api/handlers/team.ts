@@ -1,7 +1,7 @@
 import { createApiKey } from '../../teams/create-api-key.js';
 import { deleteApiKey } from '../../teams/delete-api-key.js';
 import { listApiKeys } from '../../teams/list-api-keys.js';
-import { teamToWire } from '../../teams/wire.js';
+import { newKeyFromWire, teamToWire } from '../../teams/wire.js';
 import type { PartialHandlers } from '../handler.js';
 
 export const teamHandlers = {
@@ -10,7 +10,7 @@ export const teamHandlers = {
   createApiKey: async ({ context, team, body }) => ({
     status: 201,
     headers: { 'Cache-Control': 'no-store' },
-    body: await createApiKey(context, team.id, body.name),
+    body: await createApiKey(context, team.id, newKeyFromWire(body)),
   }),
   deleteApiKey: async ({ context, team, params }) => {
     await deleteApiKey(context, team.id, params.apiKeyID);

@@ -4,6 +4,7 @@ import { daemonGeneration } from './003-daemon-generation.js';
 import { encryptedColumns } from './004-encrypted-columns.js';
 import { audit } from './005-audit.js';
 import { nodes } from './006-nodes.js';
+import { keyExpiry } from './007-key-expiry.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -14,4 +15,5 @@ export const migrations: readonly NumberedMigration[] = [
   encryptedColumns,
   audit,
   nodes,
+  keyExpiry,
 ];
