@@ -16,6 +16,7 @@ const GROUPS = [
   ['Encryption', (path) => path.startsWith('tls.')],
   ['Storage', (path) => path.startsWith('storage.')],
   ['Tracing', (path) => path.startsWith('tracing.')],
+  ['Incus', (path) => path.startsWith('incus.')],
   ['Egress', (path) => path.startsWith('egress.')],
   ['Template `base`', (path) => path.startsWith('base.')],
   ['Limits of teams', (path) => path.startsWith('teamLimits.')],

@@ -30,6 +30,7 @@ const GROUPS = {
     'docs/backup.md',
     'docs/dashboard.md',
     'docs/scaling.md',
+    'docs/incus.md',
     'docs/settings.md',
     'docs/audit.md',
     'docs/security-model.md',

@@ -58,11 +58,13 @@ export {
   type VolumeOwnership,
   type Volumes,
 } from './contract/volumes.js';
+export { checkIncus } from './find-incus.js';
 export { type BuiltBase, baseDirectory, baseRecipe, buildBase, findBase } from './host/base-root.js';
 export { checkHost } from './host/check-host.js';
 export { type Finding, linuxDriverCanRun } from './host/finding.js';
 export { type FixHostOptions, fixHost } from './host/fix-host.js';
 export type { HostOptions } from './host/host-facts.js';
+export { createIncusDriver, type IncusDriverOptions } from './incus-driver/index.js';
 export { removeInTree, removeTree } from './jail/remove-tree.js';
 export {
   createLinuxDriver,
@@ -83,3 +85,16 @@ export {
   selectDriver,
 } from './select-driver.js';
 export { reserveBytes } from './shared/disk-reserve.js';
+export {
+  type ClusterStatus,
+  type ClusterStatusOptions,
+  clusterStatus,
+  findTrialCluster,
+  type JoinClusterOptions,
+  type JoinedCluster,
+  joinCluster,
+  startTrialCluster,
+  stopTrialCluster,
+  type TrialOptions,
+  type TrialStartOptions,
+} from './trial-cluster/index.js';

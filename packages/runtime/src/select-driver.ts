@@ -1,17 +1,19 @@
 import type { Driver, DriverOptions } from './contract/driver.js';
 import { DriverError } from './contract/errors.js';
+import { findIncus } from './find-incus.js';
 import { type Finding, lacking, linuxDriverCanRun } from './host/finding.js';
 import { type HostFacts, readHostFacts, TESTED_RUNTIMES } from './host/host-facts.js';
 import { judgeHost } from './host/judge-host.js';
+import type { IncusDriverOptions } from './incus-driver/index.js';
 import type { LinuxDriverOptions } from './linux-driver/state/options.js';
 import { trialStart } from './trial-start.js';
 
-/** What `driver` may be in settings and flags, the one that isolates first. */
-export const driverNames = ['linux', 'process'] as const;
+/** What `driver` may be in settings and flags. `linux` comes first, as the default; `incus` is taken only when it is asked for. */
+export const driverNames = ['linux', 'process', 'incus'] as const;
 export type DriverName = (typeof driverNames)[number];
 
 export interface SelectDriverOptions extends DriverOptions {
-  /** `linux` or `process`; absent: the best that the host can do. */
+  /** Absent: the best that this host can do by itself. */
   preferred?: DriverName | undefined;
   /** Whether `process`, which isolates nothing, may be taken without being asked for by name. Default false. */
   allowProcess?: boolean | undefined;
@@ -22,6 +24,8 @@ export interface SelectDriverOptions extends DriverOptions {
   trialStart?: boolean | undefined;
   /** Further options of the `linux` driver. */
   linux?: Omit<LinuxDriverOptions, keyof DriverOptions>;
+  /** Further options of the `incus` driver. Without an address: the trial cluster of this machine, if one runs. */
+  incus?: Omit<IncusDriverOptions, keyof DriverOptions>;
 }
 
 export interface SelectedDriver {
@@ -40,7 +44,8 @@ export interface SelectedDriver {
  * data directory.
  */
 export async function selectDriver(options: SelectDriverOptions): Promise<SelectedDriver> {
-  const { preferred, allowProcess, linux, trialStart: _, ...common } = options;
+  const { preferred, allowProcess, linux, incus, trialStart: _, ...common } = options;
+  if (preferred === 'incus') return openIncus(common, incus);
   if (preferred === 'process') return openProcess(common, [], 'It was asked for.');
   const facts = await readHostFacts({
     dataDir: common.dataDir,
@@ -86,6 +91,17 @@ async function requireStart(
         : `The OCI runtime ${ociRuntime} starts no sandbox${ociRuntime === 'runc' ? '' : ': choose runc'}.`;
     throw new DriverError('unsupported', message, { cause: error, detail });
   }
+}
+
+async function openIncus(
+  options: DriverOptions,
+  incus: SelectDriverOptions['incus'] = {},
+): Promise<SelectedDriver> {
+  const { createIncusDriver } = await import('./incus-driver/index.js');
+  const { address, trial } = await findIncus(incus.address);
+  const driver = await createIncusDriver({ ...options, ...incus, address });
+  const why = trial ? 'It was asked for; it is the trial cluster of this machine.' : 'It was asked for.';
+  return { driver, findings: [], why };
 }
 
 async function openProcess(

@@ -18,6 +18,11 @@ export const groups: readonly GroupEntry[] = [
     load: async () => (await import('../commands/server/index.js')).addServerCommands,
   },
   {
+    name: 'cluster',
+    summary: 'run sandboxes on several machines, by Incus',
+    load: async () => (await import('../commands/cluster/index.js')).addClusterCommands,
+  },
+  {
     name: 'sandbox',
     summary: 'create and use sandboxes',
     load: async () => (await import('../commands/sandbox/index.js')).addSandboxCommands,

@@ -52,6 +52,7 @@ describe('the tree of commands', () => {
     );
     expect(names).toMatchObject({
       server: expect.arrayContaining(['up', 'status', 'doctor', 'down']),
+      cluster: ['up', 'join', 'status', 'down'],
       sandbox: expect.arrayContaining(
         'create list info exec shell logs metrics timeout refresh network pause resume fork kill cp port'.split(
           ' ',

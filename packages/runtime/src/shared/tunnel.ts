@@ -18,8 +18,7 @@ export async function tunnelThroughDaemon(dial: Dial, port: number, signal?: Abo
     throw new DriverError('instance_gone', 'The sandbox cannot be reached.', { cause: error });
   });
   try {
-    socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
-    const { status, rest } = await readConnectAnswer(socket, signal);
+    const { status, rest } = await requestTunnel(socket, `127.0.0.1:${port}`, signal);
     if (status !== 200) {
       throw new DriverError('port_closed', `Nothing listens on port ${port} inside the sandbox.`, {
         detail: `the daemon answered CONNECT with ${status}`,
@@ -32,6 +31,16 @@ export async function tunnelThroughDaemon(dial: Dial, port: number, signal?: Abo
     socket.destroy();
     throw error;
   }
+}
+
+/** Asks whoever is at the other end for a connection to `authority`. `rest` is what came after its answer. */
+export function requestTunnel(
+  socket: Socket,
+  authority: string,
+  signal?: AbortSignal,
+): Promise<{ status: number; rest: Buffer }> {
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
+  return readConnectAnswer(socket, signal);
 }
 
 /** Reads up to the end of the response header; leaves the socket paused. `rest` is what came after the header. */

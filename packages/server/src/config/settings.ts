@@ -86,7 +86,7 @@ export const settings = {
   domain: text({ default: 'svc.localhost', variable: 'SVC_SERVER_DOMAIN', flag: '--domain' }),
   /** Further brands whose routing headers the gateway understands, for example `['Acme-']`. Default none. */
   headerPrefixes: texts({ variable: 'SVC_HEADER_PREFIXES' }),
-  /** `linux`, `process` (no isolation), or a driver of your own, which you close yourself. Default: `linux`. */
+  /** `linux`, `process` (no isolation), `incus`, or a driver of your own, which you close yourself. Default: `linux`. */
   driver: oneOf<DriverName | Driver>(driverNames)({ variable: 'SVC_DRIVER', flag: '--driver' }),
   /** User that a program which is a server becomes when root starts it with the `linux` driver. Default `svc`, made where it is missing. */
   user: text({ variable: 'SVC_USER', flag: '--user' }),
@@ -114,6 +114,30 @@ export const settings = {
   templateIsolation: wordByName(isolations)({ variable: 'SVC_TEMPLATE_ISOLATION' }),
   /** Whether the server starts only once a sandbox has been started, to see that it can be. Default false; `svc server up` does it. */
   trialStart: toggle({ default: false, variable: 'SVC_TRIAL_START', flag: '--no-trial-start' }),
+  /** Where the `incus` driver finds its Incus server or cluster. */
+  incus: {
+    /**
+     * Path of a unix socket, or `https://host:8443`; of a cluster several members with commas between, of which the first that
+     * answers is asked. Default: the trial cluster of `svc cluster up` if it runs, else `/var/lib/incus/unix.socket`.
+     */
+    address: text({ variable: 'SVC_INCUS_ADDRESS' }),
+    /** Incus project that belongs to this service; made where it is missing. Default `svc`. */
+    project: text({ variable: 'SVC_INCUS_PROJECT' }),
+    /** PEM file of the client certificate that Incus trusts, for `https`. Default none. */
+    certificateFile: text({ variable: 'SVC_INCUS_CERTIFICATE' }),
+    /** PEM file of its key. Default none. */
+    keyFile: text({ variable: 'SVC_INCUS_KEY' }),
+    /** PEM file of the certificate of the server or cluster (`incus info` shows it). Default none. */
+    serverCertificateFile: text({ variable: 'SVC_INCUS_SERVER_CERTIFICATE' }),
+    /** Storage pool for root file systems. Default: what the project says (`user.svc.pool`), else the only one that there is. */
+    pool: text({ variable: 'SVC_INCUS_POOL' }),
+    /** Interface of every member through which sandboxes are reached. Default: what the project says (`user.svc.parent`). */
+    parent: text({ variable: 'SVC_INCUS_PARENT' }),
+    /** Range of IPv4 addresses for sandboxes that nobody else has, such as `10.20.16.0/20`. Default: `user.svc.range` of the project. */
+    range: text({ variable: 'SVC_INCUS_RANGE' }),
+    /** Name servers in sandboxes. Default `1.1.1.1` and `8.8.8.8`. */
+    nameServers: texts({ variable: 'SVC_INCUS_NAME_SERVERS' }),
+  },
   /** Where the records are kept. */
   storage: {
     /** Which database: `sqlite`, or `postgres`, which needs `storage.url`. */

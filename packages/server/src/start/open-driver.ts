@@ -26,6 +26,7 @@ export async function openDriver(options: ServerOptions, log: Log, now: () => nu
     preferred: desired,
     log: (level, message, fields) => log[level]({ ...fields }, message),
     linux: linuxOptions(options),
+    incus: options.incus ?? {},
     trialStart: options.trialStart === true,
   });
   return { driver, why, owned: true };

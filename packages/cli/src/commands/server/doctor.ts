@@ -1,5 +1,6 @@
 import {
   checkHost,
+  checkIncus,
   DriverError,
   type Finding,
   fixHost,
@@ -8,6 +9,7 @@ import {
 } from '@svc/runtime';
 import type { TryStartOptions } from '@svc/server';
 import { type Command, Option } from 'commander';
+import type { Cli } from '../../cli/cli.js';
 import { act, leaf } from '../../cli/leaf.js';
 import { findDataDirectory } from '../../connection/local-servers.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
@@ -15,6 +17,7 @@ import type { Style } from '../../output/style.js';
 import { printable } from '../../output/table.js';
 
 interface DoctorFlags {
+  driver?: 'linux' | 'incus';
   fix?: boolean;
   dryRun?: boolean;
   ociRuntime?: string;
@@ -39,6 +42,12 @@ const losses: Record<Finding['neededFor'], string> = {
 
 export function addDoctor(server: Command): void {
   leaf(server, 'doctor', 'tell what this machine has of what isolated sandboxes need')
+    .addOption(
+      new Option(
+        '--driver <name>',
+        'what is to run sandboxes: linux, this machine, or incus, a cluster (SVC_DRIVER)',
+      ).choices(['linux', 'incus']),
+    )
     .option('--fix', 'get what is missing: Debian packages, the template base, a private CRIU; as root')
     .option('--dry-run', 'with --fix: only say what would be done')
     .option('--oci-runtime <name>', 'runc, crun, runsc, kata or a path (default: runc, with crun to start)')
@@ -53,6 +62,7 @@ export function addDoctor(server: Command): void {
     .action(
       act(async (cli, flags: DoctorFlags) => {
         const { fix = false, dryRun = false, ociRuntime } = flags;
+        if ((flags.driver ?? cli.env.SVC_DRIVER) === 'incus') return diagnoseIncus(cli);
         const { dataDir } = await findDataDirectory(cli.env, flags.dataDir);
         const isolation = flags.isolation ?? (cli.env.SVC_ISOLATION === 'gvisor' ? 'gvisor' : 'container');
         const host = { dataDir, isolation, ...(ociRuntime === undefined ? {} : { ociRuntime }) };
@@ -72,6 +82,19 @@ export function addDoctor(server: Command): void {
         if (!isolated) throw new ExitWith(exitCodes.failure);
       }),
     );
+}
+
+/** Says of a cluster what is there, as the settings name it. */
+async function diagnoseIncus(cli: Cli): Promise<void> {
+  const { loadConfig } = await import('@svc/server');
+  const { incus = {} } = await loadConfig({ env: cli.env });
+  const findings = await checkIncus(incus);
+  const isolated = linuxDriverCanRun(findings);
+  const verdict = isolated
+    ? cli.out.style.green('Sandboxes can run there: svc server up --driver incus')
+    : cli.out.style.red('Sandboxes cannot run there yet.');
+  cli.out.result({ isolated, findings }, () => `${formatLines(findings, cli.out.style)}\n\n${verdict}\n`);
+  if (!isolated) throw new ExitWith(exitCodes.failure);
 }
 
 /**
@@ -118,6 +141,17 @@ interface Diagnosis {
 
 /** The findings for people, and what follows. Pure. */
 export function formatFindings({ isolated, findings, serverUser }: Diagnosis, style: Style): string {
+  const lacks = findings.some(({ ok }) => !ok);
+  const verdict = isolated
+    ? style.green(
+        `This machine can run isolated sandboxes: svc server up${lacks ? '. What is marked "-" is optional.' : ''}`,
+      )
+    : `${style.red('This machine cannot run isolated sandboxes yet.')}\n\`sudo svc server doctor --fix\` gets what it may. \`svc server up --driver process\` does without isolation.`;
+  return `${formatLines(findings, style)}\n\n${verdict}\n${printable(serverUser)}\n`;
+}
+
+/** A line for each finding, and one for what helps. Pure. */
+function formatLines(findings: readonly Finding[], style: Style): string {
   const widest = Math.max(0, ...findings.map(({ id }) => id.length));
   const lines = findings.flatMap(({ id, ok, neededFor, message, fix }) => {
     const mark = ok ? style.green('ok  ') : neededFor === 'driver' ? style.red('NO  ') : style.yellow('-   ');
@@ -128,11 +162,5 @@ export function formatFindings({ isolated, findings, serverUser }: Diagnosis, st
       ...(ok || fix === undefined ? [] : [`${indent}${fix}`]),
     ];
   });
-  const lacks = findings.some(({ ok }) => !ok);
-  const verdict = isolated
-    ? style.green(
-        `This machine can run isolated sandboxes: svc server up${lacks ? '. What is marked "-" is optional.' : ''}`,
-      )
-    : `${style.red('This machine cannot run isolated sandboxes yet.')}\n\`sudo svc server doctor --fix\` gets what it may. \`svc server up --driver process\` does without isolation.`;
-  return `${lines.join('\n')}\n\n${verdict}\n${printable(serverUser)}\n`;
+  return lines.join('\n');
 }

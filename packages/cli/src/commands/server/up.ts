@@ -5,7 +5,10 @@ import { wholeNumber } from '../../parse/number.js';
 import type { UpFlags } from './up-flags.js';
 
 /** A list of its own: to load the drivers would take longer than most commands. */
-const drivers = { linux: true, process: true, auto: true } satisfies Record<DriverName | 'auto', true>;
+const drivers = { linux: true, process: true, incus: true, auto: true } satisfies Record<
+  DriverName | 'auto',
+  true
+>;
 const port = wholeNumber('A port', 0, 65_535);
 const portOrOff = (text: string): number | false => (text === 'off' ? false : port(text));
 
@@ -15,7 +18,7 @@ export function addUp(server: Command): void {
     .addOption(
       new Option(
         '--driver <name>',
-        'linux isolates; process does NOT; auto takes process where linux cannot run',
+        'linux isolates; process does NOT; incus uses a cluster; auto takes process where linux cannot run',
       ).choices(Object.keys(drivers)),
     )
     .option('--user <name>', 'user that the server becomes when root starts it (SVC_USER; default svc)')

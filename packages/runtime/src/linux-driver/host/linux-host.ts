@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
+import { type Agent, prepareAgent } from '../../agent/agent.js';
 import type { Isolation } from '../../contract/capabilities.js';
 import { DriverError, driverClosed } from '../../contract/errors.js';
 import { baseDirectory, chosenBaseRoot } from '../../host/base-root.js';
@@ -18,7 +19,6 @@ import { openRanges } from '../ids/open-ranges.js';
 import { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { Network } from '../network/network.js';
 import { SYS, SYS_DIRECTORIES } from '../oci/hidden-paths.js';
-import { type Agent, prepareAgent } from '../rootfs/agent.js';
 import { Bases } from '../rootfs/bases.js';
 import { ShareFiles } from '../rootfs/share-files.js';
 import { INSTANCES } from '../state/mount-points.js';

@@ -14,9 +14,9 @@ import {
   stat,
 } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import type { DaemonProgram } from '../../contract/driver.js';
-import { DriverError } from '../../contract/errors.js';
-import { runProgram } from '../../shared/run-program.js';
+import type { DaemonProgram } from '../contract/driver.js';
+import { DriverError } from '../contract/errors.js';
+import { runProgram } from '../shared/run-program.js';
 
 /** The directory that appears as `/.sbx`: Node with its libraries, an init, and the daemon. Runs in any root file system. */
 export interface Agent {

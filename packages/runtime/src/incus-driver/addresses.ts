@@ -1,0 +1,58 @@
+import { DriverError } from '../contract/errors.js';
+
+/** IPv4 addresses for sandboxes out of one range, each used by one at a time. */
+export class Addresses {
+  readonly #first: number;
+  readonly #count: number;
+  readonly #used = new Set<string>();
+  #next: number;
+
+  /**
+   * @param range CIDR, `/8` to `/30`. Its first and last address are left out.
+   * @param start where to begin, 0 to 1: an address that was used lately is still known under its old machine.
+   * @throws {DriverError} `unsupported` saying what is wrong with the range.
+   */
+  constructor(range: string, start: number) {
+    const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(range);
+    const parts = match?.slice(1, 5).map(Number) ?? [];
+    const bits = Number(match?.[5]);
+    if (match === null || parts.some((part) => part > 255) || bits < 8 || bits > 30) {
+      throw new DriverError(
+        'unsupported',
+        `"${range}" is no range of addresses for sandboxes: give one such as 10.77.16.0/20.`,
+      );
+    }
+    const number = parts.reduce((sum, part) => sum * 256 + part, 0);
+    const size = 2 ** (32 - bits);
+    this.#first = Math.floor(number / size) * size + 1;
+    this.#count = size - 2;
+    this.#next = Math.floor(start * this.#count);
+  }
+
+  /** Marks one as used that was found. */
+  use(address: string): void {
+    this.#used.add(address);
+  }
+
+  /** Takes the one that was free the longest. @throws {DriverError} `no_capacity` */
+  take(): string {
+    for (let tried = 0; tried < this.#count; tried += 1) {
+      const address = format(this.#first + this.#next);
+      this.#next = (this.#next + 1) % this.#count;
+      if (this.#used.has(address)) continue;
+      this.#used.add(address);
+      return address;
+    }
+    throw new DriverError('no_capacity', 'There is no room for another sandbox.', {
+      detail: 'every address of the range is used',
+    });
+  }
+
+  release(address: string): void {
+    this.#used.delete(address);
+  }
+}
+
+function format(number: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
+}

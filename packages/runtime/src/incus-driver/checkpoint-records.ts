@@ -1,0 +1,38 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeAtomically } from '#support/write-atomically';
+import type { StoredCheckpoint } from '../shared/instance-registry.js';
+
+export interface IncusCheckpoint extends StoredCheckpoint {
+  /** Of the stopped instance that it is. */
+  name: string;
+  /** Of the image that its source was made of. */
+  imageBytes: number;
+}
+
+/** What the data directory knows of checkpoints: while a machine is away, Incus gives no more than the names of what it has. */
+export class CheckpointRecords {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Records that can be read; the directory is made where it is missing. */
+  async load(): Promise<IncusCheckpoint[]> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const names = (await readdir(this.#directory)).filter((name) => name.endsWith('.json'));
+    const read = async (name: string) =>
+      JSON.parse(await readFile(join(this.#directory, name), 'utf8')) as IncusCheckpoint;
+    return Promise.all(names.map(read));
+  }
+
+  write(checkpoint: IncusCheckpoint): Promise<void> {
+    return writeAtomically(join(this.#directory, `${checkpoint.name}.json`), JSON.stringify(checkpoint));
+  }
+
+  /** Repeating it is fine. */
+  remove(name: string): Promise<void> {
+    return rm(join(this.#directory, `${name}.json`), { force: true });
+  }
+}

@@ -1,0 +1,98 @@
+import { DriverError } from '../contract/errors.js';
+import type { Checkpoints } from '../shared/instance-registry.js';
+import type { CheckpointRecords, IncusCheckpoint } from './checkpoint-records.js';
+import { translated } from './driver-error.js';
+import type { IncusCluster } from './incus-cluster.js';
+import { keys } from './keys.js';
+import type { WireInstance } from './wire.js';
+
+/** Checkpoints of file systems: stopped copies of instances, on the member of their source. */
+export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
+  readonly #cluster: IncusCluster;
+  readonly #records: CheckpointRecords;
+  readonly #claimed = new Set<string>();
+  readonly #stored = new Map<string, IncusCheckpoint>();
+  /** Names in Incus of those that are gone: a list may be older. */
+  readonly #gone = new Set<string>();
+
+  /** @param recorded what the data directory knows; what Incus has not got any more counts for nothing. */
+  constructor(
+    cluster: IncusCluster,
+    from: {
+      records: CheckpointRecords;
+      recorded: readonly IncusCheckpoint[];
+      found: readonly WireInstance[];
+    },
+  ) {
+    this.#cluster = cluster;
+    this.#records = from.records;
+    const names = new Set(from.found.map(({ name }) => name));
+    for (const checkpoint of from.recorded) {
+      if (names.has(checkpoint.name)) this.#stored.set(checkpoint.id, checkpoint);
+    }
+    this.learn(from.found);
+  }
+
+  /** Takes in those that were found, such as of a member that was away before. */
+  learn(found: Iterable<WireInstance>): void {
+    for (const instance of found) {
+      const checkpoint = readCheckpoint(instance);
+      if (checkpoint === undefined || this.#stored.has(checkpoint.id) || this.#gone.has(checkpoint.name))
+        continue;
+      this.#stored.set(checkpoint.id, checkpoint);
+    }
+  }
+
+  async list(): Promise<IncusCheckpoint[]> {
+    return [...this.#stored.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async find(id: string): Promise<IncusCheckpoint | undefined> {
+    return this.#stored.get(id);
+  }
+
+  async delete(id: string): Promise<void> {
+    const checkpoint = this.#stored.get(id);
+    if (checkpoint === undefined) return;
+    const fallback = { code: 'unreachable', message: 'The checkpoint could not be deleted.' } as const;
+    this.#gone.add(checkpoint.name);
+    await translated(() => this.#cluster.remove(checkpoint.name), fallback);
+    this.#stored.delete(id);
+    await this.#records.remove(checkpoint.name);
+  }
+
+  /** It could not be made to its end. */
+  forget(name: string): void {
+    this.#gone.add(name);
+  }
+
+  /** Runs `task`, which makes the checkpoint, unless the name is taken. @throws {DriverError} `busy` */
+  async claim(id: string, task: () => Promise<IncusCheckpoint>): Promise<IncusCheckpoint> {
+    if (this.#claimed.has(id) || this.#stored.has(id)) {
+      throw new DriverError('busy', 'A checkpoint of this name exists already.');
+    }
+    this.#claimed.add(id);
+    try {
+      const made = await task();
+      await this.#records.write(made);
+      this.#stored.set(id, made);
+      return made;
+    } finally {
+      this.#claimed.delete(id);
+    }
+  }
+}
+
+/** Undefined for what is none, or has a member that is away. */
+function readCheckpoint({ name, config }: WireInstance): IncusCheckpoint | undefined {
+  const id = config[keys.id];
+  if (config[keys.state] !== 'checkpoint' || id === undefined) return undefined;
+  return {
+    name,
+    id,
+    memory: false,
+    imageBytes: Number(config[keys.imageBytes] ?? 0),
+    sizeBytes: Number(config[keys.sizeBytes] ?? 0),
+    layers: JSON.parse(config[keys.layers] ?? '[]') as string[],
+  };
+}

@@ -1,0 +1,157 @@
+import type { IncusClient } from '../incus/incus-client.js';
+import { IncusError } from '../incus/incus-error.js';
+import { isOf } from './keys.js';
+import type { WireInstance, WireInstanceState, WireMember, WireResources } from './wire.js';
+
+/** A frozen container cannot be stopped on cgroup v1, and killing one takes a moment. */
+const STOP_SECONDS = 30;
+const LIST_TRIES = 5;
+
+/** The calls about instances that the driver makes of Incus, each a few lines. */
+export class IncusCluster {
+  readonly client: IncusClient;
+  readonly #resources = new Map<string, Promise<WireResources>>();
+
+  constructor(client: IncusClient) {
+    this.client = client;
+  }
+
+  /** Everything of one owner. @throws {IncusError} while Incus cannot tell of all */
+  async listOf(owner: string): Promise<WireInstance[]> {
+    return (await this.listAll()).filter((instance) => isOf(owner, instance));
+  }
+
+  /**
+   * Everything in the project. A member that is falling away makes Incus leave some out now and then: what the database
+   * knows must all be there.
+   */
+  async listAll(): Promise<WireInstance[]> {
+    for (let tries = 0; tries < LIST_TRIES; tries += 1) {
+      const known = await this.client.call<string[] | null>({ path: '/instances' });
+      const all = await this.client.call<WireInstance[] | null>({
+        path: '/instances',
+        query: { recursion: '1' },
+      });
+      const listed = new Set(all?.map(({ name }) => name));
+      // Of what is on a member that is away Incus gives nothing but name and place.
+      if (known?.every((url) => listed.has(nameOf(url))))
+        return (all ?? []).map((each) => ({
+          ...each,
+          config: each.config ?? {},
+          devices: each.devices ?? {},
+        }));
+    }
+    throw new IncusError(0, 'Incus does not tell of all its instances: a member is falling away.');
+  }
+
+  find(name: string): Promise<WireInstance | undefined> {
+    return this.client.find<WireInstance>({ path: path(name) });
+  }
+
+  state(name: string): Promise<WireInstanceState> {
+    return this.client.call<WireInstanceState>({ path: `${path(name)}/state` });
+  }
+
+  /** @param start whether it runs afterwards. Incus chooses the member, unless it is named. */
+  async create(
+    body: Record<string, unknown>,
+    options: { start: boolean; target?: string; signal?: AbortSignal | undefined },
+  ): Promise<void> {
+    const { start, target, signal } = options;
+    await this.client.call({
+      method: 'POST',
+      path: '/instances',
+      query: target === undefined || target === 'none' ? {} : { target },
+      body: { type: 'container', profiles: [], ...body, start },
+      signal,
+    });
+  }
+
+  async changeState(name: string, action: 'freeze' | 'unfreeze' | 'start' | 'stop'): Promise<void> {
+    const body = { action, force: action === 'stop', timeout: STOP_SECONDS };
+    await this.client.call({ method: 'PUT', path: `${path(name)}/state`, body });
+  }
+
+  async patch(name: string, body: Record<string, unknown>): Promise<void> {
+    await this.client.call({ method: 'PATCH', path: path(name), body });
+  }
+
+  /** Runs a program inside to its end, as root. */
+  async execute(name: string, command: readonly string[]): Promise<void> {
+    const done = await this.client.call<{ return?: number } | null>({
+      method: 'POST',
+      path: `${path(name)}/exec`,
+      body: { command, 'wait-for-websocket': false, interactive: false, 'record-output': false },
+    });
+    if (done?.return !== 0) throw new IncusError(500, `${command[0]} ended with ${done?.return} inside.`);
+  }
+
+  async snapshot(name: string, snapshot: string): Promise<void> {
+    await this.client.call({
+      method: 'POST',
+      path: `${path(name)}/snapshots`,
+      body: { name: snapshot, stateful: false },
+    });
+  }
+
+  async deleteSnapshot(name: string, snapshot: string): Promise<void> {
+    await this.client.find({ method: 'DELETE', path: `${path(name)}/snapshots/${snapshot}` });
+  }
+
+  /** Ends and removes an instance, whatever state it is in. Repeating it is fine. */
+  async remove(name: string): Promise<void> {
+    const found = await this.find(name);
+    if (found === undefined) return;
+    if (found.status === 'Error') throw new IncusError(0, `The member ${found.location} is away.`);
+    try {
+      if (found.status === 'Frozen') await this.changeState(name, 'unfreeze');
+      if (found.status !== 'Stopped') await this.changeState(name, 'stop');
+    } catch (error) {
+      // It may have ended meanwhile, or be gone; the deletion tells.
+      if (IncusError.is(error, 0)) throw error;
+    }
+    await this.client.find({ method: 'DELETE', path: path(name) });
+  }
+
+  /** Undefined where there is no cluster. */
+  async members(): Promise<WireMember[]> {
+    try {
+      return await this.client.call<WireMember[]>({ path: '/cluster/members', query: { recursion: '1' } });
+    } catch (error) {
+      // A server of its own.
+      if (IncusError.is(error) && error.status !== 0) return [];
+      throw error;
+    }
+  }
+
+  /** Bytes that a member's part of a storage pool has. */
+  async poolBytes(pool: string, location: string): Promise<number> {
+    const query = location === 'none' ? {} : { target: location };
+    const { space } = await this.client.call<{ space: { total: number } }>({
+      path: `/storage-pools/${encodeURIComponent(pool)}/resources`,
+      query,
+    });
+    return space.total;
+  }
+
+  /** What a member has. Asked once. */
+  resources(location: string): Promise<WireResources> {
+    let asked = this.#resources.get(location);
+    if (asked === undefined) {
+      const query = location === 'none' ? {} : { target: location };
+      asked = this.client.call<WireResources>({ path: '/resources', query });
+      asked.catch(() => this.#resources.delete(location));
+      this.#resources.set(location, asked);
+    }
+    return asked;
+  }
+}
+
+/** Of `/1.0/instances/NAME?project=svc`. */
+function nameOf(url: string): string {
+  return decodeURIComponent(url.split('?')[0]!.split('/').at(-1)!);
+}
+
+function path(name: string): string {
+  return `/instances/${encodeURIComponent(name)}`;
+}

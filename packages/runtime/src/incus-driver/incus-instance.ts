@@ -1,0 +1,248 @@
+import type { Duplex } from 'node:stream';
+import { DriverError } from '../contract/errors.js';
+import type {
+  Checkpoint,
+  CheckpointOptions,
+  InstanceEnd,
+  InstanceLimits,
+  InstanceNetwork,
+  InstanceRecord,
+  InstanceStats,
+  LayerInfo,
+} from '../contract/instance.js';
+import { requireCheckpointId } from '../shared/instance-id.js';
+import type { RegisteredInstance } from '../shared/instance-registry.js';
+import { driverError, gone, translated } from './driver-error.js';
+import { requireNetwork } from './instance-config.js';
+import { keys } from './keys.js';
+import { type DialAddress, dialIncusInstance } from './reach.js';
+import type { WireInstance, WireInstanceState, WireResources } from './wire.js';
+
+/** What is known of an instance. */
+export interface IncusRecord {
+  /** In Incus. It stays when a pooled instance gets its id. */
+  name: string;
+  id: string;
+  state: 'pooled' | 'live';
+  labels: Record<string, string>;
+  layers: string[];
+  limits: InstanceLimits;
+  createdAtMs: number;
+  address: string;
+  /** Of the image that it was made of. */
+  imageBytes: number;
+  /** Member that it runs on. */
+  location: string;
+}
+
+/** What an instance asks of its driver. */
+export interface IncusOwner {
+  dial: DialAddress;
+  setFrozen(name: string, frozen: boolean): Promise<void>;
+  state(name: string): Promise<WireInstanceState>;
+  resources(location: string): Promise<WireResources>;
+  /** Of the storage pool, on one member. */
+  poolBytes(location: string): Promise<number>;
+  checkpoint(instance: IncusInstance, options: CheckpointOptions): Promise<Checkpoint>;
+  commitLayer(instance: IncusInstance): Promise<LayerInfo>;
+  /** Frees everything of it. */
+  dispose(instance: IncusInstance): Promise<void>;
+  /** Looks whether it runs, as something speaks against it. */
+  look(instance: IncusInstance): Promise<void>;
+  serialize<T>(name: string, task: () => Promise<T>): Promise<T>;
+}
+
+/** An instance that is a container of Incus. */
+export class IncusInstance implements RegisteredInstance {
+  readonly isolation = 'container';
+  readonly ended: Promise<InstanceEnd>;
+  readonly #owner: IncusOwner;
+  #record: IncusRecord;
+  #frozen: boolean;
+  #over = false;
+  #destroying: Promise<void> | undefined;
+  #onEnd!: (end: InstanceEnd) => void;
+
+  constructor(owner: IncusOwner, record: IncusRecord, frozen = false) {
+    this.#owner = owner;
+    this.#record = record;
+    this.#frozen = frozen;
+    this.ended = new Promise((resolve) => {
+      this.#onEnd = resolve;
+    });
+  }
+
+  get record(): IncusRecord {
+    return this.#record;
+  }
+
+  get id(): string {
+    return this.#record.id;
+  }
+
+  get labels(): Record<string, string> {
+    return { ...this.#record.labels };
+  }
+
+  get running(): boolean {
+    return !this.#over && this.#destroying === undefined;
+  }
+
+  get named(): boolean {
+    return this.#record.state === 'live';
+  }
+
+  get layers(): readonly string[] {
+    return this.#record.layers;
+  }
+
+  get frozen(): boolean {
+    return this.#frozen;
+  }
+
+  describe(): InstanceRecord {
+    const { id, labels, createdAtMs } = this.#record;
+    const state = !this.running ? 'dead' : this.#frozen ? 'frozen' : 'running';
+    return { id, labels: { ...labels }, createdAtMs, state };
+  }
+
+  /** Gives it to somebody. */
+  acquired(fields: Pick<IncusRecord, 'id' | 'labels' | 'createdAtMs'>): void {
+    this.#record = { ...this.#record, ...fields, state: 'live' };
+  }
+
+  /** It stopped, or the machine that it was on is away. */
+  finish(reason: InstanceEnd['reason']): void {
+    this.#over = true;
+    this.#onEnd({ reason });
+  }
+
+  async setNetwork(network: InstanceNetwork): Promise<void> {
+    this.#requireRunning();
+    requireNetwork(network);
+  }
+
+  async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {
+    this.#requireRunning();
+    try {
+      return await dialIncusInstance(this.#owner.dial, this.#record.address, port, options.signal);
+    } catch (error) {
+      if (DriverError.is(error) && error.code === 'instance_gone') void this.#owner.look(this);
+      if (DriverError.is(error)) this.#requireRunning();
+      throw error;
+    }
+  }
+
+  freeze(): Promise<void> {
+    return this.#setFrozen(true);
+  }
+
+  thaw(): Promise<void> {
+    return this.#setFrozen(false);
+  }
+
+  async stats(): Promise<InstanceStats> {
+    this.#requireRunning();
+    const { name, location, limits, imageBytes } = this.#record;
+    const fallback = { code: 'instance_gone', message: 'The sandbox cannot be measured.' } as const;
+    return translated(async () => {
+      const [state, resources] = await Promise.all([
+        this.#owner.state(name),
+        this.#owner.resources(location),
+      ]);
+      this.#requireRunning();
+      const root = state.disk?.root;
+      return {
+        cpuUsageUs: Math.round((state.cpu?.usage ?? 0) / 1000),
+        cpuCount: limits.cpuCount ?? resources.cpu.total,
+        memoryBytes: state.memory?.usage ?? 0,
+        memoryLimitBytes:
+          limits.memoryMiB === undefined ? resources.memory.total : limits.memoryMiB * 2 ** 20,
+        // Incus counts the page cache with the rest.
+        memoryCacheBytes: 0,
+        diskUsedBytes: Math.max(0, (root?.usage ?? 0) - imageBytes),
+        diskLimitBytes:
+          limits.diskMiB === undefined ? await this.#owner.poolBytes(location) : limits.diskMiB * 2 ** 20,
+        pids: Math.max(0, state.processes ?? 0),
+      };
+    }, fallback);
+  }
+
+  async checkpoint(options: CheckpointOptions): Promise<Checkpoint> {
+    if (options.memory)
+      throw new DriverError('unsupported', 'The memory of a sandbox cannot be stored here.');
+    requireCheckpointId(options.checkpointId);
+    const made = await this.#exclusively(() => this.#owner.checkpoint(this, options));
+    if (options.then === 'destroy') await this.destroy();
+    return made;
+  }
+
+  commitLayer(): Promise<LayerInfo> {
+    return this.#exclusively(() => this.#owner.commitLayer(this));
+  }
+
+  destroy(): Promise<void> {
+    this.#destroying ??= this.#destroy().catch((error) => {
+      this.#destroying = undefined;
+      throw error;
+    });
+    return this.#destroying;
+  }
+
+  async #destroy(): Promise<void> {
+    this.#onEnd({ reason: 'destroyed' });
+    await this.#owner.dispose(this);
+    this.#over = true;
+  }
+
+  #setFrozen(frozen: boolean): Promise<void> {
+    return this.#exclusively(async () => {
+      if (this.#frozen === frozen) return;
+      try {
+        await this.#owner.setFrozen(this.#record.name, frozen);
+      } catch (error) {
+        await this.#owner.look(this);
+        this.#requireRunning();
+        throw driverError(error, {
+          code: 'unreachable',
+          message: frozen ? 'The sandbox could not be paused.' : 'The sandbox could not be resumed.',
+        });
+      }
+      this.#frozen = frozen;
+    });
+  }
+
+  #exclusively<T>(task: () => Promise<T>): Promise<T> {
+    return this.#owner.serialize(this.#record.name, async () => {
+      this.#requireRunning();
+      return task();
+    });
+  }
+
+  #requireRunning(): void {
+    if (!this.running) throw gone();
+  }
+}
+
+/** What Incus keeps of an instance. Undefined: it was not made to its end, or is none of ours. Pure. */
+export function readRecord({ name, config, devices, location }: WireInstance): IncusRecord | undefined {
+  const state = config[keys.state];
+  const address = devices.eth0?.['ipv4.address'];
+  if ((state !== 'pooled' && state !== 'live') || address === undefined) return undefined;
+  try {
+    return {
+      name,
+      state,
+      id: config[keys.id] ?? name,
+      labels: JSON.parse(config[keys.labels] ?? '{}') as Record<string, string>,
+      layers: JSON.parse(config[keys.layers] ?? '[]') as string[],
+      limits: JSON.parse(config[keys.limits] ?? '{}') as InstanceLimits,
+      createdAtMs: Number(config[keys.createdAtMs] ?? 0),
+      address,
+      imageBytes: Number(config[keys.imageBytes] ?? 0),
+      location,
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { watchEvents } from '../incus/watch-events.js';
+import type { IncusCluster } from './incus-cluster.js';
+import type { IncusInstance } from './incus-instance.js';
+import type { WireInstance } from './wire.js';
+
+/** Between two looks at everything, ms: events tell what happens at once, but not that a machine fell silent. */
+const LOOK_MS = 5_000;
+/** Of instances; undefined where there is none. */
+const ENDED = new Set<string | undefined>(['Stopped', undefined]);
+const ENDS = new Set(['instance-stopped', 'instance-shutdown', 'instance-deleted']);
+
+export interface IncusWatchOptions {
+  cluster: IncusCluster;
+  owner: string;
+  instances(): Iterable<IncusInstance>;
+  /** Told what is there, at every look. */
+  onFound(found: readonly WireInstance[]): void;
+  log(level: 'debug' | 'warn', message: string, fields: Record<string, unknown>): void;
+}
+
+/** Notices instances that ended by themselves, or whose member is away. */
+export class IncusWatch {
+  readonly #options: IncusWatchOptions;
+  readonly #closing = new AbortController();
+  readonly #loops: Promise<unknown>[];
+  #looking: Promise<void> | undefined;
+
+  constructor(options: IncusWatchOptions) {
+    this.#options = options;
+    const { signal } = this.#closing;
+    this.#loops = [
+      watchEvents({
+        client: options.cluster.client,
+        onEvent: ({ action, instance }) => {
+          if (instance !== undefined && ENDS.has(action)) this.#lookAtName(instance);
+        },
+        onGap: () => void this.lookAtAll(),
+        signal,
+      }),
+      this.#lookAgainAndAgain(signal),
+    ];
+  }
+
+  /** Looks whether one still runs. Never rejects. */
+  async lookAt(instance: IncusInstance): Promise<void> {
+    try {
+      const found = await this.#options.cluster.find(instance.record.name);
+      this.#judge(instance, found?.status);
+    } catch {
+      // Nobody can tell now; the next look does.
+    }
+  }
+
+  /** The same for all, and for members. Never rejects. Several calls at once look once. */
+  lookAtAll(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch((error: unknown) =>
+        this.#options.log('debug', 'Incus could not be looked at', { error: String(error) }),
+      )
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    return this.#looking;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all([...this.#loops, this.#looking]);
+  }
+
+  async #look(): Promise<void> {
+    const { cluster, owner, instances, onFound, log } = this.#options;
+    const known = [...instances()].filter(({ running }) => running);
+    const [found, members] = await Promise.all([cluster.listOf(owner), cluster.members()]);
+    onFound(found);
+    const away = new Set(
+      members.filter(({ status }) => status === 'Offline').map(({ server_name: name }) => name),
+    );
+    const statuses = new Map(found.map(({ name, status }) => [name, status]));
+    for (const instance of known) {
+      const { name, id, location } = instance.record;
+      if (away.has(location) && instance.running) {
+        log('warn', 'a sandbox is lost with its machine', { id, member: location });
+        instance.finish('exited');
+        // The list may be older than what happened since; one that is not as it should be is looked at by itself.
+      } else if (ENDED.has(statuses.get(name))) await this.lookAt(instance);
+    }
+  }
+
+  #judge(instance: IncusInstance, status: string | undefined): void {
+    if (instance.running && ENDED.has(status)) instance.finish('exited');
+  }
+
+  #lookAtName(name: string): void {
+    for (const instance of this.#options.instances()) {
+      if (instance.record.name === name && instance.running) void this.lookAt(instance);
+    }
+  }
+
+  async #lookAgainAndAgain(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      if (!signal.aborted) await this.lookAtAll();
+    }
+  }
+}

@@ -1,0 +1,13 @@
+export { type ClusterStatus, type ClusterStatusOptions, clusterStatus } from './cluster-status.js';
+export {
+  type JoinClusterOptions,
+  type JoinedCluster,
+  joinWithToken as joinCluster,
+} from './join-with-token.js';
+export {
+  findTrialCluster,
+  startTrialCluster,
+  stopTrialCluster,
+  type TrialOptions,
+  type TrialStartOptions,
+} from './trial-cluster.js';
