@@ -40,4 +40,6 @@ export interface ForgottenNode {
   readonly sandboxes: number;
   /** Snapshots and builds of templates that cannot be used any more. */
   readonly builds: number;
+  /** Volumes that are gone. */
+  readonly volumes: number;
 }

@@ -78,7 +78,7 @@ export class Nodes {
   }
 
   /**
-   * Gives up a node that is lost: its sandboxes end, and what only it had of templates and snapshots fails from then on.
+   * Gives up a node that is lost: its sandboxes and volumes end, and what only it had of templates and snapshots fails from then on.
    * @throws NotFoundError, ConflictError while it lives
    * @example
    * const { sandboxes } = await operator.nodes.forget(nodeId);

@@ -105,7 +105,7 @@ export const errors = {
   nodeBusy: (sandboxId: string) =>
     error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
   nodeGone: (cause?: unknown) =>
-    error(503, 'the node that holds this sandbox or template does not answer, try again later', {
+    error(503, 'the node that holds this sandbox, template or volume does not answer, try again later', {
       retryAfterSeconds: 5,
       cause,
     }),
@@ -235,10 +235,10 @@ export const errors = {
   nodeNotFound: (nodeId: string) => error(404, `there is no node '${nodeId.slice(0, 100)}'`),
   onlyNode: () => error(409, 'this server has a database of its own: there is no other node'),
   nodeAlive: (nodeId: string) => error(409, `node ${nodeId} lives: stop its server first`),
-  nodeHolds: (nodeId: string, sandboxes: number, builds: number) =>
+  nodeHolds: (nodeId: string, has: { sandboxes: number; builds: number; volumes: number }) =>
     error(
       409,
-      `node ${nodeId} still has ${sandboxes} sandboxes and ${builds} snapshots or builds of templates: start it again and empty it, or give it up with forget`,
+      `node ${nodeId} still has ${has.sandboxes} sandboxes, ${has.builds} snapshots or builds of templates and ${has.volumes} volumes: start it again and empty it, or give it up with forget`,
     ),
   apiKeyRotated: (successorId: string) =>
     error(409, `this API key was rotated already: its successor is ${successorId}, rotate that one`),

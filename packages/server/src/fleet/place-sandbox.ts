@@ -9,9 +9,13 @@ import { ownerById } from '../nodes/ownership.js';
 import type { NodeRecord } from '../nodes/registry.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 import { nodeOf, resolveTemplate } from '../sandboxes/resolve-template.js';
+import { homeOfMounts } from '../volumes/home.js';
 
 /** How many nodes are tried for one sandbox, at most. */
 const MOST_TRIES = 5;
+
+/** What it starts from, or mounts, is there and nowhere else; or there was no time to know better. */
+const DRAINED = 'the server that would run it is being drained';
 
 type Ports = Uses<'config' | 'db' | 'fleet' | 'log' | 'nodes' | 'templates'>;
 
@@ -31,7 +35,7 @@ export async function placeSandbox<A>(
     passOn,
   }: {
     team: Team;
-    request: Pick<components['schemas']['NewSandboxV2'], 'templateID'>;
+    request: Pick<components['schemas']['NewSandboxV2'], 'templateID' | 'volumeMounts'>;
     passOn: PassOn<A> | undefined;
   },
   here: () => Promise<A>,
@@ -39,13 +43,14 @@ export async function placeSandbox<A>(
   const { nodes, fleet } = context;
   if (!nodes.shared) return here();
   if (passOn === undefined) {
-    if (nodes.drain !== 'no') throw errors.capacityUnavailable('this server is being drained');
+    if (nodes.drain !== 'no') throw errors.capacityUnavailable(DRAINED);
     return here();
   }
   const resolved = await resolveTemplate(context, team, request.templateID).catch(() => undefined);
   // Whoever makes it says what is wrong with the reference.
   if (resolved === undefined) return here();
-  const holder = nodeOf(resolved);
+  const home = await homeOfMounts(context, team.id, request.volumeMounts ?? []);
+  const holder = home ?? nodeOf(resolved);
   if (holder !== null) return makeThere(context, holder, passOn, here);
   let full: unknown = errors.capacityUnavailable('every server is being drained or does not answer');
   for (const node of await candidates(context, resolved)) {
@@ -73,7 +78,10 @@ async function makeThere<A>(
   here: () => Promise<A>,
 ): Promise<A> {
   const owner = await ownerById(context, nodeId);
-  if (owner.kind === 'here') return here();
+  if (owner.kind === 'here') {
+    if (context.nodes.drain !== 'no') throw errors.capacityUnavailable(DRAINED);
+    return here();
+  }
   if (owner.kind === 'gone') throw errors.nodeGone();
   return passOn(owner.node).catch((error: unknown) => {
     throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;

@@ -12,11 +12,12 @@ export interface Forgotten {
   sandboxes: number;
   /** Snapshots and builds of templates that nobody else has. */
   builds: number;
+  volumes: number;
 }
 
 /**
  * Removes a node that has stopped and has nothing that anybody could miss.
- * @throws {ApiError} 404; 409 while it lives, or has sandboxes, snapshots or templates
+ * @throws {ApiError} 404; 409 while it lives, or has sandboxes, snapshots, templates or volumes
  */
 export async function removeNode(context: Ports, nodeId: string): Promise<void> {
   await assertStopped(context, nodeId);
@@ -28,14 +29,20 @@ export async function removeNode(context: Ports, nodeId: string): Promise<void> 
       .where('node_id', '=', nodeId)
       .executeTakeFirstOrThrow();
     const builds = await onlyThere(tx, nodeId).execute();
-    if (Number(sandboxes.count) > 0 || builds.length > 0)
-      throw errors.nodeHolds(nodeId, Number(sandboxes.count), builds.length);
+    const volumes = await volumesThere(tx, nodeId);
+    if (Number(sandboxes.count) > 0 || builds.length > 0 || volumes > 0)
+      throw errors.nodeHolds(nodeId, {
+        sandboxes: Number(sandboxes.count),
+        builds: builds.length,
+        volumes,
+      });
     await dropRecords(tx, nodeId);
   });
 }
 
 /**
- * Gives up a node that is lost: its sandboxes end, and what only it had of templates and snapshots cannot be used any more.
+ * Gives up a node that is lost: its sandboxes and volumes end, and what only it had of templates and snapshots cannot be used
+ * any more.
  * Should it come back all the same, it finds its name taken and clears away what it has when it starts again.
  * @throws {ApiError} 404; 409 while it lives
  */
@@ -51,7 +58,7 @@ export async function forgetNode(context: Ports, nodeId: string): Promise<Forgot
   for (const row of rows)
     if ((await removeLost(context, { id: row.id, teamId: row.team_id }, 'orphaned')) !== undefined)
       sandboxes += 1;
-  const builds = await db.transaction().execute(async (tx) => {
+  const { builds, volumes } = await db.transaction().execute(async (tx) => {
     const lost = await onlyThere(tx, nodeId).execute();
     for (const { id } of lost)
       await tx
@@ -64,11 +71,12 @@ export async function forgetNode(context: Ports, nodeId: string): Promise<Forgot
         })
         .where('id', '=', id)
         .execute();
+    const lostVolumes = await volumesThere(tx, nodeId);
     await dropRecords(tx, nodeId);
-    return lost.length;
+    return { builds: lost.length, volumes: lostVolumes };
   });
-  context.log.warn({ nodeId, sandboxes, builds }, 'a node was forgotten');
-  return { sandboxes, builds };
+  context.log.warn({ forgottenNodeId: nodeId, sandboxes, builds, volumes }, 'a node was forgotten');
+  return { sandboxes, builds, volumes };
 }
 
 async function assertStopped({ db, nodes }: Ports, nodeId: string): Promise<void> {
@@ -98,7 +106,17 @@ function onlyThere(tx: Tx, nodeId: string) {
     );
 }
 
+async function volumesThere(tx: Tx, nodeId: string): Promise<number> {
+  const { count } = await tx
+    .selectFrom('volumes')
+    .select((build) => build.fn.countAll<number>().as('count'))
+    .where('node_id', '=', nodeId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 async function dropRecords(tx: Tx, nodeId: string): Promise<void> {
+  await tx.deleteFrom('volumes').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('checkpoints').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('layers').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('nodes').where('id', '=', nodeId).execute();

@@ -136,9 +136,15 @@ export class NodeForwarder {
     return forget;
   }
 
-  /** Passes a request into a sandbox on, as it is. */
-  request(node: NodeRecord, req: IncomingMessage, res: ServerResponse, expectContinue: boolean): void {
-    const upstream = http.request(this.#sandboxTarget(node, req));
+  /** Passes a request into a sandbox on, as it is. @param baseUrl default: that of the node's gateway */
+  request(
+    node: NodeRecord,
+    req: IncomingMessage,
+    res: ServerResponse,
+    expectContinue: boolean,
+    baseUrl = node.sandboxUrl,
+  ): void {
+    const upstream = http.request(this.#rawTarget(node, req, baseUrl));
     this.#bound(node, upstream);
     upstream.on('continue', () => {
       if (expectContinue && !res.headersSent) res.writeContinue();
@@ -163,7 +169,7 @@ export class NodeForwarder {
   }
 
   upgrade(node: NodeRecord, req: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const upstream = http.request(this.#sandboxTarget(node, req));
+    const upstream = http.request(this.#rawTarget(node, req, node.sandboxUrl));
     this.#bound(node, upstream);
     this.#open.add(socket);
     socket.on('error', () => upstream.destroy());
@@ -195,10 +201,10 @@ export class NodeForwarder {
   }
 
   // The host that the client named says which sandbox is meant: it is among the headers.
-  #sandboxTarget(node: NodeRecord, req: IncomingMessage): http.RequestOptions {
+  #rawTarget(node: NodeRecord, req: IncomingMessage, baseUrl: string): http.RequestOptions {
     const [method, url] = [req.method ?? 'GET', req.url ?? '/'];
     return {
-      ...this.#target(node, node.sandboxUrl, { method, url, headers: req.rawHeaders }),
+      ...this.#target(node, baseUrl, { method, url, headers: req.rawHeaders }),
       setHost: false,
     };
   }
@@ -235,7 +241,7 @@ function isRefusedConnection(error: unknown): boolean {
 export function refuseGone(res: ServerResponse): void {
   const body = JSON.stringify({
     code: 503,
-    message: 'the node of this sandbox does not answer, try again later',
+    message: 'the node that has it does not answer, try again later',
   });
   res.writeHead(503, { 'Content-Type': 'application/json', 'Retry-After': '5' }).end(body);
 }

@@ -26,6 +26,7 @@ const OF_SERVER = [
   'server.db-wal',
   'server.key',
   'node-id',
+  'node-epoch',
   'operator-token',
   'credentials.json',
   'running.json',

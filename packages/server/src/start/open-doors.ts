@@ -63,7 +63,7 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
       if (tracer !== undefined) traceApi(app, tracer);
       if (metrics !== undefined) measureApi(app, metrics);
     },
-    routesBeside: (app) => registerVolumeContent(app, context),
+    routesBeside: (app) => registerVolumeContent(app, context, forwarder),
     validateResponses,
     draining: () => context.draining(),
     connections: guards.api,

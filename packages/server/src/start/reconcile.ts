@@ -2,6 +2,7 @@ import { emptyBuildTrash, recoverBuilds } from '../builds/recover.js';
 import type { ServerContext } from '../context/context.js';
 import { CleanUp } from '../recovery/clean-up.js';
 import { type RecoveryReport, recover } from '../recovery/recover.js';
+import { claimVolumes } from '../volumes/home.js';
 import { type BaseTemplate, type Credentials, seed } from './seed.js';
 import type { Unwind } from './unwind.js';
 
@@ -21,6 +22,7 @@ export async function reconcile(
   const seeded = await seed(context, base);
   const recovery = await recover(context);
   await recoverBuilds(context);
+  if (context.nodes.shared) await claimVolumes(context, await context.driver.volumes.list());
   // Nobody waits for it: a program that writes into a deleted volume must not keep the server from starting.
   const cleanUp = new CleanUp(context, [
     ['the trash of volumes', () => context.volumes.emptyTrash()],

@@ -195,6 +195,8 @@ export interface VolumesTable {
   team_id: string;
   name: string;
   created_at: number;
+  /** The node that has its files. Null: one of an earlier version, until a node that has them starts. */
+  node_id: string | null;
 }
 
 export interface WebhooksTable {

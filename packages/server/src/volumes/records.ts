@@ -4,8 +4,11 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
+import { NodeUnreachableError } from '../nodes/node-unreachable.js';
+import type { NodeRecord } from '../nodes/registry.js';
 import { assertTeamStorage } from '../quota/storage-use.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
+import { volumeHome } from './home.js';
 import { signVolumeToken } from './token.js';
 
 type VolumeAndToken = components['schemas']['VolumeAndToken'];
@@ -22,7 +25,13 @@ export async function createVolume(context: Context, team: Team, name: string): 
   try {
     await context.db
       .insertInto('volumes')
-      .values({ id: volumeId, team_id: teamId, name, created_at: context.now() })
+      .values({
+        id: volumeId,
+        team_id: teamId,
+        name,
+        created_at: context.now(),
+        node_id: context.config.nodeId,
+      })
       .execute();
   } catch (error) {
     if (isUniqueViolation(error)) throw errors.volumeNameTaken(name);
@@ -65,9 +74,28 @@ export async function getVolume(context: Context, teamId: string, volumeId: stri
   };
 }
 
-/** Deletes the record first, then the files. @throws {ApiError} 400, 404, 500 when the deletion could not be recorded */
-export async function deleteVolume(context: Context, teamId: string, volumeId: string): Promise<void> {
+/**
+ * Deletes the record first, then the files: of a volume of another node that node does both, unless it is lost. Then it
+ * removes the files when it comes back.
+ * @param passOn has another node do it; undefined for a request that a node passed on
+ * @throws {ApiError} 400, 404, 500 when the deletion could not be recorded
+ */
+export async function deleteVolume(
+  context: Context & Uses<'nodes'>,
+  teamId: string,
+  volumeId: string,
+  passOn?: (node: NodeRecord) => Promise<unknown>,
+): Promise<void> {
   const id = parseVolumeId(volumeId);
+  const home = await volumeHome(context, id);
+  if (home.kind === 'node' && passOn !== undefined) {
+    try {
+      await passOn(home.node);
+      return;
+    } catch (error) {
+      if (!NodeUnreachableError.is(error)) throw error;
+    }
+  }
   const deleted = await context.db
     .deleteFrom('volumes')
     .where('id', '=', id)
@@ -77,7 +105,7 @@ export async function deleteVolume(context: Context, teamId: string, volumeId: s
       throw errors.volumeDeletionFailed(cause);
     });
   if (deleted.numDeletedRows === 0n) throw errors.volumeNotFound();
-  await context.volumes.discard(id);
+  if (home.kind === 'here') await context.volumes.discard(id);
 }
 
 function parseVolumeId(text: string): string {

@@ -152,14 +152,17 @@ describe.skipIf(dialect === 'sqlite')('a node', () => {
     const id = await create();
     const snapshot = await ask(first, 'POST', `/sandboxes/${id}/snapshots`, { name: 'lost', memory: false });
     expect(snapshot.status).toBe(201);
+    expect((await ask(first, 'POST', '/volumes', { name: 'lost' })).status).toBe(201);
     await first.server.stop({ destroySandboxes: false });
     expect(await operate(second.server, 'DELETE', `/nodes/${nodeId()}`)).toMatchObject({
       status: 409,
-      body: { message: expect.stringMatching(/1 sandboxes and 1 snapshots/) },
+      body: {
+        message: expect.stringMatching(/1 sandboxes, 1 snapshots or builds of templates and 1 volumes/),
+      },
     });
     expect(await operate(second.server, 'POST', `/nodes/${nodeId()}/forget`)).toMatchObject({
       status: 200,
-      body: { sandboxes: 1, builds: 1 },
+      body: { sandboxes: 1, builds: 1, volumes: 1 },
     });
     expect(await ended(id)).toEqual([{ data: expect.stringContaining('"kill_reason":"orphaned"') }]);
     second.advance(2_000);

@@ -5,7 +5,7 @@ export function addForget(node: Command): void {
   leaf(
     node,
     'forget <node>',
-    'give up a node that is lost: its sandboxes end, and what only it had of templates and snapshots fails',
+    'give up a node that is lost: its sandboxes and volumes end, and what only it had of templates and snapshots fails',
   ).action(
     act(async (cli, nodeId: string) => {
       const { nodes } = await cli.operator({ destroys: true });
@@ -13,7 +13,7 @@ export function addForget(node: Command): void {
       cli.out.result(
         forgotten,
         () =>
-          `Gave up ${nodeId}: ${forgotten.sandboxes} sandboxes ended, ${forgotten.builds} snapshots or builds are lost\n`,
+          `Gave up ${nodeId}: ${forgotten.sandboxes} sandboxes ended, ${forgotten.builds} snapshots or builds and ${forgotten.volumes} volumes are lost\n`,
       );
     }),
   );

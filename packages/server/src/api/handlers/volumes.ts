@@ -11,8 +11,8 @@ export const volumeHandlers = {
     status: 200,
     body: await getVolume(context, team.id, params.volumeID),
   }),
-  deleteVolume: async ({ context, team, params }) => {
-    await deleteVolume(context, team.id, params.volumeID);
+  deleteVolume: async ({ context, team, params, passOn }) => {
+    await deleteVolume(context, team.id, params.volumeID, passOn);
     return { status: 204 };
   },
 } satisfies PartialHandlers;

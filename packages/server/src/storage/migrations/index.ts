@@ -5,6 +5,7 @@ import { encryptedColumns } from './004-encrypted-columns.js';
 import { audit } from './005-audit.js';
 import { nodes } from './006-nodes.js';
 import { keyExpiry } from './007-key-expiry.js';
+import { volumeNodes } from './008-volume-nodes.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -16,4 +17,5 @@ export const migrations: readonly NumberedMigration[] = [
   audit,
   nodes,
   keyExpiry,
+  volumeNodes,
 ];

@@ -3,10 +3,13 @@ import type { UpdateVolumePath } from '@svc/platform';
 import type { VolumeContent } from '@svc/runtime';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Uses } from '../../context/context.js';
+import { errors } from '../../errors/catalog.js';
 import { closeUnread } from '../../http/close-unread.js';
 import { toApiError } from '../../http/error-reply.js';
 import { handOnBodies } from '../../http/hand-on-bodies.js';
+import type { NodeForwarder } from '../../nodes/forwarder.js';
 import { parseBoundedJson } from '../../wire/bounded-json.js';
+import { volumeHome } from '../home.js';
 import { verifyVolumeToken } from '../token.js';
 import { entryToWire } from './entry.js';
 import { fromApiError, fromVolumeError, volumeErrors } from './error.js';
@@ -23,16 +26,28 @@ type Request = FastifyRequest<{ Params: { volumeID: string }; Querystring: Recor
  */
 export function registerVolumeContent(
   app: FastifyInstance,
-  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'volumes'>,
+  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'nodes' | 'now' | 'volumes'>,
+  forwarder: Pick<NodeForwarder, 'comesFromNode' | 'request'>,
 ): void {
   app.register(
     async (routes) => {
       routes.removeAllContentTypeParsers();
       // Nothing is read for somebody without a token.
       routes.addHook('onRequest', async (request, reply) => {
-        if ((await claimsOf(context, request)) !== undefined) return;
-        closeUnread(request, reply);
-        throw volumeErrors.unauthorized();
+        const claims = await claimsOf(context, request);
+        if (claims === undefined) {
+          closeUnread(request, reply);
+          throw volumeErrors.unauthorized();
+        }
+        // The files are on one node. What comes from there is not sent back.
+        const home = await volumeHome(context, claims.volumeId);
+        if (home.kind === 'here') return;
+        if (home.kind === 'gone' || forwarder.comesFromNode(request.raw)) {
+          closeUnread(request, reply);
+          throw errors.nodeGone();
+        }
+        reply.hijack();
+        forwarder.request(home.node, request.raw, reply.raw, false, home.node.apiUrl);
       });
       const small = { parseAs: 'buffer' as const, bodyLimit: MAX_JSON_BYTES };
       routes.addContentTypeParser<Buffer>('application/json', small, (_request, body, done) => {
@@ -98,14 +113,14 @@ export function registerVolumeContent(
 }
 
 /** What the request's token grants; undefined when there is none that is valid. */
-async function claimsOf(context: Uses<'config' | 'ids' | 'keys' | 'now'>, request: FastifyRequest) {
+async function claimsOf(context: Uses<'config' | 'ids' | 'keys' | 'nodes' | 'now'>, request: FastifyRequest) {
   const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
   return token === undefined ? undefined : verifyVolumeToken(context, token);
 }
 
 /** The files of the volume that the token grants. */
 async function contentOf(
-  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'now' | 'volumes'>,
+  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'nodes' | 'now' | 'volumes'>,
   request: Request,
 ): Promise<VolumeContent> {
   const claims = await claimsOf(context, request);
