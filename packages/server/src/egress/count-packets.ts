@@ -8,6 +8,8 @@ import { policyOf } from './policy-of.js';
 
 /** Between two looks at the driver, ms, however often it is asked for. */
 const LOOK_EVERY_MS = 1_000;
+/** And so many times as long as the last one took: with hundreds of sandboxes that send to many places it is some work. */
+const PAUSE = 10;
 /** Between two lines in the log of a sandbox about one reason, ms. */
 const LOG_EVERY_MS = 60_000;
 
@@ -31,7 +33,8 @@ export function packetCounter(
       return context().config.egress.allowRanges;
     },
   });
-  let last = { beganMs: -Infinity, done: Promise.resolve() };
+  let nextMs = -Infinity;
+  let last = Promise.resolve();
   const look = async (): Promise<void> => {
     const { driver, now } = context();
     if (driver.refusedPackets !== undefined) {
@@ -42,10 +45,18 @@ export function packetCounter(
     if (driver.forwardedTraffic !== undefined)
       for (const report of forwarded.take(await driver.forwardedTraffic(), new Date(now()))) count(report);
   };
+  const timed = async (): Promise<void> => {
+    nextMs = Infinity;
+    const beganMs = performance.now();
+    try {
+      await look();
+    } finally {
+      const endedMs = performance.now();
+      nextMs = Math.max(beganMs + LOOK_EVERY_MS, endedMs + PAUSE * (endedMs - beganMs));
+    }
+  };
   return () => {
-    const nowMs = performance.now();
-    if (nowMs - last.beganMs < LOOK_EVERY_MS) return last.done;
-    last = { beganMs: nowMs, done: last.done.catch(() => undefined).then(look) };
-    return last.done;
+    if (performance.now() >= nextMs) last = timed();
+    return last;
   };
 }

@@ -85,6 +85,12 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     return { command, say: () => client.output('echo > /tmp/go') };
   }
 
+  /** What a command prints in the network namespace where the veth pairs end. */
+  function inGateway(...command: string[]): string {
+    const [pid] = egressProcesses(stage.process.pid!);
+    return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, ...command], { encoding: 'utf8' });
+  }
+
   it('pass the egress process, which gets all others: names, and what is denied', async () => {
     const made = await make(TWO);
     const { client } = made;
@@ -193,9 +199,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
 
   it('are withdrawn with the sandbox, and a new one begins without any', async () => {
     const chains = () => {
-      const [pid] = egressProcesses(stage.process.pid!);
-      const list = ['nft', 'list', 'table', 'inet', 'sandboxes'];
-      const rules = execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, ...list], { encoding: 'utf8' });
+      const rules = inGateway('nft', 'list', 'table', 'inet', 'sandboxes');
       return (
         [...rules.matchAll(/(chain|set) (\w+_\d+\w*) /g)].length + (rules.includes('jump forward_') ? 1 : 0)
       );
@@ -207,6 +211,55 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     await vi.waitFor(() => expect(chains()).toBe(0), WAIT);
     const next = await stage.bench.create({ network: { egress: 'governed' } });
     expect(await get(next.client, `http://${WORLD.one}:8080/`)).toBe('ended');
+  });
+
+  it('are those of one veth pair, not of its name', async () => {
+    const rich = await make(ALL);
+    const poor = await stage.bench.create({ network: { egress: 'governed' } });
+    const [old, other] = [rich, poor].map(({ instance }) => {
+      const route = inGateway('ip', 'route', 'get', instance.address!);
+      return / dev (s\d+) /.exec(route)![1]!;
+    }) as [string, string];
+    const url = `http://${WORLD.one}:8080/`;
+    expect(await get(rich.client, url)).toBe('200');
+    const rename = (from: string, to: string) => {
+      inGateway('ip', 'link', 'set', from, 'down');
+      inGateway('ip', 'link', 'set', from, 'name', to);
+      inGateway('ip', 'link', 'set', to, 'up');
+    };
+    rename(old, 'aside');
+    rename(other, old);
+    expect(inGateway('nft', 'list', 'map', 'inet', 'sandboxes', 'forwarded')).toContain(`"${old}" : jump`);
+    expect(await get(poor.client, url)).toBe('ended');
+    rename(old, other);
+    rename('aside', old);
+    expect(await get(rich.client, url)).toBe('200');
+  });
+
+  it('end for packets of programs that the kernel of the sandbox knows nothing of', async () => {
+    // Nobody has this address, so nobody ends the connection.
+    const nobody = '93.184.216.99';
+    const made = await make({ ...ONE, allowOut: [nobody] });
+    const capture = await captureOutside(stage);
+    const send = async (text: string) => {
+      const words = [made.instance.address!, nobody, 0x18, 0, 41_000, `"${text};"`].join(' ');
+      expect(await made.client.run(`perl -e '${FORGE}' ${words}`, 'root')).toMatchObject({ exitCode: 0 });
+    };
+    const arrives = (text: string) =>
+      vi.waitFor(async () => expect((await capture.packets()).includes(`${text};`)).toBe(true), WAIT);
+    try {
+      await send('begun');
+      await arrives('begun');
+      await send('allowed');
+      await arrives('allowed');
+      await govern(made, { ...ONE, allowOut: [WORLD.two] });
+      await send('denied');
+      expect(await get(made.client, `http://${WORLD.two}:8080/last`)).toBe('200');
+      await vi.waitFor(async () => expect((await capture.packets()).includes('/last')).toBe(true), WAIT);
+      expect((await capture.packets()).includes('denied;')).toBe(false);
+    } finally {
+      await capture.stop();
+    }
   });
 
   it('are not to be had by packets that somebody forges', async () => {

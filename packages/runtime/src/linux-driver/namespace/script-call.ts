@@ -12,6 +12,8 @@ export interface ScriptCall {
 export interface ScriptOptions {
   /** Longest that the call may take, ms; then it is killed with all that it started. */
   timeoutMs: number;
+  /** Characters of output kept, each stream. Default 256 Ki. */
+  outputLimit?: number;
   /** Called when the function asks something; `answer` gives it one word. */
   onAsk?: (answer: (word: string) => void) => void;
 }

@@ -14,7 +14,6 @@ import {
   type ScriptResult,
 } from './script-call.js';
 
-/** Characters of output kept, each stream. */
 const OUTPUT_LIMIT = 256 * 1024;
 
 /** Where the functions, the calls and what they print are, in the keeper's namespace: memory that goes with it. */
@@ -54,7 +53,10 @@ export class ScriptShell {
   }
 
   /** Runs a call to its end. Never rejects for a failing one: the caller reads `code`. */
-  async run(call: ScriptCall, { timeoutMs, onAsk }: ScriptOptions): Promise<ScriptResult> {
+  async run(
+    call: ScriptCall,
+    { timeoutMs, outputLimit = OUTPUT_LIMIT, onAsk }: ScriptOptions,
+  ): Promise<ScriptResult> {
     const child = this.#start();
     const name = `${onAsk === undefined ? '' : 'ask-'}${process.pid}-${this.#serial++}`;
     const path = this.#view(`${SCRIPTS}/${name}`);
@@ -79,8 +81,8 @@ export class ScriptShell {
       child.stdin.write(`${name}\n`);
     });
     keepAlive(child, this.#running.size > 0);
-    const answers = parseAnswers(readOnce(`${path}.out`));
-    const stderr = readOnce(`${path}.err`);
+    const answers = parseAnswers(readOnce(`${path}.out`, outputLimit));
+    const stderr = readOnce(`${path}.err`, outputLimit);
     rmSync(path, { force: true });
     return { code, timedOut, answers, stderr };
   }
@@ -162,8 +164,8 @@ function isSocket(stream: object): stream is Pick<Socket, 'ref' | 'unref'> {
 }
 
 /** Reads what a call printed and removes it. */
-function readOnce(path: string): string {
-  const text = readText(path)?.slice(0, OUTPUT_LIMIT) ?? '';
+function readOnce(path: string, limit: number): string {
+  const text = readText(path)?.slice(0, limit) ?? '';
   rmSync(path, { force: true });
   return text;
 }

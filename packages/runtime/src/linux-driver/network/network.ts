@@ -25,8 +25,8 @@ const BLOCK_BITS = 20;
 /** Pairs of addresses in a block: a lease is the number of one. The first is the gateway's. */
 const LEASES = 2 ** (32 - BLOCK_BITS - 2);
 const TIMEOUT_MS = 30_000;
-/** Sandboxes whose traffic one script tells of: their places fit into what it may print. */
-const FORWARDED_AT_ONCE = 16;
+/** Characters that tell what one sandbox sent: 128 places, three counts of each. */
+const FORWARDED_TEXT = 16 * 1024;
 
 /**
  * One gateway namespace per driver, a veth pair (/30) from it to each sandbox and one to the host. The host gets one
@@ -345,20 +345,17 @@ export class Network {
 
   /** What was forwarded past the egress process. @throws {DriverError} `unreachable` */
   async forwarded(keeper: NamespaceKeeper): Promise<LinkTraffic[]> {
-    const leases = [...this.#forwarded.keys()].sort((one, other) => one - other);
-    const traffic: LinkTraffic[] = [];
-    while (leases.length > 0) {
-      const { code, answers, stderr } = await keeper.script(
-        { name: 'network_forwarded', arguments: leases.splice(0, FORWARDED_AT_ONCE).map(String) },
-        { timeoutMs: TIMEOUT_MS },
-      );
-      if (code !== 0 || Object.keys(answers).length === 0)
-        throw new DriverError('unreachable', 'The counters of forwarded packets cannot be read.', {
-          detail: stderr.trim(),
-        });
-      traffic.push(...readForwarded(answers));
-    }
-    return traffic;
+    const leases = [...this.#forwarded.keys()].map(String);
+    if (leases.length === 0) return [];
+    const { code, answers, stderr } = await keeper.script(
+      { name: 'network_forwarded', arguments: leases },
+      { timeoutMs: TIMEOUT_MS, outputLimit: leases.length * FORWARDED_TEXT },
+    );
+    if (code !== 0 || Object.keys(answers).length === 0)
+      throw new DriverError('unreachable', 'The counters of forwarded packets cannot be read.', {
+        detail: stderr.trim(),
+      });
+    return readForwarded(answers);
   }
 
   /** What the gateway refused of each sandbox. @throws {DriverError} `unreachable` */
