@@ -98,3 +98,9 @@ export {
   type TrialOptions,
   type TrialStartOptions,
 } from './trial-cluster/index.js';
+export {
+  otherUsersOfBases,
+  type RemovedDriver,
+  removeDriverData,
+  takeDownDriver,
+} from './uninstall/remove-driver.js';

@@ -26,3 +26,9 @@ export { startServer } from './start/start-server.js';
 export { type TryStartOptions, tryStart } from './start/try-start.js';
 export { StorageError } from './storage/open.js';
 export { DataDirectoryError } from './storage/private-directory.js';
+export {
+  UninstallError,
+  type UninstallOptions,
+  type UninstallReport,
+  uninstallServer,
+} from './uninstall/uninstall.js';

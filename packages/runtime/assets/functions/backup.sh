@@ -63,7 +63,7 @@ restore_begin_volume() { # VOLUME: its own mode comes with its files
 
 restore_discard() { # removes the subvolumes of a store that is of no use
   [ "$STORE_KIND" = btrfs ] || return 0
-  for path in l/*/sv l/* c/*/sv v/* empty empty.new; do
+  for path in i/*/sv l/*/sv l/.[!.]* l/* c/.[!.]*/sv c/*/sv v/.[!.]* v/* empty empty.new; do
     ! store_is_subvolume "$path" 2>/dev/null || btrfs subvolume delete "$path" >/dev/null
   done
 }

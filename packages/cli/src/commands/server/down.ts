@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { isSameProcess } from '#support/process-identity';
+import type { Cli } from '../../cli/cli.js';
 import { act, leaf } from '../../cli/leaf.js';
 import { findDataDirectory, forgetServer } from '../../connection/local-servers.js';
-import { readRunFile, removeRunFile } from '../../connection/run-file.js';
+import { type RunFile, readRunFile, removeRunFile } from '../../connection/run-file.js';
 import { CliError } from '../../errors/cli-error.js';
 import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
@@ -35,25 +36,34 @@ export function addDown(server: Command): void {
           cli.out.note(
             `Stopping the server of ${dataDir}; --data-dir names another: ${others.map((run) => run.dataDir).join(', ')}`,
           );
-        const { pid, processStart: start } = found.run;
-        const { timeout = 30_000 } = flags;
-        const isGone = async () => !isSameProcess(pid, start);
-        await withProgress(cli.out, `Stopping the server (process ${pid})`, async () => {
-          send(pid, 'SIGTERM');
-          if (await waitUntil(isGone, timeout, cli.signal)) return;
-          if (!flags.force)
-            throw new CliError(`The server (process ${pid}) still runs after ${timeout / 1000} s.`, {
-              hint: 'Wait longer with --timeout 2m, or end it with --force.',
-            });
-          send(pid, 'SIGKILL');
-          if (!(await waitUntil(isGone, 5_000, cli.signal)))
-            throw new CliError(`Process ${pid} cannot be ended.`);
-        });
-        await removeRunFile(dataDir, pid);
+        const { pid } = found.run;
+        await withProgress(cli.out, `Stopping the server (process ${pid})`, () =>
+          stopServer(cli, dataDir, found.run, { timeoutMs: flags.timeout, force: flags.force }),
+        );
         await forgetServer(cli.env, dataDir);
         cli.out.result({ stopped: true, pid, dataDir }, () => `Stopped (process ${pid}).\n`);
       }),
     );
+}
+
+/** Ends the server that wrote the run file. @throws {CliError} when it does not end */
+export async function stopServer(
+  cli: Cli,
+  dataDir: string,
+  { pid, processStart: start }: RunFile,
+  { timeoutMs = 30_000, force = false }: { timeoutMs?: number | undefined; force?: boolean | undefined },
+): Promise<void> {
+  const isGone = async () => !isSameProcess(pid, start);
+  send(pid, 'SIGTERM');
+  if (!(await waitUntil(isGone, timeoutMs, cli.signal))) {
+    if (!force)
+      throw new CliError(`The server (process ${pid}) still runs after ${timeoutMs / 1000} s.`, {
+        hint: 'Wait longer with --timeout 2m, or end it with --force.',
+      });
+    send(pid, 'SIGKILL');
+    if (!(await waitUntil(isGone, 5_000, cli.signal))) throw new CliError(`Process ${pid} cannot be ended.`);
+  }
+  await removeRunFile(dataDir, pid);
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

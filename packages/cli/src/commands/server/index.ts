@@ -4,6 +4,7 @@ import { addDoctor } from './doctor.js';
 import { addDown } from './down.js';
 import { addRestore } from './restore.js';
 import { addStatus } from './status.js';
+import { addUninstall } from './uninstall.js';
 import { addUp } from './up.js';
 
 export function addServerCommands(server: Command): void {
@@ -13,4 +14,5 @@ export function addServerCommands(server: Command): void {
   addDown(server);
   addBackup(server);
   addRestore(server);
+  addUninstall(server);
 }
