@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isAudited, resourceBefore } from '../audit/audited.js';
+import { isAudited, madeId, resourceBefore } from '../audit/audited.js';
 import type { Act } from '../audit/entry.js';
 import { withEntry } from '../audit/with-entry.js';
 import type { Identity } from '../auth/team-store.js';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { clientAddressOf } from '../http/client-address.js';
 import { toApiError } from '../http/error-reply.js';
 import type { ConnectionGuard } from '../limits/connections.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
@@ -16,6 +17,7 @@ import { withDeadline } from './deadline.js';
 import { deprecationHeaders } from './deprecation.js';
 import { findProblem } from './find-problem.js';
 import type { AnyHandler } from './handler.js';
+import { logRequest } from './log-request.js';
 import type { AnyResult } from './operations.js';
 import { askOwner, passOnOf } from './owner.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
@@ -50,6 +52,9 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
     connections: install.connections,
   });
 
+  /** What requests made, by their identifiers. */
+  const made = new WeakMap<FastifyRequest, string>();
+
   app.route({
     method: route.method,
     url: routerPath(route.path),
@@ -58,6 +63,12 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
     exposeHeadRoute: false,
     ...(streams ? { bodyLimit: context.config.uploadLimitBytes } : {}),
     onRequest: async (request, reply) => {
+      logRequest(
+        context.log,
+        route,
+        { request, reply },
+        { identity: () => credentials.identityOf(request), madeId: () => made.get(request) },
+      );
       if (secret) reply.header('Cache-Control', 'no-store');
       if (route.deprecated)
         reply.headers(deprecationHeaders(route.operationId, request.params as Record<string, string>));
@@ -74,7 +85,6 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
       done();
     },
     handler: async (request, reply) => {
-      const started = performance.now();
       const identity = credentials.identityOf(request);
       const query = shapeQuery(route.parameters, request.query as ParsedQuery);
       const problem = findProblem(route, checks, query, request.body);
@@ -104,6 +114,8 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
           });
         }),
       );
+      const id = madeId(route.operationId, result.body);
+      if (id !== undefined) made.set(request, id);
       if ('passedOn' in result)
         return reply
           .code(result.status)
@@ -115,13 +127,6 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
         if (wrong !== undefined)
           throw errors.internal(new Error(`${route.operationId} answers wrongly: ${wrong}`));
       }
-      context.log.debug({
-        requestId: request.id,
-        operation: route.operationId,
-        status: result.status,
-        teamId: team?.id,
-        durationMs: Math.round((performance.now() - started) * 10) / 10,
-      });
       reply.code(result.status);
       if (result.body === undefined) return reply.send();
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(result.body));
@@ -151,7 +156,7 @@ function actOf(
     resource: resourceBefore(route.operationId, route.path, request.params, request.body),
     teamId: identity.team.id,
     requestId: request.id,
-    clientAddress: request.raw.socket.remoteAddress,
+    clientAddress: clientAddressOf(request.raw),
   };
 }
 

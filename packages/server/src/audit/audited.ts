@@ -85,7 +85,7 @@ export function madeId(operationId: string, answer: unknown): string | undefined
   const name = UNNAMED[operationId as AnyOperationId]?.answer;
   if (name === undefined) return undefined;
   // What another node answered is not read yet.
-  return member(Buffer.isBuffer(answer) ? JSON.parse(answer.toString('utf8')) : answer, name);
+  return member(Buffer.isBuffer(answer) ? readJson(answer) : answer, name);
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -106,6 +106,14 @@ const FORMS: Readonly<Record<string, RegExp>> = {
 /** A text that came as an identifier, where it has the form of one: a key or a value in its place must not be kept. */
 function identifier(kind: string, text: string | undefined): string | undefined {
   return text !== undefined && FORMS[kind]?.test(text) ? text : undefined;
+}
+
+function readJson(answer: Buffer): unknown {
+  try {
+    return JSON.parse(answer.toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }
 
 function member(value: unknown, name: string): string | undefined {

@@ -11,6 +11,7 @@ import type { Act } from '../audit/entry.js';
 import { withEntry } from '../audit/with-entry.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { clientAddressOf } from '../http/client-address.js';
 import { toApiError } from '../http/error-reply.js';
 import { findTeam } from '../teams/find-team.js';
 import { type OperatorPorts, operatorHandlers } from './handlers.js';
@@ -69,6 +70,7 @@ export function createOperatorApi(options: {
     req: IncomingMessage,
     id: string,
     session: OperatorSession | undefined,
+    about: { operationId?: string },
   ): Promise<AnyResult> => {
     const [pathname = '', search = ''] = (session?.url ?? req.url ?? '').split('?', 2);
     if (session === undefined && !carriesToken(req.headers.authorization, token))
@@ -80,6 +82,7 @@ export function createOperatorApi(options: {
       throw methods.length > 0 ? errors.methodNotAllowed(methods) : errors.notFound();
     }
     const { route, params } = found;
+    about.operationId = route.operationId;
     if (session !== undefined && !session.operations.has(route.operationId))
       throw errors.dashboardOperation();
     if (context.draining()) throw errors.shuttingDown();
@@ -99,10 +102,13 @@ export function createOperatorApi(options: {
   };
 
   return async (req, res, session) => {
+    const from = performance.now();
+    const clientAddress = clientAddressOf(req);
     const id = requestId(req);
+    const about: { operationId?: string } = {};
     let result: AnyResult;
     try {
-      result = await answer(req, id, session);
+      result = await answer(req, id, session, about);
     } catch (thrown) {
       const error = toApiError(thrown, BODY_LIMIT_BYTES);
       if (error.status >= 500)
@@ -116,6 +122,13 @@ export function createOperatorApi(options: {
     const fixed = { 'X-Request-Id': id, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
     res.writeHead(result.status, { ...type, ...fixed, ...connection, ...result.headers });
     res.end(text);
+    const durationMs = Math.round((performance.now() - from) * 10) / 10;
+    const { status } = result;
+    // Few know of this port: who tries its token is worth a line.
+    context.log.info(
+      { requestId: id, operationId: about.operationId, status, durationMs, clientAddress },
+      'operator request',
+    );
   };
 }
 
@@ -133,7 +146,7 @@ async function actOf(
     resource: resourceBefore(route.operationId, route.path, params, body),
     teamId: await teamOf(context, params),
     requestId: id,
-    clientAddress: req.socket.remoteAddress,
+    clientAddress: clientAddressOf(req),
   };
 }
 
