@@ -2,7 +2,15 @@ import type { Driver, Instance } from '@svc/runtime';
 import type { Tracer } from './tracer.js';
 
 const ofDriver = new Set(['create', 'restore', 'deleteCheckpoint']);
-const ofInstance = new Set(['checkpoint', 'commitLayer', 'freeze', 'thaw', 'setNetwork', 'destroy']);
+const ofInstance = new Set([
+  'checkpoint',
+  'commitLayer',
+  'freeze',
+  'thaw',
+  'setForwarded',
+  'setNetwork',
+  'destroy',
+]);
 
 /** The driver, with a span for each call that changes an instance. */
 export function traceDriver(driver: Driver, tracer: Tracer): Driver {

@@ -34,13 +34,20 @@ export async function disposeInstance(
     await cleanUp.attempt(`files of instance ${entry.name}`, () => removeFiles(host, entry));
     host.shares.remove(entry.name);
     for (let tries = 0; !host.cgroups.remove(entry.name) && tries < 50; tries += 1) await sleep(20);
-    await cleanUp.attempt(`forwarding of instance ${entry.name}`, async () =>
-      host.network.withdraw(await host.up(), entry.lease),
-    );
+    await withdraw(host, entry);
     host.network.release(entry.lease);
     host.ids?.release(entry.firstId);
     host.records.remove(entry.name);
   };
+}
+
+/** Is not tried again, which could meet the next owner of the lease. What stays behind is for a veth pair that is gone. */
+async function withdraw(host: LinuxHost, { name, lease }: InstanceEntry): Promise<void> {
+  try {
+    await host.network.withdraw(await host.up(), lease);
+  } catch (error) {
+    host.log('warn', 'rules of an instance that ended stay behind', { instance: name, error: String(error) });
+  }
 }
 
 /** Nothing runs in there any more, so the second try finds what the first one left. */

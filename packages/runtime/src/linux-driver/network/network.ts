@@ -203,6 +203,7 @@ export class Network {
   }
 
   release(lease: number): void {
+    this.#forwarded.delete(lease);
     this.#closed.delete(lease);
     this.#used.delete(lease);
   }
