@@ -28,6 +28,7 @@ const GROUPS = {
   Operate: [
     'docs/self-hosting.md',
     'docs/backup.md',
+    'docs/upgrading.md',
     'docs/dashboard.md',
     'docs/scaling.md',
     'docs/incus.md',

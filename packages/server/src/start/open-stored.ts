@@ -92,10 +92,16 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   );
   if (tracing !== undefined) unwind.add('tracing', () => tracing.close());
   const tracer = tracing?.tracer;
-  const { db, dialect, writes } = await openStorage(config.storage, config.dataDir, tracing?.onQuery);
+  const { db, dialect, writes, migrated } = await openStorage(
+    config.storage,
+    config.dataDir,
+    tracing?.onQuery,
+  );
   unwind.add('storage', () => db.destroy());
   const audit = new AuditTrail({ db, ids, nodeId, now, log });
   unwind.add('audit', () => audit.close());
+  if (migrated.length > 0)
+    log.info({ steps: migrated }, 'the database was of an earlier version and was brought up to date');
   await checkServerKey(db, keys);
   const shared = dialect === 'postgres';
   const epoch = shared ? await claimNode({ db, nodeId, dataDir: options.dataDir }) : 1;

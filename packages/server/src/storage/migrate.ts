@@ -23,13 +23,16 @@ const OLD_RECORD = 'migrations';
 /**
  * Brings the schema up to date: all missing steps in one transaction.
  * @param steps the step to stop at is the last. For tests.
+ * @param prepare told the steps that are missing from a database that has some, before anything is changed
+ * @returns the steps that were applied to a database that had some
  * @throws {NewerSchemaError}
  */
 export async function migrate(
   db: Database,
   dialect: DialectName,
   steps: readonly NumberedMigration[] = migrations,
-): Promise<void> {
+  prepare: (missing: readonly string[]) => Promise<void> = async () => undefined,
+): Promise<string[]> {
   const migrator = new Migrator({
     db,
     provider: {
@@ -41,9 +44,13 @@ export async function migrate(
     ? await sql<{ id: string }>`select name as id from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
     : { rows: [] };
   assertKnown(applied.rows, steps);
-  if (applied.rows.length === steps.length) return;
+  if (applied.rows.length === steps.length) return [];
+  const known = new Set(applied.rows.map(({ id }) => id));
+  const missing = known.size === 0 ? [] : steps.map(({ id }) => id).filter((id) => !known.has(id));
+  if (missing.length > 0) await prepare(missing);
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
+  return missing;
 }
 
 function asKysely(step: NumberedMigration, dialect: DialectName): Migration {

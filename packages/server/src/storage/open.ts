@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { LogEvent } from 'kysely';
 import type { StorageOptions } from '../config/options.js';
 import { describeCause } from './cause.js';
+import { copyBefore } from './copy-before.js';
 import { migrate } from './migrate.js';
 import type { DialectName } from './migrations/migration.js';
 import { openPostgres } from './postgres.js';
@@ -14,6 +15,8 @@ export interface Storage {
   dialect: DialectName;
   /** Tells of this process's writes. */
   writes: WriteWatch;
+  /** Steps by which a database of an earlier version was brought up to date. */
+  migrated: string[];
 }
 
 /** The store cannot be opened, or not be brought up to date. Its text says why, and holds no password. */
@@ -45,13 +48,19 @@ export async function openStorage(
     throw new StorageError(dialect, error);
   });
   const db = opened.withPlugin(writes);
+  let migrated: string[];
   try {
-    await migrate(db, dialect);
+    const prepare = (missing: readonly string[]) => copyBefore(db, sqliteFile(options, dataDir), missing);
+    migrated = await migrate(db, dialect, undefined, prepare);
   } catch (error) {
     await db.destroy().catch(() => {});
     throw new StorageError(dialect, error);
   }
-  return { db, dialect, writes };
+  return { db, dialect, writes, migrated };
+}
+
+function sqliteFile(options: StorageOptions, dataDir: string): string | undefined {
+  return options.kind === 'sqlite' ? (options.file ?? path.join(dataDir, 'server.db')) : undefined;
 }
 
 async function open(
@@ -59,7 +68,7 @@ async function open(
   dataDir: string,
   onQuery: QueryLog | undefined,
 ): Promise<Database> {
-  if (options.kind === 'sqlite') return openSqlite(options.file ?? path.join(dataDir, 'server.db'), onQuery);
+  if (options.kind === 'sqlite') return openSqlite(sqliteFile(options, dataDir)!, onQuery);
   const { schema, poolSize } = options;
   return openPostgres(options.url, {
     ...(schema === undefined ? {} : { schema }),

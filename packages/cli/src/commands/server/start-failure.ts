@@ -10,8 +10,9 @@ export function explainStartFailure(error: unknown, options: ServerOptions): unk
   if (name === 'StorageError')
     return new CliError(`${sentence(message)}.`, {
       code: 'storage',
-      hint:
-        options.storage?.kind === 'postgres'
+      hint: message.includes('its schema is newer')
+        ? 'docs/upgrading.md tells the way back.'
+        : options.storage?.kind === 'postgres'
           ? 'Check the address (SVC_POSTGRES_URL), and that the database lets this machine in.'
           : `Look at the space and the rights of ${options.dataDir}: df -h ${options.dataDir}`,
     });
