@@ -104,7 +104,7 @@ for my $index (0 .. $count - 1) {
   view($sources[$index], $target, NOSUID | NODEV, 1);
 }
 if ($images ne '') {
-  view($images, "$at/img", NOSUID | NODEV);
+  view($images, "$at/img", NOSUID | NODEV, 1);
   view($own_users, "$at/img/" . ($own_users =~ s{.*/}{}r), NOSUID | NODEV);
 }
 chdir layer_view('.') or die "chdir: $!\n";

@@ -6,9 +6,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import { Cgroups } from '../src/linux-driver/cgroups/cgroups.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
-import { pathsOf } from '../src/linux-driver/state/paths.js';
+import { NamespaceKeeper } from '../src/linux-driver/namespace/namespace-keeper.js';
+import { type Paths, pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { findLeaks } from '../src/testing/leaks.js';
 import { bundleModule } from './bundle-module.js';
@@ -18,6 +20,11 @@ import { linuxSkipReason } from './linux-host.js';
 const skip = linuxSkipReason();
 /** When the driver is killed after it is ready, ms: within a create, a checkpoint, a restore, a destroy. */
 const MOMENTS_MS = [20, 300, 700, 1100];
+
+function imagesInMemory(paths: Paths): string[] {
+  const keeper = NamespaceKeeper.find(paths);
+  return keeper === undefined ? [] : readdirSync(keeper.view('/run/images'));
+}
 
 describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
   it('leaves nothing half-made, and what lived can be adopted', async () => {
@@ -47,6 +54,7 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
         await driver.reap({ instanceIds: alive, checkpointIds: [] });
         expect((await driver.list()).map(({ id }) => id).sort()).toEqual(alive.sort());
         expect(await driver.listCheckpoints()).toEqual([]);
+        await eventually('images in memory to be gone', () => imagesInMemory(paths).length === 0);
         await driver.close({ destroyInstances: moment === MOMENTS_MS.at(-1) });
       }
       expect(readdirSync(paths.instances)).toEqual([]);

@@ -55,6 +55,8 @@ store_mount() {
   mountpoint -q /run/agents || mount --bind -o nosuid,nodev "$STORE/agents" /run/agents
   # A restore hides directories of /proc behind it, as the OCI runtime does behind one each.
   mkdir -p /run/empty
+  mkdir -p /run/images
+  mountpoint -q /run/images || mount -t tmpfs -o nosuid,nodev,mode=700,size=25% tmpfs /run/images
   mountpoint -q /run/empty || mount -t tmpfs -o ro,size=0k tmpfs /run/empty
   answer fsid "$(btrfs filesystem show "$STORE" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
 }

@@ -84,6 +84,11 @@ export interface CheckpointOptions {
   memory: boolean;
   /** `continue`: the instance runs on, briefly frozen. `destroy`: it ends once the checkpoint is durable. */
   then: 'continue' | 'destroy';
+  /**
+   * It is restored at once and then deleted, and need not outlive the driver: where there is room, a driver may keep it in the
+   * host's memory. Default false.
+   */
+  brief?: boolean;
   signal?: AbortSignal;
 }
 

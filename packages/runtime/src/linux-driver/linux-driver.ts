@@ -27,6 +27,7 @@ import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom, spareBytes } from './cgroups/admission.js';
 import type { CheckpointRecord } from './checkpoints/checkpoint.js';
 import { linuxCheckpoints } from './checkpoints/checkpoints.js';
+import { imageDirectory } from './checkpoints/image-directory.js';
 import { requireRestorable } from './checkpoints/require-restorable.js';
 import type { LinuxHost } from './host/linux-host.js';
 import { linuxLayers } from './layers/layers.js';
@@ -146,6 +147,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
           kind: 'checkpoint',
           checkpointId: checkpoint.id,
           memory,
+          images: imageDirectory(this.#host, checkpoint),
           // What gVisor stored looks for the files that it had open.
           renumber: checkpoint.numbered !== true && !(memory && checkpoint.isolation === 'gvisor'),
         } as const;

@@ -4,6 +4,7 @@ import { readProcStat } from '#support/process-identity';
 import type { RetryLater } from '../shared/retry-later.js';
 import { disposeInstance } from './boot/dispose.js';
 import { readCheckpoint } from './checkpoints/checkpoint.js';
+import { reapImages } from './checkpoints/image-directory.js';
 import type { LinuxHost } from './host/linux-host.js';
 import { isBaseName } from './rootfs/base-name.js';
 import { readLayerFacts } from './rootfs/layer-facts.js';
@@ -19,7 +20,7 @@ export async function reapLeaked(
   tracked: ReadonlySet<string>,
   cleanUp: RetryLater,
 ): Promise<string[]> {
-  await host.up();
+  const keeper = await host.up();
   const recorded = host.records.all();
   const known = new Set([...tracked, ...recorded.map((entry) => entry.name)]);
   const checkpoints = host.store
@@ -56,6 +57,7 @@ export async function reapLeaked(
         removed.push(`draft ${folder}/${name.slice(1)}`);
     }
   }
+  await reapImages(keeper, new Set(checkpoints.map(({ id }) => id)));
   const layers = host.store.list('l').flatMap((id) => readLayerFacts(host.store, id) ?? []);
   const basesInUse = new Set([
     ...[...recorded, ...checkpoints].flatMap((each) => each.layers.filter(isBaseName)),

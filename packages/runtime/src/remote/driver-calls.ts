@@ -158,12 +158,13 @@ export class DriverCalls {
       stats: async ({ handles }) => ({
         outcomes: await Promise.all(checkStatsHandles(handles).map((handle) => this.#stats(handle))),
       }),
-      checkpoint: ({ callId, handle, checkpointId, memory, destroy }, context) =>
+      checkpoint: ({ callId, handle, checkpointId, memory, destroy, brief }, context) =>
         this.#cancellable(callId, context, async (signal) => {
           const { frozenMs, ...checkpoint } = await this.#handles.get(handle).checkpoint({
             checkpointId: requireCheckpointId(checkpointId),
             memory,
             then: destroy ? 'destroy' : 'continue',
+            brief,
             signal,
           });
           if (destroy) this.#handles.forget(handle);

@@ -111,9 +111,22 @@ export class RemoteInstance implements Instance {
     return this.#calls.stats.of(this.#handle);
   }
 
-  async checkpoint({ checkpointId, memory, then, signal }: CheckpointOptions): Promise<Checkpoint> {
+  async checkpoint({
+    checkpointId,
+    memory,
+    then,
+    brief = false,
+    signal,
+  }: CheckpointOptions): Promise<Checkpoint> {
     const { checkpoint, frozenMs } = await this.#calls.cancellable(signal, (client, callId) =>
-      client.checkpoint({ callId, handle: this.#handle, checkpointId, memory, destroy: then === 'destroy' }),
+      client.checkpoint({
+        callId,
+        handle: this.#handle,
+        checkpointId,
+        memory,
+        destroy: then === 'destroy',
+        brief,
+      }),
     );
     const { id, sizeBytes } = checkpoint!;
     return { id, memory: checkpoint!.memory, sizeBytes, frozenMs };

@@ -79,7 +79,7 @@ async function snapshotRunning(
   const logsFrom = await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => 0);
   try {
     await quiesceSandbox(context, live, checkpointId);
-    await live.instance!.checkpoint({ checkpointId, memory: true, then: 'continue' });
+    await live.instance!.checkpoint({ checkpointId, memory: true, then: 'continue', brief: true });
   } catch (error) {
     failure = checkpointError(live.row.id, 'forking', error);
   }

@@ -20,6 +20,7 @@ import type { InstanceEntry } from '../state/records.js';
 import { storageFull } from '../store/storage-full.js';
 import type { OciTier } from '../tiers/tier.js';
 import { type HostFile, openHostFiles } from './host-files.js';
+import { fitsInMemory, forgetImages, imageDirectory, makeImageDirectory } from './image-directory.js';
 
 const DUMP_ATTEMPTS = 3;
 
@@ -30,6 +31,8 @@ const MAX_ADDRESSES = 16;
 export interface CheckpointRecord {
   id: string;
   memory: boolean;
+  /** Its images are not in the store. */
+  inMemory?: boolean;
   sizeBytes: number;
   layers: string[];
   /** What kept the instance apart; memory is restored on the same. Absent in checkpoints of earlier versions: `container`. */
@@ -74,11 +77,21 @@ export async function checkpointInstance(
   }
   // A dump that runs into the end of the disk has stopped its programs for nothing.
   const { memoryBytes, memoryCacheBytes } = host.cgroups.usage(entry.name);
-  await host.space.require(options.memory ? memoryBytes - memoryCacheBytes : 0);
+  const imageBytes = options.memory ? memoryBytes - memoryCacheBytes : 0;
+  const wasFrozen = host.cgroups.frozen(entry.name);
+  // One that must stay frozen is not stored a second time, should there be too little room.
+  const brief = options.memory && options.brief === true && options.then === 'continue' && !wasFrozen;
+  let inMemory = brief && tier.isolation === 'container' && fitsInMemory(keeper, imageBytes);
+  await host.space.require(inMemory ? 0 : imageBytes);
   if (options.memory) await tier.requireStorable(entry);
   const draft = `c/.${id}`;
-  await clearDraft(host, draft);
-  const wasFrozen = host.cgroups.frozen(entry.name);
+  const clear = async () => {
+    await clearDraft(host, draft);
+    const images = inMemory ? imageDirectory(host, { id, inMemory }) : join(host.paths.store, draft, 'img');
+    await makeImageDirectory(keeper, images);
+    return images;
+  };
+  let images = await clear();
   let frozenMs = 0;
   let hostFiles: HostFile[] | undefined;
   try {
@@ -90,7 +103,7 @@ export async function checkpointInstance(
           if (!wasFrozen) host.records.write({ ...entry, held: true });
         };
         if (options.memory) {
-          await tier.storeMemory(keeper, entry, { draft, onStandstill });
+          await tier.storeMemory(keeper, entry, { draft, images, onStandstill });
           // A kernel of its own has copies of what it read.
           if (tier.isolation === 'container') hostFiles = await openHostFiles(host, keeper, entry);
         } else {
@@ -109,19 +122,27 @@ export async function checkpointInstance(
         // It stays frozen whatever the outcome.
         if (!wasFrozen) await tier.letGo(entry);
         // Some obstacles pass by themselves: a program between vfork and exec, a socket half accepted.
-        const hopeless = !DriverError.is(error) || error.code !== 'undumpable' || attempt >= DUMP_ATTEMPTS;
+        const code = DriverError.is(error) ? error.code : undefined;
+        const lacksRoom = inMemory && code === 'storage_full';
+        const hopeless = !lacksRoom && (code !== 'undumpable' || attempt >= DUMP_ATTEMPTS);
         if (hopeless || wasFrozen) throw error;
         options.signal?.throwIfAborted();
-        await clearDraft(host, draft);
+        if (lacksRoom) {
+          await forgetImages(keeper, id);
+          inMemory = false;
+          await host.space.require(imageBytes);
+        }
+        images = await clear();
         await sleep(20 * attempt);
         await tier.requireStorable(entry);
       }
     }
     const durable = options.then === 'destroy';
-    const sizeBytes = await measureDraft(host, draft, durable);
+    const sizeBytes = await measureDraft(host, { images: keeper.view(images), inMemory, draft, durable });
     const record: CheckpointRecord = {
       id,
       memory: options.memory,
+      ...(inMemory ? { inMemory } : {}),
       sizeBytes,
       layers: entry.layers,
       numbered: entry.numbered,
@@ -142,6 +163,7 @@ export async function checkpointInstance(
     return { id, memory: record.memory, sizeBytes: record.sizeBytes, frozenMs: Math.round(frozenMs) };
   } catch (error) {
     if (!wasFrozen) await tier.letGo(entry);
+    await forgetImages(keeper, id).catch(() => undefined);
     await host.store.remove(draft).catch(() => undefined);
     throw storageFull(error);
   } finally {
@@ -153,23 +175,29 @@ export async function checkpointInstance(
 async function clearDraft(host: LinuxHost, draft: string): Promise<void> {
   const directory = host.store.view(draft);
   if (existsSync(directory)) await host.store.remove(draft);
-  mkdirSync(join(directory, 'img'), { recursive: true });
-  mkdirSync(join(directory, 'wk'));
+  mkdirSync(join(directory, 'wk'), { recursive: true });
 }
 
 /**
  * Bytes that a checkpoint holds: its images, and its file system with extents that several of its files share counted
  * once. What it shares with its source and with other checkpoints is part of it: it stays when those go.
  */
-async function measureDraft(host: LinuxHost, draft: string, durable: boolean): Promise<number> {
-  const directory = host.store.view(draft);
-  rmSync(join(directory, 'wk'), { recursive: true, force: true });
+async function measureDraft(
+  host: LinuxHost,
+  {
+    images,
+    inMemory,
+    draft,
+    durable,
+  }: { images: string; inMemory: boolean; draft: string; durable: boolean },
+): Promise<number> {
+  rmSync(host.store.view(join(draft, 'wk')), { recursive: true, force: true });
   let imageBytes = 0;
-  for (const name of readdirSync(join(directory, 'img'))) {
-    const path = join(directory, 'img', name);
+  for (const name of readdirSync(images)) {
+    const path = join(images, name);
     const { blocks, mode } = statSync(path);
-    // A restore must not change what the next one starts from.
-    chmodSync(path, mode & 0o7555);
+    // A restore must not change what the next one starts from. Kernels before 6.3 map no ids of memory, where nobody else gets to.
+    chmodSync(path, inMemory ? 0o444 : mode & 0o7555);
     imageBytes += blocks * 512;
   }
   const counted = host.store.kind === 'btrfs' && host.store.quota;

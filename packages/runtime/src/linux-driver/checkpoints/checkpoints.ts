@@ -3,6 +3,7 @@ import { randomId } from '../../shared/instance-id.js';
 import type { Checkpoints } from '../../shared/instance-registry.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import { type CheckpointRecord, readCheckpoint } from './checkpoint.js';
+import { forgetImages } from './image-directory.js';
 
 /** The checkpoints in the store. @param attempt runs clean-up that is tried again when it fails. */
 export function linuxCheckpoints(
@@ -22,11 +23,13 @@ export function linuxCheckpoints(
     },
     /** Settles once it is gone by name; its room becomes free soon after. */
     async delete(id) {
-      await host.up();
+      const keeper = await host.up();
       if (!existsSync(store.view(`c/${id}`))) return;
       const aside = `c/.gone-${randomId()}`;
       renameSync(store.view(`c/${id}`), store.view(aside));
+      const forgotten = forgetImages(keeper, id);
       const removed = attempt(aside, async () => {
+        await forgotten;
         await host.up();
         await store.remove(aside);
       });

@@ -6,6 +6,7 @@ import type { Tiers } from '../make-tiers.js';
 import { isolationOf } from '../state/records.js';
 import type { CheckpointRecord } from './checkpoint.js';
 import { requireHostFiles } from './host-files.js';
+import { imageDirectory } from './image-directory.js';
 
 /**
  * Refuses to restore memory where something that it needs is gone. A base that is missing is refused when the file system is planned.
@@ -27,6 +28,11 @@ export async function requireRestorable(
       `Its memory was stored with the isolation "${isolation}" and cannot go on with "${spec.isolation}". Its files are kept: start it cold with memory: false.`,
     );
   const keeper = await host.up();
+  if (checkpoint.inMemory === true && !existsSync(keeper.view(imageDirectory(host, checkpoint))))
+    throw new DriverError(
+      'unsupported',
+      'Its memory cannot be restored: it was made for copies at once, and this machine has started again since. Its files are kept: start it cold with memory: false.',
+    );
   if (!existsSync(host.store.view(`agents/${checkpoint.agent}`)))
     throw new DriverError(
       'unsupported',

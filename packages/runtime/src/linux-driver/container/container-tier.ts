@@ -28,9 +28,10 @@ export function containerTier(host: LinuxHost, memoryProblem: string | undefined
           `The memory of the sandbox cannot be stored: ${found.join('; ')}.`,
         );
     },
-    storeMemory: (keeper, entry, { draft, onStandstill }) =>
+    storeMemory: (keeper, entry, { draft, images, onStandstill }) =>
       dumpMemory(host, keeper, entry, {
         draft,
+        images,
         freeze: async () => {
           onStandstill();
           await freezeForDump(host.cgroups, entry.name);

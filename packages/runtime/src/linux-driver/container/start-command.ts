@@ -23,7 +23,7 @@ export function startCommand(
     ...['--bundle', bundle, '--pid-file', join(bundle, 'pid'), '--detach', entry.name],
   ];
   if (origin.kind === 'checkpoint' && origin.memory) {
-    const images = imagesFor(host, entry, origin.checkpointId);
+    const images = imagesFor(host, entry, origin.images);
     const view = imagesView(entry.name);
     if (restoresItself(host)) return { ...restoreInCgroup(host, entry, { view, work, config }), images };
     const restore = call(host.runtime, 'restore', '--image-path', view, '--work-path', work);

@@ -22,7 +22,7 @@ const DESCRIPTORS = 'descriptors.json';
 const CRIU_HOOK = `${SCRIPTS}/criu-hook.sh`;
 const STANDARD_STREAMS = ['/dev/null', '/dev/null', '/dev/null'];
 /**
- * Writes the memory of an instance to `<draft>/img` and copies its file system to `<draft>/sv`, of the same moment. CRIU is
+ * Writes the memory of an instance to the directory `images` and copies its file system to `<draft>/sv`, of the same moment. CRIU is
  * called here as the OCI runtime would, with hooks, which it does not pass on. The instance stays frozen.
  * @param freeze brings the instance to a standstill.
  * @throws {DriverError} `undumpable`, `timeout`, `storage_full`, or what `freeze` throws.
@@ -31,11 +31,11 @@ export async function dumpMemory(
   host: LinuxHost,
   keeper: NamespaceKeeper,
   entry: InstanceEntry,
-  options: { draft: string; freeze: () => Promise<void> },
+  options: { draft: string; images: string; freeze: () => Promise<void> },
 ): Promise<void> {
   const { paths, store } = host;
   const work = join(paths.store, options.draft, 'wk');
-  const images = join(paths.store, options.draft, 'img');
+  const { images } = options;
   const bundle = join(paths.store, 'i', entry.name);
   writeFileSync(keeper.view(join(images, DESCRIPTORS)), JSON.stringify(STANDARD_STREAMS), { mode: 0o600 });
   const config = JSON.parse(readFileSync(keeper.view(join(bundle, 'config.json')), 'utf8')) as OciConfig;

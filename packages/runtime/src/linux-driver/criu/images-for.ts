@@ -5,7 +5,7 @@ import { moveUserNamespace } from '../ids/userns-image.js';
 import { mountsOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 
-/** What a restore reads, relative to the store. */
+/** What a restore reads: paths of the keeper's namespace. */
 export interface Images {
   /** Images of the checkpoint, which are never written to. */
   directory: string;
@@ -18,15 +18,17 @@ export function imagesView(name: string): string {
   return `${mountsOf(name)}/img`;
 }
 
-/** Makes an image of the user namespace with the instance's own ids, and the place where all images are seen. */
-export function imagesFor({ store, current }: LinuxHost, entry: InstanceEntry, checkpointId: string): Images {
-  const directory = `c/${checkpointId}/img`;
-  const stored = readdirSync(store.view(directory)).find((name) => /^userns-\d+\.img$/.test(name));
-  if (stored === undefined)
-    throw new Error(`The checkpoint ${checkpointId} has no image of its user namespace.`);
-  const ownUsers = join('i', entry.name, basename(stored));
-  const image = readFileSync(store.view(join(directory, stored)));
-  writeFileSync(store.view(ownUsers), moveUserNamespace(image, entry.firstId ?? 0));
-  current!.makeDirectory(imagesView(entry.name));
+/**
+ * Makes an image of the user namespace with the instance's own ids, and the place where all images are seen.
+ * @param directory of the checkpoint's images, in the keeper's namespace.
+ */
+export function imagesFor(host: LinuxHost, entry: InstanceEntry, directory: string): Images {
+  const keeper = host.current!;
+  const stored = readdirSync(keeper.view(directory)).find((name) => /^userns-\d+\.img$/.test(name));
+  if (stored === undefined) throw new Error(`There is no image of a user namespace in ${directory}.`);
+  const ownUsers = join(host.paths.store, 'i', entry.name, basename(stored));
+  const image = readFileSync(keeper.view(join(directory, stored)));
+  writeFileSync(keeper.view(ownUsers), moveUserNamespace(image, entry.firstId ?? 0));
+  keeper.makeDirectory(imagesView(entry.name));
   return { directory, ownUsers };
 }

@@ -30,9 +30,7 @@ export function gvisorTier(
       const total = Math.min(config.linux.resources.memory?.limit ?? Infinity, totalmem());
       writeFileSync(host.store.view(`i/${entry.name}/meminfo`), meminfo(total));
       const verb =
-        origin.kind === 'checkpoint' && origin.memory
-          ? ['restore', '--image-path', join(paths.store, `c/${origin.checkpointId}/img`)]
-          : ['run'];
+        origin.kind === 'checkpoint' && origin.memory ? ['restore', '--image-path', origin.images] : ['run'];
       return {
         command: [
           ...['timeout', '-s', 'KILL', String(START_TIMEOUT_S)],

@@ -23,7 +23,7 @@ export async function storeMemory(
   keeper: NamespaceKeeper,
   command: readonly string[],
   entry: InstanceEntry,
-  { draft, onStandstill }: StoreMemoryOptions,
+  { draft, images, onStandstill }: StoreMemoryOptions,
 ): Promise<void> {
   const { cgroups, paths, store } = host;
   const work = join(paths.store, draft, 'wk');
@@ -31,7 +31,6 @@ export async function storeMemory(
   onStandstill();
   if (wasFrozen) cgroups.thaw(entry.name);
   try {
-    const images = join(paths.store, draft, 'img');
     const call = store.call({
       name: 'gvisor_store',
       variables: {

@@ -7,8 +7,11 @@ import type { InstanceEntry } from '../state/records.js';
 /** Where the file system of a new instance comes from. */
 export type Origin =
   | { kind: 'fresh' }
-  /** A checkpoint's file system, booted afresh or with its memory; `renumber`: its files get numbers that no layer's have. */
-  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; renumber: boolean };
+  /**
+   * A checkpoint's file system, booted afresh or with its memory; `images`: where the keeper's namespace has those; `renumber`:
+   * its files get numbers that no layer's have.
+   */
+  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; images: string; renumber: boolean };
 
 /** What brings an instance to life, its file systems mounted already. */
 export interface StartCommand {
@@ -36,8 +39,10 @@ export interface NameWriter {
 }
 
 export interface StoreMemoryOptions {
-  /** Directory in the store: memory goes to its `img`, a copy of the file system of the same moment to its `sv`. */
+  /** Directory in the store: a copy of the file system goes to its `sv`. */
   draft: string;
+  /** Directory of the keeper's namespace for memory of the same moment. */
+  images: string;
   /** Called when the instance is about to stand still. */
   onStandstill(): void;
 }
