@@ -2,7 +2,15 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { View } from './router/route.js';
 
 /** What the second key after `g` leads to. */
-const places: Readonly<Record<string, View>> = { s: 'sandboxes' };
+const places: Readonly<Record<string, View>> = {
+  s: 'sandboxes',
+  t: 'templates',
+  v: 'volumes',
+  k: 'secrets',
+  w: 'webhooks',
+  o: 'server',
+  m: 'teams',
+};
 
 /** Keys that work everywhere but where text is typed. */
 export function useKeys(actions: { go: (view: View) => void; help: () => void }): void {
@@ -13,7 +21,7 @@ export function useKeys(actions: { go: (view: View) => void; help: () => void })
     const press = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (target.closest('input, select, textarea, dialog, .terminal')) return;
+      if (target.closest('input, select, textarea, dialog, .xterm')) return;
       const place = going ? places[event.key] : undefined;
       going = event.key === 'g';
       if (place !== undefined) latest.current.go(place);
@@ -43,6 +51,12 @@ function moveBetweenRows(key: string, target: HTMLElement): boolean {
 
 const keys: readonly [keys: string, what: string][] = [
   ['g s', 'sandboxes'],
+  ['g t', 'templates'],
+  ['g v', 'volumes'],
+  ['g k', 'secrets'],
+  ['g w', 'webhooks'],
+  ['g o', 'the server'],
+  ['g m', 'teams'],
   ['/', 'search or filter'],
   ['j  k  ↓  ↑', 'next and previous row'],
   ['Enter', 'open the row'],

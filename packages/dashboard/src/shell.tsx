@@ -10,9 +10,23 @@ import { goTo, useRoute } from './router/use-route.js';
 import { Sandbox } from './sandbox/sandbox.js';
 import { signOut } from './session/session.js';
 import { Sandboxes } from './views/sandboxes.js';
+import { Secrets } from './views/secrets.js';
+import { Server } from './views/server.js';
+import { Teams } from './views/teams.js';
+import { Template } from './views/template.js';
+import { Templates } from './views/templates.js';
+import { Volumes } from './views/volumes.js';
+import { Webhook } from './views/webhook.js';
+import { Webhooks } from './views/webhooks.js';
 
-const names: Partial<Record<View, string>> = {
+const names: Record<View, string> = {
   sandboxes: 'Sandboxes',
+  templates: 'Templates',
+  volumes: 'Volumes',
+  secrets: 'Secrets',
+  webhooks: 'Webhooks',
+  server: 'Server',
+  teams: 'Teams',
 };
 
 /** Navigation, the choice of the team, and what is looked at. */
@@ -24,7 +38,7 @@ export function Shell() {
   const team = route.team ?? teams.value?.[0]?.slug;
   const go = (view: View) => goTo(formatRoute({ team, view }));
   useKeys({ go, help: () => setHelping(true) });
-  const title = route.id ?? names[route.view] ?? '';
+  const title = route.id ?? names[route.view];
   useEffect(() => {
     document.title = `${title} – svc`;
   }, [title]);
@@ -93,8 +107,25 @@ export function Shell() {
 
 function Content({ team, route }: { team: string; route: Route }) {
   const { id, tab, query } = route;
-  if (id === undefined) return <Sandboxes team={team} query={query} />;
-  return <Sandbox key={id} team={team} id={id} tab={tab} />;
+  switch (route.view) {
+    case 'sandboxes':
+      if (id !== undefined) return <Sandbox key={id} team={team} id={id} tab={tab} />;
+      return <Sandboxes team={team} query={query} />;
+    case 'templates':
+      if (id !== undefined) return <Template key={id} team={team} id={id} buildId={tab} />;
+      return <Templates team={team} />;
+    case 'volumes':
+      return <Volumes team={team} />;
+    case 'secrets':
+      return <Secrets team={team} />;
+    case 'webhooks':
+      if (id !== undefined) return <Webhook key={id} team={team} id={id} />;
+      return <Webhooks team={team} />;
+    case 'server':
+      return <Server />;
+    case 'teams':
+      return <Teams />;
+  }
 }
 
 function ThemeChoice() {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { listeningPorts } from '../src/format/listening-ports.js';
 import { parseMetadata } from '../src/format/metadata-filter.js';
 import { formatBytes, formatCount, formatPercent } from '../src/format/numbers.js';
-import { crumbsOf, joinPath, parentOf } from '../src/format/paths.js';
+import { cleanPath, crumbsOf, joinPath, parentOf } from '../src/format/paths.js';
 import { linePath, nearest, ratesOf, roundUp } from '../src/format/plot.js';
 import { parseMetrics, sumOf } from '../src/format/prometheus.js';
 import { formatAgo, formatDuration, formatTime } from '../src/format/times.js';
@@ -123,6 +123,7 @@ describe('what servers and sandboxes tell', () => {
   it('takes paths apart', () => {
     expect([joinPath('/', 'a'), joinPath('/a', 'b')]).toEqual(['/a', '/a/b']);
     expect(['/a/b', '/a', '/'].map(parentOf)).toEqual(['/a', '/', '/']);
+    expect(['', ' /a//b/../c/. ', '../..'].map(cleanPath)).toEqual(['/', '/a/c', '/']);
     expect(crumbsOf('/a/b').map(({ path }) => path)).toEqual(['/', '/a', '/a/b']);
   });
 });

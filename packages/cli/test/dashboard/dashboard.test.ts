@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../support/run-cli.js';
 import { chromium, type Stage, startStage } from './stage.js';
@@ -88,6 +90,47 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
     ).toEqual([other.id]);
     await other.kill();
     await page.getByText('No sandboxes', { exact: true }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('opens a shell, which goes on while nobody looks, and shows, brings and takes away files', async () => {
+    const { page, context, problems } = await stage.signedIn();
+    await using sandbox = await stage.client.sandboxes.create({ timeoutMs: 600_000 });
+    const { path } = await sandbox.files.write('work/notes.txt', 'kept in the sandbox');
+    const view = (tab: string) => page.goto(`${stage.url}#/default/sandboxes/${sandbox.id}/${tab}`);
+    await view('terminal');
+    const screen = page.locator('.xterm-rows');
+    await page.locator('.xterm-helper-textarea').focus();
+    await page.keyboard.type('echo $((6 * 7))and; printf "\\033[38;2;250;10;10mred\\033[0m"\n');
+    await screen.getByText('42and').waitFor();
+    expect(await screen.getByText('red', { exact: true }).getAttribute('style')).toContain(
+      'rgb(250, 10, 10)',
+    );
+    await view('events');
+    await page.getByText('created', { exact: true }).waitFor();
+    await view('terminal');
+    await screen.getByText('42and').waitFor();
+    expect((await sandbox.commands.list()).map(({ tag }) => tag)).toEqual(['dashboard']);
+    await page.getByRole('button', { name: 'End shell' }).click();
+    await page.getByText('The shell has ended').waitFor();
+
+    await view('files');
+    await page.getByLabel('As user').selectOption({ label: "the sandbox's own" });
+    await page.getByLabel('Directory', { exact: true }).fill(dirname(path));
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'notes.txt', exact: true }).click();
+    await page.getByText('kept in the sandbox').waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download notes.txt' }).click(),
+    ]);
+    expect(await readFile(await download.path(), 'utf8')).toBe('kept in the sandbox');
+    const file = { name: 'brought.bin', mimeType: 'text/html', buffer: Buffer.alloc(3_000_000, 7) };
+    await page.getByLabel('Upload').setInputFiles(file);
+    await page.getByRole('button', { name: 'brought.bin', exact: true }).waitFor();
+    const brought = await sandbox.files.read(path.replace('notes.txt', 'brought.bin'), { format: 'bytes' });
+    expect(Buffer.from(brought).equals(file.buffer)).toBe(true);
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -1,5 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Template } from '@svc/sdk';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { chromium, startStage } from './stage.js';
 
@@ -22,21 +24,46 @@ it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the
   const made = [];
   for (let index = 0; index < 10; index += 1)
     made.push(await client.sandboxes.create({ metadata: metadata[index % 4]!, timeoutMs: 3_600_000 }));
+  const template = Template.from('base').run('echo installing').run('echo done');
+  await (await client.templates.build(template, { name: 'notebook' })).wait();
   const first = made.at(-2)!;
   await made[3]!.pause();
   await first.commands.run(work);
   for (let turn = 0; turn < 12; turn += 1) await stage.local.server.sampleNow();
-  for (const theme of ['light', 'dark'] as const) {
-    const { page, problems } = await stage.signedIn(theme);
-    await page.getByRole('link', { name: first.id }).waitFor();
-    await page.screenshot({ path: join(target, `dashboard-sandboxes-${theme}.png`) });
-    await page.getByRole('link', { name: first.id }).click();
-    await page.getByRole('figure').first().waitFor();
-    await page.getByRole('img', { name: /CPU/ }).waitFor();
-    await page.screenshot({ path: join(target, `dashboard-sandbox-${theme}.png`) });
-    await page.getByRole('link', { name: 'Logs' }).click();
-    await page.getByRole('log').getByText('step 12').waitFor();
-    await page.screenshot({ path: join(target, `dashboard-logs-${theme}.png`) });
-    expect(problems).toEqual([]);
-  }
+  const light = await stage.signedIn('light');
+  const dark = await stage.signedIn('dark');
+  const take = async (
+    from: typeof light,
+    name: string,
+    hash: string,
+    whole: (page: Page) => Promise<unknown>,
+  ) => {
+    await from.page.goto(`${stage.url}${hash}`);
+    await whole(from.page);
+    await from.page.screenshot({ path: join(target, `dashboard-${name}.png`) });
+  };
+  const sandbox = `#/default/sandboxes/${first.id}`;
+  await take(light, 'sandboxes', '#/default/sandboxes', (page) =>
+    page.getByRole('link', { name: first.id }).waitFor(),
+  );
+  await take(dark, 'sandbox', sandbox, (page) =>
+    page.getByRole('img', { name: /CPU. CPU: [\d.]+ %/ }).waitFor(),
+  );
+  await take(light, 'terminal', `${sandbox}/terminal`, async (page) => {
+    await page.locator('.xterm-helper-textarea').focus();
+    await page.keyboard.type('ls --color=always /etc | head -40 | column; uname -sr\n');
+    await page
+      .locator('.xterm-rows')
+      .getByText(/^Linux/)
+      .waitFor();
+  });
+  await take(light, 'template', '#/default/templates', async (page) => {
+    await page.getByRole('link', { name: /notebook/ }).click();
+    await page.getByRole('log').getByText('finalize').first().waitFor();
+  });
+  // Two looks make a rate.
+  await take(dark, 'server', '#/default/server', (page) =>
+    page.getByRole('img', { name: /API: [\d.]+\/s/ }).waitFor(),
+  );
+  expect([...light.problems, ...dark.problems]).toEqual([]);
 });

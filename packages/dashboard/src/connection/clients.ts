@@ -1,4 +1,4 @@
-import { createOperatorClient, type Team } from '@svc/platform/operator';
+import { createOperatorClient, type Node, type Team } from '@svc/platform/operator';
 import { Client } from '@svc/sdk';
 import { sessionFetch } from '../session/session.js';
 
@@ -37,4 +37,11 @@ export async function listTeams(): Promise<Team[]> {
     nextToken = response.headers.get('x-next-token') ?? undefined;
     if (nextToken === undefined) return all;
   }
+}
+
+/** The servers that share the database; none where it is not shared. */
+export async function listNodes(): Promise<Node[]> {
+  const { data, response } = await operator.GET('/nodes', { fetch: sessionFetch });
+  if (data === undefined) throw new Error(`The list of servers was answered with ${response.status}.`);
+  return data;
 }

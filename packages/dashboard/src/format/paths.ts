@@ -14,3 +14,13 @@ export function crumbsOf(path: string): { name: string; path: string }[] {
   const crumbs = names.map((name, index) => ({ name, path: `/${names.slice(0, index + 1).join('/')}` }));
   return [{ name: '/', path: '/' }, ...crumbs];
 }
+
+/** What somebody typed as an absolute path without `.`, `..` and doubled slashes. */
+export function cleanPath(typed: string): string {
+  const names: string[] = [];
+  for (const name of typed.trim().split('/')) {
+    if (name === '..') names.pop();
+    else if (name !== '' && name !== '.') names.push(name);
+  }
+  return `/${names.join('/')}`;
+}

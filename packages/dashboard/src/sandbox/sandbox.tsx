@@ -5,15 +5,23 @@ import { Empty, Failure, Loading } from '../parts/notice.js';
 import { State } from '../parts/text.js';
 import { formatRoute } from '../router/route.js';
 import { Actions } from './actions.js';
+import { Events } from './events.js';
+import { Files } from './files.js';
 import { Logs } from './logs.js';
+import { Network } from './network.js';
 import { Overview } from './overview.js';
 import type { TabProps } from './tab-props.js';
+import { TerminalTab } from './terminal.js';
 
 const LOOK_MS = 3_000;
 
 const tabs = {
   overview: { name: 'Overview', show: (props: TabProps) => <Overview {...props} /> },
   logs: { name: 'Logs', show: (props: TabProps) => <Logs {...props} /> },
+  terminal: { name: 'Terminal', show: (props: TabProps) => <TerminalTab {...props} /> },
+  files: { name: 'Files', show: (props: TabProps) => <Files {...props} /> },
+  network: { name: 'Network', show: (props: TabProps) => <Network {...props} /> },
+  events: { name: 'Events', show: (props: TabProps) => <Events {...props} /> },
 };
 
 /** One sandbox: what it is, what it does, and what may be done with it. */

@@ -33,6 +33,8 @@ export type InputKind = 'stdin' | 'pty';
  * Input of one process, as one StreamInput call that opens with the first write. Writes keep their order, and each
  * waits until the connection has taken its bytes. A broken call is not made again: what arrived is unknown. That a
  * program stops reading its stdin, or ends, is no failure: what is written after that is dropped.
+ *
+ * A browser sends a body once it is whole, so that what is typed would never arrive: there each write is a SendInput call.
  */
 export class ProcessInput {
   readonly #connection: DaemonConnection;
@@ -44,6 +46,8 @@ export class ProcessInput {
   #stopped: { reason: unknown } | undefined;
   #unread = false;
   #turnedAt = performance.now();
+  /** Settles when what was written so far was sent, in a browser. */
+  #sent: Promise<void> = Promise.resolve();
 
   constructor(connection: DaemonConnection, pid: number, kind: InputKind) {
     this.#connection = connection;
@@ -63,6 +67,7 @@ export class ProcessInput {
     if (this.#stopped) throw this.#stopped.reason;
     if (this.#finished) throw closedError(this.#kind);
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+    if (this.#connection.core.config.runtimeKind === 'browser') return this.#send(bytes);
     this.#call ??= this.#open();
     const { result } = this.#call;
     for (let start = 0; start < bytes.byteLength; start += pieceBytes) {
@@ -98,6 +103,7 @@ export class ProcessInput {
   async #finish(options: RequestOptions): Promise<void> {
     this.#queue.end();
     if (this.#call) await holdOpen(this.#call.result);
+    await this.#sent;
     if (this.#kind === 'pty' || this.#unread) return;
     if (this.#stopped) throw this.#stopped.reason;
     const process = { selector: selectorOf({ pid: this.#pid }) };
@@ -111,6 +117,36 @@ export class ProcessInput {
       await this.#connection.call(context, (client, call) => client.process.closeStdin({ process }, call));
     } catch (error) {
       if (!stoppedReading(error)) throw error;
+      this.#unread = true;
+    }
+  }
+
+  /** Sends bytes by calls of their own, after those of earlier writes. One that failed is not repeated, and later ones fail as it did. */
+  async #send(bytes: Uint8Array): Promise<void> {
+    const sending = this.#sent.then(async () => {
+      for (let start = 0; start < bytes.byteLength; start += pieceBytes) {
+        if (this.#unread && this.#kind === 'stdin') return;
+        if (this.#stopped) throw this.#stopped.reason;
+        await this.#sendPiece(bytes.subarray(start, start + pieceBytes));
+      }
+    });
+    this.#sent = sending.catch((error) => {
+      this.#stopped ??= { reason: error };
+    });
+    return sending;
+  }
+
+  async #sendPiece(value: Uint8Array): Promise<void> {
+    const process = { selector: selectorOf({ pid: this.#pid }) };
+    const input = { input: { case: this.#kind, value } };
+    const operation = this.#kind === 'pty' ? 'pty.write' : 'command.stdin';
+    const context = { operation, resource: 'process', options: {} } as const;
+    try {
+      await this.#connection.call(context, (client, call) =>
+        client.process.sendInput({ process, input }, call),
+      );
+    } catch (error) {
+      if (this.#kind === 'pty' || !stoppedReading(error)) throw error;
       this.#unread = true;
     }
   }

@@ -219,13 +219,17 @@ export const wrong: number = Template.from('base');
           const output = [];
           const result = await sandbox.commands.run('echo one; sleep 0.1; echo two', { onStdout: (text) => void output.push(text) });
           const fed = await sandbox.commands.run('cat', { stdin: 'fed' });
+          let shown = '';
+          const terminal = await sandbox.pty.create({ onData: (data) => void (shown += new TextDecoder().decode(data)) });
+          for (const line of ['echo $((6 * 7))and\\r', 'exit 3\\r']) await terminal.write(line);
+          const { exitCode: left } = await terminal.wait();
           const missing = await sandbox.files.read('none').catch((error) => FileNotFoundError.is(error));
           const local = await sandbox.files.uploadDir('x', 'y').catch((error) => error.message);
           const watch = await sandbox.files.watch('browser');
           await sandbox.files.write('browser/seen', '1');
           let seen;
           for await (const event of watch) { seen = event.name; break; }
-          return { same: back.every((byte, index) => byte === bytes[index]), output: output.join(''), code: result.exitCode, fed: fed.stdout, missing, local, seen };
+          return { same: back.every((byte, index) => byte === bytes[index]), output: output.join(''), code: result.exitCode, fed: fed.stdout, typed: shown.includes('42and'), left, missing, local, seen };
         } finally {
           await sandbox.kill();
         }
@@ -271,6 +275,8 @@ export const wrong: number = Template.from('base');
         output: 'one\ntwo\n',
         code: 0,
         fed: 'fed',
+        typed: true,
+        left: 3,
         missing: true,
         local: expect.stringContaining('Run it in Node'),
         seen: 'seen',

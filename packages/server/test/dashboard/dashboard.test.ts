@@ -122,7 +122,7 @@ describe('pages', () => {
       const { status, headers } = await ask('GET', target);
       expect(status).toBe(200);
       const policy = headers.get('content-security-policy') ?? '';
-      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'sha256-47DEQpj8");
       expect(policy).toContain("frame-ancestors 'none'");
       expect(policy.replace(/style-src-attr 'unsafe-inline'/, '')).not.toMatch(/unsafe|http/);
       expect(headers.get('x-frame-options')).toBe('DENY');
