@@ -1,7 +1,7 @@
 import type { ServerOptions } from '@svc/server';
 
-/** What sandboxes under test are: plain processes, containers of the `linux` driver, or on gVisor's kernel. */
-export type Tier = 'process' | 'linux' | 'gvisor';
+/** What sandboxes under test are: plain processes, containers of the `linux` driver, on gVisor's kernel, or of an Incus cluster. */
+export type Tier = 'process' | 'linux' | 'gvisor' | 'incus';
 
 /** Settings of the server under test: as an operator would have it, but in a hurry. */
 export function embeddedOptions(dataDir: string, tier: Tier): ServerOptions {
@@ -10,7 +10,7 @@ export function embeddedOptions(dataDir: string, tier: Tier): ServerOptions {
     apiPort: 0,
     sandboxPort: 0,
     operatorPort: 0,
-    driver: tier === 'process' ? 'process' : 'linux',
+    driver: tier === 'gvisor' ? 'linux' : tier,
     isolation: tier === 'gvisor' ? 'gvisor' : 'container',
     logLevel: (process.env.SVC_CONFORMANCE_LOG as ServerOptions['logLevel']) ?? 'silent',
     poolSize: tier === 'process' ? 0 : 2,

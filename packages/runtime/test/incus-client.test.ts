@@ -100,6 +100,17 @@ describe('calls of Incus', () => {
     client.close();
   });
 
+  it('go to others first once a member has not answered in time', async () => {
+    await using stuck = await PlayedIncus.start(() => ({ silent: true }));
+    await using whole = await PlayedIncus.start(() => done('here'));
+    const client = new IncusClient({ address: `${stuck.socketPath},${whole.socketPath}` });
+    const late = client.call({ method: 'PUT', path: '/x', body: {}, timeoutMs: 100 });
+    await expect(late).rejects.toMatchObject({ status: 0, message: 'Incus did not answer in time.' });
+    expect(await client.call({ method: 'PUT', path: '/x', body: {} })).toBe('here');
+    expect(stuck.requests).toHaveLength(1);
+    client.close();
+  });
+
   it('find nothing where Incus says so, and reject with the reason of an abort', async () => {
     await using played = await PlayedIncus.start(() => failed(404, 'Not Found'));
     const client = new IncusClient({ address: played.socketPath });

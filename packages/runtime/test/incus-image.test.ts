@@ -194,6 +194,7 @@ describe('what the driver tells', () => {
     [new IncusError(500, 'write x: no space left on device'), 'storage_full'],
     [new IncusError(500, 'openat backup.yaml: disk quota exceeded'), 'storage_full'],
     [new IncusError(403, 'not authorized'), 'unreachable'],
+    [new IncusError(403, 'Cluster member is evacuated'), 'create_failed'],
     [new IncusError(404, 'Instance not found'), 'instance_gone'],
     [new IncusError(500, 'Failed to run forkstart /root/secret'), 'create_failed'],
   ])('%o', (error, code) => {

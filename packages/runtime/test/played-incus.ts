@@ -11,7 +11,7 @@ export interface PlayedRequest {
   body: Buffer;
 }
 
-export type PlayedAnswer = { status?: number; json: unknown } | { destroy: true };
+export type PlayedAnswer = { status?: number; json: unknown } | { destroy: true } | { silent: true };
 
 /** Speaks the shapes of Incus' REST API on a unix socket, as far as a test says. It plays no behaviour. */
 export class PlayedIncus {
@@ -40,6 +40,7 @@ export class PlayedIncus {
       };
       played.requests.push(seen);
       const given = answer(seen);
+      if ('silent' in given) return;
       if ('destroy' in given) return void request.socket.destroy();
       response.writeHead(given.status ?? 200, { 'content-type': 'application/json' });
       response.end(typeof given.json === 'string' ? given.json : JSON.stringify(given.json));

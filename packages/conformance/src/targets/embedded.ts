@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Server, startServer } from '@svc/server';
+import { type Server, type ServerOptions, startServer } from '@svc/server';
 import type { Capability } from '../capability.js';
 import { embeddedOptions, type Tier } from '../embedded-options.js';
 import { closeConnections, send } from '../wire/send.js';
@@ -11,10 +11,10 @@ import { startSpecialServer } from './special-server.js';
 import type { PlayedServer, ServerKind, SpecialServer, Target } from './target.js';
 import { createTeam } from './teams.js';
 
-/** A server in this process, on a data directory of its own. */
-export async function startEmbedded(tier: Tier): Promise<Target> {
+/** A server in this process, on a data directory of its own. @param more settings, beside those of every server under test */
+export async function startEmbedded(tier: Tier, more: Partial<ServerOptions> = {}): Promise<Target> {
   const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${tier}-`));
-  const server = await startServer(embeddedOptions(dataDir, tier));
+  const server = await startServer({ ...embeddedOptions(dataDir, tier), ...more });
   const shelf = new SandboxShelf(server, server.sandboxUrl, 'base');
   const special = new Map<ServerKind, Promise<SpecialServer & { close(): Promise<void> }>>();
   let played: Promise<PlayedServer & { close(): Promise<void> }> | undefined;

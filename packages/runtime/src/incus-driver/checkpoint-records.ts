@@ -18,13 +18,21 @@ export class CheckpointRecords {
     this.#directory = directory;
   }
 
-  /** Records that can be read; the directory is made where it is missing. */
-  async load(): Promise<IncusCheckpoint[]> {
+  /**
+   * Those that are there; the directory is made where it is missing.
+   * @param names of everything in Incus: what is none of it any more is forgotten.
+   */
+  async load(names: ReadonlySet<string>): Promise<IncusCheckpoint[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const names = (await readdir(this.#directory)).filter((name) => name.endsWith('.json'));
-    const read = async (name: string) =>
-      JSON.parse(await readFile(join(this.#directory, name), 'utf8')) as IncusCheckpoint;
-    return Promise.all(names.map(read));
+    const kept: IncusCheckpoint[] = [];
+    for (const file of await readdir(this.#directory)) {
+      const name = /^(.+)\.json$/.exec(file)?.[1];
+      if (name === undefined) continue;
+      if (names.has(name))
+        kept.push(JSON.parse(await readFile(join(this.#directory, file), 'utf8')) as IncusCheckpoint);
+      else await this.remove(name);
+    }
+    return kept;
   }
 
   write(checkpoint: IncusCheckpoint): Promise<void> {

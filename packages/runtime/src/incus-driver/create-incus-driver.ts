@@ -105,7 +105,7 @@ async function open(
       summary: `incus: Incus ${server.environment.server_version}${server.environment.server_clustered ? ', clustered' : ''}; pool ${settings.pool} (${driver}), project ${client.project}`,
       volumesDirectory: join(dataDir, 'volumes'),
       records,
-      recorded: await records.load(),
+      recorded: await records.load(new Set(all.map(({ name }) => name))),
     },
     all.filter((instance) => isOf(owner, instance)),
   );

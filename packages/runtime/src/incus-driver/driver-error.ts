@@ -21,7 +21,7 @@ export function driverError(error: unknown, fallback: { code: DriverErrorCode; m
     return new DriverError('storage_full', 'There is not enough disk space for the sandbox.', options);
   if (NO_ROOM.test(message))
     return new DriverError('no_capacity', 'No machine of the cluster can take another sandbox.', options);
-  if (error.status === 403 || error.status === 401)
+  if (/not authorized|not trusted|forbidden/i.test(message))
     return new DriverError('unreachable', 'The cluster that runs sandboxes refuses this server.', options);
   if (GONE.test(message)) return gone(error);
   return new DriverError(fallback.code, fallback.message, options);

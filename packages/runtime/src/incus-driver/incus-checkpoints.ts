@@ -15,7 +15,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
   /** Names in Incus of those that are gone: a list may be older. */
   readonly #gone = new Set<string>();
 
-  /** @param recorded what the data directory knows; what Incus has not got any more counts for nothing. */
+  /** @param from what the data directory knows of those that are there, and everything that was found in Incus. */
   constructor(
     cluster: IncusCluster,
     from: {
@@ -26,10 +26,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
   ) {
     this.#cluster = cluster;
     this.#records = from.records;
-    const names = new Set(from.found.map(({ name }) => name));
-    for (const checkpoint of from.recorded) {
-      if (names.has(checkpoint.name)) this.#stored.set(checkpoint.id, checkpoint);
-    }
+    for (const checkpoint of from.recorded) this.#stored.set(checkpoint.id, checkpoint);
     this.learn(from.found);
   }
 

@@ -36,6 +36,8 @@ import type { DialAddress } from './reach.js';
 import type { WireInstance } from './wire.js';
 
 const BOOT_TIMEOUT_MS = 120_000;
+/** A machine that is there takes a connection at once, even for a sandbox that is frozen. */
+const PROBE_MS = 10_000;
 /** Starts at once: each member has its own processors, and Incus' database takes changes one after another. */
 const BOOTS = 6;
 
@@ -110,6 +112,14 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       cluster,
       owner,
       instances: () => this.#registry.items,
+      answers: (address) =>
+        this.#daemonDial(address)(AbortSignal.timeout(PROBE_MS)).then(
+          (socket) => {
+            socket.on('error', () => undefined).destroy();
+            return true;
+          },
+          () => false,
+        ),
       onFound: (all) => this.#checkpoints.learn(all.filter(({ name }) => !this.#making.has(name))),
       log: (level, message, fields) => options.log?.(level, message, fields),
     });
@@ -366,6 +376,8 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
           [keys.layers]: JSON.stringify(layers),
           [keys.sizeBytes]: String(sizeBytes),
           [keys.imageBytes]: String(imageBytes),
+          // Unlike a sandbox it can move to another machine; left to itself Incus does not move what has a routed network card.
+          'cluster.evacuate': 'migrate',
         };
         await cluster.create(
           { name, config, source: { type: 'copy', source, instance_only: true } },

@@ -14,6 +14,8 @@ export interface IncusWatchOptions {
   cluster: IncusCluster;
   owner: string;
   instances(): Iterable<IncusInstance>;
+  /** Whether something takes connections at an address of a sandbox. Never rejects. */
+  answers(address: string): Promise<boolean>;
   /** Told what is there, at every look. */
   onFound(found: readonly WireInstance[]): void;
   log(level: 'debug' | 'warn', message: string, fields: Record<string, unknown>): void;
@@ -70,7 +72,7 @@ export class IncusWatch {
   }
 
   async #look(): Promise<void> {
-    const { cluster, owner, instances, onFound, log } = this.#options;
+    const { cluster, owner, instances, onFound } = this.#options;
     const known = [...instances()].filter(({ running }) => running);
     const [found, members] = await Promise.all([cluster.listOf(owner), cluster.members()]);
     onFound(found);
@@ -78,14 +80,22 @@ export class IncusWatch {
       members.filter(({ status }) => status === 'Offline').map(({ server_name: name }) => name),
     );
     const statuses = new Map(found.map(({ name, status }) => [name, status]));
+    const onThem = known.filter(({ record }) => away.has(record.location));
+    await Promise.all(onThem.map((instance) => this.#judgeAway(instance)));
     for (const instance of known) {
-      const { name, id, location } = instance.record;
-      if (away.has(location) && instance.running) {
-        log('warn', 'a sandbox is lost with its machine', { id, member: location });
-        instance.finish('exited');
-        // The list may be older than what happened since; one that is not as it should be is looked at by itself.
-      } else if (ENDED.has(statuses.get(name))) await this.lookAt(instance);
+      // The list may be older than what happened since; one that is not as it should be is looked at by itself.
+      if (!onThem.includes(instance) && ENDED.has(statuses.get(instance.record.name)))
+        await this.lookAt(instance);
     }
+  }
+
+  /** A member that is only busy counts as away too: what still takes connections has not ended. */
+  async #judgeAway(instance: IncusInstance): Promise<void> {
+    const { answers, log } = this.#options;
+    const { id, address, location } = instance.record;
+    if ((await answers(address)) || !instance.running) return;
+    log('warn', 'a sandbox is lost with its machine', { id, member: location });
+    instance.finish('exited');
   }
 
   #judge(instance: IncusInstance, status: string | undefined): void {

@@ -33,6 +33,9 @@ export function instanceConfig(input: InstanceConfigInput): Record<string, strin
     'security.guestapi': 'false',
     // What was lost with its machine must not come back on its own: the service has told that it is gone.
     'boot.autostart': 'false',
+    // A machine that is to be empty is so at once: memory cannot move to another, and who is frozen would not hear a request to end.
+    'cluster.evacuate': 'stop',
+    'boot.host_shutdown_timeout': '5',
     'environment.PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     'environment.HOME': '/root',
     'raw.lxc': [

@@ -1,4 +1,4 @@
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -39,6 +39,8 @@ export interface IncusRequest {
   operationMs?: number;
 }
 
+/** A machine that is off does not even refuse. */
+const CONNECT_MS = 5_000;
 const ANSWER_MS = 60_000;
 const OPERATION_MS = 600_000;
 /** One question about an operation; asked again until it is over. */
@@ -113,6 +115,7 @@ export class IncusClient {
   ): Promise<{ socket: NodeJS.ReadWriteStream & { destroy(): void }; head: Buffer }> {
     const [endpoint] = this.#endpoints;
     const outgoing = this.#open(endpoint!, request, request.headers);
+    boundConnect(outgoing);
     return new Promise((resolve, reject) => {
       outgoing.once('upgrade', (_answer, socket, head) => resolve({ socket, head }));
       outgoing.once('response', (answer) => {
@@ -143,7 +146,12 @@ export class IncusClient {
       return readAnswer(answer.statusCode ?? 0, await bounded(answer));
     } catch (error) {
       request.signal?.throwIfAborted();
-      if (limit.aborted) throw new IncusError(0, 'Incus did not answer in time.', { cause: error });
+      if (limit.aborted) {
+        // Others are asked first from now on.
+        const [silent, ...others] = this.#endpoints;
+        this.#endpoints = [...others, silent!];
+        throw new IncusError(0, 'Incus did not answer in time.', { cause: error });
+      }
       if (IncusError.is(error)) throw error;
       throw new IncusError(0, 'The answer of Incus broke off.', { cause: error });
     }
@@ -219,6 +227,7 @@ export class IncusClient {
       const outgoing = this.#open(endpoint, request, headers, signal);
       outgoing.once('response', resolve);
       outgoing.on('error', reject);
+      boundConnect(outgoing);
       if (request.content === undefined) {
         outgoing.end(body);
         return;
@@ -264,6 +273,17 @@ export class IncusClient {
       checkServerIdentity: () => undefined,
     });
   }
+}
+
+/** Gives up a connection that does not come about, as one to which nothing was sent. */
+function boundConnect(outgoing: ClientRequest): void {
+  outgoing.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => {
+      outgoing.destroy(Object.assign(new Error('it does not take the connection'), { code: 'ETIMEDOUT' }));
+    }, CONNECT_MS);
+    for (const event of ['connect', 'close'] as const) socket.once(event, () => clearTimeout(timer));
+  });
 }
 
 function unanswered(endpoint: Endpoint, cause: unknown): IncusError {

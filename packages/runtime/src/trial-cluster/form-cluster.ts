@@ -10,8 +10,8 @@ const POOL = 'svc';
 const PROJECT = 'svc';
 /** Where member-inside.sh mounts the pool. */
 const POOL_SOURCE = '/srv/pool';
-/** Without a word from a member for so long, it counts as away, seconds. Incus takes 10 or more. */
-const OFFLINE_SECONDS = '12';
+/** Without a word from a member for so long, it counts as away, seconds. They speak every ten. */
+const OFFLINE_SECONDS = '20';
 
 /** Makes one cluster of members that answer, with a storage pool and the project that the driver looks for. What is done already is left. */
 export async function formCluster(plan: TrialPlan, log: (line: string) => void): Promise<void> {
