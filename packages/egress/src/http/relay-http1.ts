@@ -15,6 +15,7 @@ import { hostOfRequest } from './authority.js';
 import type { HttpConnection, RequestPlan } from './exchange.js';
 import { forwardedHeaders, valuesOf } from './headers.js';
 import { passBody } from './pass-body.js';
+import { withoutUpgrade } from './without-upgrade.js';
 
 const MAX_HEADER_BYTES = 32 * 1024;
 /** How long a connection may take for its next request, to the end of its headers. */
@@ -152,6 +153,15 @@ export class Http1Relay {
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const served = this.#served.get(socket);
     if (served === undefined) return void socket.destroy();
+    if (hasBody(request)) {
+      // Whoever changes the protocol waits for answers first. An earlier one would have no end that the next one hears of.
+      if (served.pending > 0) return served.connection.cut();
+      // The parser has left the body to us, as if it were of the other protocol.
+      this.#awaitRequest(served);
+      socket.unshift(Buffer.concat([withoutUpgrade(request), head]));
+      this.#server.emit('connection', socket);
+      return;
+    }
     clearTimeout(served.patience);
     const { connection, agent } = served;
     const plan = await planOf(request, connection);
@@ -174,6 +184,7 @@ export class Http1Relay {
           'Upgrade',
           valuesOf(answer.rawHeaders, 'upgrade').join(', '),
         ]),
+        'latin1',
       );
       if (rest.length > 0) other.unshift(rest);
       if (head.length > 0) socket.unshift(head);
@@ -181,7 +192,7 @@ export class Http1Relay {
       join(socket, other);
     });
     upstream.on('response', (answer) => {
-      socket.write(headOf(answer, ['Connection', 'close']));
+      socket.write(headOf(answer, ['Connection', 'close']), 'latin1');
       answer.pipe(socket);
       answer.on('error', () => socket.destroy());
     });
@@ -224,6 +235,7 @@ function send(
     setHost: false,
     target: plan,
   };
+  agent.makeRoom(plan.key);
   try {
     return makeRequest(options);
   } catch {
@@ -297,6 +309,23 @@ class UpstreamAgent extends Agent {
 
   override getName(options?: object): string {
     return (options as UpstreamOptions).target.key;
+  }
+
+  /**
+   * Lets a request begin for which there is no connection: where there are as many as there may be, one that is not in use ends.
+   * It would have to wait until its server ends it.
+   */
+  makeRoom(key: string): void {
+    if (this.sockets[key] !== undefined || this.freeSockets[key] !== undefined) return;
+    const idle = Object.values(this.freeSockets).flat();
+    const used = Object.values(this.sockets).flat();
+    if (idle.length + used.length >= MAX_UPSTREAM) idle[0]?.destroy();
+  }
+
+  /** One that is free again is not kept while a request waits for another host's. */
+  override keepSocketAlive(socket: Duplex): boolean {
+    if (Object.keys(this.requests).length > 0) return false;
+    return super.keepSocketAlive(socket) as unknown as boolean;
   }
 
   override createConnection(

@@ -15,14 +15,17 @@ const mirror: RequestListener = (request, response) => {
 
 async function start(listener: RequestListener = mirror) {
   const egress = await startTestEgress();
-  egress.servers.set(80, (await startPlainWeb(listener)).port);
+  const { server, port } = await startPlainWeb(listener);
+  // It ends no connection by itself.
+  server.keepAliveTimeout = 600_000;
+  egress.servers.set(80, port);
   for (const name of ['a.example', 'b.example']) egress.names.set(name, ['127.0.0.1']);
   await egress.setPolicy({
     allowOut: ['a.example', 'b.example'],
     denyOut: ['0.0.0.0/0'],
     rules: { 'b.example': { headers: { 'x-static': 's', 'x-secret': '${svc.secrets.key}' } } },
   });
-  return { egress, open: () => egress.connect({ address: '9.9.9.9', port: 80 }) };
+  return { egress, server, open: () => egress.connect({ address: '9.9.9.9', port: 80 }) };
 }
 
 const get = (host: string, more = '') => `GET / HTTP/1.1\r\nHost: ${host}\r\n${more}\r\n`;
@@ -55,6 +58,51 @@ describe('a plain connection', () => {
     const { open } = await start();
     const { headers } = JSON.parse((await ask(open(), get('b.example'))).body);
     expect([headers['x-static'], headers['x-secret']]).toEqual(['s', undefined]);
+  });
+
+  it('may ask more hosts, one after the other, than it may have connections to', async () => {
+    const { open, egress } = await start();
+    const hosts = Array.from({ length: 20 }, (_, index) => `host-${index}.example`);
+    for (const name of hosts) egress.names.set(name, ['127.0.0.1']);
+    await egress.setPolicy({ allowOut: ['*.example'], denyOut: ['0.0.0.0/0'], rules: {} });
+    const socket = open();
+    for (const name of [...hosts, ...hosts]) expect((await ask(socket, get(name))).status).toBe(200);
+    // And all at once.
+    const many = open();
+    many.write(hosts.map((name) => get(name)).join('') + get('host-0.example', 'Connection: close\r\n'));
+    const text = (await readAll(many)).bytes.toString();
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(21);
+  });
+
+  it.each([
+    ['a length', 'Content-Length: 5\r\n', 'hello'],
+    ['chunks', 'Transfer-Encoding: chunked\r\n', '5\r\nhello\r\n0\r\n\r\n'],
+  ])('carries a body with %s also where its request offers another protocol', async (_what, field, body) => {
+    const { open } = await start((request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => response.end(`${Buffer.concat(parts)} ${request.headers.upgrade}`));
+    });
+    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
+    const post = `POST / HTTP/1.1\r\nHost: a.example\r\n${offer}${field}\r\n${body}`;
+    const socket = open();
+    for (let round = 0; round < 2; round += 1)
+      expect(await ask(socket, post)).toMatchObject({ status: 200, body: 'hello undefined' });
+    await expect(ask(socket, post.replace('a.example', 'evil.example'))).rejects.toThrow('cut');
+    // Not while another answer is awaited.
+    const hasty = open();
+    hasty.write(get('a.example') + post);
+    expect((await readAll(hasty)).end).toBe('reset');
+  });
+
+  it('passes the answer to an upgrade on as it is, byte for byte', async () => {
+    const { open, server } = await start();
+    const head =
+      'HTTP/1.1 101 Switching Protocols\r\nX-Name: caf\xe9\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+    server.on('upgrade', (_request, socket: Socket) => socket.end(Buffer.from(`${head}\xff`, 'latin1')));
+    const socket = open();
+    socket.write(get('a.example', 'Connection: Upgrade\r\nUpgrade: x\r\n'));
+    expect((await readAll(socket)).bytes.toString('latin1')).toBe(`${head}\xff`);
   });
 
   it('passes a pipeline on in order', async () => {
