@@ -61,7 +61,12 @@ export function describeForks(
         await startProgram(client, program);
         expect(await step(client, program)).toBe('1');
         expect(await step(client, program)).toBe('2');
-        const made = await instance.checkpoint({ checkpointId: 'kind', memory: true, then: 'continue' });
+        const made = await instance.checkpoint({
+          checkpointId: 'kind',
+          memory: true,
+          then: 'continue',
+          brief: true,
+        });
         if (program === MEMORY) expect(made.sizeBytes).toBeGreaterThan(400e6);
         // The source goes on before, while and after its copies are made.
         let count = 3;
@@ -105,7 +110,7 @@ net.createServer((s) => { watch("server")(s); s.on("data", () => s.write(String(
       );
       const outer = await instance.dial(8080);
       expect(await ask(outer)).toBe('1');
-      await instance.checkpoint({ checkpointId: 'open', memory: true, then: 'continue' });
+      await instance.checkpoint({ checkpointId: 'open', memory: true, then: 'continue', brief: true });
       expect(await ask(outer)).toBe('2');
       const { copies } = await fork('open', 2);
       for (const copy of copies) {

@@ -38,7 +38,12 @@ export const fork: Row = {
       };
       for (let round = -1; round < count; round++) {
         const checkpointId = `c${round + 1}`;
-        const checkpoint = await source.checkpoint({ checkpointId, memory: true, then: 'continue' });
+        const checkpoint = await source.checkpoint({
+          checkpointId,
+          memory: true,
+          then: 'continue',
+          brief: true,
+        });
         const one = await timed(() => restore(round + 1, 0));
         const eight = await timed(() =>
           Promise.all(Array.from({ length: 8 }, (_, index) => restore(round + 1, index + 1))),
