@@ -9,5 +9,6 @@ export { OperatorClient } from './operator/operator-client.js';
 export type { OperatorClientOptions } from './operator/options.js';
 export type { NewTeam, OperatedTeam, TeamChange, TeamLimitsChange } from './operator/team.js';
 export { TeamKeys } from './operator/team-keys.js';
+export type { TeamUsage, TeamUsageHour, TeamUse } from './operator/team-usage.js';
 export { Teams } from './operator/teams.js';
 export type { Team } from './team/team.js';

@@ -30,16 +30,44 @@ it('makes a team, sets what it may use, and goes back to the defaults', async ()
   const shown = await svc(['team', 'get', 'research']);
   expect(shown.stdout).toMatch(/Standing +active/);
   expect(shown.stdout).toMatch(/Longest run +1h \(own\)/);
-  expect(shown.stdout).toMatch(/Secrets +3 \(own\)/);
-  const args = ['--max-secrets', 'default', '--max-memory', '512', '--egress-proxy', 'on', '--name', 'R & D'];
+  expect(shown.stdout).toMatch(/Secrets +0 of 3 \(own\)/);
+  expect(shown.stdout).toMatch(/Storage +0 of 102400 MiB\n/);
+  const args = [
+    '--max-secrets',
+    'default',
+    '--max-memory',
+    '512',
+    '--max-storage',
+    '2048',
+    '--egress-proxy',
+    'on',
+    '--name',
+    'R & D',
+  ];
   expect(await json(['team', 'update', 'research', ...args])).toMatchObject({
     name: 'R & D',
-    ownLimits: ['maxTimeoutMs', 'maxMemoryMiB'],
+    ownLimits: ['maxTimeoutMs', 'maxMemoryMiB', 'maxStorageMiB'],
+    limits: { maxStorageMiB: 2048 },
     features: { egressProxy: true },
   });
   expect((await svc(['team', 'list'])).stdout).toMatch(/research +R & D +\S+ +\S+ ago +active/);
   for (const wrong of [[], ['--max-secrets', '-1'], ['--max-timeout', 'long'], ['--egress-proxy', 'yes']])
     expect((await svc(['team', 'update', 'research', ...wrong])).code).toBe(2);
+});
+
+it('shows what a team used, hour by hour', async () => {
+  await svc(['team', 'create', 'busy']);
+  expect((await svc(['team', 'usage', 'busy'])).stderr).toBe('Nothing was used.\n');
+  const { key } = await json(['key', 'create', 'first', '--team', 'busy']);
+  const asTeam = (args: string[]) => svc(args, { SVC_API_KEY: key });
+  const made = JSON.parse((await asTeam(['sandbox', 'create', '--json'])).stdout);
+  expect((await asTeam(['sandbox', 'kill', made.sandboxId])).code).toBe(0);
+  const table = (await svc(['team', 'usage', 'busy', '--since', '2d'])).stdout;
+  expect(table).toMatch(/^HOUR +SANDBOX TIME +GIB-HOURS +EGRESS +CREATES\n/);
+  expect(table).toMatch(/\ntotal +\S+.* 1\n$/);
+  const [hour] = await json(['team', 'usage', 'busy']);
+  expect(hour).toMatchObject({ creates: 1, egressBytes: 0 });
+  expect((await svc(['team', 'usage', 'nobody'])).stderr).toMatch(/no team 'nobody'/);
 });
 
 it('rotates a key: both work for a while, and the list says which one goes', async () => {

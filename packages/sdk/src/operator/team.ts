@@ -1,9 +1,15 @@
 import type { Team } from '../team/team.js';
 
 /** A team as its operator sees it. */
-export interface OperatedTeam extends Team {
+export interface OperatedTeam extends Omit<Team, 'limits'> {
+  readonly limits: Team['limits'] & {
+    /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
+    readonly maxStorageMiB?: number | undefined;
+    /** Most that one volume holds. */
+    readonly maxVolumeMiB?: number | undefined;
+  };
   /** Which limits were set for this team; the others are the server's defaults. */
-  readonly ownLimits: (keyof Team['limits'])[];
+  readonly ownLimits: (keyof OperatedTeam['limits'])[];
   /** Every request of a banned team is refused. */
   readonly banned: boolean;
   /** A blocked team may read and delete; the rest is refused. */
@@ -13,7 +19,7 @@ export interface OperatedTeam extends Team {
 }
 
 /** Limits to set: a number sets one, null goes back to the server's default, absent keeps it. */
-export type TeamLimitsChange = { [Name in keyof Team['limits']]?: number | null | undefined };
+export type TeamLimitsChange = { [Name in keyof OperatedTeam['limits']]?: number | null | undefined };
 
 /** A team to make. */
 export interface NewTeam {

@@ -4,7 +4,8 @@ import { defined } from '../core/wire-values.js';
 import type { OperatorCaller } from './operator-caller.js';
 import type { NewTeam, OperatedTeam, TeamChange } from './team.js';
 import { TeamKeys } from './team-keys.js';
-import { fromOperatedTeam, toTeamSettings } from './wire.js';
+import type { TeamUsage } from './team-usage.js';
+import { fromOperatedTeam, fromTeamUsage, toTeamSettings } from './wire.js';
 
 const resource = 'team' as const;
 
@@ -66,6 +67,25 @@ export class Teams {
       operator.GET('/teams/{team}', { params: { path: { team: idOrSlug } }, fetch }),
     );
     return fromOperatedTeam(data);
+  }
+
+  /**
+   * Reads what a team takes now, and what it used hour by hour.
+   * @param options `from`, `until`: hours that begin in this span; default: the last day
+   * @throws NotFoundError
+   * @example
+   * const { use, hours } = await operator.teams.usage('research', { from: new Date(Date.now() - 7 * 86_400_000) });
+   * @wire getTeamUsage
+   */
+  async usage(
+    idOrSlug: string,
+    options: RequestOptions & { from?: Date | undefined; until?: Date | undefined } = {},
+  ): Promise<TeamUsage> {
+    const query = defined({ from: options.from?.toISOString(), until: options.until?.toISOString() });
+    const data = await this.#caller.call({ operation: 'teams.usage', resource, options }, (operator, fetch) =>
+      operator.GET('/teams/{team}/usage', { params: { path: { team: idOrSlug }, query }, fetch }),
+    );
+    return fromTeamUsage(data);
   }
 
   /**

@@ -5,20 +5,25 @@ import type {
   NodeReport as WireNodeReport,
   Team as WireTeam,
   TeamChange as WireTeamChange,
+  TeamUsage as WireTeamUsage,
 } from '@svc/platform/operator';
 import { defined, toSeconds } from '../core/wire-values.js';
-import { fromTeam } from '../team/wire.js';
+import { fromLimits, fromTeam } from '../team/wire.js';
 import type { AuditEntry } from './audit-entry.js';
 import type { NodeReport, OperatedNode } from './node.js';
 import type { OperatedTeam, TeamChange, TeamLimitsChange } from './team.js';
+import type { TeamUsage } from './team-usage.js';
 
 export function fromOperatedTeam(team: WireTeam): OperatedTeam {
   const names: Record<string, keyof OperatedTeam['limits']> = {
     maxTimeToLiveSeconds: 'maxTimeoutMs',
     maxMemoryMB: 'maxMemoryMiB',
+    maxStorageMB: 'maxStorageMiB',
+    maxVolumeMB: 'maxVolumeMiB',
   };
   return {
     ...fromTeam(team),
+    limits: fromOperatedLimits(team.limits),
     ownLimits: team.ownLimits.map((name) => names[name] ?? (name as keyof OperatedTeam['limits'])),
     banned: team.banned,
     blocked: team.blocked,
@@ -35,9 +40,21 @@ export function toTeamSettings({ name, limits, features }: TeamChange): WireTeam
   });
 }
 
-function toLimits({ maxTimeoutMs, maxMemoryMiB, ...rest }: TeamLimitsChange): WireLimits {
+function toLimits({
+  maxTimeoutMs,
+  maxMemoryMiB,
+  maxStorageMiB,
+  maxVolumeMiB,
+  ...rest
+}: TeamLimitsChange): WireLimits {
   const seconds = typeof maxTimeoutMs === 'number' ? toSeconds(maxTimeoutMs, 'maxTimeoutMs') : maxTimeoutMs;
-  return defined({ ...rest, maxTimeToLiveSeconds: seconds, maxMemoryMB: maxMemoryMiB });
+  return defined({
+    ...rest,
+    maxTimeToLiveSeconds: seconds,
+    maxMemoryMB: maxMemoryMiB,
+    maxStorageMB: maxStorageMiB,
+    maxVolumeMB: maxVolumeMiB,
+  });
 }
 
 export function fromAuditEntry({ id, at, teamID, requestID, nodeID, ...entry }: WireAuditEntry): AuditEntry {
@@ -62,4 +79,29 @@ export function fromNode({ nodeID, lastSeenSeconds, report, ...node }: WireNode)
 
 function fromReport({ memoryFreeMB, memoryTotalMB, diskFreeMB, ...rest }: WireNodeReport): NodeReport {
   return { ...rest, memoryFreeMiB: memoryFreeMB, memoryTotalMiB: memoryTotalMB, diskFreeMiB: diskFreeMB };
+}
+
+function fromOperatedLimits(limits: WireTeam['limits']): OperatedTeam['limits'] {
+  return {
+    ...fromLimits(limits),
+    ...(limits.maxStorageMB === undefined ? {} : { maxStorageMiB: limits.maxStorageMB }),
+    ...(limits.maxVolumeMB === undefined ? {} : { maxVolumeMiB: limits.maxVolumeMB }),
+  };
+}
+
+export function fromTeamUsage({ use, hours }: WireTeamUsage): TeamUsage {
+  return {
+    use: {
+      sandboxes: use.sandboxes,
+      memoryMiB: use.memoryMB,
+      storageMiB: use.storageMB,
+      secrets: use.secrets,
+      webhooks: use.webhooks,
+    },
+    hours: hours.map(({ hour, memoryMBSeconds, ...row }) => ({
+      ...row,
+      hour: new Date(hour),
+      memoryGiBSeconds: memoryMBSeconds / 1024,
+    })),
+  };
 }

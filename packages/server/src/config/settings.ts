@@ -355,6 +355,10 @@ export const settings = {
       /** How long entries of the audit trail are kept, ms: 90 days. */
       retentionMs: countOrNone({ default: 90 * DAY_MS }),
     },
+    usage: {
+      /** How long what teams used is kept, hour by hour, ms: 400 days. */
+      retentionMs: countOrNone({ default: 400 * DAY_MS }),
+    },
     idempotency: {
       /** How long the answer under an idempotency key is kept, ms. */
       retentionMs: countOrNone({ default: DAY_MS }),

@@ -19,6 +19,7 @@ import type { DialectName } from '../storage/migrations/migration.js';
 import type { ReadCache } from '../storage/read-cache.js';
 import type { Database } from '../storage/schema.js';
 import type { Tracer } from '../tracing/tracer.js';
+import type { UsageMeter } from '../usage/usage-meter.js';
 import type { BuildQueue } from '../work/build-queue.js';
 import type { Retries } from '../work/retries.js';
 import type { SandboxEgress, TrafficRecord } from './sandbox-egress.js';
@@ -40,6 +41,8 @@ export interface ServerContext {
   readonly identity: Pick<SigningKeys, 'signing' | 'published'>;
   readonly log: Log;
   readonly events: EventSink;
+  /** What teams use. */
+  readonly usage: UsageMeter;
   /** Who did what. */
   readonly audit: AuditTrail;
   readonly teams: TeamStore;

@@ -184,10 +184,10 @@ export const errors = {
     }),
 
   // Storage
-  teamStorageFull: (limitMiB: number) =>
+  teamStorageFull: (usedMiB: number, limitMiB: number) =>
     error(
       429,
-      `the team uses ${limitMiB} MiB of disk, its most: delete volumes, snapshots, paused sandboxes or templates, or ask for a higher limit`,
+      `storage limit reached (${usedMiB} of ${limitMiB} MiB): delete volumes, snapshots, paused sandboxes or templates, or ask for a higher limit`,
     ),
   serverStorageFull: () =>
     error(

@@ -15,8 +15,11 @@ import { findTeam, type TeamRow } from '../teams/find-team.js';
 import { listApiKeys } from '../teams/list-api-keys.js';
 import { listTeams } from '../teams/list-teams.js';
 import { rotateApiKey } from '../teams/rotate-api-key.js';
+import { listUsage, teamUse } from '../teams/team-use.js';
 import { updateTeam } from '../teams/update-team.js';
+import { usageToWire } from '../teams/usage-wire.js';
 import { newKeyFromWire, operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
+import { writeUsage } from '../usage/write-usage.js';
 import { isoTime, parseNotBefore } from '../wire/time.js';
 
 /** What the operations of the operator take of the server. */
@@ -33,11 +36,14 @@ export type OperatorPorts = Uses<
   | 'now'
   | 'sandboxes'
   | 'teams'
+  | 'usage'
+  | 'volumes'
 > & {
   /** Makes links that sign in to the dashboard. */
   dashboard: { issueCode(): { code: string; expiresAtMs: number } };
 };
 
+const DAY_MS = 86_400_000;
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
 type OperatorHandlers = {
@@ -82,6 +88,15 @@ export const operatorHandlers: OperatorHandlers = {
     const { limits, flags } = row;
     context.log.info({ teamId: row.id, banned, blocked, limits, flags }, 'the operator changed a team');
     return { status: 200, body: toWire(context, row) };
+  },
+
+  getTeamUsage: async ({ context, params, query }) => {
+    const { id } = await findTeam(context, params.team);
+    const untilMs = readTime(query.until) ?? context.now();
+    const fromMs = readTime(query.from) ?? untilMs - DAY_MS;
+    await writeUsage(context);
+    const use = await teamUse(context, id);
+    return { status: 200, body: usageToWire(use, await listUsage(context, id, { fromMs, untilMs })) };
   },
 
   listTeamApiKeys: async ({ context, params }) => {

@@ -65,5 +65,6 @@ export async function assertTeamStorage(
   team: Team,
 ): Promise<void> {
   const total = totalOf(await storageUse(context, team.id));
-  if (total >= team.limits.maxStorageMiB * MIB) throw errors.teamStorageFull(team.limits.maxStorageMiB);
+  const { maxStorageMiB } = team.limits;
+  if (total >= maxStorageMiB * MIB) throw errors.teamStorageFull(Math.ceil(total / MIB), maxStorageMiB);
 }

@@ -5,7 +5,7 @@ import { errors } from '../errors/catalog.js';
 import type { Tx } from '../storage/schema.js';
 
 /** States that count as running against limits. */
-const ACTIVE = ['creating', 'running', 'pausing', 'snapshotting', 'resuming'] as const;
+export const countsAsRunning = ['creating', 'running', 'pausing', 'snapshotting', 'resuming'] as const;
 
 /**
  * Takes a place among the sandboxes that this server runs, for one that is about to. Taken at once, so that of several
@@ -50,7 +50,7 @@ export async function assertTeamConcurrency(
     .selectFrom('sandboxes')
     .select((build) => build.fn.countAll<number>().as('count'))
     .where('team_id', '=', team.id)
-    .where('state', 'in', [...ACTIVE])
+    .where('state', 'in', [...countsAsRunning])
     .where('id', '!=', except)
     .executeTakeFirstOrThrow();
   if (Number(count) >= team.limits.maxConcurrentSandboxes)

@@ -7,6 +7,7 @@ import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { compactMetrics } from '../telemetry/compact-metrics.js';
 import { forgetOld } from '../telemetry/retention.js';
 import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
+import { writeUsage } from '../usage/write-usage.js';
 import { tightenVolumes } from '../volumes/tighten.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
 import { repeat } from '../work/repeat.js';
@@ -16,6 +17,9 @@ import type { Unwind } from './unwind.js';
 const RETENTION_MS = 60_000;
 /** Between two looks at volumes that fill. */
 const VOLUME_LIMITS_MS = 2_000;
+
+/** Between two rounds of writing what teams use: what a killed server does not write. */
+const USAGE_MS = 60_000;
 
 /** Between two looks at what the network of the sandboxes refused. */
 const PACKETS_MS = 10_000;
@@ -43,6 +47,17 @@ export function startBackground(
     await compactMetrics(context);
     await forgetOld(context);
   });
+  // What ran before this server is not of it, what runs on while none does is nobody's.
+  const firstUsage = writeUsage(context).catch((error: unknown) =>
+    log.warn({ err: error }, 'what teams use was not written, will be tried again'),
+  );
+  unwind.add('usage', async () => {
+    await firstUsage;
+    await writeUsage(context).catch((error: unknown) =>
+      log.warn({ err: error }, 'what teams used last was not written'),
+    );
+  });
+  every('usage rounds', 'writing what teams use', USAGE_MS, () => writeUsage(context));
   if (driver.refusedPackets !== undefined) {
     // What was counted until now is not of this server.
     context.countPackets().catch((error: unknown) => log.debug({ err: error }, 'no packets were counted'));

@@ -35,6 +35,8 @@ import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
 import { type Certificates, openCertificates } from '../tls/certificates.js';
 import { openTracing } from '../tracing/open-tracing.js';
+import { meterEvents } from '../usage/meter-events.js';
+import { UsageMeter } from '../usage/usage-meter.js';
 import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
 import { createVolumeStore } from '../volumes/store.js';
 import { BuildQueue } from '../work/build-queue.js';
@@ -125,7 +127,11 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   setMaxListeners(0, stopping.signal);
   const sandboxes = new LiveSandboxes();
   let authority: Promise<EgressAuthority> | undefined;
-  const traffic = new TrafficCounters();
+  const usage = new UsageMeter(now);
+  const traffic = new TrafficCounters(({ sandboxId, bytesSent }) => {
+    const row = sandboxes.get(sandboxId)?.row;
+    if (row !== undefined) usage.sent(row.team_id, bytesSent);
+  });
   const egress = await startEgress(() => context, config, driver, traffic);
   unwind.add('egress', () => egress.close());
   const retries = new Retries({ log });
@@ -142,7 +148,8 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     authority: () => (authority ??= loadAuthority({ db, keys, now })),
     identity: new SigningKeys({ config, db, keys, now }),
     log,
-    events: createEventSink(ids, now),
+    events: meterEvents(createEventSink(ids, now), usage, sandboxes),
+    usage,
     audit,
     teams: new TeamStore({ db, now, defaults: config.teamLimits }),
     rates: new RateLimiter(config.rateLimits, now),

@@ -51,6 +51,7 @@ export interface Schema {
   sandbox_metrics: SandboxMetricsTable;
   idempotency: IdempotencyTable;
   audit_entries: AuditEntriesTable;
+  team_usage: TeamUsageTable;
 }
 
 export type Database = Kysely<Schema>;
@@ -323,4 +324,16 @@ export interface AuditEntriesTable {
   request_id: string | null;
   client_address: string | null;
   node_id: string;
+}
+
+export interface TeamUsageTable {
+  team_id: string;
+  /** Beginning of the hour. */
+  hour: number;
+  /** Time that sandboxes ran, all added up. */
+  sandbox_ms: number;
+  /** The same, each times its memory. */
+  memory_mib_ms: number;
+  egress_bytes: number;
+  creates: number;
 }

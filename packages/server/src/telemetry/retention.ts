@@ -7,10 +7,10 @@ import { METRIC_TIERS } from './compact-metrics.js';
 
 type Context = Uses<'config' | 'db' | 'dialect' | 'now'>;
 
-/** Removes logs, metrics, events, entries of the audit trail and idempotency records that are too old, a few at a time. */
+/** Removes logs, metrics, events, entries of the audit trail, hours of use and idempotency records that are too old, a few at a time. */
 export async function forgetOld(context: Context): Promise<void> {
   const now = context.now();
-  const { audit, logs, metrics, events, idempotency } = context.config;
+  const { audit, logs, metrics, events, idempotency, usage } = context.config;
   await deleteInBatches(context, 'sandbox_logs', sql`at < ${now - logs.retentionMs}`);
   for (const spanMs of [0, ...METRIC_TIERS.map((tier) => tier.spanMs)])
     await deleteInBatches(
@@ -24,6 +24,7 @@ export async function forgetOld(context: Context): Promise<void> {
     sql`updated_at < ${now - logs.retentionMs} and sandbox_id not in (select id from sandboxes)`,
   );
   await deleteInBatches(context, 'audit_entries', sql`id < ${leastEntryId(now - audit.retentionMs)}`);
+  await deleteInBatches(context, 'team_usage', sql`hour < ${now - usage.retentionMs}`);
   await pruneEvents(context, now - events.retentionMs);
   await deleteInBatches(context, 'idempotency', sql`created_at < ${now - idempotency.retentionMs}`);
 }

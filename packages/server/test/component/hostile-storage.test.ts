@@ -33,7 +33,7 @@ describe('a team that uses all of its disk', () => {
     ];
     for (const { status, body } of refused) {
       expect(status).toBe(429);
-      expect(body.message).toMatch(/uses 0 MiB of disk, its most: delete volumes, snapshots/);
+      expect(body.message).toMatch(/storage limit reached \(\d+ of 0 MiB\): delete volumes, snapshots/);
     }
     expect((await test.api('GET', '/volumes')).body).toEqual([]);
     // What is not stored goes on.

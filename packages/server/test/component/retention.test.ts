@@ -36,6 +36,7 @@ const contextOf = ({ db, dialect }: Opened, now: number) => ({
     logs: { retentionMs: WEEK },
     metrics: { retentionMs: WEEK },
     events: { retentionMs: WEEK },
+    usage: { retentionMs: WEEK },
     audit: { retentionMs: WEEK },
     idempotency: { retentionMs: DAY },
   } as never,

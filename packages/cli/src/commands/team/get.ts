@@ -3,12 +3,17 @@ import { act, leaf } from '../../cli/leaf.js';
 import { showTeam } from './show-team.js';
 
 export function addGet(team: Command): void {
-  leaf(team, 'get <team>', 'show a team and its limits')
+  leaf(team, 'get <team>', 'show a team, its limits and what it takes of them')
     .alias('info')
     .action(
       act(async (cli, name: string) => {
         const { teams } = await cli.operator();
-        showTeam(cli, await teams.get(name, { signal: cli.signal }));
+        const { signal } = cli;
+        const [shown, { use }] = await Promise.all([
+          teams.get(name, { signal }),
+          teams.usage(name, { signal }),
+        ]);
+        showTeam(cli, shown, use);
       }),
     );
 }

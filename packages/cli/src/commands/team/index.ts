@@ -4,12 +4,14 @@ import { addGet } from './get.js';
 import { addList } from './list.js';
 import { addStandingCommands } from './standing.js';
 import { addUpdate } from './update.js';
+import { addUsage } from './usage.js';
 
 export function addTeamCommands(team: Command): void {
   addCreate(team);
   addList(team);
   addGet(team);
   addUpdate(team);
+  addUsage(team);
   addStandingCommands(team);
   team.addHelpText(
     'after',

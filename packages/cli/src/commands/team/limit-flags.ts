@@ -15,6 +15,8 @@ export interface TeamFlags {
   maxBuilds?: Limit;
   maxCpus?: Limit;
   maxMemory?: Limit;
+  maxStorage?: Limit;
+  maxVolume?: Limit;
   maxSecrets?: Limit;
   maxWebhooks?: Limit;
   egressProxy?: boolean;
@@ -43,6 +45,8 @@ export function addTeamFlags(command: Command): Command {
     .option('--max-builds <count>', 'builds at once', count('--max-builds'))
     .option('--max-cpus <count>', 'cores of a template', count('--max-cpus', 1))
     .option('--max-memory <MiB>', 'memory of a template, MiB', count('--max-memory', 1))
+    .option('--max-storage <MiB>', 'disk of all it stores, MiB', count('--max-storage'))
+    .option('--max-volume <MiB>', 'size of one volume, MiB', count('--max-volume', 1))
     .option('--max-secrets <count>', 'secrets', count('--max-secrets'))
     .option('--max-webhooks <count>', 'webhooks', count('--max-webhooks'))
     .option('--egress-proxy <on|off>', 'whether sandboxes may use network.egressProxy', onOrOff);
@@ -57,6 +61,8 @@ export function toTeamSettings(flags: TeamFlags): Omit<NewTeam, 'slug'> {
       maxConcurrentBuilds: flags.maxBuilds,
       maxCpuCount: flags.maxCpus,
       maxMemoryMiB: flags.maxMemory,
+      maxStorageMiB: flags.maxStorage,
+      maxVolumeMiB: flags.maxVolume,
       maxSecrets: flags.maxSecrets,
       maxWebhooks: flags.maxWebhooks,
     })

@@ -1,4 +1,4 @@
-import type { OperatedTeam } from '@svc/sdk/operator';
+import type { OperatedTeam, TeamUse } from '@svc/sdk/operator';
 import type { Cli } from '../../cli/cli.js';
 import { formatDuration } from '../../output/format.js';
 
@@ -9,23 +9,32 @@ export function standingOf({ banned, blocked, blockedReason }: OperatedTeam): st
   return blockedReason === undefined ? 'blocked' : `blocked: ${blockedReason}`;
 }
 
-/** Prints one team. A limit that is its own is marked. */
-export function showTeam(cli: Cli, team: OperatedTeam): void {
+/** Prints one team, with what it takes where that is known. A limit that is its own is marked. */
+export function showTeam(cli: Cli, team: OperatedTeam, use?: TeamUse): void {
   const { limits } = team;
   const mark = (name: keyof typeof limits, text: string | number) =>
     team.ownLimits.includes(name) ? `${text} (own)` : `${text}`;
-  cli.out.fields(team, {
+  const taken = (amount: number | undefined, limit: string | number) =>
+    amount === undefined ? limit : `${amount} of ${limit}`;
+  cli.out.fields(use === undefined ? team : { ...team, use }, {
     Slug: team.slug,
     Name: team.name,
     Id: team.teamId,
     Standing: standingOf(team),
     'Longest run': mark('maxTimeoutMs', formatDuration(limits.maxTimeoutMs)),
-    Sandboxes: mark('maxConcurrentSandboxes', limits.maxConcurrentSandboxes),
+    Sandboxes: mark('maxConcurrentSandboxes', taken(use?.sandboxes, limits.maxConcurrentSandboxes)),
     Builds: mark('maxConcurrentBuilds', limits.maxConcurrentBuilds),
     Cores: mark('maxCpuCount', limits.maxCpuCount),
-    Memory: mark('maxMemoryMiB', `${limits.maxMemoryMiB} MiB`),
-    Secrets: mark('maxSecrets', limits.maxSecrets),
-    Webhooks: mark('maxWebhooks', limits.maxWebhooks),
+    Memory: mark('maxMemoryMiB', `${limits.maxMemoryMiB} MiB each`),
+    'Memory in use': use === undefined ? undefined : `${use.memoryMiB} MiB`,
+    Storage:
+      limits.maxStorageMiB === undefined
+        ? undefined
+        : mark('maxStorageMiB', `${taken(use?.storageMiB, limits.maxStorageMiB)} MiB`),
+    Volumes:
+      limits.maxVolumeMiB === undefined ? undefined : mark('maxVolumeMiB', `${limits.maxVolumeMiB} MiB each`),
+    Secrets: mark('maxSecrets', taken(use?.secrets, limits.maxSecrets)),
+    Webhooks: mark('maxWebhooks', taken(use?.webhooks, limits.maxWebhooks)),
     'Egress proxy': team.features.egressProxy ? 'on' : 'off',
   });
 }

@@ -6,6 +6,7 @@ import { audit } from './005-audit.js';
 import { nodes } from './006-nodes.js';
 import { keyExpiry } from './007-key-expiry.js';
 import { volumeNodes } from './008-volume-nodes.js';
+import { teamUsage } from './009-team-usage.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -18,4 +19,5 @@ export const migrations: readonly NumberedMigration[] = [
   nodes,
   keyExpiry,
   volumeNodes,
+  teamUsage,
 ];

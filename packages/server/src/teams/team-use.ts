@@ -1,0 +1,69 @@
+import type { Selectable } from 'kysely';
+import type { Uses } from '../context/context.js';
+import { storageUse, totalOf } from '../quota/storage-use.js';
+import { countsAsRunning } from '../sandboxes/capacity.js';
+import type { Database, TeamUsageTable } from '../storage/schema.js';
+
+/** What a team takes now of what it may. */
+export interface TeamUse {
+  sandboxes: number;
+  memoryMiB: number;
+  storageBytes: number;
+  secrets: number;
+  webhooks: number;
+}
+
+/** Hours that one answer has at most: more than a year of them. */
+const MOST_HOURS = 10_000;
+
+export async function teamUse(context: Uses<'db' | 'driver' | 'volumes'>, teamId: string): Promise<TeamUse> {
+  const { db } = context;
+  const running = db
+    .selectFrom('sandboxes')
+    .select((build) => [
+      build.fn.countAll<number>().as('count'),
+      build.fn.sum<number | null>('memory_mb').as('memory'),
+    ])
+    .where('team_id', '=', teamId)
+    .where('state', 'in', [...countsAsRunning])
+    .executeTakeFirst();
+  const [sandboxes, storage, secrets, webhooks] = await Promise.all([
+    running,
+    storageUse(context, teamId),
+    countOf(db, 'secrets', teamId),
+    countOf(db, 'webhooks', teamId),
+  ]);
+  return {
+    sandboxes: Number(sandboxes?.count ?? 0),
+    memoryMiB: Number(sandboxes?.memory ?? 0),
+    storageBytes: totalOf(storage),
+    secrets,
+    webhooks,
+  };
+}
+
+async function countOf(db: Database, table: 'secrets' | 'webhooks', teamId: string): Promise<number> {
+  const row = await db
+    .selectFrom(table)
+    .select((build) => build.fn.countAll<number>().as('count'))
+    .where('team_id', '=', teamId)
+    .executeTakeFirst();
+  return Number(row?.count ?? 0);
+}
+
+/** What a team used hour by hour, oldest first; hours without any use have no row. */
+export function listUsage(
+  { db }: Uses<'db'>,
+  teamId: string,
+  span: { fromMs: number; untilMs: number },
+): Promise<Selectable<TeamUsageTable>[]> {
+  return db
+    .selectFrom('team_usage')
+    .selectAll()
+    .where('team_id', '=', teamId)
+    .where('hour', '>=', span.fromMs)
+    .where('hour', '<', span.untilMs)
+    .orderBy('hour')
+    .limit(MOST_HOURS)
+    .execute();
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { byHour, UsageMeter } from '../../src/usage/usage-meter.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe('a span of time', () => {
+  it('is cut at whole hours, and nothing of it is lost', () => {
+    expect(byHour(0, 0)).toEqual([]);
+    expect(byHour(HOUR, HOUR - 1)).toEqual([]);
+    expect(byHour(10, 20)).toEqual([{ hourMs: 0, ms: 10 }]);
+    expect(byHour(HOUR - 1, 3 * HOUR + 5)).toEqual([
+      { hourMs: 0, ms: 1 },
+      { hourMs: HOUR, ms: HOUR },
+      { hourMs: 2 * HOUR, ms: HOUR },
+      { hourMs: 3 * HOUR, ms: 5 },
+    ]);
+  });
+});
+
+describe('the meter', () => {
+  const meterAt = () => {
+    let now = 10 * HOUR;
+    const meter = new UsageMeter(() => now);
+    return { meter, pass: (ms: number) => (now += ms) };
+  };
+  const a = { id: 'a', teamId: 'one', memoryMiB: 512 };
+
+  it('counts a sandbox from its beginning to its end, however often it is looked at', () => {
+    const { meter, pass } = meterAt();
+    meter.created('one');
+    meter.runs(a);
+    pass(MINUTE);
+    meter.look([a]);
+    meter.look([a]);
+    pass(MINUTE);
+    meter.ended('a');
+    meter.ended('a');
+    pass(HOUR);
+    meter.look([]);
+    expect(meter.take()).toEqual([
+      {
+        ...{ teamId: 'one', hourMs: 10 * HOUR, creates: 1, egressBytes: 0 },
+        ...{ sandboxMs: 2 * MINUTE, memoryMibMs: 2 * MINUTE * 512 },
+      },
+    ]);
+    expect(meter.take()).toEqual([]);
+  });
+
+  it('keeps hours and teams apart', () => {
+    const { meter, pass } = meterAt();
+    pass(HOUR - MINUTE);
+    meter.look([a, { ...a, id: 'b', teamId: 'two' }]);
+    pass(2 * MINUTE);
+    meter.look([a, { ...a, id: 'b', teamId: 'two' }]);
+    meter.sent('two', 100);
+    meter.sent('two', 0);
+    const hours = meter.take();
+    expect(hours.map(({ teamId, hourMs, sandboxMs }) => [teamId, hourMs / HOUR, sandboxMs])).toEqual([
+      ['one', 10, MINUTE],
+      ['one', 11, MINUTE],
+      ['two', 10, MINUTE],
+      ['two', 11, MINUTE],
+    ]);
+    expect(hours.at(-1)).toMatchObject({ egressBytes: 100, creates: 0 });
+  });
+
+  it('does not count what has gone without a word, nor twice when the clock is set back', () => {
+    const { meter, pass } = meterAt();
+    meter.runs(a);
+    pass(MINUTE);
+    meter.look([]);
+    expect(meter.take()).toEqual([]);
+    meter.runs(a);
+    pass(MINUTE);
+    meter.look([a]);
+    pass(-MINUTE);
+    meter.look([a]);
+    pass(MINUTE);
+    meter.look([a]);
+    expect(meter.take()).toMatchObject([{ sandboxMs: MINUTE }]);
+  });
+
+  it('takes back what could not be written', () => {
+    const { meter } = meterAt();
+    meter.created('one');
+    const hours = meter.take();
+    meter.created('one');
+    meter.giveBack(hours);
+    expect(meter.take()).toMatchObject([{ creates: 2 }]);
+  });
+});
