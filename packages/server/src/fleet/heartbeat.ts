@@ -2,6 +2,7 @@ import type { ServerContext } from '../context/context.js';
 import { NodeNameTakenError } from '../nodes/name-taken.js';
 import { HEARTBEAT_MS } from '../nodes/registry.js';
 import type { NodeReport } from '../storage/json-shapes.js';
+import { newerSteps } from '../storage/newer-steps.js';
 import { repeat } from '../work/repeat.js';
 import { emptyNode } from './empty-node.js';
 import { expireLost } from './lost-sandboxes.js';
@@ -10,6 +11,9 @@ import { rejoin } from './rejoin.js';
 
 /** Between two looks at sandboxes of lost nodes whose time is over, ms. */
 const LOST_MS = 10_000;
+
+/** Between two looks for a newer schema, ms. */
+const SCHEMA_MS = 60_000;
 
 /**
  * Says at once, and then again and again, that this node lives and how full it is; follows what an operator asks of it.
@@ -34,6 +38,13 @@ export async function startHeartbeat(
   const measure = async () => {
     report = await measureNode(context);
   };
+  let lastNewer = '';
+  const compareSchema = async () => {
+    const newer = (await newerSteps(context.db)).join(', ');
+    if (newer !== lastNewer && newer !== '')
+      log.warn({ newer }, 'a newer server has changed the schema of the database: update this one too');
+    lastNewer = newer;
+  };
   await beat();
   const stops = [
     repeat(HEARTBEAT_MS, beat, (error) => {
@@ -42,6 +53,7 @@ export async function startHeartbeat(
     }),
     repeat(HEARTBEAT_MS, measure, told('this node could not be measured')),
     repeat(HEARTBEAT_MS, () => emptyNode(context), told('emptying this node failed')),
+    repeat(SCHEMA_MS, compareSchema, told('the schema could not be compared')),
     repeat(LOST_MS, () => expireLost(context), told('ending sandboxes of lost nodes failed')),
   ];
   await measure().then(beat).catch(told('this node could not be measured'));

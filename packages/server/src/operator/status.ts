@@ -1,7 +1,9 @@
 import { reserveBytes } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
+import { countNodes, type NodeCounts } from '../fleet/count-nodes.js';
 import { freeDiskBytes } from '../quota/disk-room.js';
 import { databaseProblem } from '../storage/health.js';
+import { newerSteps } from '../storage/newer-steps.js';
 import type { MetricFamily } from './metrics-page.js';
 
 export interface ServerStatus {
@@ -17,6 +19,10 @@ export interface ServerStatus {
   uptimeSeconds: number;
   sandboxes: { running: number; paused: number; changing: number; most: number };
   disk: DiskStatus;
+  /** Servers that share the database, this one among them. */
+  nodes?: NodeCounts;
+  /** Steps of the schema that a newer server has made and this version does not know: update this one too. */
+  newerSchema?: string[];
 }
 
 /** MiB. `store` is where sandboxes, volumes, snapshots and layers are, when the driver has one of its own. */
@@ -34,6 +40,7 @@ export async function statusOf(
 ): Promise<ServerStatus> {
   const { config, driver } = context;
   const problem = context.draining() ? undefined : await databaseProblem(context.db);
+  const shared = problem === undefined && context.nodes.shared ? await ofSharedDatabase(context) : {};
   return {
     state: context.draining() ? 'draining' : problem === undefined ? 'running' : 'degraded',
     ...(context.nodes.taken
@@ -54,6 +61,17 @@ export async function statusOf(
     uptimeSeconds: Math.floor((context.now() - startedAtMs) / 1000),
     sandboxes: { ...countSandboxes(context), most: config.maxSandboxes },
     disk: await diskStatus(context),
+    ...shared,
+  };
+}
+
+async function ofSharedDatabase(
+  context: Uses<'db' | 'nodes'>,
+): Promise<Pick<ServerStatus, 'nodes' | 'newerSchema'>> {
+  const [nodes, newer] = await Promise.all([countNodes(context), newerSteps(context.db)]);
+  return {
+    ...(nodes === undefined ? {} : { nodes }),
+    ...(newer.length === 0 ? {} : { newerSchema: newer }),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   connectionMetrics,
   egressMetrics,
   gatewayMetrics,
+  nodeMetrics,
   type OperatorServer,
   processMetrics,
   startOperatorServer,
@@ -115,6 +116,7 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
                 ...sandboxMetrics(context),
                 ...(await backlogMetrics(context)),
                 ...(await diskMetrics(context)),
+                ...(await nodeMetrics(context)),
                 ...egressMetrics(context),
                 ...gatewayMetrics(gateway.stats),
                 ...connectionMetrics({

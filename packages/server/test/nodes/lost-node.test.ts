@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { expireLost } from '../../src/fleet/lost-sandboxes.js';
@@ -63,6 +64,17 @@ describe.skipIf(dialect === 'sqlite')('a node', () => {
       sandboxes: { running: 0, paused: 0 },
       report: { driver: 'process', maxSandboxes: 1000, pooled: 0 },
     });
+    const status = () => fetch(`${second.server.operatorUrl}/status`).then((answer) => answer.json());
+    expect(await status()).toMatchObject({ nodes: { alive: 2, drained: 0, silent: 0, stopped: 0 } });
+    expect(await status()).not.toHaveProperty('newerSchema');
+    const metrics = await (await fetch(`${second.server.operatorUrl}/metrics`)).text();
+    expect(metrics).toContain('svc_nodes{state="alive"} 2\n');
+    const step = { name: '999-later', timestamp: '' };
+    await sql`insert into kysely_migration (name, timestamp) values (${step.name}, ${step.timestamp})`.execute(
+      second.server.context.db,
+    );
+    expect(await status()).toMatchObject({ state: 'running', newerSchema: ['999-later'] });
+    await sql`delete from kysely_migration where name = ${step.name}`.execute(second.server.context.db);
     for (const path of [`/nodes/${nodeId()}`, `/nodes/${nodeId()}/forget`])
       expect(await operate(second.server, path.endsWith('forget') ? 'POST' : 'DELETE', path)).toMatchObject({
         status: 409,
