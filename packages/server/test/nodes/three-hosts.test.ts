@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import { findServiceUser } from '../../src/separate/service-user.js';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
@@ -22,6 +22,14 @@ async function serverOf(root: number): Promise<number> {
   for (const pid of children.trim().split(' ').map(Number))
     if ((await stat(`/proc/${pid}`)).uid === uid) return pid;
   throw new Error('root has started no server');
+}
+
+function goOn(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch {
+    // It has ended, as it should.
+  }
 }
 
 /** Each driver has network namespaces, a store and a pool of its own, as on three machines. */
@@ -137,6 +145,8 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)('three servers on the l
     const there = (await all()).filter(({ node_id: nodeId }) => nodeId === lost).map(({ id }) => id);
     expect(there.length).toBeGreaterThanOrEqual(2);
     const server = await serverOf(third.child.pid!);
+    // A frozen one could not be stopped after a failure.
+    onTestFinished(() => goOn(server));
     process.kill(server, 'SIGSTOP');
     // It still counts as alive: nobody waits for it longer than it takes to see that it says nothing.
     for (let count = 0; count < 4; count += 1) made.push(await create(first));
