@@ -26,6 +26,11 @@ const hasRegistry =
   ));
 if (isBuilt && !hasRegistry) console.warn('installed packages: skipped: npm reaches no registry');
 
+const hasDpkg = await run('dpkg-deb', ['--version']).then(
+  () => true,
+  () => false,
+);
+
 describe.skipIf(!isBuilt || !hasRegistry)(
   'what a release holds, installed on a machine without the repository',
   () => {
@@ -114,6 +119,48 @@ describe.skipIf(!isBuilt || !hasRegistry)(
         const content = await readFile(join(release, String(file)));
         expect(createHash('sha256').update(content).digest('hex'), file).toBe(sum);
       }
+    });
+
+    it.skipIf(!hasDpkg)("makes a Debian package that is root's alone and runs by itself", async () => {
+      const output = join(home, 'deb');
+      const script = join(repository, 'scripts/deb.mjs');
+      const modules = join(project, 'node_modules');
+      const options = ['--release', release, '--modules', modules, '--compression', 'none'];
+      const file = (await run(process.execPath, [script, output, ...options])).stdout.trim();
+      const field = async (name: string) => (await run('dpkg-deb', ['--field', file, name])).stdout.trim();
+      expect(await field('Package')).toBe('svc');
+      expect(await field('Version')).toMatch(/^\d+\.\d+\.\d+$/);
+      expect(Number(await field('Installed-Size'))).toBeGreaterThan(50_000);
+      const { stdout: listing } = await run('dpkg-deb', ['--contents', file], { maxBuffer: 2 ** 26 });
+      const strange = listing
+        .trim()
+        .split('\n')
+        .filter(
+          (line) =>
+            !/^([d-]([r-][w-][x-]){3}|l.{9}) root\/root /.test(line) || /^[d-](.{4}w|.{7}w)/.test(line),
+        );
+      expect(strange).toEqual([]);
+
+      const root = join(home, 'root');
+      await run('dpkg-deb', ['--raw-extract', file, root]);
+      await run('md5sum', ['--check', '--quiet', 'DEBIAN/md5sums'], { cwd: root, maxBuffer: 2 ** 26 });
+      const settings = (await readFile(join(root, 'DEBIAN/conffiles'), 'utf8')).trim().split('\n');
+      for (const path of settings) expect((await lstat(join(root, path))).mode & 0o777, path).toBe(0o600);
+      for (const script of ['postinst', 'prerm', 'postrm'])
+        await run('sh', ['-n', join(root, 'DEBIAN', script)]);
+      for (const unit of ['svc.service', 'svc-runtime.service']) {
+        const text = await readFile(join(root, 'usr/lib/systemd/system', unit), 'utf8');
+        const [, program] = /^ExecStart=(\S+)/m.exec(text) ?? [];
+        expect((await lstat(join(root, String(program)))).mode & 0o777, unit).toBe(0o755);
+      }
+      // With the Node that it brings.
+      const library = join(root, 'usr/lib/svc');
+      const main = join(library, 'node_modules/@svc/cli/bin/svc.js');
+      expect((await run(join(library, 'node'), [main, '--version'], { env })).stdout.trim()).toBe(
+        await field('Version'),
+      );
+      await rm(root, { recursive: true });
+      await rm(output, { recursive: true });
     });
 
     it.for(['process', 'linux'])(
