@@ -28,7 +28,7 @@ declare const operator: OperatorClient;
 declare const service: TestService;
 declare const expect: (value: unknown) => Record<'toBe' | 'toContain' | 'toEqual', (wanted: unknown) => void>;
 declare const pid: number;
-declare const [sandboxId, snapshotId, templateId, buildId, webhookId, apiKeyId]: [string, string, string, string, string, string];
+declare const [sandboxId, snapshotId, templateId, buildId, webhookId, apiKeyId, nodeId]: [string, string, string, string, string, string, string];
 declare const [key, token, signatureSecret]: [string, string, string];
 `;
 
