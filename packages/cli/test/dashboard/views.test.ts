@@ -103,6 +103,11 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
           page.getByRole('table', { name: 'Files' }).or(page.getByText('This directory is empty')).waitFor(),
       ],
       ['network', `${sandbox}/network`, text('No connection was decided yet')],
+      [
+        'forks',
+        `${sandbox}/forks`,
+        (page) => page.getByRole('listitem').getByRole('link', { name: sandboxId }).waitFor(),
+      ],
       ['events', `${sandbox}/events`, text('created')],
       ['templates', '#/default/templates', text('built')],
       [
@@ -196,6 +201,7 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('g');
     await page.keyboard.press('s');
+    await page.getByRole('link', { name: sandboxId }).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('no-such-template');
     await page.getByText('No sandbox fits these filters').waitFor();

@@ -7,6 +7,7 @@ import { formatRoute } from '../router/route.js';
 import { Actions } from './actions.js';
 import { Events } from './events.js';
 import { Files } from './files.js';
+import { Forks } from './forks.js';
 import { Logs } from './logs.js';
 import { Network } from './network.js';
 import { Overview } from './overview.js';
@@ -21,6 +22,7 @@ const tabs = {
   terminal: { name: 'Terminal', show: (props: TabProps) => <TerminalTab {...props} /> },
   files: { name: 'Files', show: (props: TabProps) => <Files {...props} /> },
   network: { name: 'Network', show: (props: TabProps) => <Network {...props} /> },
+  forks: { name: 'Forks', show: (props: TabProps) => <Forks {...props} /> },
   events: { name: 'Events', show: (props: TabProps) => <Events {...props} /> },
 };
 

@@ -15,6 +15,8 @@ export interface SandboxInfo {
   readonly cpuCount: number;
   readonly memoryMiB: number;
   readonly diskMiB: number;
+  /** The sandbox that it is a fork of, which may be gone; undefined when it is none, and for forks of older servers. */
+  readonly forkedFrom: string | undefined;
   /** Version of the daemon inside. */
   readonly envdVersion: string;
   /** Empty when there is none. */

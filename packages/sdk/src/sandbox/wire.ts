@@ -167,6 +167,7 @@ export function fromListed(sandbox: ListedSandbox): SandboxInfo {
     cpuCount: sandbox.cpuCount,
     memoryMiB: sandbox.memoryMB,
     diskMiB: sandbox.diskSizeMB,
+    forkedFrom: sandbox.forkedFrom,
     envdVersion: sandbox.envdVersion,
     metadata: sandbox.metadata ?? {},
     volumeMounts: Object.fromEntries((sandbox.volumeMounts ?? []).map(({ path, name }) => [path, name])),

@@ -6,6 +6,7 @@ import { errors } from '../errors/catalog.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
+import { toJson } from '../storage/json.js';
 import { collectLogs, startLogsAt } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
@@ -104,7 +105,8 @@ async function startFork(
   checkpointId: string,
   logsFrom: number,
 ): Promise<Result> {
-  const row: SandboxRow = { ...source, ...newLife(context, options.timeoutSeconds) };
+  const config = toJson({ ...configOf(source), forkedFrom: source.id });
+  const row: SandboxRow = { ...source, ...newLife(context, options.timeoutSeconds), config };
   try {
     await startLogsAt(context, row, logsFrom);
     const made = await startNew(context, {

@@ -36,6 +36,7 @@ function trafficTokenOf(row: SandboxRow, settings: WireSettings): { trafficAcces
 }
 
 export function listedToWire(row: SandboxRow): Schemas['ListedSandbox'] {
+  const { forkedFrom, mounts } = configOf(row);
   return {
     templateID: row.template_id,
     sandboxID: row.id,
@@ -48,8 +49,9 @@ export function listedToWire(row: SandboxRow): Schemas['ListedSandbox'] {
     state: row.view === 'paused' ? 'paused' : 'running',
     envdVersion: row.envd_version,
     ...(row.alias === null ? {} : { alias: row.alias }),
+    ...(forkedFrom === undefined ? {} : { forkedFrom }),
     ...(row.metadata === null ? {} : { metadata: fromJson(row.metadata) }),
-    volumeMounts: configOf(row).mounts.map(({ name, path }) => ({ name, path })),
+    volumeMounts: mounts.map(({ name, path }) => ({ name, path })),
   };
 }
 

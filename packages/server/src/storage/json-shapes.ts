@@ -27,6 +27,8 @@ export interface SandboxConfig {
   layers: string[];
   /** What keeps it apart from its host, once it has run; before, what is asked for. Absent: the driver's own, or unknown. */
   isolation?: Apartness;
+  /** The sandbox that it is a fork of. */
+  forkedFrom?: string;
 }
 
 /** What of a sandbox is stored encrypted. */

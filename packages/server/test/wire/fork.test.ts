@@ -48,6 +48,22 @@ describe('forkSandbox', () => {
     expect(errorsOf(answer)).toEqual(Array.from({ length: 98 }, () => '429'));
     await nothingLeft();
   });
+  it('says of each fork what it is a fork of, forks of forks too', async () => {
+    await start({});
+    const { id } = await createSandbox(test);
+    const [{ sandbox: child }] = (await fork(id, { timeout: 600 })).body;
+    const [{ sandbox: grandchild }] = (await fork(child.sandboxID, { timeout: 600 })).body;
+    const parentOf = async (of: string) => (await test.api('GET', `/sandboxes/${of}`)).body.forkedFrom;
+    expect(await Promise.all([id, child.sandboxID, grandchild.sandboxID].map(parentOf))).toEqual([
+      undefined,
+      id,
+      child.sandboxID,
+    ]);
+    expect((await test.api('DELETE', `/sandboxes/${id}`)).status).toBe(204);
+    expect(await parentOf(child.sandboxID)).toBe(id);
+    const { body } = await test.api('GET', '/v2/sandboxes?order=asc');
+    expect(body.map(({ forkedFrom }: { forkedFrom?: string }) => forkedFrom)).toEqual([id, child.sandboxID]);
+  });
   it('stays within the sandboxes of the server, with 503 by entry', async () => {
     await start({ maxSandboxes: 3 });
     const { id } = await createSandbox(test);

@@ -98,7 +98,8 @@ export const sandboxHandlers = {
     const source = runningOne(world, params.sandboxID);
     const results = Array.from({ length: body?.count ?? 1 }, () => {
       try {
-        return { sandbox: world.sandboxToWire(world.startSandbox(source.settings, seconds, source.files)) };
+        const settings = { ...source.settings, forkedFrom: source.id };
+        return { sandbox: world.sandboxToWire(world.startSandbox(settings, seconds, source.files)) };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         return { error: { code: error.status, message: error.message } };

@@ -214,7 +214,7 @@ export class World {
   }
 
   listedToWire(sandbox: TestSandbox): Schemas['ListedSandbox'] {
-    const { alias, metadata, volumeMounts } = sandbox.settings;
+    const { alias, forkedFrom, metadata, volumeMounts } = sandbox.settings;
     return {
       templateID: sandbox.templateId,
       sandboxID: sandbox.id,
@@ -227,6 +227,7 @@ export class World {
       state: sandbox.state === 'paused' ? 'paused' : 'running',
       envdVersion: daemonVersion,
       ...(alias === undefined ? {} : { alias }),
+      ...(forkedFrom === undefined ? {} : { forkedFrom }),
       ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
       volumeMounts: volumeMounts.map(({ name, path }) => ({ name, path })),
     };

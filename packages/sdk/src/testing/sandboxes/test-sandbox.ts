@@ -29,6 +29,8 @@ export interface SandboxSettings {
   readonly allowInternetAccess: boolean | null;
   readonly network: components['schemas']['SandboxNetworkConfig'] | undefined;
   readonly volumeMounts: readonly components['schemas']['SandboxVolumeMount'][];
+  /** The sandbox that it is a fork of. */
+  readonly forkedFrom?: string;
 }
 
 /** One sandbox of a test service, seen from behind: what the code under test did to it, and what happens to it. */
