@@ -131,6 +131,9 @@ async function unpackBase(
     await runUnpacking(unpackCommand(draft), tar);
     linkUser(draft, user);
     renameSync(draft, join(directory, id));
+    // Its recipe is the middle of its name. Where there is none of that recipe, new sandboxes stand on it, and none is built.
+    for (const link of [id.split('-')[1]!, 'current'])
+      if (!existsSync(join(directory, link))) symlinkSync(id, join(directory, link));
   } catch (error) {
     await removeTree(draft);
     throw error;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { pipeline, type Readable, Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { SUMS } from './archive-writer.js';
 import { BackupError } from './backup-error.js';
 import { BLOCK_BYTES, type Member, paddingAfter, parseHeader } from './member.js';
@@ -50,7 +50,7 @@ export async function openArchive(
     for (const member of members) {
       const expected = sums.get(member.name);
       if (expected === undefined) throw broken(path, `${member.name} has no checksum`);
-      for await (const chunk of streamOf(file, path, member, expected)) {
+      for await (const chunk of readMember(file, path, member, expected)) {
         signal?.throwIfAborted();
         done += chunk.length;
         onProgress?.(done, size);
@@ -59,7 +59,8 @@ export async function openArchive(
     return {
       names: members.map(({ name }) => name),
       text: (name) => readText(file, placed.get(name)!),
-      read: (name) => streamOf(file, path, placed.get(name)!, sums.get(name)!),
+      read: (name) =>
+        Readable.from(readMember(file, path, placed.get(name)!, sums.get(name)!), { objectMode: false }),
       close: () => file.close(),
     };
   } catch (error) {
@@ -108,33 +109,29 @@ async function readText(file: FileHandle, { start, sizeBytes, name }: Placed): P
   return content.toString('utf8');
 }
 
+/** What is read at once. */
+const PIECE_BYTES = 1_048_576;
+
 /** The bytes of a member; fails at its end when they are not those of the checksum. */
-function streamOf(
+async function* readMember(
   file: FileHandle,
   path: string,
   { start, sizeBytes, name }: Placed,
   expected: string,
-): Readable {
+): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
-  let seen = 0;
-  const check = new Transform({
-    transform(chunk: Buffer, _encoding, next) {
-      hash.update(chunk);
-      seen += chunk.length;
-      next(undefined, chunk);
-    },
-    flush(next) {
-      const same = seen === sizeBytes && hash.digest('hex') === expected;
-      next(same ? undefined : broken(path, `${name} is not what was stored: its checksum is another`));
-    },
-  });
-  if (sizeBytes === 0) {
-    check.end();
-    return check;
+  let at = 0;
+  while (at < sizeBytes) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, sizeBytes - at));
+    const { bytesRead } = await file.read(piece, 0, piece.length, start + at);
+    if (bytesRead === 0) break;
+    const chunk = piece.subarray(0, bytesRead);
+    hash.update(chunk);
+    at += bytesRead;
+    yield chunk;
   }
-  const stored = file.createReadStream({ start, end: start + sizeBytes - 1, autoClose: false });
-  pipeline(stored, check, () => undefined);
-  return check;
+  if (at !== sizeBytes || hash.digest('hex') !== expected)
+    throw broken(path, `${name} is not what was stored: its checksum is another`);
 }
 
 function broken(path: string, why: string): BackupError {

@@ -55,6 +55,23 @@ describe('the archive of a backup', () => {
     );
   });
 
+  it('with many members is read without a warning of listeners that leak', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on('warning', note);
+    try {
+      await write(Array.from({ length: 40 }, (_, at) => [`m${at}`, `content ${at}`]));
+      const archive = await openArchive(path);
+      for (const name of archive.names) expect(await text(archive.read(name))).toMatch(/^content/);
+      await archive.close();
+      // Warnings are told in the next turn.
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off('warning', note);
+    }
+    expect(warnings).toEqual([]);
+  });
+
   it('has its name only when it is whole, and never takes that of another', async () => {
     const writer = await ArchiveWriter.create(path, 0);
     await writer.add('a', Buffer.from('one'));
