@@ -3,7 +3,7 @@ import { listeningPorts } from '../src/format/listening-ports.js';
 import { parseMetadata } from '../src/format/metadata-filter.js';
 import { formatBytes, formatCount, formatPercent } from '../src/format/numbers.js';
 import { cleanPath, crumbsOf, joinPath, parentOf } from '../src/format/paths.js';
-import { linePath, nearest, ratesOf, roundUp } from '../src/format/plot.js';
+import { linePath, nearest, ratesOf, upperEdge } from '../src/format/plot.js';
 import { parseMetrics, sumOf } from '../src/format/prometheus.js';
 import { formatAgo, formatDuration, formatTime } from '../src/format/times.js';
 import { visibleText } from '../src/format/visible-text.js';
@@ -77,7 +77,16 @@ describe('plots', () => {
     expect(linePath([{ at: 0, value: 0 }], { from: 0, to: 0, most: 0 }, 100, 10)).toBe('M0 10');
   });
   it('have a round upper edge', () => {
-    expect([0, 1, 1.2, 37, 51, 1_000, Number.NaN].map(roundUp)).toEqual([1, 1, 2, 50, 100, 1_000, 1]);
+    const edges = [0, 1, 1.2, 37, 51, 1_000, Number.NaN].map((value) => upperEdge(value, 'other'));
+    expect(edges).toEqual([1, 1, 2, 50, 100, 1_000, 1]);
+    expect([0, 1_025, 5e6].map((value) => upperEdge(value, 'bytes'))).toEqual([1_024, 2_048, 8 * 2 ** 20]);
+  });
+  it('end at what is used, and at the limit where that is near', () => {
+    expect(upperEdge(3, 'other', 100)).toBe(5);
+    expect(upperEdge(50, 'other', 100)).toBe(100);
+    expect(upperEdge(120, 'other', 100)).toBe(120);
+    expect(upperEdge(700, 'bytes', 1_000)).toBe(1_000);
+    expect(upperEdge(0, 'bytes', 0)).toBe(1_024);
   });
   it('find the nearest sample', () => {
     const points = [0, 10, 20].map((at) => ({ at, value: at }));

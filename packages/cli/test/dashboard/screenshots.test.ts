@@ -1,9 +1,21 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Template } from '@svc/sdk';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { chromium, startStage } from './stage.js';
+
+/** Uses more and more memory, and the processor now and then. */
+const WORK = `import time
+kept = []
+for step in range(1, 200):
+    kept.append(bytearray(step % 7 * 1_000_000))
+    until = time.monotonic() + step % 5 / 4
+    while time.monotonic() < until:
+        pass
+    time.sleep(0.7)
+`;
 
 /** Where the pictures of `docs/dashboard.md` go: `SVC_SCREENSHOTS=docs/images`, from the root of the repository. */
 const directory = process.env.SVC_SCREENSHOTS ?? '';
@@ -11,7 +23,8 @@ const directory = process.env.SVC_SCREENSHOTS ?? '';
 it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the documentation', async () => {
   const target = join(import.meta.dirname, '../../../..', directory);
   await mkdir(target, { recursive: true });
-  await using stage = await startStage();
+  // What a sandbox of its own shows: nothing of the machine on which the pictures are taken.
+  await using stage = await startStage('linux');
   const { client } = stage;
   const work =
     'for i in $(seq 1 12); do echo "step $i: fetched $((i * 37)) records"; done; echo \'warning: retrying\' >&2';
@@ -28,8 +41,13 @@ it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the
   await (await client.templates.build(template, { name: 'notebook' })).wait();
   const first = made.at(-2)!;
   await made[3]!.pause();
+  await first.files.write('work.py', WORK);
   await first.commands.run(work);
-  for (let turn = 0; turn < 12; turn += 1) await stage.local.server.sampleNow();
+  await first.commands.start('python3 work.py');
+  for (let turn = 0; turn < 24; turn += 1) {
+    await stage.local.server.sampleNow();
+    await sleep(2_000);
+  }
   const light = await stage.signedIn('light');
   const dark = await stage.signedIn('dark');
   const take = async (
@@ -51,11 +69,8 @@ it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the
   );
   await take(light, 'terminal', `${sandbox}/terminal`, async (page) => {
     await page.locator('.xterm-helper-textarea').focus();
-    await page.keyboard.type('ls --color=always /etc | head -40 | column; uname -sr\n');
-    await page
-      .locator('.xterm-rows')
-      .getByText(/^Linux/)
-      .waitFor();
+    await page.keyboard.type('ls --color=always; head -4 work.py; python3 -c "print(2 ** 64)"\n');
+    await page.locator('.xterm-rows').getByText('18446744073709551616').waitFor();
   });
   await take(light, 'template', '#/default/templates', async (page) => {
     await page.getByRole('link', { name: /notebook/ }).click();

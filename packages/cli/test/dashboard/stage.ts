@@ -21,8 +21,8 @@ export interface Stage extends AsyncDisposable {
   signedIn(theme?: 'light' | 'dark'): Promise<{ page: Page; context: BrowserContext; problems: string[] }>;
 }
 
-export async function startStage(): Promise<Stage> {
-  const local = await startLocalServer();
+export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
+  const local = await startLocalServer(driver);
   const { apiUrl, sandboxUrl, apiKey, operatorUrl, operatorToken } = local.server;
   const { chromium: launcher } = await import('playwright-core');
   const browser = await launcher.launch({

@@ -30,11 +30,27 @@ export function linePath(points: readonly Point[], range: PlotRange, width: numb
   return parts.join('');
 }
 
-/** A round number that is at least the largest value, for the upper edge. */
-export function roundUp(value: number): number {
+/** What values are: bytes have round numbers of their own. */
+export type Unit = 'bytes' | 'other';
+
+/**
+ * The value of the upper edge: a round number that is at least the largest value, or the limit where the values come near it. A
+ * sandbox that uses a hundredth of what it may would be a line on the ground otherwise.
+ */
+export function upperEdge(largest: number, unit: Unit, limit?: number): number {
+  const round = unit === 'bytes' ? roundUpBytes(largest) : roundUp(largest);
+  if (limit === undefined || limit <= 0) return round;
+  return largest >= limit / 2 ? Math.max(limit, largest) : Math.min(round, limit);
+}
+
+function roundUp(value: number): number {
   if (!(value > 0)) return 1;
   const magnitude = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((step) => step * magnitude).find((step) => step >= value)!;
+}
+
+function roundUpBytes(value: number): number {
+  return value > 1024 ? 2 ** Math.ceil(Math.log2(value)) : 1024;
 }
 
 /** The point whose time is nearest. */

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { linePath, nearest, type Point, roundUp } from '../format/plot.js';
+import { linePath, nearest, type Point, type Unit, upperEdge } from '../format/plot.js';
 import { formatTime } from '../format/times.js';
 
 const WIDTH = 600;
@@ -17,14 +17,16 @@ export function Plot(props: {
   series: readonly Series[];
   from: number;
   to: number;
-  /** Value of the upper edge. Default: a round number above the largest value. */
-  most?: number | undefined;
+  /** Most that a value can be, where there is such a limit. */
+  limit?: number | undefined;
+  /** Default `other`. */
+  unit?: Unit;
   format: (value: number) => string;
 }) {
-  const { title, series, from, to, format } = props;
+  const { title, series, from, to, limit, format } = props;
   const [at, setAt] = useState<number>();
   const values = series.flatMap(({ points }) => points.map(({ value }) => value));
-  const most = props.most ?? roundUp(Math.max(0, ...values));
+  const most = upperEdge(Math.max(0, ...values), props.unit ?? 'other', limit);
   const last = (points: readonly Point[]) => points.at(-1);
   const shown = series.map(({ name, points }) => ({
     name,
@@ -83,7 +85,9 @@ export function Plot(props: {
         <span>{formatTime(new Date(from)).slice(11)}</span>
         <span>{marked === undefined ? '' : formatTime(new Date(marked.at)).slice(11)}</span>
         <span>
-          to {format(most)}, {formatTime(new Date(to)).slice(11)}
+          to {format(most)}
+          {limit !== undefined && most < limit ? ` of ${format(limit)}` : ''},{' '}
+          {formatTime(new Date(to)).slice(11)}
         </span>
       </div>
     </figure>

@@ -96,7 +96,7 @@ function Usage({ handle, detail }: Pick<TabProps, 'handle' | 'detail'>) {
         <Plot
           title="CPU"
           series={[{ name: 'CPU', points: line((sample) => sample.cpuUsedPercent) }]}
-          most={100}
+          limit={100}
           format={formatPercent}
           {...{ from, to }}
         />
@@ -106,7 +106,8 @@ function Usage({ handle, detail }: Pick<TabProps, 'handle' | 'detail'>) {
             { name: 'used', points: line((sample) => sample.memoryUsedBytes) },
             { name: 'cache', points: line((sample) => sample.memoryCacheBytes) },
           ]}
-          most={latest?.memoryTotalBytes}
+          limit={latest?.memoryTotalBytes}
+          unit="bytes"
           format={formatBytes}
           {...{ from, to }}
         />
@@ -116,13 +117,15 @@ function Usage({ handle, detail }: Pick<TabProps, 'handle' | 'detail'>) {
             { name: 'sent', points: traffic.sent },
             { name: 'received', points: traffic.received },
           ]}
+          unit="bytes"
           format={rate}
           {...{ from, to }}
         />
         <Plot
           title="Disk"
           series={[{ name: 'Disk', points: line((sample) => sample.diskUsedBytes) }]}
-          most={latest === undefined || latest.diskTotalBytes === 0 ? undefined : latest.diskTotalBytes}
+          limit={latest === undefined || latest.diskTotalBytes === 0 ? undefined : latest.diskTotalBytes}
+          unit="bytes"
           format={formatBytes}
           {...{ from, to }}
         />
