@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { chromium } from '@svc/support/testing/chromium';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../support/run-cli.js';
-import { chromium, type Stage, startStage } from './stage.js';
+import { type Stage, startStage } from './stage.js';
 
 describe.skipIf(chromium === undefined)('the dashboard', () => {
   let stage: Stage;

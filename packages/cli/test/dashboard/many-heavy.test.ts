@@ -1,5 +1,6 @@
+import { chromium } from '@svc/support/testing/chromium';
 import { expect, it } from 'vitest';
-import { chromium, startStage } from './stage.js';
+import { startStage } from './stage.js';
 
 const COUNT = 5_000;
 

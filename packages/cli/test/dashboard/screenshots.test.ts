@@ -2,9 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Template } from '@svc/sdk';
+import { chromium } from '@svc/support/testing/chromium';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { chromium, startStage } from './stage.js';
+import { startStage } from './stage.js';
 
 /** Uses more and more memory, and the processor now and then. */
 const WORK = `import time

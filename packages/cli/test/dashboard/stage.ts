@@ -1,12 +1,7 @@
-import { existsSync } from 'node:fs';
 import { Client } from '@svc/sdk';
+import { chromiumOptions } from '@svc/support/testing/chromium';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-
-/** The browser of this machine; undefined where there is none. */
-export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  (path) => existsSync(path),
-);
 
 /** A server, a browser, and what the tests of the dashboard do with both. */
 export interface Stage extends AsyncDisposable {
@@ -25,17 +20,7 @@ export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
   const local = await startLocalServer(driver);
   const { apiUrl, sandboxUrl, apiKey, operatorUrl, operatorToken } = local.server;
   const { chromium: launcher } = await import('playwright-core');
-  const browser = await launcher.launch({
-    executablePath: chromium as string,
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  const browser = await launcher.launch(chromiumOptions());
   const stage: Stage = {
     local,
     client: new Client({ apiUrl, sandboxUrl, apiKey, logLevel: 'off' }),

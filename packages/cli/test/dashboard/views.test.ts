@@ -4,9 +4,10 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { Template } from '@svc/sdk';
+import { chromium } from '@svc/support/testing/chromium';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chromium, type Stage, startStage } from './stage.js';
+import { type Stage, startStage } from './stage.js';
 
 /** What would run, turn the page around, or break its layout, were it taken for more than text. */
 const hostile = [

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
@@ -8,14 +7,11 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { chromium, chromiumOptions } from '@svc/support/testing/chromium';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
 import { describeOnServer, type Stage } from '../support/server.js';
-
-const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
 
 /** What a page of a browser can do to an address: fetch it with its cookies, and open a WebSocket. */
 const TRY = `async (address) => {
@@ -42,18 +38,7 @@ const suite = (stage: Stage) => {
   const closing: (() => void)[] = [];
   beforeAll(async () => {
     const { chromium: launcher } = await import('playwright-core');
-    browser = await launcher.launch({
-      executablePath: chromium as string,
-      args: [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--test-third-party-cookie-phaseout',
-      ],
-    });
+    browser = await launcher.launch(chromiumOptions('--test-third-party-cookie-phaseout'));
     const { sandboxes } = stage.client();
     closed = await sandboxes.create({ network: { allowPublicTraffic: false }, timeoutMs: 600_000 });
     neighbour = await sandboxes.create({ timeoutMs: 600_000 });

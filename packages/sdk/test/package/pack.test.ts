@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { startServer } from '@svc/server';
+import { chromium, chromiumOptions } from '@svc/support/testing/chromium';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Consumer, createConsumer } from '../../../../scripts/pack-consumer.mjs';
@@ -18,10 +19,6 @@ if (!isBuilt) console.warn('package tests: skipped: run npm run build first (pla
 
 /** Largest size of the core in a browser, minified and compressed, bytes. */
 const largestBundle = 31_000;
-const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
-
 describe.skipIf(!isBuilt)('the packed packages', () => {
   let consumer: Consumer;
   let directory: string;
@@ -251,17 +248,7 @@ export const wrong: number = Template.from('base');
     });
     await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
     const { chromium: launcher } = await import('playwright-core');
-    const browser = await launcher.launch({
-      executablePath: chromium as string,
-      args: [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    const browser = await launcher.launch(chromiumOptions());
     try {
       const page = await browser.newPage();
       const errors: string[] = [];
