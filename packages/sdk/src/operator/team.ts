@@ -3,6 +3,8 @@ import type { Team } from '../team/team.js';
 /** A team as its operator sees it. */
 export interface OperatedTeam extends Omit<Team, 'limits'> {
   readonly limits: Team['limits'] & {
+    /** Most memory of all sandboxes that run at once. Undefined: no limit. */
+    readonly maxTotalMemoryMiB?: number | undefined;
     /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
     readonly maxStorageMiB?: number | undefined;
     /** Most that one volume holds. */

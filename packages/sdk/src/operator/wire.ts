@@ -18,6 +18,7 @@ export function fromOperatedTeam(team: WireTeam): OperatedTeam {
   const names: Record<string, keyof OperatedTeam['limits']> = {
     maxTimeToLiveSeconds: 'maxTimeoutMs',
     maxMemoryMB: 'maxMemoryMiB',
+    maxTotalMemoryMB: 'maxTotalMemoryMiB',
     maxStorageMB: 'maxStorageMiB',
     maxVolumeMB: 'maxVolumeMiB',
   };
@@ -43,6 +44,7 @@ export function toTeamSettings({ name, limits, features }: TeamChange): WireTeam
 function toLimits({
   maxTimeoutMs,
   maxMemoryMiB,
+  maxTotalMemoryMiB,
   maxStorageMiB,
   maxVolumeMiB,
   ...rest
@@ -52,6 +54,7 @@ function toLimits({
     ...rest,
     maxTimeToLiveSeconds: seconds,
     maxMemoryMB: maxMemoryMiB,
+    maxTotalMemoryMB: maxTotalMemoryMiB,
     maxStorageMB: maxStorageMiB,
     maxVolumeMB: maxVolumeMiB,
   });
@@ -84,6 +87,7 @@ function fromReport({ memoryFreeMB, memoryTotalMB, diskFreeMB, ...rest }: WireNo
 function fromOperatedLimits(limits: WireTeam['limits']): OperatedTeam['limits'] {
   return {
     ...fromLimits(limits),
+    ...(limits.maxTotalMemoryMB === undefined ? {} : { maxTotalMemoryMiB: limits.maxTotalMemoryMB }),
     ...(limits.maxStorageMB === undefined ? {} : { maxStorageMiB: limits.maxStorageMB }),
     ...(limits.maxVolumeMB === undefined ? {} : { maxVolumeMiB: limits.maxVolumeMB }),
   };

@@ -171,6 +171,8 @@ export const settings = {
     maxCpuCount: count({ default: 8 }),
     /** Most memory of one sandbox. */
     maxMemoryMiB: count({ default: 8_192 }),
+    /** Most memory of all sandboxes that run at once. Default: no limit. */
+    maxTotalMemoryMiB: countOrNone(),
     /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
     maxStorageMiB: countOrNone({ default: 102_400 }),
     /** Most that one volume holds. */

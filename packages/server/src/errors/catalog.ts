@@ -66,6 +66,11 @@ export const errors = {
       429,
       `sandbox limit reached (${limit} of ${limit} run): kill or pause one, or ask for a higher limit`,
     ),
+  teamMemoryFull: (use: { usedMiB: number; askedMiB: number; limitMiB: number }) =>
+    error(
+      429,
+      `memory limit reached (${use.usedMiB} of ${use.limitMiB} MiB in use, ${use.askedMiB} more asked for): kill or pause a sandbox, or ask for a higher limit`,
+    ),
   tooManyBuilds: (limit: number) =>
     error(
       429,

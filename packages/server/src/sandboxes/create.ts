@@ -15,7 +15,7 @@ import type { SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
 import type { Tx } from '../storage/schema.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
 import { type BootSource, bootInstance, encryptSecrets, startSource } from './boot.js';
-import { assertTeamConcurrency, takePlace } from './capacity.js';
+import { assertTeamRoom, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
 import { checkProxyAddress } from './check-proxy-address.js';
 import { lifecycleEvent } from './lifecycle-events.js';
@@ -122,7 +122,7 @@ export async function startNew(context: StartPorts, options: StartOptions): Prom
       await inPhase(context.metrics, startSource(options.source), 'record', () =>
         context.db.transaction().execute(async (tx) => {
           await context.nodes.assertHeld(tx);
-          await assertTeamConcurrency(context, tx, team);
+          await assertTeamRoom(context, tx, team, row);
           await tx.insertInto('sandboxes').values(row).execute();
           await insertMetadata(tx, row);
         }),

@@ -9,7 +9,7 @@ import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { toJson } from '../storage/json.js';
 import { resetLogCursor } from '../telemetry/collect-logs.js';
 import { bootInstance } from './boot.js';
-import { assertTeamConcurrency, takePlace } from './capacity.js';
+import { assertTeamRoom, takePlace } from './capacity.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { countSpawn } from './create.js';
@@ -60,7 +60,7 @@ export function resumeHeld(
       context,
       live,
       () => ({ state: 'resuming' }),
-      (tx, row) => assertTeamConcurrency(context, tx, options.team, row.id),
+      (tx, row) => assertTeamRoom(context, tx, options.team, row),
     ).finally(givePlaceBack);
     const before = live.row;
     const executionId = context.ids.uuid();

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Uses } from '../context/context.js';
 import { storageUse, totalOf } from '../quota/storage-use.js';
-import { countsAsRunning } from '../sandboxes/capacity.js';
+import { teamRunning } from '../sandboxes/capacity.js';
 import type { Database, TeamUsageTable } from '../storage/schema.js';
 
 /** What a team takes now of what it may. */
@@ -18,24 +18,15 @@ const MOST_HOURS = 10_000;
 
 export async function teamUse(context: Uses<'db' | 'driver' | 'volumes'>, teamId: string): Promise<TeamUse> {
   const { db } = context;
-  const running = db
-    .selectFrom('sandboxes')
-    .select((build) => [
-      build.fn.countAll<number>().as('count'),
-      build.fn.sum<number | null>('memory_mb').as('memory'),
-    ])
-    .where('team_id', '=', teamId)
-    .where('state', 'in', [...countsAsRunning])
-    .executeTakeFirst();
-  const [sandboxes, storage, secrets, webhooks] = await Promise.all([
-    running,
+  const [{ sandboxes, memoryMiB }, storage, secrets, webhooks] = await Promise.all([
+    teamRunning(db, teamId),
     storageUse(context, teamId),
     countOf(db, 'secrets', teamId),
     countOf(db, 'webhooks', teamId),
   ]);
   return {
-    sandboxes: Number(sandboxes?.count ?? 0),
-    memoryMiB: Number(sandboxes?.memory ?? 0),
+    sandboxes,
+    memoryMiB,
     storageBytes: totalOf(storage),
     secrets,
     webhooks,

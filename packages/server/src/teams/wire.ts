@@ -23,6 +23,7 @@ export function teamToWire(team: Team): components['schemas']['Team'] {
       maxConcurrentBuilds: limits.maxConcurrentBuilds,
       maxCpuCount: limits.maxCpuCount,
       maxMemoryMB: limits.maxMemoryMiB,
+      ...(limits.maxTotalMemoryMiB === undefined ? {} : { maxTotalMemoryMB: limits.maxTotalMemoryMiB }),
       maxStorageMB: limits.maxStorageMiB,
       maxVolumeMB: limits.maxVolumeMiB,
       maxSecrets: limits.maxSecrets,
@@ -68,6 +69,7 @@ export function settingsFromWire(
   const { limits = {}, features = {} } = settings;
   const {
     maxMemoryMB: maxMemoryMiB,
+    maxTotalMemoryMB: maxTotalMemoryMiB,
     maxStorageMB: maxStorageMiB,
     maxVolumeMB: maxVolumeMiB,
     ...rest
@@ -77,7 +79,7 @@ export function settingsFromWire(
   const counts = { maxConcurrentSandboxes, maxConcurrentBuilds, maxCpuCount, maxSecrets, maxWebhooks };
   const { egressProxy } = features;
   return {
-    limits: { maxTimeToLiveSeconds, maxMemoryMiB, maxStorageMiB, maxVolumeMiB, ...counts },
+    limits: { maxTimeToLiveSeconds, maxMemoryMiB, maxTotalMemoryMiB, maxStorageMiB, maxVolumeMiB, ...counts },
     flags: egressProxy === undefined ? {} : { egressProxy },
   };
 }

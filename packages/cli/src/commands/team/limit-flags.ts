@@ -15,6 +15,7 @@ export interface TeamFlags {
   maxBuilds?: Limit;
   maxCpus?: Limit;
   maxMemory?: Limit;
+  maxTotalMemory?: Limit;
   maxStorage?: Limit;
   maxVolume?: Limit;
   maxSecrets?: Limit;
@@ -45,6 +46,7 @@ export function addTeamFlags(command: Command): Command {
     .option('--max-builds <count>', 'builds at once', count('--max-builds'))
     .option('--max-cpus <count>', 'cores of a template', count('--max-cpus', 1))
     .option('--max-memory <MiB>', 'memory of a template, MiB', count('--max-memory', 1))
+    .option('--max-total-memory <MiB>', 'memory of all running sandboxes, MiB', count('--max-total-memory'))
     .option('--max-storage <MiB>', 'disk of all it stores, MiB', count('--max-storage'))
     .option('--max-volume <MiB>', 'size of one volume, MiB', count('--max-volume', 1))
     .option('--max-secrets <count>', 'secrets', count('--max-secrets'))
@@ -61,6 +63,7 @@ export function toTeamSettings(flags: TeamFlags): Omit<NewTeam, 'slug'> {
       maxConcurrentBuilds: flags.maxBuilds,
       maxCpuCount: flags.maxCpus,
       maxMemoryMiB: flags.maxMemory,
+      maxTotalMemoryMiB: flags.maxTotalMemory,
       maxStorageMiB: flags.maxStorage,
       maxVolumeMiB: flags.maxVolume,
       maxSecrets: flags.maxSecrets,

@@ -26,7 +26,7 @@ export function showTeam(cli: Cli, team: OperatedTeam, use?: TeamUse): void {
     Builds: mark('maxConcurrentBuilds', limits.maxConcurrentBuilds),
     Cores: mark('maxCpuCount', limits.maxCpuCount),
     Memory: mark('maxMemoryMiB', `${limits.maxMemoryMiB} MiB each`),
-    'Memory in use': use === undefined ? undefined : `${use.memoryMiB} MiB`,
+    'Memory in all': mark('maxTotalMemoryMiB', memoryInAll(limits.maxTotalMemoryMiB, use?.memoryMiB)),
     Storage:
       limits.maxStorageMiB === undefined
         ? undefined
@@ -37,4 +37,10 @@ export function showTeam(cli: Cli, team: OperatedTeam, use?: TeamUse): void {
     Webhooks: mark('maxWebhooks', taken(use?.webhooks, limits.maxWebhooks)),
     'Egress proxy': team.features.egressProxy ? 'on' : 'off',
   });
+}
+
+function memoryInAll(limitMiB: number | undefined, usedMiB: number | undefined): string {
+  const limit = limitMiB === undefined ? 'no limit' : `${limitMiB} MiB`;
+  if (usedMiB === undefined) return limit;
+  return limitMiB === undefined ? `${usedMiB} MiB, ${limit}` : `${usedMiB} of ${limit}`;
 }
