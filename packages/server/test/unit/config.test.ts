@@ -115,7 +115,7 @@ describe('configuration', () => {
       /^SVC_API_PORT must be a whole number, 0 to 65535$/,
     );
     await expect(loadConfig({ env: { SVC_DRIVER: 'magic' } })).rejects.toThrow(
-      /^SVC_DRIVER must be one of linux, process$/,
+      /^SVC_DRIVER must be one of linux, process, incus$/,
     );
     const missing = path.join(directory, 'missing.yaml');
     await expect(loadConfig({ file: missing, env: {} })).rejects.toThrow(missing);
