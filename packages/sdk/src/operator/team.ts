@@ -1,15 +1,7 @@
 import type { Team } from '../team/team.js';
 
 /** A team as its operator sees it. */
-export interface OperatedTeam extends Omit<Team, 'limits'> {
-  readonly limits: Team['limits'] & {
-    /** Most memory of all sandboxes that run at once. Undefined: no limit. */
-    readonly maxTotalMemoryMiB?: number | undefined;
-    /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
-    readonly maxStorageMiB?: number | undefined;
-    /** Most that one volume holds. */
-    readonly maxVolumeMiB?: number | undefined;
-  };
+export interface OperatedTeam extends Team {
   /** Which limits were set for this team; the others are the server's defaults. */
   readonly ownLimits: (keyof OperatedTeam['limits'])[];
   /** Every request of a banned team is refused. */

@@ -8,7 +8,7 @@ import type {
   TeamUsage as WireTeamUsage,
 } from '@svc/platform/operator';
 import { defined, toSeconds } from '../core/wire-values.js';
-import { fromLimits, fromTeam } from '../team/wire.js';
+import { fromTeam } from '../team/wire.js';
 import type { AuditEntry } from './audit-entry.js';
 import type { NodeReport, OperatedNode } from './node.js';
 import type { OperatedTeam, TeamChange, TeamLimitsChange } from './team.js';
@@ -24,7 +24,6 @@ export function fromOperatedTeam(team: WireTeam): OperatedTeam {
   };
   return {
     ...fromTeam(team),
-    limits: fromOperatedLimits(team.limits),
     ownLimits: team.ownLimits.map((name) => names[name] ?? (name as keyof OperatedTeam['limits'])),
     banned: team.banned,
     blocked: team.blocked,
@@ -82,15 +81,6 @@ export function fromNode({ nodeID, lastSeenSeconds, report, ...node }: WireNode)
 
 function fromReport({ memoryFreeMB, memoryTotalMB, diskFreeMB, ...rest }: WireNodeReport): NodeReport {
   return { ...rest, memoryFreeMiB: memoryFreeMB, memoryTotalMiB: memoryTotalMB, diskFreeMiB: diskFreeMB };
-}
-
-function fromOperatedLimits(limits: WireTeam['limits']): OperatedTeam['limits'] {
-  return {
-    ...fromLimits(limits),
-    ...(limits.maxTotalMemoryMB === undefined ? {} : { maxTotalMemoryMiB: limits.maxTotalMemoryMB }),
-    ...(limits.maxStorageMB === undefined ? {} : { maxStorageMiB: limits.maxStorageMB }),
-    ...(limits.maxVolumeMB === undefined ? {} : { maxVolumeMiB: limits.maxVolumeMB }),
-  };
 }
 
 export function fromTeamUsage({ use, hours }: WireTeamUsage): TeamUsage {

@@ -12,6 +12,12 @@ export interface Team {
     readonly maxConcurrentBuilds: number;
     readonly maxCpuCount: number;
     readonly maxMemoryMiB: number;
+    /** Most memory of all sandboxes that run at once. Undefined: no limit. */
+    readonly maxTotalMemoryMiB?: number | undefined;
+    /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
+    readonly maxStorageMiB?: number | undefined;
+    /** Most that one volume holds. */
+    readonly maxVolumeMiB?: number | undefined;
     readonly maxSecrets: number;
     readonly maxWebhooks: number;
   };

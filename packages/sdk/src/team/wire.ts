@@ -14,13 +14,16 @@ export function fromTeam(team: SuccessOf<'getTeam'>): Team {
 }
 
 /** What a team may use. */
-export function fromLimits(limits: SuccessOf<'getTeam'>['limits']): Team['limits'] {
+function fromLimits(limits: SuccessOf<'getTeam'>['limits']): Team['limits'] {
   return {
     maxTimeoutMs: limits.maxTimeToLiveSeconds * 1000,
     maxConcurrentSandboxes: limits.maxConcurrentSandboxes,
     maxConcurrentBuilds: limits.maxConcurrentBuilds,
     maxCpuCount: limits.maxCpuCount,
     maxMemoryMiB: limits.maxMemoryMB,
+    ...(limits.maxTotalMemoryMB === undefined ? {} : { maxTotalMemoryMiB: limits.maxTotalMemoryMB }),
+    ...(limits.maxStorageMB === undefined ? {} : { maxStorageMiB: limits.maxStorageMB }),
+    ...(limits.maxVolumeMB === undefined ? {} : { maxVolumeMiB: limits.maxVolumeMB }),
     maxSecrets: limits.maxSecrets,
     maxWebhooks: limits.maxWebhooks,
   };

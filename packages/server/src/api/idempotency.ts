@@ -117,7 +117,8 @@ function ownerName({ nodes, processId }: Uses<'nodes' | 'processId'>): string {
 /** Whether the process that began a request is still there to end it. */
 async function isAtWork(context: Uses<'nodes' | 'processId'>, owner: string): Promise<boolean> {
   if (owner === ownerName(context)) return true;
-  const [nodeId, epoch] = owner.split(' ');
-  if (!context.nodes.shared || nodeId === undefined || epoch === undefined) return false;
+  const [, nodeId, epoch] = /^(\S+) (\d+)$/.exec(owner) ?? [];
+  // A server that shared its database with nobody, and has ended.
+  if (!context.nodes.shared || nodeId === undefined) return false;
   return context.nodes.isRunning(nodeId, Number(epoch));
 }
