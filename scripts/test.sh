@@ -64,11 +64,11 @@ find packages examples -maxdepth 2 -name 'test-results*.json' -delete
 export SVC_CONFORMANCE_RECORD=$state/coverage
 mkdir "$SVC_CONFORMANCE_RECORD"
 
-# Two lanes side by side. What mostly waits for real sandboxes and programs runs in the first, and leaves much of two cores
-# idle: the rest fills it.
-sandboxes=(packages/runtime packages/conformance packages/cli examples)
+# Two lanes side by side, about equally long. What mostly waits for real sandboxes and programs runs in the first, and leaves much
+# of two cores idle: the rest fills it.
+sandboxes=(packages/runtime packages/conformance packages/cli)
 rest=()
-for config in packages/*/vitest.config.ts; do
+for config in packages/*/vitest.config.ts examples/vitest.config.ts; do
   folder=$(dirname "$config")
   [[ " ${sandboxes[*]} " == *" $folder "* ]] || rest+=("$folder")
 done
