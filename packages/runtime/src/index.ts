@@ -31,6 +31,7 @@ export type {
   PoolState,
   RefusedPackets,
   RestoreOptions,
+  SentBytes,
   StorageUse,
 } from './contract/driver.js';
 export { DriverError, type DriverErrorCode } from './contract/errors.js';

@@ -32,6 +32,7 @@ it('makes a team, sets what it may use, and goes back to the defaults', async ()
   expect(shown.stdout).toMatch(/Longest run +1h \(own\)/);
   expect(shown.stdout).toMatch(/Secrets +0 of 3 \(own\)/);
   expect(shown.stdout).toMatch(/Memory in all +0 MiB, no limit\n/);
+  expect(shown.stdout).toMatch(/Egress this month +0 MiB, no limit\n/);
   expect(shown.stdout).toMatch(/Storage +0 of 102400 MiB\n/);
   const args = [
     '--max-secrets',
@@ -40,6 +41,8 @@ it('makes a team, sets what it may use, and goes back to the defaults', async ()
     '512',
     '--max-total-memory',
     '4096',
+    '--max-egress',
+    '1024',
     '--max-storage',
     '2048',
     '--egress-proxy',
@@ -49,11 +52,13 @@ it('makes a team, sets what it may use, and goes back to the defaults', async ()
   ];
   expect(await json(['team', 'update', 'research', ...args])).toMatchObject({
     name: 'R & D',
-    ownLimits: ['maxTimeoutMs', 'maxMemoryMiB', 'maxTotalMemoryMiB', 'maxStorageMiB'],
-    limits: { maxTotalMemoryMiB: 4096, maxStorageMiB: 2048 },
+    ownLimits: ['maxTimeoutMs', 'maxMemoryMiB', 'maxTotalMemoryMiB', 'maxStorageMiB', 'maxEgressMonthMiB'],
+    limits: { maxTotalMemoryMiB: 4096, maxStorageMiB: 2048, maxEgressMonthMiB: 1024 },
     features: { egressProxy: true },
   });
-  expect((await svc(['team', 'get', 'research'])).stdout).toMatch(/Memory in all +0 of 4096 MiB \(own\)\n/);
+  const limited = (await svc(['team', 'get', 'research'])).stdout;
+  expect(limited).toMatch(/Memory in all +0 of 4096 MiB \(own\)\n/);
+  expect(limited).toMatch(/Egress this month +0 of 1024 MiB \(own\)\n/);
   expect((await svc(['team', 'list'])).stdout).toMatch(/research +R & D +\S+ +\S+ ago +active/);
   for (const wrong of [[], ['--max-secrets', '-1'], ['--max-timeout', 'long'], ['--egress-proxy', 'yes']])
     expect((await svc(['team', 'update', 'research', ...wrong])).code).toBe(2);

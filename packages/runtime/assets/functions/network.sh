@@ -204,6 +204,17 @@ network_refusals() {
     END { print "" }'
 }
 
+# What left to the outside, by addresses of instances. Answers: sent=ADDRESS:BYTES ...
+network_sent() {
+  ip netns exec gw nft list set inet sandboxes sent | tr , '\n' | awk '
+    BEGIN { printf "sent=" }
+    match($0, /[0-9.]+ counter packets [0-9]+ bytes [0-9]+/) {
+      split(substr($0, RSTART, RLENGTH), word, " ")
+      printf "%s:%s ", word[1], word[6]
+    }
+    END { print "" }'
+}
+
 network_enforce() { # GROUP:LEASE ...
   for word in "$@"; do echo "link set dev s${word#*:} group ${word%%:*}"; done | ip -n gw -force -batch - 2>/dev/null
 }

@@ -71,6 +71,13 @@ export interface ForwardedTraffic {
   bytesReceived: number;
 }
 
+/** What an instance sent to the outside without the egress process, since it was first counted. */
+export interface SentBytes {
+  instanceId: string;
+  /** With headers of packets. Answers to the host, such as those of the daemon, are not among them. */
+  bytes: number;
+}
+
 /** The process that carries what `governed` instances send, see `InstanceNetwork`. */
 export interface DriverEgress {
   /**
@@ -151,6 +158,11 @@ export interface Driver {
    * Undefined where nothing is.
    */
   forwardedTraffic?(): Promise<ForwardedTraffic[]>;
+  /**
+   * What instances sent to the outside, but for what the egress process carried; of those that ended since the last call too,
+   * once. Counts begin anew when the driver, an instance or the network is made again. Undefined where nothing is counted.
+   */
+  sentBytes?(): Promise<SentBytes[]>;
   /**
    * Replaces the desired sizes of the warm pool, which fills in the background.
    * @param growth lets the pool follow demand: of each kind, also of one that was not requested, it keeps as many as would

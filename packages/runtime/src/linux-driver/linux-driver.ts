@@ -8,6 +8,7 @@ import type {
   Layers,
   RefusedPackets,
   RestoreOptions,
+  SentBytes,
   StorageUse,
 } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
@@ -33,6 +34,7 @@ import type { LinuxHost } from './host/linux-host.js';
 import { linuxLayers } from './layers/layers.js';
 import { LinuxInstance } from './linux-instance.js';
 import { makeTiers, type Tiers } from './make-tiers.js';
+import { SentTotals } from './network/sent-totals.js';
 import { Parking } from './pool/parking.js';
 import { renameInstance } from './pool/rename-machine.js';
 import { reapLeaked } from './reap.js';
@@ -69,6 +71,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   readonly #parking: Parking;
   readonly #registry: InstanceRegistry<LinuxInstance, CheckpointRecord>;
   readonly #watch: NodeJS.Timeout;
+  readonly #sent = new SentTotals();
 
   constructor(host: LinuxHost, tools: Tools, lock: DataDirLock) {
     super();
@@ -126,17 +129,19 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     return this.#registry;
   }
 
-  create(options: CreateOptions): Promise<Instance> {
-    return this.#registry.create(options, {
+  async create(options: CreateOptions): Promise<Instance> {
+    const instance = await this.#registry.create(options, {
       check: () => this.#check(options.spec),
       acquire: ({ entry }) => this.#parking.acquire(entry, options),
       make: () => this.#host.space.withRoom(() => this.#makeFresh(options.id, options.spec, options.signal)),
     });
+    this.#sent.hold(instance.entry.lease, instance.id);
+    return instance;
   }
 
-  restore(options: RestoreOptions): Promise<Instance> {
+  async restore(options: RestoreOptions): Promise<Instance> {
     const { memory, signal } = options;
-    return this.#registry.restore(options, {
+    const restored = await this.#registry.restore(options, {
       check: () => this.#check(options.spec),
       make: async (checkpoint) => {
         if (memory && !checkpoint.memory)
@@ -170,6 +175,8 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
         return instance;
       },
     });
+    this.#sent.hold(restored.entry.lease, restored.id);
+    return restored;
   }
 
   async storage(): Promise<StorageUse> {
@@ -185,6 +192,10 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
       const instanceId = byLease.get(lease);
       return instanceId === undefined ? [] : [{ instanceId, reason, packets }];
     });
+  }
+
+  async sentBytes(): Promise<SentBytes[]> {
+    return this.#sent.take(await this.#host.network.sent(await this.#host.up()), this.#idsByLease());
   }
 
   async forwardedTraffic(): Promise<ForwardedTraffic[]> {

@@ -14,6 +14,7 @@ import type {
   PoolState,
   RefusedPackets,
   RestoreOptions,
+  SentBytes,
   StorageUse,
 } from '../contract/driver.js';
 import { DriverError, driverClosed } from '../contract/errors.js';
@@ -72,6 +73,7 @@ class DriverOverSocket implements RemoteDriver {
   readonly egress?: DriverEgress;
   readonly storage?: () => Promise<StorageUse>;
   readonly refusedPackets?: () => Promise<RefusedPackets[]>;
+  readonly sentBytes?: () => Promise<SentBytes[]>;
   readonly forwardedTraffic?: () => Promise<ForwardedTraffic[]>;
   readonly lost: Promise<Error>;
   readonly #calls: RemoteCalls;
@@ -100,6 +102,11 @@ class DriverOverSocket implements RemoteDriver {
       this.refusedPackets = async () => {
         const { counts } = await calls.run((client) => client.refusedPackets({}));
         return counts.map(({ instanceId, reason, packets }) => ({ instanceId, reason, packets }));
+      };
+    if (description.sentBytes)
+      this.sentBytes = async () => {
+        const { counts } = await calls.run((client) => client.sentBytes({}));
+        return counts.map(({ instanceId, bytes }) => ({ instanceId, bytes }));
       };
     if (description.forwardedTraffic)
       this.forwardedTraffic = async () => {

@@ -64,6 +64,7 @@ export class DriverCalls {
         egress: driver.egress !== undefined,
         refusedPackets: driver.refusedPackets !== undefined,
         forwardedTraffic: driver.forwardedTraffic !== undefined,
+        sentBytes: driver.sentBytes !== undefined,
       }),
       cancel: ({ callId }) => {
         this.#cancellations.cancel(callId);
@@ -104,6 +105,7 @@ export class DriverCalls {
         return driver.storage();
       },
       refusedPackets: async () => ({ counts: (await driver.refusedPackets?.()) ?? [] }),
+      sentBytes: async () => ({ counts: (await driver.sentBytes?.()) ?? [] }),
       forwardedTraffic: async () => ({ places: (await driver.forwardedTraffic?.()) ?? [] }),
       setPool: async ({ kinds, growth }) => {
         const requests = kinds.map(({ spec, size }) => ({ spec: specFromWire(spec), size }));

@@ -6,6 +6,8 @@ export interface TeamUse {
   readonly memoryMiB: number;
   /** Disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
   readonly storageMiB: number;
+  /** What left its sandboxes in this month of the calendar, UTC. */
+  readonly egressMonthMiB: number;
   readonly secrets: number;
   readonly webhooks: number;
 }
@@ -18,7 +20,7 @@ export interface TeamUsageHour {
   readonly sandboxSeconds: number;
   /** The same, each times its memory. */
   readonly memoryGiBSeconds: number;
-  /** What left sandboxes whose network has settings; others are not counted. */
+  /** What left sandboxes to the outside. Packets that the kernel forwards count with their headers. */
   readonly egressBytes: number;
   /** Sandboxes that were made, forks among them. */
   readonly creates: number;

@@ -21,6 +21,7 @@ export function fromOperatedTeam(team: WireTeam): OperatedTeam {
     maxTotalMemoryMB: 'maxTotalMemoryMiB',
     maxStorageMB: 'maxStorageMiB',
     maxVolumeMB: 'maxVolumeMiB',
+    maxEgressMonthMB: 'maxEgressMonthMiB',
   };
   return {
     ...fromTeam(team),
@@ -46,6 +47,7 @@ function toLimits({
   maxTotalMemoryMiB,
   maxStorageMiB,
   maxVolumeMiB,
+  maxEgressMonthMiB,
   ...rest
 }: TeamLimitsChange): WireLimits {
   const seconds = typeof maxTimeoutMs === 'number' ? toSeconds(maxTimeoutMs, 'maxTimeoutMs') : maxTimeoutMs;
@@ -56,6 +58,7 @@ function toLimits({
     maxTotalMemoryMB: maxTotalMemoryMiB,
     maxStorageMB: maxStorageMiB,
     maxVolumeMB: maxVolumeMiB,
+    maxEgressMonthMB: maxEgressMonthMiB,
   });
 }
 
@@ -89,6 +92,7 @@ export function fromTeamUsage({ use, hours }: WireTeamUsage): TeamUsage {
       sandboxes: use.sandboxes,
       memoryMiB: use.memoryMB,
       storageMiB: use.storageMB,
+      egressMonthMiB: use.egressMonthMB,
       secrets: use.secrets,
       webhooks: use.webhooks,
     },

@@ -18,6 +18,8 @@ export interface Team {
     readonly maxStorageMiB?: number | undefined;
     /** Most that one volume holds. */
     readonly maxVolumeMiB?: number | undefined;
+    /** Most that all sandboxes send to the outside in a month of the calendar, UTC. Undefined: no limit. */
+    readonly maxEgressMonthMiB?: number | undefined;
     readonly maxSecrets: number;
     readonly maxWebhooks: number;
   };

@@ -24,6 +24,7 @@ function fromLimits(limits: SuccessOf<'getTeam'>['limits']): Team['limits'] {
     ...(limits.maxTotalMemoryMB === undefined ? {} : { maxTotalMemoryMiB: limits.maxTotalMemoryMB }),
     ...(limits.maxStorageMB === undefined ? {} : { maxStorageMiB: limits.maxStorageMB }),
     ...(limits.maxVolumeMB === undefined ? {} : { maxVolumeMiB: limits.maxVolumeMB }),
+    ...(limits.maxEgressMonthMB === undefined ? {} : { maxEgressMonthMiB: limits.maxEgressMonthMB }),
     maxSecrets: limits.maxSecrets,
     maxWebhooks: limits.maxWebhooks,
   };

@@ -177,6 +177,8 @@ export const settings = {
     maxStorageMiB: countOrNone({ default: 102_400 }),
     /** Most that one volume holds. */
     maxVolumeMiB: count({ default: 10_240 }),
+    /** Most that all sandboxes send to the outside in a month of the calendar, UTC. Default: no limit. */
+    maxEgressMonthMiB: countOrNone(),
     /** Most secrets. */
     maxSecrets: countOrNone({ default: 50 }),
     /** Most webhooks. */

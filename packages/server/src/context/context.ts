@@ -19,6 +19,7 @@ import type { DialectName } from '../storage/migrations/migration.js';
 import type { ReadCache } from '../storage/read-cache.js';
 import type { Database } from '../storage/schema.js';
 import type { Tracer } from '../tracing/tracer.js';
+import type { EgressLimits } from '../usage/egress-limits.js';
 import type { UsageMeter } from '../usage/usage-meter.js';
 import type { BuildQueue } from '../work/build-queue.js';
 import type { Retries } from '../work/retries.js';
@@ -43,6 +44,7 @@ export interface ServerContext {
   readonly events: EventSink;
   /** What teams use. */
   readonly usage: UsageMeter;
+  readonly egressLimits: EgressLimits;
   /** Who did what. */
   readonly audit: AuditTrail;
   readonly teams: TeamStore;

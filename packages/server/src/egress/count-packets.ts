@@ -1,9 +1,11 @@
 import type { EgressReport } from '@svc/egress';
 import type { Uses } from '../context/context.js';
 import { configOf } from '../sandbox-state/config.js';
+import { countSent } from '../usage/count-sent.js';
 import { logDenied } from './log-denied.js';
 import { NewForwarded } from './new-forwarded.js';
 import { NewRefusals, RareReports } from './new-refusals.js';
+import { NewSent } from './new-sent.js';
 import { policyOf } from './policy-of.js';
 
 /** Between two looks at the driver, ms, however often it is asked for. */
@@ -15,11 +17,11 @@ const LOG_EVERY_MS = 60_000;
 
 /**
  * Counts what the driver's network did without the egress process, as that process's doings are counted: what it refused, of
- * which it tells in the logs too, and what it forwarded.
+ * which it tells in the logs too, what it forwarded, and for the usage of teams all that left.
  * @returns looks for what is new
  */
 export function packetCounter(
-  context: () => Uses<'config' | 'db' | 'driver' | 'log' | 'now' | 'sandboxes'>,
+  context: () => Uses<'config' | 'db' | 'driver' | 'log' | 'now' | 'sandboxes' | 'usage'>,
   count: (report: EgressReport) => void,
 ): () => Promise<void> {
   const fresh = new NewRefusals();
@@ -33,10 +35,14 @@ export function packetCounter(
       return context().config.egress.allowRanges;
     },
   });
+  const sent = new NewSent();
   let nextMs = -Infinity;
   let last = Promise.resolve();
   const look = async (): Promise<void> => {
     const { driver, now } = context();
+    if (driver.sentBytes !== undefined)
+      for (const { instanceId, bytes } of sent.take(await driver.sentBytes()))
+        countSent(context(), instanceId, bytes);
     if (driver.refusedPackets !== undefined) {
       const reports = fresh.take(await driver.refusedPackets(), new Date(now()));
       for (const report of reports) count(report);

@@ -3,6 +3,7 @@ import type { EgressHandlers, EgressQuestion } from '@svc/egress';
 import { anyOf } from '#support/any-of';
 import type { ServerContext, Uses } from '../context/context.js';
 import type { SandboxEgress } from '../context/sandbox-egress.js';
+import { countSent } from '../usage/count-sent.js';
 import { BoundedWork } from './bounded.js';
 import { createDnsForwarder } from './dns.js';
 import { EgressLink } from './egress-link.js';
@@ -27,6 +28,7 @@ type Ports = Uses<
   | 'now'
   | 'sandboxes'
   | 'signal'
+  | 'usage'
 >;
 
 /**
@@ -104,7 +106,10 @@ export function answersTo({ context, resolveDns, runOf, traffic }: AnswersOption
         }
       }),
     onReports: (reports) => {
-      for (const report of reports) traffic.add(report);
+      for (const report of reports) {
+        traffic.add(report);
+        countSent(context(), report.sandboxId, report.bytesSent);
+      }
       void logDenied(context(), reports);
     },
   };

@@ -20,16 +20,9 @@ interface Kept {
 /** What left sandboxes and what was kept from leaving, counted by destination. Bounded, and in memory alone. */
 export class TrafficCounters implements TrafficRecord {
   readonly totals: TrafficCounts = noTraffic();
-  readonly #onReport: ((report: EgressReport) => void) | undefined;
   readonly #bySandbox = new Map<string, Kept>();
 
-  /** @param onReport told of each report */
-  constructor(onReport?: (report: EgressReport) => void) {
-    this.#onReport = onReport;
-  }
-
   add(report: EgressReport): void {
-    this.#onReport?.(report);
     let kept = this.#bySandbox.get(report.sandboxId);
     if (kept === undefined) {
       kept = { totals: noTraffic(), byPlace: new Map(), dropped: 0 };

@@ -71,6 +71,11 @@ export const errors = {
       429,
       `memory limit reached (${use.usedMiB} of ${use.limitMiB} MiB in use, ${use.askedMiB} more asked for): kill or pause a sandbox, or ask for a higher limit`,
     ),
+  teamEgressUsed: (use: { usedMiB: number; limitMiB: number; month: string; until: string }) =>
+    error(
+      429,
+      `egress limit reached (${use.usedMiB} of ${use.limitMiB} MiB sent in ${use.month}): no sandbox starts until ${use.until}, unless you get a higher limit`,
+    ),
   tooManyBuilds: (limit: number) =>
     error(
       429,

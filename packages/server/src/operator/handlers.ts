@@ -8,6 +8,7 @@ import { drainNode } from '../fleet/drain-node.js';
 import { findNode, listNodes } from '../fleet/list-nodes.js';
 import { forgetNode, removeNode } from '../fleet/remove-node.js';
 import { nodeToWire } from '../fleet/wire.js';
+import { enforceEgressLimits } from '../sandboxes/enforce-egress-limits.js';
 import { createApiKey } from '../teams/create-api-key.js';
 import { createTeam } from '../teams/create-team.js';
 import { deleteApiKey } from '../teams/delete-api-key.js';
@@ -29,8 +30,11 @@ export type OperatorPorts = Uses<
   | 'db'
   | 'dialect'
   | 'driver'
+  | 'egress'
+  | 'egressLimits'
   | 'events'
   | 'ids'
+  | 'keys'
   | 'log'
   | 'nodes'
   | 'now'
@@ -87,6 +91,7 @@ export const operatorHandlers: OperatorHandlers = {
     const row = await updateTeam(context, params.team, change);
     const { limits, flags } = row;
     context.log.info({ teamId: row.id, banned, blocked, limits, flags }, 'the operator changed a team');
+    if (change.limits.maxEgressMonthMiB !== undefined) await enforceEgressLimits(context);
     return { status: 200, body: toWire(context, row) };
   },
 

@@ -7,6 +7,7 @@ import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
 import { imageToken } from '../keys/sandbox-tokens.js';
 import { inPhase } from '../metrics/in-phase.js';
+import { assertTeamEgress } from '../quota/egress-month.js';
 import { configOf } from '../sandbox-state/config.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
@@ -110,10 +111,11 @@ export interface StartOptions {
 
 /**
  * Puts a new sandbox's row down, boots it, and tells everybody. Nothing is left when it fails.
- * @throws {ApiError} 429 above the team's limit, 503 above the server's; 500, 503, 504 when it cannot be placed.
+ * @throws {ApiError} 429 above a limit of the team, 503 above the server's; 500, 503, 504 when it cannot be placed.
  */
 export async function startNew(context: StartPorts, options: StartOptions): Promise<SandboxRow> {
   const { team, row } = options;
+  await assertTeamEgress(context, team);
   const givePlaceBack = takePlace(context);
   const live = context.sandboxes.set(newLive(row));
   givePlaceBack();

@@ -2,11 +2,12 @@ import { egressMode, forwardedOf } from '@svc/egress/policy';
 import { DriverError, type Instance } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import type { EgressRun, PlaceholderScope } from '../context/sandbox-egress.js';
-import { egressOf, policyOf } from '../egress/policy-of.js';
+import { policyOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import { setNetworkMode } from './network-mode.js';
 
 type Context = Uses<'egress' | 'keys' | 'log'>;
 
@@ -37,15 +38,14 @@ export async function governSandbox(context: Context, row: SandboxRow, instance:
  * broken off. The egress process is told when it can be reached; until then a governed instance sends nothing.
  */
 export async function governAdopted(
-  context: Context & Uses<'driver'>,
+  context: Context & Uses<'driver' | 'egressLimits'>,
   row: SandboxRow,
   instance: Instance,
 ): Promise<void> {
   const run = runOf(context, row);
   context.egress.set(instance, run).catch(() => {});
-  const { egressPolicy } = context.driver.capabilities;
-  if (egressPolicy)
-    await instance.setNetwork({ egress: egressOf(configOf(row), context.driver.capabilities) });
+  const { egressPolicy, networkIsolation } = context.driver.capabilities;
+  if (egressPolicy || networkIsolation) await setNetworkMode(context, row, instance);
   // Until it succeeds, what was forwarded stands still.
   if (run.scope !== undefined)
     await forwardSome(context, run.scope, instance).catch((error: unknown) =>

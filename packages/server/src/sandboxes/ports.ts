@@ -9,6 +9,7 @@ export type SandboxPorts = RowPorts &
     | 'authority'
     | 'driver'
     | 'egress'
+    | 'egressLimits'
     | 'ids'
     | 'keys'
     | 'log'

@@ -4,6 +4,7 @@ import type { Uses } from '../context/context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
 import { errors } from '../errors/catalog.js';
 import { daemonToken, imageToken, nextDaemonToken } from '../keys/sandbox-tokens.js';
+import { assertTeamEgress } from '../quota/egress-month.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { toJson } from '../storage/json.js';
@@ -54,6 +55,7 @@ export function resumeHeld(
 ): Promise<SandboxRow> {
   return begin(context, live, 'resuming', async () => {
     await assertVolumesExist(context, live.row, configOf(live.row).mounts);
+    await assertTeamEgress(context, options.team);
     const givePlaceBack = takePlace(context);
     const cold = options.memory === false;
     await changeRow(

@@ -11,13 +11,11 @@ import { decryptSecrets, encryptSecrets, trustOf } from './boot.js';
 import { checkProxyAddress } from './check-proxy-address.js';
 import { governSandbox, isIntercepted } from './govern.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import { inNetworkTurn, setNetworkMode } from './network-mode.js';
 import type { SandboxPorts } from './ports.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
 import { checkNetwork, isAddress, withoutPassword } from './validate-network.js';
-
-/** Changes of what a running sandbox may send, one after another for each. */
-const underWay = new WeakMap<LiveSandbox, Promise<void>>();
 
 /**
  * Replaces the outbound part of the network settings; what is omitted is cleared. It is in force when this settles: for
@@ -60,24 +58,17 @@ export async function updateSandboxNetwork(
         lifecycleEvent('sandbox.lifecycle.updated', row, { network_egress: egressData(checked) }),
       ),
   );
-  const before = underWay.get(live) ?? Promise.resolve();
-  const done = before.then(() => putInForce(context, live, wasIntercepted));
-  underWay.set(
-    live,
-    done.catch(() => {}),
-  );
-  await done;
+  await inNetworkTurn(live, () => putInForce(context, live, wasIntercepted));
 }
 
 /** Makes a running sandbox follow its row. What a pause or an end took over meanwhile is left to it. */
 async function putInForce(context: SandboxPorts, live: LiveSandbox, wasIntercepted: boolean): Promise<void> {
   const { row, instance } = live;
   if (instance === undefined || !context.driver.capabilities.egressPolicy) return;
-  const mode = egressOf(configOf(row), context.driver.capabilities);
   try {
     // The policy comes first, so that nothing that it allows is refused for want of it.
     await governSandbox(context, row, instance);
-    await instance.setNetwork({ egress: mode });
+    await setNetworkMode(context, row, instance);
     if (isIntercepted(row) || wasIntercepted)
       await initDaemon(instance, await trustOf(context, row, true), {
         tokens: [daemonToken(context.keys, row)],

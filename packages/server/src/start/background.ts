@@ -2,6 +2,7 @@ import { totalmem } from 'node:os';
 import type { ResolvedSettings } from '../config/config.js';
 import { LINUX_POOL_SIZE } from '../config/settings.js';
 import type { ServerContext } from '../context/context.js';
+import { enforceEgressLimits } from '../sandboxes/enforce-egress-limits.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
 import { compactMetrics } from '../telemetry/compact-metrics.js';
@@ -48,16 +49,24 @@ export function startBackground(
     await forgetOld(context);
   });
   // What ran before this server is not of it, what runs on while none does is nobody's.
-  const firstUsage = writeUsage(context).catch((error: unknown) =>
-    log.warn({ err: error }, 'what teams use was not written, will be tried again'),
-  );
+  const firstUsage = writeUsage(context)
+    .then(() => enforceEgressLimits(context))
+    .catch((error: unknown) =>
+      log.warn({ err: error }, 'what teams use was not written, will be tried again'),
+    );
   unwind.add('usage', async () => {
     await firstUsage;
     await writeUsage(context).catch((error: unknown) =>
       log.warn({ err: error }, 'what teams used last was not written'),
     );
   });
-  every('usage rounds', 'writing what teams use', USAGE_MS, () => writeUsage(context));
+  every('usage rounds', 'writing what teams use', USAGE_MS, async () => {
+    await context
+      .countPackets()
+      .catch((error: unknown) => log.warn({ err: error }, 'what sandboxes sent was not read'));
+    await writeUsage(context);
+    await enforceEgressLimits(context);
+  });
   if (driver.refusedPackets !== undefined) {
     // What was counted until now is not of this server.
     context.countPackets().catch((error: unknown) => log.debug({ err: error }, 'no packets were counted'));

@@ -35,6 +35,7 @@ import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
 import { type Certificates, openCertificates } from '../tls/certificates.js';
 import { openTracing } from '../tracing/open-tracing.js';
+import { EgressLimits } from '../usage/egress-limits.js';
 import { meterEvents } from '../usage/meter-events.js';
 import { UsageMeter } from '../usage/usage-meter.js';
 import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
@@ -128,10 +129,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   const sandboxes = new LiveSandboxes();
   let authority: Promise<EgressAuthority> | undefined;
   const usage = new UsageMeter(now);
-  const traffic = new TrafficCounters(({ sandboxId, bytesSent }) => {
-    const row = sandboxes.get(sandboxId)?.row;
-    if (row !== undefined) usage.sent(row.team_id, bytesSent);
-  });
+  const traffic = new TrafficCounters();
   const egress = await startEgress(() => context, config, driver, traffic);
   unwind.add('egress', () => egress.close());
   const retries = new Retries({ log });
@@ -172,6 +170,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     }),
     egress,
     traffic,
+    egressLimits: new EgressLimits(),
     countPackets: packetCounter(
       () => context,
       (report) => traffic.add(report),

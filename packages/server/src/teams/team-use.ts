@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Uses } from '../context/context.js';
+import { egressOfMonth, monthOf } from '../quota/egress-month.js';
 import { storageUse, totalOf } from '../quota/storage-use.js';
 import { teamRunning } from '../sandboxes/capacity.js';
 import type { Database, TeamUsageTable } from '../storage/schema.js';
@@ -9,6 +10,8 @@ export interface TeamUse {
   sandboxes: number;
   memoryMiB: number;
   storageBytes: number;
+  /** What left its sandboxes this month. */
+  egressMonthBytes: number;
   secrets: number;
   webhooks: number;
 }
@@ -16,11 +19,15 @@ export interface TeamUse {
 /** Hours that one answer has at most: more than a year of them. */
 const MOST_HOURS = 10_000;
 
-export async function teamUse(context: Uses<'db' | 'driver' | 'volumes'>, teamId: string): Promise<TeamUse> {
+export async function teamUse(
+  context: Uses<'db' | 'driver' | 'now' | 'volumes'>,
+  teamId: string,
+): Promise<TeamUse> {
   const { db } = context;
-  const [{ sandboxes, memoryMiB }, storage, secrets, webhooks] = await Promise.all([
+  const [{ sandboxes, memoryMiB }, storage, egressMonthBytes, secrets, webhooks] = await Promise.all([
     teamRunning(db, teamId),
     storageUse(context, teamId),
+    egressOfMonth(db, teamId, monthOf(context.now())),
     countOf(db, 'secrets', teamId),
     countOf(db, 'webhooks', teamId),
   ]);
@@ -28,6 +35,7 @@ export async function teamUse(context: Uses<'db' | 'driver' | 'volumes'>, teamId
     sandboxes,
     memoryMiB,
     storageBytes: totalOf(storage),
+    egressMonthBytes,
     secrets,
     webhooks,
   };

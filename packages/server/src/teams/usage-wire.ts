@@ -13,6 +13,7 @@ export function usageToWire(
       sandboxes: use.sandboxes,
       memoryMB: use.memoryMiB,
       storageMB: Math.ceil(use.storageBytes / 2 ** 20),
+      egressMonthMB: Math.floor(use.egressMonthBytes / 2 ** 20),
       secrets: use.secrets,
       webhooks: use.webhooks,
     },

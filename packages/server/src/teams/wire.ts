@@ -26,6 +26,7 @@ export function teamToWire(team: Team): components['schemas']['Team'] {
       ...(limits.maxTotalMemoryMiB === undefined ? {} : { maxTotalMemoryMB: limits.maxTotalMemoryMiB }),
       maxStorageMB: limits.maxStorageMiB,
       maxVolumeMB: limits.maxVolumeMiB,
+      ...(limits.maxEgressMonthMiB === undefined ? {} : { maxEgressMonthMB: limits.maxEgressMonthMiB }),
       maxSecrets: limits.maxSecrets,
       maxWebhooks: limits.maxWebhooks,
     },
@@ -72,6 +73,7 @@ export function settingsFromWire(
     maxTotalMemoryMB: maxTotalMemoryMiB,
     maxStorageMB: maxStorageMiB,
     maxVolumeMB: maxVolumeMiB,
+    maxEgressMonthMB: maxEgressMonthMiB,
     ...rest
   } = limits;
   const { maxTimeToLiveSeconds, maxConcurrentSandboxes, maxConcurrentBuilds } = rest;
@@ -79,7 +81,15 @@ export function settingsFromWire(
   const counts = { maxConcurrentSandboxes, maxConcurrentBuilds, maxCpuCount, maxSecrets, maxWebhooks };
   const { egressProxy } = features;
   return {
-    limits: { maxTimeToLiveSeconds, maxMemoryMiB, maxTotalMemoryMiB, maxStorageMiB, maxVolumeMiB, ...counts },
+    limits: {
+      maxTimeToLiveSeconds,
+      maxMemoryMiB,
+      maxTotalMemoryMiB,
+      maxStorageMiB,
+      maxVolumeMiB,
+      maxEgressMonthMiB,
+      ...counts,
+    },
     flags: egressProxy === undefined ? {} : { egressProxy },
   };
 }

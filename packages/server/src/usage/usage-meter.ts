@@ -1,4 +1,6 @@
 const HOUR_MS = 3_600_000;
+/** How long the team of a sandbox that ended is known, ms. */
+const REMEMBERED_MS = 300_000;
 
 /** What a team used in one hour. */
 export interface UsageHour {
@@ -38,6 +40,8 @@ export class UsageMeter {
   readonly #now: () => number;
   /** Sandboxes that run, and until when they were counted. */
   readonly #running = new Map<string, MeteredSandbox & { countedMs: number }>();
+  /** Sandboxes that ended lately: what they sent is told after their end. */
+  readonly #left = new Map<string, { teamId: string; atMs: number }>();
   readonly #hours = new Map<string, UsageHour>();
 
   constructor(now: () => number) {
@@ -59,7 +63,12 @@ export class UsageMeter {
     const known = this.#running.get(sandboxId);
     if (known === undefined) return;
     this.#count(known);
-    this.#running.delete(sandboxId);
+    this.#leave(known);
+  }
+
+  /** The team of a sandbox that runs, or did until a few minutes ago. */
+  teamOf(sandboxId: string): string | undefined {
+    return (this.#running.get(sandboxId) ?? this.#left.get(sandboxId))?.teamId;
   }
 
   /** Bytes that left sandboxes of a team. */
@@ -70,7 +79,9 @@ export class UsageMeter {
   /** Counts every sandbox that runs until now. Those that are not named have gone without a word, and are not counted. */
   look(running: readonly MeteredSandbox[]): void {
     const named = new Set(running.map(({ id }) => id));
-    for (const id of this.#running.keys()) if (!named.has(id)) this.#running.delete(id);
+    for (const known of this.#running.values()) if (!named.has(known.id)) this.#leave(known);
+    const now = this.#now();
+    for (const [id, { atMs }] of this.#left) if (now - atMs > REMEMBERED_MS) this.#left.delete(id);
     for (const sandbox of running) this.runs(sandbox);
     for (const known of this.#running.values()) this.#count(known);
   }
@@ -91,6 +102,11 @@ export class UsageMeter {
       known.egressBytes += hour.egressBytes;
       known.creates += hour.creates;
     }
+  }
+
+  #leave({ id, teamId }: MeteredSandbox): void {
+    this.#running.delete(id);
+    this.#left.set(id, { teamId, atMs: this.#now() });
   }
 
   #count(known: MeteredSandbox & { countedMs: number }): void {

@@ -88,6 +88,43 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     expect(await get(made, `http://${WORLD.two}:8080/`)).toBe('200');
   });
 
+  it('is counted for the team whichever way it goes, and ends with the limit of the month, until that is raised', async () => {
+    const params = { path: { team: 'default' } };
+    const setLimit = async (maxEgressMonthMB: number | null) => {
+      const body = { limits: { maxEgressMonthMB } };
+      const { response } = await started.operator.PATCH('/teams/{team}', { params, body });
+      expect(response.status).toBe(200);
+    };
+    const sentBytes = async () => {
+      // Has the server look at its driver.
+      await test.api('GET', `/sandboxes/${ways[0]![0].id}/egress`);
+      const { data } = await started.operator.GET('/teams/{team}/usage', { params });
+      return data!.hours.reduce((sum, { egressBytes }) => sum + egressBytes, 0);
+    };
+    const byKernel = `http://${WORLD.one}:8080/`;
+    const ways: [Made, string][] = [
+      [await createSandbox(test), byKernel],
+      [await createSandbox(test, { network: { ...CLOSED, allowOut: [`${WORLD.one}/32`] } }), byKernel],
+      [await createSandbox(test, { network: ONLY_ONE }), 'http://one.test/'],
+    ];
+    for (const [made, url] of ways) {
+      const before = await sentBytes();
+      const upload = `head -c 2000000 /dev/zero | curl -sf -m 60 -o /dev/null -H 'Expect:' --data-binary @- ${url} && echo done`;
+      expect(await run(test, made, upload)).toBe('done\n');
+      const sent = await eventually('what was sent', async () => {
+        const since = (await sentBytes()) - before;
+        return since >= 2_000_000 ? since : undefined;
+      });
+      expect(sent).toBeLessThan(2_600_000);
+    }
+    await setLimit(5);
+    for (const [made, url] of ways) expect(await get(made, url), url).toBe('no');
+    expect((await test.api('POST', '/v2/sandboxes', { templateID: 'base' })).status).toBe(429);
+    await setLimit(null);
+    for (const [made, url] of ways) expect(await get(made, url), url).toBe('200');
+    expect(await get(ways[1]![0], `http://${WORLD.two}/`)).toBe('no');
+  });
+
   it('resolves names for sandboxes without any settings', async () => {
     const made = await createSandbox(test);
     expect(await get(made, 'http://one.test/')).toBe('200');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NewSent } from '../../src/egress/new-sent.js';
 import { byHour, UsageMeter } from '../../src/usage/usage-meter.js';
 
 const MINUTE = 60_000;
@@ -15,6 +16,25 @@ describe('a span of time', () => {
       { hourMs: 2 * HOUR, ms: HOUR },
       { hourMs: 3 * HOUR, ms: 5 },
     ]);
+  });
+});
+
+describe('what is new of the bytes that a driver counted', () => {
+  const counts = (bytes: Record<string, number>) =>
+    Object.entries(bytes).map(([instanceId, each]) => ({ instanceId, bytes: each }));
+
+  it('is nothing at first, then what came since, and all of a counter that began anew', () => {
+    const fresh = new NewSent();
+    expect(fresh.take(counts({ a: 100, b: 50 }))).toEqual([]);
+    expect(fresh.take(counts({ a: 130, b: 50, c: 7 }))).toEqual(counts({ a: 30, c: 7 }));
+    expect(fresh.take(counts({ a: 20 }))).toEqual(counts({ a: 20 }));
+    expect(fresh.take(counts({ a: 20, c: 3 }))).toEqual(counts({ c: 3 }));
+  });
+
+  it('is nothing of what there was when nothing was there at first', () => {
+    const fresh = new NewSent();
+    expect(fresh.take([])).toEqual([]);
+    expect(fresh.take(counts({ a: 5 }))).toEqual(counts({ a: 5 }));
   });
 });
 
@@ -79,6 +99,22 @@ describe('the meter', () => {
     pass(MINUTE);
     meter.look([a]);
     expect(meter.take()).toMatchObject([{ sandboxMs: MINUTE }]);
+  });
+
+  it('knows for a while whose a sandbox was that ended, however it ended', () => {
+    const { meter, pass } = meterAt();
+    meter.runs(a);
+    meter.runs({ ...a, id: 'b', teamId: 'two' });
+    expect(['a', 'b', 'c'].map((id) => meter.teamOf(id))).toEqual(['one', 'two', undefined]);
+    meter.ended('a');
+    meter.look([]);
+    expect(['a', 'b'].map((id) => meter.teamOf(id))).toEqual(['one', 'two']);
+    pass(4 * MINUTE);
+    meter.look([]);
+    expect(['a', 'b'].map((id) => meter.teamOf(id))).toEqual(['one', 'two']);
+    pass(2 * MINUTE);
+    meter.look([]);
+    expect(['a', 'b'].map((id) => meter.teamOf(id))).toEqual([undefined, undefined]);
   });
 
   it('takes back what could not be written', () => {

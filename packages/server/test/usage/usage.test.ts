@@ -47,7 +47,7 @@ async function used(): Promise<{ sandboxSeconds: number; memoryMBSeconds: number
 
 it('shows what a team takes of its limits, and refuses with both', async () => {
   expect((await operate('GET', '/teams/research/usage')).body).toEqual({
-    use: { sandboxes: 0, memoryMB: 0, storageMB: 0, secrets: 0, webhooks: 0 },
+    use: { sandboxes: 0, memoryMB: 0, storageMB: 0, egressMonthMB: 0, secrets: 0, webhooks: 0 },
     hours: [],
   });
   const one = (await create()).body;

@@ -18,6 +18,7 @@ export interface TeamFlags {
   maxTotalMemory?: Limit;
   maxStorage?: Limit;
   maxVolume?: Limit;
+  maxEgress?: Limit;
   maxSecrets?: Limit;
   maxWebhooks?: Limit;
   egressProxy?: boolean;
@@ -49,6 +50,7 @@ export function addTeamFlags(command: Command): Command {
     .option('--max-total-memory <MiB>', 'memory of all running sandboxes, MiB', count('--max-total-memory'))
     .option('--max-storage <MiB>', 'disk of all it stores, MiB', count('--max-storage'))
     .option('--max-volume <MiB>', 'size of one volume, MiB', count('--max-volume', 1))
+    .option('--max-egress <MiB>', 'what sandboxes send in a month, MiB', count('--max-egress'))
     .option('--max-secrets <count>', 'secrets', count('--max-secrets'))
     .option('--max-webhooks <count>', 'webhooks', count('--max-webhooks'))
     .option('--egress-proxy <on|off>', 'whether sandboxes may use network.egressProxy', onOrOff);
@@ -66,6 +68,7 @@ export function toTeamSettings(flags: TeamFlags): Omit<NewTeam, 'slug'> {
       maxTotalMemoryMiB: flags.maxTotalMemory,
       maxStorageMiB: flags.maxStorage,
       maxVolumeMiB: flags.maxVolume,
+      maxEgressMonthMiB: flags.maxEgress,
       maxSecrets: flags.maxSecrets,
       maxWebhooks: flags.maxWebhooks,
     })

@@ -26,20 +26,21 @@ export function showTeam(cli: Cli, team: OperatedTeam, use?: TeamUse): void {
     Builds: mark('maxConcurrentBuilds', limits.maxConcurrentBuilds),
     Cores: mark('maxCpuCount', limits.maxCpuCount),
     Memory: mark('maxMemoryMiB', `${limits.maxMemoryMiB} MiB each`),
-    'Memory in all': mark('maxTotalMemoryMiB', memoryInAll(limits.maxTotalMemoryMiB, use?.memoryMiB)),
+    'Memory in all': mark('maxTotalMemoryMiB', ofLimit(limits.maxTotalMemoryMiB, use?.memoryMiB)),
     Storage:
       limits.maxStorageMiB === undefined
         ? undefined
         : mark('maxStorageMiB', `${taken(use?.storageMiB, limits.maxStorageMiB)} MiB`),
     Volumes:
       limits.maxVolumeMiB === undefined ? undefined : mark('maxVolumeMiB', `${limits.maxVolumeMiB} MiB each`),
+    'Egress this month': mark('maxEgressMonthMiB', ofLimit(limits.maxEgressMonthMiB, use?.egressMonthMiB)),
     Secrets: mark('maxSecrets', taken(use?.secrets, limits.maxSecrets)),
     Webhooks: mark('maxWebhooks', taken(use?.webhooks, limits.maxWebhooks)),
     'Egress proxy': team.features.egressProxy ? 'on' : 'off',
   });
 }
 
-function memoryInAll(limitMiB: number | undefined, usedMiB: number | undefined): string {
+function ofLimit(limitMiB: number | undefined, usedMiB: number | undefined): string {
   const limit = limitMiB === undefined ? 'no limit' : `${limitMiB} MiB`;
   if (usedMiB === undefined) return limit;
   return limitMiB === undefined ? `${usedMiB} MiB, ${limit}` : `${usedMiB} of ${limit}`;

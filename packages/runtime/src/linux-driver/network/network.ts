@@ -19,6 +19,7 @@ import {
 import { requireRanges } from './ranges.js';
 import { type LinkTraffic, readForwarded } from './read-forwarded.js';
 import { type LinkRefusals, readRefusals } from './read-refusals.js';
+import { type LinkSent, readSent } from './read-sent.js';
 import { withdrawnFilter } from './withdrawn.js';
 
 const BLOCK_BITS = 20;
@@ -27,6 +28,8 @@ const LEASES = 2 ** (32 - BLOCK_BITS - 2);
 const TIMEOUT_MS = 30_000;
 /** Characters that tell what one sandbox sent: 128 places, three counts of each. */
 const FORWARDED_TEXT = 16 * 1024;
+/** Characters that tell what left by one lease. */
+const SENT_TEXT = 64;
 
 /**
  * One gateway namespace per driver, a veth pair (/30) from it to each sandbox and one to the host. The host gets one
@@ -357,6 +360,19 @@ export class Network {
         detail: stderr.trim(),
       });
     return readForwarded(answers);
+  }
+
+  /** What left by each lease without the egress process. @throws {DriverError} `unreachable` */
+  async sent(keeper: NamespaceKeeper): Promise<LinkSent[]> {
+    const { code, answers, stderr } = await keeper.script(
+      { name: 'network_sent' },
+      { timeoutMs: TIMEOUT_MS, outputLimit: LEASES * SENT_TEXT },
+    );
+    if (code !== 0 || answers.sent === undefined)
+      throw new DriverError('unreachable', 'The counters of sent bytes cannot be read.', {
+        detail: stderr.trim(),
+      });
+    return readSent(answers.sent, (text) => (parseAddress(text) - this.#base - 2) / 4);
   }
 
   /** What the gateway refused of each sandbox. @throws {DriverError} `unreachable` */

@@ -70,6 +70,8 @@ const COUNTING_REFUSALS = Object.entries(REFUSALS)
 
 /**
  * Rules of the gateway namespace, where the veth pairs of all sandboxes end. They replace those of an earlier driver at once.
+ * What leaves is counted by the sandbox's address, after all decisions (chain `leaving`), so that what one sent whose veth pair
+ * is gone is still told; answers to whom the host connected, as to the daemon's callers, are no traffic of its own.
  * What the gateway itself begins is the egress process's: chain `output` holds that to the destinations open to anybody.
  */
 export function gatewayRules({ limits, block, allowRanges, proxied }: GatewayRulesOptions): string {
@@ -79,6 +81,7 @@ delete table inet sandboxes
 table inet sandboxes {
   set connections { type ipv4_addr; size 4096; flags dynamic; }
   map forwarded { type ifname : verdict; }
+  set sent { type ipv4_addr; size 4096; flags dynamic,timeout; timeout 6h; }
   ${destinations(block, allowRanges)}
   chain refusing {
     meta l4proto tcp reject with tcp reset
@@ -124,6 +127,10 @@ table inet sandboxes {
     iifgroup ${governed} ct mark ${FORWARD_MARK.allowed} goto passed
     iifgroup ${governed} goto refuse_unserved
     goto refuse_closed
+  }
+  chain leaving {
+    type filter hook forward priority 10; policy accept;
+    oifname "uplink" ct direction original update @sent { ip saddr counter }
   }
   chain passed {
     meta mark set 0

@@ -1,0 +1,26 @@
+import type { Instance } from '@svc/runtime';
+
+/** Which teams sent as much this month as they may, and which instances are kept from sending for it. In memory alone. */
+export class EgressLimits {
+  #used: ReadonlySet<string> = new Set();
+  readonly #cut = new WeakSet<Instance>();
+
+  /** Replaces the teams that may send no more. */
+  set used(teamIds: ReadonlySet<string>) {
+    this.#used = teamIds;
+  }
+
+  isUsed(teamId: string): boolean {
+    return this.#used.has(teamId);
+  }
+
+  isCut(instance: Instance): boolean {
+    return this.#cut.has(instance);
+  }
+
+  /** What was put in force for an instance. */
+  note(instance: Instance, cut: boolean): void {
+    if (cut) this.#cut.add(instance);
+    else this.#cut.delete(instance);
+  }
+}
