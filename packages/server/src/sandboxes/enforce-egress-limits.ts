@@ -22,18 +22,25 @@ export async function enforceEgressLimits(context: Ports): Promise<void> {
   const used = new Set<string>();
   for (const row of rows) if (await egressIsUsed(context, teams.toTeam(row))) used.add(row.id);
   egressLimits.used = used;
-  for (const live of running)
-    await inNetworkTurn(live, () => follow(context, live)).catch((error: unknown) =>
-      log.warn({ err: error, sandboxId: live.row.id }, 'the egress limit of a team is not in force yet'),
-    );
+  await Promise.all(
+    running.map((live) =>
+      inNetworkTurn(live, () => follow(context, live)).catch((error: unknown) =>
+        log.warn({ err: error, sandboxId: live.row.id }, 'the egress limit of a team is not in force yet'),
+      ),
+    ),
+  );
 }
 
-/** Makes one sandbox follow the limit of its team. A transition comes first: what it leaves is looked at the next time. */
+/**
+ * Makes one sandbox follow the limit of its team. What may send again waits for the next time while something else is done to
+ * the sandbox; what may not does not wait, or a team that takes one snapshot after another would send on.
+ */
 async function follow(context: Ports, live: LiveSandbox): Promise<void> {
   const { row, instance } = live;
-  if (instance === undefined || live.gone || live.transition !== undefined || row.state !== 'running') return;
+  if (instance === undefined || live.gone) return;
   const cut = context.egressLimits.isUsed(row.team_id);
   if (cut === context.egressLimits.isCut(instance)) return;
+  if (!cut && (live.transition !== undefined || row.state !== 'running')) return;
   try {
     // The policy comes first, so that nothing that it allows is refused for want of it.
     if (!cut) await governSandbox(context, row, instance);
