@@ -25,6 +25,7 @@ function files(...patterns: string[]): [name: string, text: string][] {
 
 /** Where time itself has to pass, and why. Everything else waits for an event, or moves a clock. */
 const TIME_PASSES: Record<string, string> = {
+  'packages/cli/test/dashboard/screenshots.test.ts': 'pictures of plots need samples of some time',
   'packages/conformance/src/crash/rounds.ts': 'a server is killed at a moment of chance',
   'packages/runtime/src/testing/contract/errors.ts': 'a create is aborted at different moments',
   'packages/runtime/test/linux-crash.test.ts': 'a driver is killed at different moments',
