@@ -24,6 +24,27 @@ describe.skipIf(lacks !== undefined)('the code interpreter', () => {
 
   const run: Sandbox['runCode'] = (code, options) => sandbox.runCode(code, options);
 
+  it.skipIf(process.env.SVC_HEAVY !== '1')(
+    'answers the first cell of a fresh sandbox in 100 ms, at the median of ten',
+    async () => {
+      const times: { first: number; second: number }[] = [];
+      for (let round = 0; round < 10; round += 1) {
+        await using fresh = await stage.client.sandboxes.create({ template: codeInterpreterName });
+        const began = performance.now();
+        await fresh.runCode('1 + 1');
+        const between = performance.now();
+        await fresh.runCode('2 + 2');
+        times.push({ first: between - began, second: performance.now() - between });
+      }
+      const median = (values: number[]) => values.sort((a, b) => a - b)[5]!;
+      const [first, second] = [median(times.map((one) => one.first)), median(times.map((one) => one.second))];
+      console.log(
+        `first cells ${times.map((one) => Math.round(one.first)).join(', ')} ms, second ${second.toFixed(0)} ms`,
+      );
+      expect(first).toBeLessThan(100);
+    },
+  );
+
   describe('in Python', () => {
     it('keeps what cells define, and counts them from 1', async () => {
       const first = await run('x = 1');
