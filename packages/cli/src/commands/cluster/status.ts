@@ -32,7 +32,7 @@ export function addStatus(cluster: Command): void {
           '/var/lib/incus/unix.socket';
         const status = await explained(
           () => clusterStatus({ address, project: cli.env.SVC_INCUS_PROJECT }),
-          'The socket of Incus is for root and its group alone: try with sudo.',
+          'Its socket is for root and its group alone: try with sudo. `sudo svc cluster up` starts a cluster for trying.',
         );
         cli.out.result({ trial: trial?.plan.directory, ...status }, () => {
           const head = `Incus ${status.version}${trial === undefined ? '' : `, the trial cluster in ${trial.plan.directory}`}\n`;
