@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliError } from '../errors/cli-error.js';
+import { serverDirectory } from './directories.js';
 import { findDataDirectory } from './local-servers.js';
 import { readRunFile } from './run-file.js';
 
@@ -44,8 +46,8 @@ export async function findOperator(env: Record<string, string | undefined>): Pro
 }
 
 async function readToken(dataDir: string): Promise<string | undefined> {
-  const file = join(dataDir, 'operator-token');
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const file = join(serverDirectory(dataDir), 'operator-token');
+  const text = await readOwn(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw new CliError(`The operator token of the local server is in ${file}, which you may not read.`, {
       code: 'no_operator_token',
@@ -53,6 +55,19 @@ async function readToken(dataDir: string): Promise<string | undefined> {
     });
   });
   return text.trim() || undefined;
+}
+
+/**
+ * Reads a file that the server wrote, and nothing that a link leads to: what is read goes to the server, whose user has no
+ * right to files of who calls.
+ */
+async function readOwn(file: string): Promise<string> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
 }
 
 function noOperatorPort(runs: boolean, dataDir: string): CliError {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -6,6 +6,7 @@ import { processStart } from '#support/process-identity';
 import { readConfig, writeConfig } from '../../src/connection/config-file.js';
 import { configDirectory, defaultDataDirectory } from '../../src/connection/directories.js';
 import { describeChoice, describeTarget } from '../../src/connection/find-connection.js';
+import { findOperator } from '../../src/connection/find-operator.js';
 import { findDataDirectory, forgetServer, rememberServer } from '../../src/connection/local-servers.js';
 import { resolveConnection } from '../../src/connection/resolve-connection.js';
 import { type RunFile, readRunFile, removeRunFile, writeRunFile } from '../../src/connection/run-file.js';
@@ -154,5 +155,42 @@ describe('what is said of the service that nobody named', () => {
     const named = { ...local, keyFrom: 'environment', addressFrom: 'environment' } as const;
     expect(describeChoice(named, { ...server, others: [other] })).toBeUndefined();
     expect(describeTarget(named, server)).toBeUndefined();
+  });
+});
+
+describe('the operator port', () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'svc-operator-'));
+    // As root it keeps what the server has in a directory of its own.
+    await mkdir(join(dataDir, 'server'));
+    await writeRunFile({
+      pid: process.pid,
+      processStart: processStart(process.pid)!,
+      version: '0.1.0',
+      startedAt: new Date(0).toISOString(),
+      dataDir,
+      driver: 'linux',
+      why: '',
+      apiUrl: 'http://127.0.0.1:1',
+      sandboxUrl: 'http://127.0.0.1:2',
+      operatorUrl: 'http://127.0.0.1:3',
+      privateWebhooks: false,
+    });
+  });
+  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('is opened by the token that a server with a process for the rights of root keeps', async () => {
+    await writeFile(join(dataDir, 'server/operator-token'), 'secret\n');
+    expect(await findOperator({ SVC_DATA_DIR: dataDir })).toMatchObject({
+      operatorUrl: 'http://127.0.0.1:3',
+      token: 'secret',
+    });
+  });
+
+  it('gets nothing that a link of the server leads to', async () => {
+    await writeFile(join(dataDir, 'of-root'), 'a secret of somebody else');
+    await symlink('../of-root', join(dataDir, 'server/operator-token'));
+    await expect(findOperator({ SVC_DATA_DIR: dataDir })).rejects.toThrow('which you may not read');
   });
 });
