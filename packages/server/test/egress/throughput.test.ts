@@ -68,7 +68,7 @@ describe.skipIf(!runs)('what the egress process costs', () => {
   );
 
   it.each(transfers)(
-    'is at most 70 % of the throughput of $what where connections are read, and no memory',
+    'is at most half of the throughput of $what where connections are read, and no memory',
     async ({ what, transfer }) => {
       const ratios: number[] = [];
       const memory: number[] = [];
@@ -82,7 +82,7 @@ describe.skipIf(!runs)('what the egress process costs', () => {
         console.log(`${what}: direct ${one.toFixed()} MB/s, passed through ${two.toFixed()} MB/s, ${cost}`);
       }
       console.log(`${what}: ${memory.join(', ')} MiB`);
-      expect(median(ratios)).toBeGreaterThanOrEqual(0.3);
+      expect(median(ratios)).toBeGreaterThanOrEqual(0.5);
       expect(Math.max(...memory) - memory[0]!).toBeLessThan(32);
     },
     600_000,
