@@ -56,6 +56,6 @@ function keyOf({ instanceId, address, port }: ForwardedTraffic): string {
 }
 
 /** A counter that is smaller than it was has begun anew. */
-function added(before: number, now: number): number {
+export function added(before: number, now: number): number {
   return now < before ? now : now - before;
 }

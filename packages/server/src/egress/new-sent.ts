@@ -1,4 +1,5 @@
 import type { SentBytes } from '@svc/runtime';
+import { added } from './new-forwarded.js';
 
 /** Tells what sandboxes sent since the last time. The first time tells nothing: that was before this server started. */
 export class NewSent {
@@ -10,9 +11,8 @@ export class NewSent {
     this.#seen = new Map(counts.map(({ instanceId, bytes }) => [instanceId, bytes]));
     if (before === undefined) return [];
     return counts.flatMap(({ instanceId, bytes }) => {
-      const known = before.get(instanceId) ?? 0;
-      const added = bytes < known ? bytes : bytes - known;
-      return added === 0 ? [] : [{ instanceId, bytes: added }];
+      const grown = added(before.get(instanceId) ?? 0, bytes);
+      return grown === 0 ? [] : [{ instanceId, bytes: grown }];
     });
   }
 }
