@@ -1,11 +1,7 @@
-import { type ExpressionBuilder, sql } from 'kysely';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import type { Database, Schema, Tx } from '../storage/schema.js';
-
-/** States that count as running against limits. */
-const countsAsRunning = ['creating', 'running', 'pausing', 'snapshotting', 'resuming'] as const;
+import type { Database, Tx } from '../storage/schema.js';
 
 /**
  * Takes a place among the sandboxes that this server runs, for one that is about to. Taken at once, so that of several
@@ -33,48 +29,33 @@ export function activeSandboxes({ sandboxes }: Uses<'sandboxes'>): number {
 }
 
 /**
- * Refuses when the team runs as many sandboxes as it may, or has no memory left for one more. Part of the transaction that
- * adds it, so that several at once, on whichever servers, cannot all slip through.
- * @param asking what is about to run. When its row says already that it does, it does not stand in its own way.
+ * Refuses when the team runs more sandboxes than it may, or they may use more memory. To be called in the transaction in which
+ * the row of the sandbox began to count, which several at once, on whichever servers, do one after another. As late as
+ * possible: the others wait until that transaction is through.
+ * @param asking what is about to run
  * @throws {ApiError} 429
  */
-export async function assertTeamRoom(
-  context: Uses<'dialect'>,
-  tx: Tx,
-  team: Team,
-  asking: { id: string; memory_mb: number },
-): Promise<void> {
-  if (context.dialect === 'postgres')
-    await sql`select pg_advisory_xact_lock(hashtext(${team.id}))`.execute(tx);
-  const running = runningOf(tx, team.id).where('id', '!=', asking.id);
+export async function assertTeamRoom(tx: Tx, team: Team, asking: { memory_mb: number }): Promise<void> {
   const { maxConcurrentSandboxes, maxTotalMemoryMiB } = team.limits;
-  // An index alone tells the number; for the memory every row is read, which those without a limit are spared.
-  const { count } = await running.select(countRows).executeTakeFirstOrThrow();
-  if (Number(count) >= maxConcurrentSandboxes) throw errors.tooManySandboxes(maxConcurrentSandboxes);
-  if (maxTotalMemoryMiB === undefined) return;
-  const { memory } = await running.select(sumMemory).executeTakeFirstOrThrow();
-  const usedMiB = Number(memory ?? 0);
-  if (usedMiB + asking.memory_mb > maxTotalMemoryMiB)
-    throw errors.teamMemoryFull({ usedMiB, askedMiB: asking.memory_mb, limitMiB: maxTotalMemoryMiB });
+  const running = await teamRunning(tx, team.id);
+  if (running.sandboxes > maxConcurrentSandboxes) throw errors.tooManySandboxes(maxConcurrentSandboxes);
+  if (maxTotalMemoryMiB === undefined || running.memoryMiB <= maxTotalMemoryMiB) return;
+  throw errors.teamMemoryFull({
+    usedMiB: running.memoryMiB - asking.memory_mb,
+    askedMiB: asking.memory_mb,
+    limitMiB: maxTotalMemoryMiB,
+  });
 }
 
 /** How many sandboxes of a team run, on all servers, and what they may use together. */
 export async function teamRunning(
-  db: Database,
+  db: Database | Tx,
   teamId: string,
 ): Promise<{ sandboxes: number; memoryMiB: number }> {
-  const row = await runningOf(db, teamId)
-    .select((build) => [countRows(build), sumMemory(build)])
-    .executeTakeFirstOrThrow();
-  return { sandboxes: Number(row.count), memoryMiB: Number(row.memory ?? 0) };
-}
-
-const runningOf = (db: Database | Tx, teamId: string) =>
-  db
-    .selectFrom('sandboxes')
+  const row = await db
+    .selectFrom('team_running')
+    .select(['sandboxes', 'memory_mb'])
     .where('team_id', '=', teamId)
-    .where('state', 'in', [...countsAsRunning]);
-
-type Build = ExpressionBuilder<Schema, 'sandboxes'>;
-const countRows = (build: Build) => build.fn.countAll<number>().as('count');
-const sumMemory = (build: Build) => build.fn.sum<number | null>('memory_mb').as('memory');
+    .executeTakeFirst();
+  return { sandboxes: row?.sandboxes ?? 0, memoryMiB: row?.memory_mb ?? 0 };
+}

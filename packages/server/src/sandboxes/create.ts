@@ -124,9 +124,9 @@ export async function startNew(context: StartPorts, options: StartOptions): Prom
       await inPhase(context.metrics, startSource(options.source), 'record', () =>
         context.db.transaction().execute(async (tx) => {
           await context.nodes.assertHeld(tx);
-          await assertTeamRoom(context, tx, team, row);
-          await tx.insertInto('sandboxes').values(row).execute();
           await insertMetadata(tx, row);
+          await tx.insertInto('sandboxes').values(row).execute();
+          await assertTeamRoom(tx, team, row);
         }),
       );
     } catch (error) {

@@ -62,7 +62,7 @@ export function resumeHeld(
       context,
       live,
       () => ({ state: 'resuming' }),
-      (tx, row) => assertTeamRoom(context, tx, options.team, row),
+      (tx, row) => assertTeamRoom(tx, options.team, row),
     ).finally(givePlaceBack);
     const before = live.row;
     const executionId = context.ids.uuid();

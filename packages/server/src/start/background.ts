@@ -5,6 +5,7 @@ import type { ServerContext } from '../context/context.js';
 import { enforceEgressLimits } from '../sandboxes/enforce-egress-limits.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
+import { mendTeamRunning } from '../sandboxes/mend-team-running.js';
 import { compactMetrics } from '../telemetry/compact-metrics.js';
 import { forgetOld } from '../telemetry/retention.js';
 import { type CpuMemory, sampleAll } from '../telemetry/sampler.js';
@@ -18,6 +19,9 @@ import type { Unwind } from './unwind.js';
 const RETENTION_MS = 60_000;
 /** Between two looks at volumes that fill. */
 const VOLUME_LIMITS_MS = 2_000;
+
+/** Between two comparisons of what counts the sandboxes of teams with them. */
+const COUNTERS_MS = 600_000;
 
 /** Between two rounds of writing what teams use: what a killed server does not write. */
 const USAGE_MS = 60_000;
@@ -48,6 +52,7 @@ export function startBackground(
     await compactMetrics(context);
     await forgetOld(context);
   });
+  every('counters', 'comparing counters of teams', COUNTERS_MS, () => mendTeamRunning(context));
   // What ran before this server is not of it, what runs on while none does is nobody's.
   const firstUsage = writeUsage(context)
     .then(() => enforceEgressLimits(context))

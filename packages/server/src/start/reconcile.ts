@@ -2,6 +2,7 @@ import { emptyBuildTrash, recoverBuilds } from '../builds/recover.js';
 import type { ServerContext } from '../context/context.js';
 import { CleanUp } from '../recovery/clean-up.js';
 import { type RecoveryReport, recover } from '../recovery/recover.js';
+import { mendTeamRunning } from '../sandboxes/mend-team-running.js';
 import { claimVolumes } from '../volumes/home.js';
 import { type BaseTemplate, type Credentials, seed } from './seed.js';
 import type { Unwind } from './unwind.js';
@@ -20,6 +21,7 @@ export async function reconcile(
   unwind: Unwind,
 ): Promise<Reconciled> {
   const seeded = await seed(context, base);
+  await mendTeamRunning(context);
   const recovery = await recover(context);
   await recoverBuilds(context);
   if (context.nodes.shared) await claimVolumes(context, await context.driver.volumes.list());

@@ -52,6 +52,7 @@ export interface Schema {
   idempotency: IdempotencyTable;
   audit_entries: AuditEntriesTable;
   team_usage: TeamUsageTable;
+  team_running: TeamRunningTable;
 }
 
 export type Database = Kysely<Schema>;
@@ -336,4 +337,12 @@ export interface TeamUsageTable {
   memory_mib_ms: number;
   egress_bytes: number;
   creates: number;
+}
+
+/** What of a team runs now. Triggers on `sandboxes` keep it: nobody else writes it, but for `mendTeamRunning`. */
+export interface TeamRunningTable {
+  team_id: string;
+  sandboxes: number;
+  /** Of all of them together. */
+  memory_mb: number;
 }

@@ -62,6 +62,8 @@ describe.skipIf(dialect !== 'sqlite')('a database of the release 0.1.0', () => {
       await checkServerKey(db, keys);
       const sandboxes = await db.selectFrom('sandboxes').select(['state', 'checkpoint_id']).execute();
       expect(sandboxes.map(({ state }) => state).sort()).toEqual(['paused', 'paused', 'running']);
+      const running = await db.selectFrom('team_running').select('sandboxes').execute();
+      expect(running).toEqual([{ sandboxes: 1 }]);
       const secret = await db.selectFrom('secret_versions').selectAll().executeTakeFirstOrThrow();
       expect(keys.decrypt(`secret:${secret.secret_id}:1`, secret.encrypted_value).trim()).toBe('sesame');
       expect(await db.selectFrom('volumes').select('name').execute()).toEqual([{ name: 'vol1' }]);

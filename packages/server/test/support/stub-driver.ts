@@ -13,7 +13,10 @@ const STATS = {
   ...{ diskUsedBytes: 0, diskLimitBytes: 0, pids: 1 },
 };
 
-/** A driver whose instances are names, all with one daemon that says yes to everything: for the server around them. */
+/**
+ * A driver whose instances are names, all with one daemon that says yes to everything: for the server around them. Their
+ * snapshots are names too.
+ */
 export async function createStubDriver(): Promise<StubDriver> {
   const directory = await mkdtemp(path.join(tmpdir(), 'svc-stub-'));
   const socket = path.join(directory, 'daemon');
@@ -45,7 +48,10 @@ export async function createStubDriver(): Promise<StubDriver> {
       freeze: async () => {},
       thaw: async () => {},
       stats: async () => STATS,
-      checkpoint: () => Promise.reject(new Error('a name has no state')),
+      checkpoint: async ({ checkpointId, memory, then }) => {
+        if (then === 'destroy') await instance.destroy();
+        return { id: checkpointId, memory, sizeBytes: 0, frozenMs: 0 };
+      },
       commitLayer: () => Promise.reject(new Error('a name has no files')),
       destroy: async () => {
         instances.delete(id);
@@ -59,7 +65,7 @@ export async function createStubDriver(): Promise<StubDriver> {
     name: 'stub',
     summary: 'names',
     capabilities: {
-      ...{ isolation: 'none', limits: false, diskLimit: false, memorySnapshot: false, mounts: false },
+      ...{ isolation: 'none', limits: false, diskLimit: false, memorySnapshot: true, mounts: false },
       ...{ networkIsolation: false, egressPolicy: false, layers: 'home', users: false, reasons: [] },
     },
     create: async ({ id, spec }) => make(id, spec.labels),

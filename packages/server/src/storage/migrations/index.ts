@@ -7,6 +7,7 @@ import { nodes } from './006-nodes.js';
 import { keyExpiry } from './007-key-expiry.js';
 import { volumeNodes } from './008-volume-nodes.js';
 import { teamUsage } from './009-team-usage.js';
+import { teamRunning } from './010-team-running.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -20,4 +21,5 @@ export const migrations: readonly NumberedMigration[] = [
   keyExpiry,
   volumeNodes,
   teamUsage,
+  teamRunning,
 ];
