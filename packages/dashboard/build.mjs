@@ -13,7 +13,7 @@ mkdirSync(dist, { recursive: true });
 
 const { metafile } = await build({
   absWorkingDir: here,
-  entryPoints: { app: 'src/main.tsx', style: 'src/style/style.css' },
+  entryPoints: { app: 'src/start.ts', style: 'src/style/style.css' },
   outdir: 'dist',
   entryNames: '[name]-[hash]',
   chunkNames: 'chunk-[hash]',

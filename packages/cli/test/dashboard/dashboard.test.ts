@@ -37,6 +37,26 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
     await context.close();
   });
 
+  it('loads although some of its files do not come at first, and says so when they never do', async () => {
+    const { page, context, problems } = await stage.open();
+    let refused = 0;
+    await page.route('**/assets/chunk-*', (route) => {
+      refused += 1;
+      return refused <= 2 ? route.abort('failed') : route.continue();
+    });
+    await page.goto(stage.url);
+    await page.getByLabel('Operator token').waitFor();
+    expect(refused).toBeGreaterThan(2);
+    await page.route('**/assets/chunk-*', (route) => route.abort('failed'));
+    await page.reload();
+    await page.getByRole('alert').getByText('could not be loaded').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByLabel('Operator token').waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
   it('is opened by a link of the command line, which works once', async () => {
     const env = {
       ...stage.local.env,

@@ -1,5 +1,5 @@
 import { Client } from '@svc/sdk';
-import { chromiumOptions } from '@svc/support/testing/chromium';
+import { launchChromium } from '@svc/support/testing/chromium';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 
@@ -19,8 +19,8 @@ export interface Stage extends AsyncDisposable {
 export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
   const local = await startLocalServer(driver);
   const { apiUrl, sandboxUrl, apiKey, operatorUrl, operatorToken } = local.server;
-  const { chromium: launcher } = await import('playwright-core');
-  const browser = await launcher.launch(chromiumOptions());
+  const launched = await launchChromium([Number(new URL(operatorUrl ?? '').port)]);
+  const { browser } = launched;
   const stage: Stage = {
     local,
     client: new Client({ apiUrl, sandboxUrl, apiKey, logLevel: 'off' }),
@@ -51,7 +51,7 @@ export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
       return opened;
     },
     [Symbol.asyncDispose]: async () => {
-      await browser.close();
+      await launched[Symbol.asyncDispose]();
       await local[Symbol.asyncDispose]();
     },
   };

@@ -7,8 +7,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { chromium, chromiumOptions } from '@svc/support/testing/chromium';
-import type { Browser, Page } from 'playwright-core';
+import { chromium, launchChromium, type TestBrowser } from '@svc/support/testing/chromium';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
 import { describeOnServer, type Stage } from '../support/server.js';
@@ -32,19 +32,19 @@ interface Service {
 }
 
 const suite = (stage: Stage) => {
-  let browser: Browser;
+  let opened: TestBrowser;
   let closed: Sandbox;
   let neighbour: Sandbox;
   const closing: (() => void)[] = [];
   beforeAll(async () => {
-    const { chromium: launcher } = await import('playwright-core');
-    browser = await launcher.launch(chromiumOptions('--test-third-party-cookie-phaseout'));
+    const gatewayPort = Number(new URL(stage.server.sandboxUrl).port);
+    opened = await launchChromium([gatewayPort], '--test-third-party-cookie-phaseout');
     const { sandboxes } = stage.client();
     closed = await sandboxes.create({ network: { allowPublicTraffic: false }, timeoutMs: 600_000 });
     neighbour = await sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(async () => {
-    await browser?.close();
+    await opened?.[Symbol.asyncDispose]();
     for (const close of closing) close();
   });
 
@@ -75,7 +75,7 @@ const suite = (stage: Stage) => {
   }
 
   async function newPage(options: { ignoreHTTPSErrors?: boolean } = {}): Promise<Page> {
-    const context = await browser.newContext(options);
+    const context = await opened.browser.newContext(options);
     onTestFinished(() => context.close());
     return context.newPage();
   }
@@ -128,6 +128,7 @@ const suite = (stage: Stage) => {
   it('open in a frame of an application elsewhere, over TLS, without cookies for third parties', async () => {
     const { port, seen } = await serve();
     const front = await tlsFront(stage.server.sandboxUrl);
+    await opened.reach(front.port);
     const sandbox = await stage
       .client({ sandboxUrl: `https://localhost:${front.port}` })
       .sandboxes.get(closed.id);

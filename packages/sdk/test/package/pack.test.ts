@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { startServer } from '@svc/server';
-import { chromium, chromiumOptions } from '@svc/support/testing/chromium';
+import { chromium, launchChromium } from '@svc/support/testing/chromium';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Consumer, createConsumer } from '../../../../scripts/pack-consumer.mjs';
@@ -247,13 +247,14 @@ export const wrong: number = Template.from('base');
       response.end(isScript ? script : '<!doctype html><script type="module" src="/page.js"></script>');
     });
     await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
-    const { chromium: launcher } = await import('playwright-core');
-    const browser = await launcher.launch(chromiumOptions());
+    const pagesPort = (pages.address() as AddressInfo).port;
+    const ports = [server.apiUrl, server.sandboxUrl].map((url) => Number(new URL(url).port));
+    const opened = await launchChromium([pagesPort, ...ports]);
     try {
-      const page = await browser.newPage();
+      const page = await opened.browser.newPage();
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(String(error)));
-      await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
+      await page.goto(`http://127.0.0.1:${pagesPort}/`);
       await page.waitForFunction('typeof work === "function"', undefined, { timeout: 100_000 });
       const { apiUrl, sandboxUrl, apiKey } = server;
       const result = await page.evaluate(`work(${JSON.stringify({ apiUrl, sandboxUrl, apiKey })})`);
@@ -270,7 +271,7 @@ export const wrong: number = Template.from('base');
       });
       expect(errors).toEqual([]);
     } finally {
-      await browser.close();
+      await opened[Symbol.asyncDispose]();
       pages.close();
     }
   });
