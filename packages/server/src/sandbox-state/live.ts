@@ -23,6 +23,8 @@ export interface LiveSandbox {
   gone: boolean;
   /** The last collection of logs: they run one after another. */
   logs: Promise<number> | undefined;
+  /** Up to where they were taken over, in the daemon's count, where this process knows it: else it is read from the database. */
+  logCursor: number | undefined;
   /** When its logs are taken over next without being asked for. */
   logsLook: LogsLook | undefined;
   /** Writes of the row run one after another. */
@@ -41,6 +43,7 @@ export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
     run: 0,
     gone: false,
     logs: undefined,
+    logCursor: undefined,
     logsLook: undefined,
     writes: Promise.resolve(),
     stale: false,

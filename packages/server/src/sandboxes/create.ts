@@ -146,6 +146,7 @@ async function finishCreate(
   try {
     live.instance = await bootInstance(context, live.row, options.source, options.signal);
     if (options.inheritsLogs === true) await skipInheritedLogs(context, live);
+    if (options.source.kind === 'fresh') live.logCursor = 0;
     await inPhase(context.metrics, startSource(options.source), 'publish', () =>
       changeRow(
         context,

@@ -184,5 +184,5 @@ async function restore(
       tokens: [imageToken(context.keys, row.checkpoint_id), ...tokensOf(context, row)],
     },
   );
-  if (!memory) await resetLogCursor(context, row.id);
+  if (!memory) await resetLogCursor(context, live);
 }

@@ -27,7 +27,9 @@ export function collectLogs(
   const run = async (): Promise<number> => {
     const { instance, row } = live;
     if (instance === undefined) return 0;
-    let after = await readCursor(context, row);
+    let after = live.logCursor ?? (await readCursor(context, row));
+    // Until it is known again: a failure may have come before or after the commit.
+    live.logCursor = undefined;
     const signal = AbortSignal.timeout(options.timeoutMs);
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const began = performance.now();
@@ -44,6 +46,8 @@ export function collectLogs(
       // The next collection reads the rest.
       if (signal.aborted) break;
     }
+    // Of an instance that has ended meanwhile, it says nothing of the next one.
+    if (live.instance === instance) live.logCursor = after;
     return after;
   };
   const previous = live.logs ?? Promise.resolve(0);
@@ -115,10 +119,11 @@ export async function skipInheritedLogs(
 }
 
 /** A freshly booted daemon starts to count at the beginning. */
-export async function resetLogCursor(context: Uses<'db'>, sandboxId: string): Promise<void> {
+export async function resetLogCursor(context: Uses<'db'>, live: LiveSandbox): Promise<void> {
+  live.logCursor = undefined;
   await context.db
     .updateTable('log_cursors')
     .set({ daemon_seq: 0 })
-    .where('sandbox_id', '=', sandboxId)
+    .where('sandbox_id', '=', live.row.id)
     .execute();
 }

@@ -1,10 +1,11 @@
 import type { components } from '@svc/platform';
 import type { InstanceStats } from '@svc/runtime';
-import type { Insertable, Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import type { SandboxMetricsTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
+import type { Sample } from './store-samples.js';
 
 type Metric = components['schemas']['SandboxMetric'];
 
@@ -31,7 +32,7 @@ export function sampleOf(
   at: number,
   stats: InstanceStats,
   before: { cpuUsageUs: number; at: number } | undefined,
-): Insertable<SandboxMetricsTable> {
+): Sample {
   const cpuCount = Math.max(1, Math.round(stats.cpuCount || sandbox.cpu_count));
   const elapsedUs = before === undefined ? 0 : (at - before.at) * 1000;
   const usedUs = before === undefined ? 0 : Math.max(0, stats.cpuUsageUs - before.cpuUsageUs);

@@ -1,54 +1,77 @@
 import { DriverError } from '@svc/runtime';
-import type { Insertable } from 'kysely';
 import type { Uses } from '../context/context.js';
 import type { LiveSandbox } from '../sandbox-state/live.js';
 import { isDue, nextLook } from '../sandbox-state/logs-look.js';
-import type { SandboxMetricsTable } from '../storage/schema.js';
 import { collectLogs } from './collect-logs.js';
 import { sampleOf } from './metrics.js';
+import { type Sample, storeSamples } from './store-samples.js';
 
 /** Readings before the last, for the CPU share. */
 export type CpuMemory = Map<string, { cpuUsageUs: number; at: number }>;
 
-/** Sandboxes that the driver reads in one call. */
-const AT_ONCE = 32;
+/** Sandboxes that the driver reads in one call: as many as `svc-runtime` takes at once. */
+const READ_AT_ONCE = 64;
+/** Daemons that are asked for logs at the same time. */
+const LOOK_AT_ONCE = 32;
+
+type Context = Uses<'config' | 'db' | 'dialect' | 'keys' | 'log' | 'now' | 'sandboxes'>;
+
+/** A sandbox whose logs are to be taken over, and the processor time that it had used until then. */
+interface Look {
+  live: LiveSandbox;
+  cpuUsageUs: number;
+}
 
 /** Reads what every running sandbox uses, and collects its logs. */
-export async function sampleAll(
-  context: Uses<'config' | 'db' | 'keys' | 'log' | 'now' | 'sandboxes'>,
-  memory: CpuMemory,
-): Promise<void> {
-  const samples: Insertable<SandboxMetricsTable>[] = [];
+export async function sampleAll(context: Context, memory: CpuMemory): Promise<void> {
   const running = [...context.sandboxes.values()].filter(
     (live) => live.instance !== undefined && live.row.state === 'running' && live.transition === undefined,
   );
   const alive = new Set(running.map((live) => live.row.id));
   for (const id of memory.keys()) if (!alive.has(id)) memory.delete(id);
-  for (let at = 0; at < running.length; at += AT_ONCE)
+  const samples: Sample[] = [];
+  const looks: Look[] = [];
+  for (let at = 0; at < running.length; at += READ_AT_ONCE)
     await Promise.all(
-      running.slice(at, at + AT_ONCE).map(async (live) => {
+      running.slice(at, at + READ_AT_ONCE).map(async (live) => {
         const { instance } = live;
         // Killed or paused while others were read.
         if (instance === undefined || live.transition !== undefined) return;
-        try {
+        await observe(context, live, async () => {
           const stats = await instance.stats();
           const now = context.now();
           samples.push(sampleOf(live.row, now, stats, memory.get(live.row.id)));
           memory.set(live.row.id, { cpuUsageUs: stats.cpuUsageUs, at: now });
-          if (isDue(live.logsLook, now, stats.cpuUsageUs)) await takeLogs(context, live, stats.cpuUsageUs);
-        } catch (error) {
-          // Sandboxes may end while they are sampled. Any other failure means missing logs, so it is reported.
-          const level = DriverError.is(error) ? 'debug' : 'warn';
-          context.log[level]({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');
-        }
+          const { cpuUsageUs } = stats;
+          if (isDue(live.logsLook, now, cpuUsageUs)) looks.push({ live, cpuUsageUs });
+        });
       }),
     );
-  for (let at = 0; at < samples.length; at += 50)
-    await context.db
-      .insertInto('sandbox_metrics')
-      .values(samples.slice(at, at + 50))
-      .onConflict((conflict) => conflict.columns(['sandbox_id', 'at']).doNothing())
-      .execute();
+  // First: they are of now, and a daemon that is slow to give its logs must not hold them up.
+  await storeSamples(context, samples);
+  await takeAllLogs(context, looks);
+}
+
+/** One that does not answer holds up its place in the row, not all others. */
+async function takeAllLogs(context: Context, looks: readonly Look[]): Promise<void> {
+  const left = looks.values();
+  const takeNext = async () => {
+    for (const { live, cpuUsageUs } of left) {
+      if (live.instance === undefined || live.transition !== undefined) continue;
+      await observe(context, live, () => takeLogs(context, live, cpuUsageUs));
+    }
+  };
+  await Promise.all(Array.from({ length: LOOK_AT_ONCE }, takeNext));
+}
+
+/** Sandboxes may end while they are sampled. Any other failure means missing logs, so it is reported. */
+async function observe(context: Uses<'log'>, live: LiveSandbox, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const level = DriverError.is(error) ? 'debug' : 'warn';
+    context.log[level]({ err: error, sandboxId: live.row.id }, 'a sandbox could not be observed');
+  }
 }
 
 async function takeLogs(

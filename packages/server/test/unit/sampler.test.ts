@@ -1,12 +1,28 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
 import type { ServerContext } from '../../src/context/context.js';
 import { newLive } from '../../src/sandbox-state/live.js';
 import { isDue, nextLook } from '../../src/sandbox-state/logs-look.js';
+import type { Database } from '../../src/storage/schema.js';
 import { sampleAll } from '../../src/telemetry/sampler.js';
+import { createTestStorage, type TestStorage } from '../support/storage.js';
 
-it('passes over a sandbox that was killed while those before it were read', async () => {
-  const warnings: object[] = [];
-  const stored: { sandbox_id: string }[] = [];
+describe('a round of samples', () => {
+  let storage: TestStorage;
+  let db: Database;
+  beforeEach(async () => {
+    storage = await createTestStorage('sqlite');
+    ({ db } = await storage.open());
+  });
+  afterEach(async () => {
+    await db.destroy();
+    await storage.remove();
+  });
+
+  const stored = async () =>
+    (await db.selectFrom('sandbox_metrics').select('sandbox_id').execute())
+      .map((row) => row.sandbox_id)
+      .sort();
   const stats = {
     cpuUsageUs: 0,
     cpuCount: 1,
@@ -17,34 +33,68 @@ it('passes over a sandbox that was killed while those before it were read', asyn
     diskLimitBytes: 1,
     pids: 1,
   };
-  // One more than are read at a time.
-  const sandboxes = Array.from({ length: 33 }, (_, index) => ({
-    ...newLive({ id: `s${index}`, team_id: 't', state: 'running' } as never),
-    logsLook: nextLook(undefined, undefined, 1_000, 0),
-    instance: {
-      stats: async () => {
-        sandboxes[32]!.instance = undefined as never;
-        return stats;
-      },
-    } as never,
-  }));
-  const insert = {
-    values: (rows: { sandbox_id: string }[]) => {
-      stored.push(...rows);
-      return insert;
-    },
-    onConflict: () => insert,
-    execute: async () => [],
-  };
-  const context = {
-    sandboxes,
-    now: () => 1_000,
-    log: { warn: (fields: object) => warnings.push(fields), debug: () => {} },
-    db: { insertInto: () => insert },
-  } as unknown as ServerContext;
-  await sampleAll(context, new Map());
-  expect(warnings).toEqual([]);
-  expect(stored.map((row) => row.sandbox_id)).toEqual(Array.from({ length: 32 }, (_, index) => `s${index}`));
+
+  it('passes over a sandbox that was killed while those before it were read', async () => {
+    const warnings: object[] = [];
+    // One more than are read at a time.
+    const sandboxes = Array.from({ length: 65 }, (_, index) => ({
+      ...newLive({ id: `s${index}`, team_id: 't', state: 'running' } as never),
+      logsLook: nextLook(undefined, undefined, 1_000, 0),
+      instance: {
+        stats: async () => {
+          sandboxes[64]!.instance = undefined as never;
+          return stats;
+        },
+      } as never,
+    }));
+    const context = {
+      sandboxes,
+      now: () => 1_000,
+      log: { warn: (fields: object) => warnings.push(fields), debug: () => {} },
+      db,
+      dialect: 'sqlite',
+    } as unknown as ServerContext;
+    await sampleAll(context, new Map());
+    expect(warnings).toEqual([]);
+    expect(await stored()).toEqual(Array.from({ length: 64 }, (_, index) => `s${index}`).sort());
+  });
+
+  it('asks all daemons for logs though some of them do not answer, and stores the samples before', async () => {
+    const asked: string[] = [];
+    const log = { warn: () => {}, debug: () => {} };
+    const storedFirst: number[] = [];
+    let end: (error: Error) => void = () => {};
+    const mute = new Promise<never>((_, reject) => {
+      end = reject;
+    });
+    const sandboxes = Array.from({ length: 80 }, (_, index) => ({
+      ...newLive({ id: `s${index}`, team_id: 't', state: 'running', daemon_generation: 0 } as never),
+      logCursor: 0,
+      instance: {
+        stats: async () => stats,
+        dial: async () => {
+          asked.push(`s${index}`);
+          storedFirst.push((await stored()).length);
+          // All but one of those that are asked at a time.
+          return index < 31 ? mute : Promise.reject(new Error('no daemon'));
+        },
+      } as never,
+    }));
+    const keys = { sign: () => 'token' };
+    const context = {
+      sandboxes,
+      now: () => 1_000,
+      log,
+      db,
+      dialect: 'sqlite',
+      keys,
+    } as unknown as ServerContext;
+    const round = sampleAll(context, new Map());
+    await eventually('the others were asked', () => asked.length === 80);
+    end(new Error('it ends'));
+    await round;
+    expect(new Set(storedFirst)).toEqual(new Set([80]));
+  });
 });
 
 describe('the logs of a sandbox are taken over', () => {
