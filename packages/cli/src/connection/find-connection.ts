@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { configFile, readConfig } from './config-file.js';
 import { serverDirectory } from './directories.js';
 import { findDataDirectory } from './local-servers.js';
+import { readServerFile } from './read-server-file.js';
 import { type Addresses, type Connection, resolveConnection } from './resolve-connection.js';
 import { type RunFile, readRunFile } from './run-file.js';
 
@@ -31,7 +31,7 @@ export async function findLocalServer(
   const found = await readRunFile(dataDir);
   const running = found?.alive === true;
   let keyForbidden = false;
-  const text = await readFile(credentialsFile(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const credentials = await readServerFile(credentialsFile(dataDir)).catch((error: NodeJS.ErrnoException) => {
     keyForbidden = error.code === 'EACCES' || error.code === 'EPERM';
     return undefined;
   });
@@ -42,7 +42,7 @@ export async function findLocalServer(
     others,
     privateWebhooks: found?.run.privateWebhooks ?? false,
     ...(running ? { apiUrl: found.run.apiUrl, sandboxUrl: found.run.sandboxUrl } : {}),
-    ...readKey(text),
+    ...readKey(credentials?.text),
   };
 }
 

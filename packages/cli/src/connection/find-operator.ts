@@ -1,9 +1,8 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CliError } from '../errors/cli-error.js';
 import { serverDirectory } from './directories.js';
 import { findDataDirectory } from './local-servers.js';
+import { readServerFile } from './read-server-file.js';
 import { readRunFile } from './run-file.js';
 
 /** Where the operator port is, and what opens it. */
@@ -47,27 +46,14 @@ export async function findOperator(env: Record<string, string | undefined>): Pro
 
 async function readToken(dataDir: string): Promise<string | undefined> {
   const file = join(serverDirectory(dataDir), 'operator-token');
-  const text = await readOwn(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
+  const { text } = await readServerFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return { text: '' };
     throw new CliError(`The operator token of the local server is in ${file}, which you may not read.`, {
       code: 'no_operator_token',
       hint: 'Run this with sudo, or set SVC_OPERATOR_TOKEN.',
     });
   });
   return text.trim() || undefined;
-}
-
-/**
- * Reads a file that the server wrote, and nothing that a link leads to: what is read goes to the server, whose user has no
- * right to files of who calls.
- */
-async function readOwn(file: string): Promise<string> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
-  try {
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
 }
 
 function noOperatorPort(runs: boolean, dataDir: string): CliError {

@@ -1,8 +1,10 @@
+import { readFileSync, statSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
 import { writeAtomically } from '#support/write-atomically';
 import { serverDirectory } from './directories.js';
+import { readServerFile } from './read-server-file.js';
 
 /** What a running local server tells other commands. Holds no secret. */
 export interface RunFile {
@@ -31,15 +33,53 @@ export async function writeRunFile(run: RunFile): Promise<void> {
 
 /** Removes what the process with this id told, not what another server has told since. */
 export async function removeRunFile(dataDir: string, pid: number): Promise<void> {
-  const run = await readJson<RunFile>(fileIn(dataDir));
-  if (run?.pid === pid) await rm(fileIn(dataDir), { force: true });
+  const found = await readRunFile(dataDir);
+  if (found?.run.pid === pid) await rm(fileIn(dataDir), { force: true });
 }
 
-/** What stands in the data directory, and whether exactly that process still runs. */
+/**
+ * What stands in the data directory, and whether exactly that process still runs. Root reads it too, and ends the process and
+ * removes the directory that it names: neither is taken from whoever could write the file.
+ */
 export async function readRunFile(dataDir: string): Promise<{ run: RunFile; alive: boolean } | undefined> {
-  const run = await readJson<RunFile>(fileIn(dataDir));
-  if (run === undefined || typeof run.pid !== 'number') return undefined;
-  return { run, alive: isSameProcess(run.pid, run.processStart) };
+  const file = await readServerFile(fileIn(dataDir)).catch(() => undefined);
+  const run = file === undefined ? undefined : parseRunFile(file.text);
+  if (file === undefined || run === undefined) return undefined;
+  const alive = isSameProcess(run.pid, run.processStart) && isServerOf(run.pid, file.uid);
+  return { run: { ...run, dataDir }, alive };
+}
+
+/**
+ * Whether a process may be the one that a file of this user tells of: one of that user, or the one of root that stands for both
+ * where there are two, which shows its name. Reads `/proc`; true on systems without it, where there is only one.
+ */
+function isServerOf(pid: number, uid: number): boolean {
+  if (process.platform !== 'linux') return true;
+  try {
+    if (statSync(`/proc/${pid}`).uid === uid) return true;
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] === 'svc-runtime';
+  } catch {
+    return false;
+  }
+}
+
+/** Undefined when it is not what a server writes. Pure. */
+function parseRunFile(text: string): RunFile | undefined {
+  let run: Partial<Record<keyof RunFile, unknown>>;
+  try {
+    run = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof run !== 'object' || run === null) return undefined;
+  const texts = ['processStart', 'version', 'startedAt', 'driver', 'why', 'apiUrl', 'sandboxUrl'] as const;
+  const optional = ['operatorUrl', 'logFile'] as const;
+  const sound =
+    Number.isSafeInteger(run.pid) &&
+    Number(run.pid) > 0 &&
+    texts.every((name) => typeof run[name] === 'string') &&
+    optional.every((name) => run[name] === undefined || typeof run[name] === 'string');
+  return sound ? (run as RunFile) : undefined;
 }
 
 /** Writes a JSON file of this user's, all or nothing. */

@@ -31,7 +31,7 @@ export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
         colorScheme: theme,
         viewport: { width: 1360, height: 860 },
       });
-      context.setDefaultTimeout(60_000);
+      context.setDefaultTimeout(150_000);
       const page = await context.newPage();
       const problems: string[] = [];
       page.on('pageerror', (error) => problems.push(String(error)));

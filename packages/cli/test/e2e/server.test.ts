@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processStart } from '#support/process-identity';
 import { runCli } from '../support/run-cli.js';
+import { runOf } from '../support/run-of.js';
 import { openTerminal } from '../support/terminal.js';
 
 const anyPorts = ['--port', '0', '--sandbox-port', '0', '--operator-port', '0'];
@@ -111,12 +112,7 @@ describe('svc server', () => {
 
   it('never stops a process that only has the pid of the file', async () => {
     await mkdir(join(home, 'data'));
-    const run = {
-      pid: process.pid,
-      processStart: 'another time',
-      dataDir: join(home, 'data'),
-      apiUrl: 'http://127.0.0.1:9',
-    };
+    const run = runOf(join(home, 'data'), { processStart: 'another time' });
     await writeFile(join(home, 'data', 'running.json'), JSON.stringify(run));
     expect(await svc(['server', 'down', '--force'])).toMatchObject({
       code: 0,

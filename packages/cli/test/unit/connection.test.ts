@@ -1,4 +1,6 @@
-import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +12,7 @@ import { findOperator } from '../../src/connection/find-operator.js';
 import { findDataDirectory, forgetServer, rememberServer } from '../../src/connection/local-servers.js';
 import { resolveConnection } from '../../src/connection/resolve-connection.js';
 import { type RunFile, readRunFile, removeRunFile, writeRunFile } from '../../src/connection/run-file.js';
+import { runOf } from '../support/run-of.js';
 
 const nothing = { options: {}, env: {}, config: {}, local: undefined };
 const local = { apiKey: 'local-key', apiUrl: 'http://127.0.0.1:3000', sandboxUrl: 'http://127.0.0.1:3002' };
@@ -86,11 +89,7 @@ describe('files of the command line', () => {
   });
 
   it('tell a running server from a later process with its pid', async () => {
-    const run = {
-      pid: process.pid,
-      processStart: processStart(process.pid)!,
-      dataDir: dir,
-    } as RunFile;
+    const run = runOf(dir);
     await writeRunFile(run);
     expect(await readRunFile(dir)).toEqual({ run, alive: true });
     await writeRunFile({ ...run, processStart: 'earlier' });
@@ -107,7 +106,7 @@ describe('files of the command line', () => {
       const dataDir = join(dir, name);
       await mkdir(dataDir);
       const processStarted = alive ? processStart(process.pid)! : 'earlier';
-      await writeRunFile({ pid: process.pid, processStart: processStarted, dataDir, startedAt } as RunFile);
+      await writeRunFile(runOf(dataDir, { processStart: processStarted, startedAt }));
       await rememberServer(env, dataDir);
       return dataDir;
     };
@@ -164,19 +163,7 @@ describe('the operator port', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'svc-operator-'));
     // As root it keeps what the server has in a directory of its own.
     await mkdir(join(dataDir, 'server'));
-    await writeRunFile({
-      pid: process.pid,
-      processStart: processStart(process.pid)!,
-      version: '0.1.0',
-      startedAt: new Date(0).toISOString(),
-      dataDir,
-      driver: 'linux',
-      why: '',
-      apiUrl: 'http://127.0.0.1:1',
-      sandboxUrl: 'http://127.0.0.1:2',
-      operatorUrl: 'http://127.0.0.1:3',
-      privateWebhooks: false,
-    });
+    await writeRunFile(runOf(dataDir, { operatorUrl: 'http://127.0.0.1:3' }));
   });
   afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
@@ -193,4 +180,60 @@ describe('the operator port', () => {
     await symlink('../of-root', join(dataDir, 'server/operator-token'));
     await expect(findOperator({ SVC_DATA_DIR: dataDir })).rejects.toThrow('which you may not read');
   });
+
+  it('waits for no writer, and reads nothing that is no file or has no end', async () => {
+    const file = join(dataDir, 'server/operator-token');
+    execFileSync('mkfifo', [file]);
+    await expect(findOperator({ SVC_DATA_DIR: dataDir })).rejects.toThrow('which you may not read');
+    await rm(file);
+    await writeFile(file, Buffer.alloc((1 << 20) + 1, 'x'));
+    await expect(findOperator({ SVC_DATA_DIR: dataDir })).rejects.toThrow('which you may not read');
+  });
+});
+
+describe('what a server tells of itself', () => {
+  let dataDir: string;
+  const told = (more: object = {}) =>
+    writeFile(join(dataDir, 'running.json'), JSON.stringify({ ...runOf(dataDir), ...more }));
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'svc-told-'));
+  });
+  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+  it('is taken from the process of its user', async () => {
+    await told();
+    expect(await readRunFile(dataDir)).toMatchObject({ alive: true, run: { pid: process.pid, dataDir } });
+    await told({ processStart: '1' });
+    expect(await readRunFile(dataDir)).toMatchObject({ alive: false });
+  });
+
+  it('names no other directory, which root would remove', async () => {
+    await told({ dataDir: '/etc' });
+    expect((await readRunFile(dataDir))?.run.dataDir).toBe(dataDir);
+  });
+
+  it('names no process of somebody else, which root would end', async (context) => {
+    if (process.getuid?.() !== 0) context.skip('only root may give files to others');
+    await told();
+    await chown(join(dataDir, 'running.json'), 65_534, 65_534);
+    expect(await readRunFile(dataDir)).toMatchObject({ alive: false });
+    // The process of root that stands for a server of two processes.
+    const script = 'process.title = "svc-runtime"; setInterval(() => {}, 1000); console.log("up")';
+    const server = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      await once(server.stdout, 'data');
+      await told({ pid: server.pid, processStart: processStart(server.pid!) });
+      expect(await readRunFile(dataDir)).toMatchObject({ alive: true, run: { pid: server.pid } });
+    } finally {
+      server.kill('SIGKILL');
+    }
+  });
+
+  it.each(['', '[]', 'null', '{"pid":"1"}', '{"pid":1.5}', '{"pid":7}'])(
+    'is nothing when it is %j',
+    async (text) => {
+      await writeFile(join(dataDir, 'running.json'), text);
+      expect(await readRunFile(dataDir)).toBeUndefined();
+    },
+  );
 });
