@@ -51,6 +51,16 @@ export type {
   LayerInfo,
 } from './contract/instance.js';
 export {
+  type ExportOptions,
+  type ImportObjectOptions,
+  type Machine,
+  type ObjectDescription,
+  type ObjectKind,
+  objectKinds,
+  type StoredObject,
+  type Transfers,
+} from './contract/transfers.js';
+export {
   type VolumeContent,
   type VolumeCreateOptions,
   type VolumeEntry,
@@ -86,6 +96,8 @@ export {
   selectDriver,
 } from './select-driver.js';
 export { reserveBytes } from './shared/disk-reserve.js';
+export { memoryMisfit } from './transfer/memory-fit.js';
+export { requireObject } from './transfer/object-id.js';
 export {
   type ClusterStatus,
   type ClusterStatusOptions,

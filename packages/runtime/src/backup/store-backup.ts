@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BaseOptions, baseDirectory } from '../host/base-root.js';
-import { isBuiltBase } from '../linux-driver/rootfs/base-name.js';
+import { type Packing, startPacking } from '../linux-driver/transfer/run-tar.js';
+import { packCommand } from '../linux-driver/transfer/tar-commands.js';
+import { isBuiltBase } from '../shared/base-name.js';
 import { type OpenedStore, openStoreOf } from './open-store.js';
-import { type Packing, startPacking } from './run-tar.js';
 import { entryKey, isStoreEntry, type StoreEntry } from './store-entry.js';
-import { packCommand } from './tar-commands.js';
 
 /** Copies of subvolumes are made at once, those of directories file by file. */
 const STAGE_MS = 600_000;

@@ -4,11 +4,11 @@ import type { Readable } from 'node:stream';
 import { type BaseOptions, baseDirectory } from '../host/base-root.js';
 import { removeTree } from '../jail/remove-tree.js';
 import { pathsOf } from '../linux-driver/state/paths.js';
+import { runUnpacking } from '../linux-driver/transfer/run-tar.js';
+import { unpackCommand } from '../linux-driver/transfer/tar-commands.js';
 import { lockDataDir } from '../shared/data-dir-lock.js';
 import { mountingStore } from './open-store.js';
-import { runUnpacking } from './run-tar.js';
 import type { StoreEntry } from './store-entry.js';
-import { unpackCommand } from './tar-commands.js';
 
 const CALL_MS = 300_000;
 

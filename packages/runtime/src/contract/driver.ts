@@ -2,6 +2,7 @@ import type { Duplex, Readable } from 'node:stream';
 import type { ArchiveLimits } from '../archive/archive-limits.js';
 import type { Capabilities } from './capabilities.js';
 import type { Instance, InstanceRecord, InstanceSpec, LayerInfo } from './instance.js';
+import type { Transfers } from './transfers.js';
 import type { Volumes } from './volumes.js';
 
 export interface CreateOptions {
@@ -146,6 +147,8 @@ export interface Driver {
   readonly volumes: Volumes;
   /** Undefined without the capability `egressPolicy`. */
   readonly egress?: DriverEgress | undefined;
+  /** Undefined: what the driver stores cannot leave its host. */
+  readonly transfers?: Transfers | undefined;
   /** Undefined where the driver has no storage of its own. */
   storage?(): Promise<StorageUse>;
   /**

@@ -1,6 +1,6 @@
 import { DriverError } from '../contract/errors.js';
 import type { InstanceLimits, InstanceNetwork, InstanceSpec } from '../contract/instance.js';
-import { HOST_BASE } from '../linux-driver/rootfs/base-name.js';
+import { HOST_BASE } from '../shared/base-name.js';
 import { keys } from './keys.js';
 
 const CPU_PERIOD_MS = 100;

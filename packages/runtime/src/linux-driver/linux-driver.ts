@@ -13,6 +13,7 @@ import type {
 } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import type { Instance, InstanceSpec } from '../contract/instance.js';
+import type { Transfers } from '../contract/transfers.js';
 import type { Tools } from '../host/tools.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId } from '../shared/instance-id.js';
@@ -44,6 +45,7 @@ import { poolKey, requireSpec, spareOf } from './spec.js';
 import { type InstanceEntry, isolationOf } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
 import type { OciTier, Origin } from './tiers/tier.js';
+import { linuxTransfers } from './transfer/transfers.js';
 import { linuxVolumes } from './volumes.js';
 
 /** More starts at once only make each slower. */
@@ -61,6 +63,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   readonly capabilities: Capabilities;
   readonly summary: string;
   readonly layers: Layers;
+  readonly transfers: Transfers;
   readonly volumes: HostVolumes;
   readonly egress?: DriverEgress;
   readonly #host: LinuxHost;
@@ -102,6 +105,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     this.capabilities = capabilitiesOf(host, tier);
     this.summary = summaryOf(host, tools, tier);
     if (host.egress !== undefined && this.capabilities.egressPolicy) this.egress = host.egress;
+    this.transfers = linuxTransfers(host, this.#tiers);
     this.layers = linuxLayers(host, (id) => this.#registry.isLayerInUse(id));
     this.volumes =
       host.store.kind === 'btrfs'

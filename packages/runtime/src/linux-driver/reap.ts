@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcStat } from '#support/process-identity';
+import { isBaseName } from '../shared/base-name.js';
 import type { RetryLater } from '../shared/retry-later.js';
 import { disposeInstance } from './boot/dispose.js';
 import { readCheckpoint } from './checkpoints/checkpoint.js';
 import { reapImages } from './checkpoints/image-directory.js';
 import type { LinuxHost } from './host/linux-host.js';
-import { isBaseName } from './rootfs/base-name.js';
 import { readLayerFacts } from './rootfs/layer-facts.js';
 import type { Paths } from './state/paths.js';
 

@@ -19,6 +19,7 @@ import type {
 } from '../contract/driver.js';
 import { DriverError, driverClosed } from '../contract/errors.js';
 import type { Instance, InstanceRecord, LayerInfo } from '../contract/instance.js';
+import type { Transfers } from '../contract/transfers.js';
 import type { Volumes } from '../contract/volumes.js';
 import type {
   Driver as DriverService,
@@ -28,6 +29,7 @@ import type {
 import { remoteEgress } from './egress.js';
 import { RemoteCalls } from './remote-calls.js';
 import { RemoteInstance } from './remote-instance.js';
+import { machineFromWire, remoteTransfers } from './remote-transfers.js';
 import { remoteVolumes } from './remote-volumes.js';
 import { uploadOf } from './upload.js';
 import { capabilitiesFromWire, endFromWire, recordFromWire, specToWire } from './wire.js';
@@ -71,6 +73,7 @@ class DriverOverSocket implements RemoteDriver {
   readonly layers: Layers;
   readonly volumes: Volumes;
   readonly egress?: DriverEgress;
+  readonly transfers?: Transfers;
   readonly storage?: () => Promise<StorageUse>;
   readonly refusedPackets?: () => Promise<RefusedPackets[]>;
   readonly sentBytes?: () => Promise<SentBytes[]>;
@@ -97,6 +100,8 @@ class DriverOverSocket implements RemoteDriver {
     this.layers = remoteLayers(calls);
     this.volumes = remoteVolumes(calls);
     if (description.egress) this.egress = remoteEgress(options, calls.ended);
+    if (description.machine !== undefined)
+      this.transfers = remoteTransfers(calls, machineFromWire(description.machine));
     if (description.storage) this.storage = () => calls.run((client) => client.storage({}));
     if (description.refusedPackets)
       this.refusedPackets = async () => {

@@ -9,6 +9,7 @@ import { checkArchiveLimits, checkKept, checkPool, checkSpec, checkStatsHandles 
 import type { DriverEvent } from './driver-log.js';
 import { type CallContext, type DriverHandlers, done } from './handlers.js';
 import { InstanceHandles } from './handles.js';
+import { transferCalls } from './transfer-calls.js';
 import { openUpload } from './upload.js';
 import { volumeCalls } from './volume-calls.js';
 import {
@@ -50,6 +51,7 @@ export class DriverCalls {
       ...this.#ofLayers(),
       ...this.#ofInstances(),
       ...volumeCalls(this.#driver.volumes),
+      ...transferCalls(this.#driver.transfers, (...call) => this.#cancellable(...call)),
     };
   }
 
@@ -65,6 +67,7 @@ export class DriverCalls {
         refusedPackets: driver.refusedPackets !== undefined,
         forwardedTraffic: driver.forwardedTraffic !== undefined,
         sentBytes: driver.sentBytes !== undefined,
+        ...(driver.transfers === undefined ? {} : { machine: driver.transfers.machine }),
       }),
       cancel: ({ callId }) => {
         this.#cancellations.cancel(callId);

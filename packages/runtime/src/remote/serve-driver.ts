@@ -63,8 +63,8 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
       abandon();
     }
   };
-  const { importLayer, readFile, writeFile, ...answered } = calls.handlers();
-  const streams = { importLayer, readFile, writeFile, watch };
+  const { importLayer, importObject, exportObject, readFile, writeFile, ...answered } = calls.handlers();
+  const streams = { importLayer, importObject, exportObject, readFile, writeFile, watch };
   const handle = connectNodeAdapter({
     routes: (router) => router.service(DriverService, streams),
     interceptors: [requireToken(token), tellFailures],

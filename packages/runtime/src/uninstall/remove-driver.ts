@@ -5,8 +5,8 @@ import type { DriverOptions } from '../contract/driver.js';
 import { type BaseOptions, baseDirectory } from '../host/base-root.js';
 import { removeTree } from '../jail/remove-tree.js';
 import { createLinuxDriver } from '../linux-driver/create-linux-driver.js';
-import { isBuiltBase } from '../linux-driver/rootfs/base-name.js';
 import { pathsOf } from '../linux-driver/state/paths.js';
+import { isBuiltBase } from '../shared/base-name.js';
 
 /** What the removal of a driver did. */
 export interface RemovedDriver {

@@ -182,7 +182,7 @@ async function clearDraft(host: LinuxHost, draft: string): Promise<void> {
  * Bytes that a checkpoint holds: its images, and its file system with extents that several of its files share counted
  * once. What it shares with its source and with other checkpoints is part of it: it stays when those go.
  */
-async function measureDraft(
+export async function measureDraft(
   host: LinuxHost,
   {
     images,

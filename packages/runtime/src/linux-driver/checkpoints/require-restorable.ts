@@ -16,7 +16,7 @@ export async function requireRestorable(
   host: LinuxHost,
   tiers: Tiers,
   checkpoint: CheckpointRecord,
-  spec: InstanceSpec,
+  spec: Pick<InstanceSpec, 'isolation'> = {},
 ): Promise<void> {
   const isolation = isolationOf(checkpoint);
   const { memoryProblem } = tiers[isolation];

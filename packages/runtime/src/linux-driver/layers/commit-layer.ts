@@ -1,7 +1,7 @@
 import type { LayerInfo } from '../../contract/instance.js';
+import { isBaseName } from '../../shared/base-name.js';
 import { randomId } from '../../shared/instance-id.js';
 import type { LinuxHost } from '../host/linux-host.js';
-import { isBaseName } from '../rootfs/base-name.js';
 import type { InstanceEntry } from '../state/records.js';
 import { keepLayer } from './keep-layer.js';
 

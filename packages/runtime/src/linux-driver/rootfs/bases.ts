@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import type { BaseRoot } from '../../contract/base-root.js';
 import { DriverError } from '../../contract/errors.js';
 import { findBase } from '../../host/base-root.js';
+import { HOST_BASE, isBuiltBase } from '../../shared/base-name.js';
 import type { Paths } from '../state/paths.js';
-import { HOST_BASE, isBuiltBase } from './base-name.js';
 
 /**
  * The root file systems that instances stand on. They lie outside of the data directory: all servers of the host share them, and
@@ -78,6 +78,9 @@ export class Bases {
   async release(inUse: ReadonlySet<string>): Promise<string[]> {
     const removed: string[] = [];
     for (const name of list(this.#directory)) {
+      // What a killed process was putting together.
+      if (name.startsWith(this.#drafts))
+        await rm(join(this.#directory, name), { recursive: true, force: true });
       if (!isBuiltBase(name) || inUse.has(name) || name === this.#found) continue;
       const mine = join(this.#directory, name, 'users', this.#paths.tag);
       // A driver that never used a base must not remove it: its builder may be about to use it.
@@ -94,15 +97,37 @@ export class Bases {
     return removed;
   }
 
-  #take(): string | undefined {
-    const found = findBase(this.#directory, this.#recipe);
-    if (found === undefined || !isBuiltBase(found.name)) return undefined;
-    const users = join(this.#directory, found.name, 'users');
+  /** Says that this data directory uses a base. False: it is not here. */
+  hold(name: string): boolean {
+    if (this.treeOf(name) === undefined) return false;
+    const users = join(this.#directory, name, 'users');
     mkdirSync(users, { recursive: true });
     const mine = join(users, this.#paths.tag);
     rmSync(mine, { force: true });
     symlinkSync(this.#paths.dataDir, mine);
-    return this.treeOf(found.name) === undefined ? undefined : found.name;
+    // It may have been given up by its last user meanwhile.
+    return this.treeOf(name) !== undefined;
+  }
+
+  /** Where a base is put together that another host has: a place of this data directory alone. */
+  draftOf(name: string): string {
+    return join(this.#directory, `${this.#drafts}${name}`);
+  }
+
+  /** Gives a whole draft its name. New instances go on standing on what was built here. */
+  keepDraft(name: string): void {
+    renameSync(this.draftOf(name), join(this.#directory, name));
+    this.hold(name);
+  }
+
+  #take(): string | undefined {
+    const found = findBase(this.#directory, this.#recipe);
+    if (found === undefined || !isBuiltBase(found.name)) return undefined;
+    return this.hold(found.name) ? found.name : undefined;
+  }
+
+  get #drafts(): string {
+    return `.copied.${this.#paths.tag}.`;
   }
 
   #isWanted(name: string): boolean {

@@ -1,5 +1,5 @@
 import { DriverError } from '../../contract/errors.js';
-import { HOST_BASE, isBaseName } from './base-name.js';
+import { HOST_BASE, isBaseName } from '../../shared/base-name.js';
 
 /** What is known of a stored layer. */
 export interface LayerFacts {

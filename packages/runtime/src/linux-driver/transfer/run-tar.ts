@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { saysDiskFull } from '#support/disk-full';
-import { DriverError } from '../contract/errors.js';
-import { storeIsFull } from '../linux-driver/store/storage-full.js';
-import { SCRIPT_ENVIRONMENT } from '../shared/script-environment.js';
+import { DriverError } from '../../contract/errors.js';
+import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
+import { storeIsFull } from '../store/storage-full.js';
 
 const KEPT_OUTPUT = 4_000;
 /** Of tar: some files changed while they were read. */

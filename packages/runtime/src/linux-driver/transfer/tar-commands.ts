@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { assetPath } from '../shared/assets.js';
+import { assetPath } from '../../shared/assets.js';
 
 /**
  * Owners by number, holes, links, times below the second, and every attribute: capabilities, ACLs, those of overlays. Without the
@@ -32,5 +32,22 @@ export function unpackCommand(tree: string): string[] {
     ...['sh', '-c', readFileSync(assetPath('restore-jail.sh'), 'utf8'), 'jail', tree],
     ...['tar', '--extract', '--same-owner', '--same-permissions', '--delay-directory-restore', ...KEPT],
     ...['--file=-', '--directory=/tree'],
+  ];
+}
+
+/**
+ * The same as {@link packCommand}, with the same bytes each time for what does not change: in one order, without times of reading,
+ * and as process 1 of its own, for tar writes its number into names of sparse files.
+ */
+export function exportCommand(
+  directory: string,
+  names: readonly string[],
+  exclude: readonly string[] = [],
+): string[] {
+  const [tar, ...args] = packCommand(directory, names, exclude);
+  return [
+    ...['unshare', '--pid', '--fork', '--kill-child=SIGKILL', tar!],
+    ...['--sort=name', '--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime'],
+    ...args,
   ];
 }
