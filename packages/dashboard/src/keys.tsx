@@ -10,6 +10,7 @@ const places: Readonly<Record<string, View>> = {
   w: 'webhooks',
   o: 'server',
   m: 'teams',
+  a: 'audit',
 };
 
 /** Keys that work everywhere but where text is typed. */
@@ -41,8 +42,9 @@ export function useKeys(actions: { go: (view: View) => void; help: () => void })
 /** `j`, `k` and the arrows go from row to row; without a row, `j` goes to the first. False when there is none to go to. */
 function moveBetweenRows(key: string, target: HTMLElement): boolean {
   const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[key];
-  const rows = [...document.querySelectorAll('tbody tr')];
-  const at = rows.findIndex((row) => row.contains(target));
+  const rows = [...document.querySelectorAll('tbody tr:not(.below)')];
+  const own = target.closest('tr');
+  const at = rows.indexOf((own?.matches('.below') ? own.previousElementSibling : own) ?? target);
   if (step === undefined || (at < 0 && key !== 'j')) return false;
   const link = rows[at + step]?.querySelector<HTMLElement>('a, button');
   link?.focus();
@@ -57,6 +59,7 @@ const keys: readonly [keys: string, what: string][] = [
   ['g w', 'webhooks'],
   ['g o', 'the server'],
   ['g m', 'teams'],
+  ['g a', 'the audit trail'],
   ['/', 'search or filter'],
   ['j  k  ↓  ↑', 'next and previous row'],
   ['Enter', 'open the row'],

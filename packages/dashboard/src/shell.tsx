@@ -1,4 +1,6 @@
+import type { OperatedTeam } from '@svc/sdk/operator';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Audit } from './audit/audit.js';
 import { listTeams } from './connection/clients.js';
 import { usePoll } from './connection/use-poll.js';
 import { visibleText } from './format/visible-text.js';
@@ -9,6 +11,7 @@ import { formatRoute, type Route, type View } from './router/route.js';
 import { goTo, useRoute } from './router/use-route.js';
 import { Sandbox } from './sandbox/sandbox.js';
 import { signOut } from './session/session.js';
+import { Team } from './team/team.js';
 import { Sandboxes } from './views/sandboxes.js';
 import { Secrets } from './views/secrets.js';
 import { Server } from './views/server.js';
@@ -27,12 +30,13 @@ const names: Record<View, string> = {
   webhooks: 'Webhooks',
   server: 'Server',
   teams: 'Teams',
+  audit: 'Audit',
 };
 
 /** Navigation, the choice of the team, and what is looked at. */
 export function Shell() {
   const route = useRoute();
-  const teams = usePoll('teams', 30_000, () => listTeams());
+  const teams = usePoll('teams', 30_000, listTeams);
   const [helping, setHelping] = useState(false);
   const main = useRef<HTMLElement>(null);
   const team = route.team ?? teams.value?.[0]?.slug;
@@ -68,7 +72,12 @@ export function Shell() {
             <span class="faint">Team </span>
             <select
               value={team}
-              onChange={(event) => goTo(formatRoute({ team: event.currentTarget.value, view: route.view }))}
+              onChange={(event) => {
+                const chosen = event.currentTarget.value;
+                // Who looks at one team wants to see the other.
+                const id = route.view === 'teams' && route.id !== undefined ? chosen : undefined;
+                goTo(formatRoute({ team: chosen, view: route.view, id }));
+              }}
             >
               {(teams.value ?? []).map(({ slug, name }) => (
                 <option key={slug} value={slug}>
@@ -89,7 +98,7 @@ export function Shell() {
       <main ref={main} tabIndex={-1} id="main">
         <Failure error={teams.error} />
         {team !== undefined ? (
-          <Content key={team} team={team} route={route} />
+          <Content key={team} team={team} teams={teams.value ?? []} route={route} />
         ) : teams.value !== undefined ? (
           <Empty title="There is no team yet">
             <p>
@@ -105,7 +114,8 @@ export function Shell() {
   );
 }
 
-function Content({ team, route }: { team: string; route: Route }) {
+function Content(props: { team: string; teams: readonly OperatedTeam[]; route: Route }) {
+  const { team, teams, route } = props;
   const { id, tab, query } = route;
   switch (route.view) {
     case 'sandboxes':
@@ -124,7 +134,10 @@ function Content({ team, route }: { team: string; route: Route }) {
     case 'server':
       return <Server />;
     case 'teams':
+      if (id !== undefined) return <Team key={id} id={id} tab={tab} />;
       return <Teams />;
+    case 'audit':
+      return <Audit team={team} teams={teams} query={query} />;
   }
 }
 

@@ -10,6 +10,8 @@ it.each([
   ],
   ['', { team: undefined, view: 'sandboxes' }],
   ['#/default/nonsense/x', { team: 'default', view: 'sandboxes', id: undefined }],
+  ['#/a/teams/a/keys', { team: 'a', view: 'teams', id: 'a', tab: 'keys' }],
+  ['#/a/audit?outcome=refused', { view: 'audit', query: { outcome: 'refused' } }],
   ['#/%E0%A4%A/sandboxes', { team: undefined, view: 'sandboxes' }],
 ])('reads %s', (hash, route) => expect(parseRoute(hash)).toMatchObject(route));
 

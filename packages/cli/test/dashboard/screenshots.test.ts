@@ -2,10 +2,11 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Template } from '@svc/sdk';
+import { OperatorClient } from '@svc/sdk/operator';
 import { chromium } from '@svc/support/testing/chromium';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { startStage } from './stage.js';
+import { type Stage, startStage } from './stage.js';
 
 /** Uses more and more memory, and the processor now and then. */
 const WORK = `import time
@@ -17,6 +18,34 @@ for step in range(1, 200):
         pass
     time.sleep(0.7)
 `;
+
+const HOUR_MS = 3_600_000;
+
+/** A team with a day of work behind it, which no picture can wait for. */
+async function makeTeam({ local }: Stage): Promise<void> {
+  const { operatorUrl, operatorToken, context } = local.server;
+  const operator = new OperatorClient({ operatorUrl: operatorUrl!, token: operatorToken });
+  const { teamId } = await operator.teams.create({
+    slug: 'research',
+    limits: { maxConcurrentSandboxes: 20, maxTotalMemoryMiB: 16_384, maxEgressMonthMiB: 4_096 },
+  });
+  await operator.teams.update('research', { limits: { maxTimeoutMs: 12 * HOUR_MS } });
+  await operator.teams.keys.create('research', 'notebooks');
+  await operator.teams.keys.delete('research', teamId);
+  const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  const rows = Array.from({ length: 24 }, (_, back) => {
+    const busy = Math.max(0.3, 5 * Math.sin((back / 24) * Math.PI) + Math.sin(back * 2));
+    return {
+      team_id: teamId,
+      hour: now - (back + 1) * HOUR_MS,
+      sandbox_ms: Math.round(busy * HOUR_MS),
+      memory_mib_ms: Math.round(busy * HOUR_MS * 1_024),
+      egress_bytes: Math.round(busy * (2 + Math.cos(back)) * 2 ** 24),
+      creates: Math.round(busy * 3),
+    };
+  });
+  await context.db.insertInto('team_usage').values(rows).execute();
+}
 
 /** Where the pictures of `docs/dashboard.md` go: `SVC_SCREENSHOTS=docs/images`, from the root of the repository. */
 const directory = process.env.SVC_SCREENSHOTS ?? '';
@@ -49,6 +78,7 @@ it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the
     await stage.local.server.sampleNow();
     await sleep(2_000);
   }
+  await makeTeam(stage);
   const light = await stage.signedIn('light');
   const dark = await stage.signedIn('dark');
   const take = async (
@@ -77,6 +107,13 @@ it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the
     await page.getByRole('link', { name: /notebook/ }).click();
     await page.getByRole('log').getByText('finalize').first().waitFor();
   });
+  await take(light, 'audit', '#/default/audit', async (page) => {
+    await page.getByRole('button', { name: 'pauseSandbox' }).click();
+    await page.getByText('Link to this entry').waitFor();
+  });
+  await take(dark, 'team', '#/research/teams/research', (page) =>
+    page.getByRole('img', { name: /Egress an hour/ }).waitFor(),
+  );
   // Two looks make a rate.
   await take(dark, 'server', '#/default/server', (page) =>
     page.getByRole('img', { name: /API: [\d.]+\/s/ }).waitFor(),

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { Template } from '@svc/sdk';
+import { OperatorClient } from '@svc/sdk/operator';
 import { chromium } from '@svc/support/testing/chromium';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,6 +26,7 @@ interface Finding {
 
 describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   let stage: Stage;
+  let operator: OperatorClient;
   let receiver: Server;
   let sandboxId: string;
   let templateId: string;
@@ -34,6 +36,11 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   beforeAll(async () => {
     stage = await startStage();
     const { client } = stage;
+    const { operatorUrl, operatorToken } = stage.local.server;
+    operator = new OperatorClient({ operatorUrl: operatorUrl!, token: operatorToken });
+    await operator.teams.create({ slug: 'strangers', name: `${hostile[0]}${hostile[1]}` });
+    for (const name of hostile) await operator.teams.keys.create('strangers', name);
+    await operator.teams.block('strangers', { reason: hostile[1]!.repeat(20) });
     receiver = createServer((request, response) => {
       request.resume();
       response.statusCode = 500;
@@ -122,6 +129,42 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
       ['webhook', `#/default/webhooks/${webhookId}`, text('In 24 hours')],
       ['server', '#/default/server', (page) => page.getByRole('img', { name: /Requests/ }).waitFor()],
       ['teams', '#/default/teams', text('Longest run')],
+      [
+        'team',
+        '#/strangers/teams/strangers',
+        (page) => page.getByRole('img', { name: /Egress an hour/ }).waitFor(),
+      ],
+      [
+        'keys',
+        '#/strangers/teams/strangers/keys',
+        (page) => page.getByRole('cell', { name: /taken=1/ }).waitFor(),
+      ],
+      ['a team that is not there', '#/default/teams/nobody', text('There is no team')],
+      [
+        'limits',
+        '#/strangers/teams/strangers',
+        async (page) => {
+          await page.getByRole('button', { name: 'Set limits' }).click();
+          await page.getByLabel('Storage').fill('much');
+          await page.keyboard.press('Enter');
+          await page.getByRole('alert').waitFor();
+        },
+      ],
+      [
+        'audit',
+        '#/default/audit?last=between',
+        (page) => page.getByRole('button', { name: 'createSecret' }).waitFor(),
+      ],
+      [
+        'entry',
+        '#/default/audit?operation=createVolume',
+        async (page) => {
+          await page.getByRole('button', { name: 'createVolume' }).click();
+          await page.getByText('Link to this entry').waitFor();
+        },
+      ],
+      ['no entry', '#/default/audit?resource=%3Cscript%3E', text('No entry fits these filters')],
+      ['a trail of nobody', '#/default/audit?team=nobody', (page) => page.getByRole('alert').waitFor()],
       ['a sandbox that is not there', '#/default/sandboxes/inothere', text('There is no sandbox')],
     ];
   };
@@ -130,11 +173,15 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     const { page, context, problems } = await stage.signedIn(theme);
     const findings: unknown[] = [];
+    const wide = page.viewportSize()!;
     for (const [name, hash, whole] of views()) {
       await page.goto(`${stage.url}${hash}`);
       await whole(page);
       await page.evaluate(axe);
-      const { violations } = await page.evaluate<{ violations: Finding[] }>('axe.run()');
+      // In the dark nothing but colours is different.
+      const rules =
+        theme === 'light' ? '' : 'document, { runOnly: ["color-contrast", "link-in-text-block"] }';
+      const { violations } = await page.evaluate<{ violations: Finding[] }>(`axe.run(${rules})`);
       for (const { impact, id, nodes } of violations)
         if (impact === 'serious' || impact === 'critical')
           findings.push({
@@ -148,6 +195,12 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
       );
       expect([name, found]).toEqual([name, [0, 'undefined', 0]]);
       expect(await page.evaluate('document.body.innerText')).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+      await page.setViewportSize({ ...wide, width: 600 });
+      expect([name, await page.evaluate('document.documentElement.scrollWidth - innerWidth')]).toEqual([
+        name,
+        0,
+      ]);
+      await page.setViewportSize(wide);
     }
     expect(findings).toEqual([]);
     expect(problems).toEqual([]);
@@ -206,6 +259,107 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('no-such-template');
     await page.getByText('No sandbox fits these filters').waitFor();
+    await context.close();
+  });
+
+  it('shows the audit trail as it grows, as the address narrows it', async () => {
+    const { page, context, problems } = await stage.signedIn();
+    await page.goto(`${stage.url}#/default/audit?operation=createVolume`);
+    const entries = page.getByRole('button', { name: 'createVolume' });
+    await entries.waitFor();
+    const { volumeId } = await stage.client.volumes.create('followed');
+    await page.getByRole('row').filter({ hasText: volumeId }).waitFor();
+    expect(await entries.count()).toBe(2);
+    // By the keyboard: the first row, its entry, the row below.
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Link to this entry' }).waitFor();
+    await page.keyboard.press('j');
+    await entries.nth(1).and(page.locator(':focus')).waitFor();
+    await page.getByRole('link', { name: 'All about this volume' }).click();
+    await page.waitForURL(/resource=/);
+    await page.getByRole('row').filter({ hasText: volumeId }).waitFor();
+    expect(await entries.count()).toBe(1);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { operation: 'createVolume', resource: { kind: 'volume', id: volumeId }, actor: { kind: 'key' } },
+    ]);
+    await page.getByLabel('Outcome').selectOption('failed');
+    await page.getByText('No entry fits these filters').waitFor();
+    expect(new URL(page.url()).hash).toContain('outcome=failed');
+    await page.getByRole('link', { name: 'Show all' }).click();
+    await page.getByRole('button', { name: 'createSecret' }).waitFor();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('sets limits of a team once they make sense, and says what they do', async () => {
+    const { page, context, problems } = await stage.signedIn();
+    await page.goto(`${stage.url}#/default/teams/default`);
+    await page.getByText('of 500').waitFor();
+    await page.getByRole('button', { name: 'Set limits' }).click();
+    const dialog = page.getByRole('dialog');
+    const set = dialog.getByRole('button', { name: 'Set limits' });
+    await set.click();
+    await dialog.getByText('Nothing is changed yet').waitFor();
+    await dialog.getByLabel('Storage').fill('50');
+    await set.click();
+    await dialog.getByRole('alert').getByText('Storage: Write a number with its unit').waitFor();
+    await dialog.getByLabel('Storage').fill('50 GiB');
+    await dialog.getByLabel('Sandboxes at once').fill('1');
+    await dialog.getByText('what runs goes on, and nothing more starts').waitFor();
+    await dialog.getByLabel('Longest run').fill('12 h');
+    await page.route('**/operator/teams/*', (route) => route.abort());
+    await set.click();
+    await dialog.getByRole('alert').getByText('The server does not answer').waitFor();
+    await page.unroute('**/operator/teams/*');
+    await set.click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('of 50 GiB').waitFor();
+    await page.getByText('nothing left').waitFor();
+    const { limits, ownLimits } = await operator.teams.get('default');
+    expect(limits).toMatchObject({
+      maxStorageMiB: 51_200,
+      maxConcurrentSandboxes: 1,
+      maxTimeoutMs: 43_200_000,
+    });
+    expect(ownLimits.length).toBe(3);
+    await page.getByRole('button', { name: 'Set limits' }).click();
+    for (const label of ['Storage', 'Sandboxes at once', 'Longest run'])
+      await dialog.getByLabel(label).fill('');
+    await set.click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('of 500').waitFor();
+    expect((await operator.teams.get('default')).ownLimits).toEqual([]);
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('shows what sandboxes use, asked for those alone whose rows are seen and that run', async () => {
+    const paused = await stage.client.sandboxes.create({ timeoutMs: 600_000 });
+    await paused.pause();
+    const { page, context, problems } = await stage.signedIn();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const ids = new URL(request.url()).searchParams.get('sandbox_ids');
+      if (ids !== null) asked.push(ids);
+    });
+    await page.reload();
+    const row = (id: string) => page.getByRole('row').filter({ hasText: id });
+    await row(sandboxId)
+      .getByText(/[\d.]+ %/)
+      .waitFor();
+    await row(sandboxId)
+      .getByText(/[\d.]+ MiB/)
+      .waitFor();
+    await row(paused.id).getByTitle('Paused: it uses none.').first().waitFor();
+    expect(new Set(asked)).toEqual(new Set([sandboxId]));
+    await paused.kill();
+    expect(problems).toEqual([]);
     await context.close();
   });
 });

@@ -1,5 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
+/** A look that takes long makes a pause that is this many times as long, ms: whoever is slow is asked less often. */
+const PATIENCE = 5;
+const LONGEST_PAUSE_MS = 15_000;
+
 /** What is known, and why it may be old. */
 export interface Polled<Value> {
   value: Value | undefined;
@@ -12,7 +16,7 @@ export interface Polled<Value> {
 /**
  * Looks again and again while the page is seen. A failed look keeps what is known.
  * @param key what is looked at: another one forgets what is known
- * @param everyMs pause between two looks; 0: look once
+ * @param everyMs least pause between two looks; 0: look once
  */
 export function usePoll<Value>(
   key: string,
@@ -31,10 +35,14 @@ export function usePoll<Value>(
     const over = new AbortController();
     let timer = 0;
     let looking = false;
+    let once = false;
     const run = async () => {
       clearTimeout(timer);
+      // What is under way may have been read before that for which somebody looks again.
+      once = looking;
       if (looking) return;
       looking = true;
+      const begun = performance.now();
       try {
         const value = await latest.current(over.signal);
         if (!over.signal.aborted) setKnown({ key, value, error: undefined });
@@ -43,7 +51,10 @@ export function usePoll<Value>(
           setKnown((before) => ({ key, value: before.key === key ? before.value : undefined, error }));
       }
       looking = false;
-      if (everyMs > 0 && !over.signal.aborted) timer = window.setTimeout(next, everyMs);
+      if (over.signal.aborted) return;
+      const pauseMs = Math.min(PATIENCE * (performance.now() - begun), LONGEST_PAUSE_MS);
+      if (once) void run();
+      else if (everyMs > 0) timer = window.setTimeout(next, Math.max(everyMs, pauseMs));
     };
     const next = () => {
       if (!document.hidden) void run();

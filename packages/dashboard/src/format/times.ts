@@ -5,6 +5,9 @@ const STEPS: readonly [name: string, ms: number][] = [
   ['s', 1_000],
 ];
 
+/** From here on a clock alone is ambiguous, ms. */
+const LONG_SPAN_MS = 12 * 3_600_000;
+
 /** The two largest units: `2 h 5 min`, `45 s`; below a second `120 ms`. */
 export function formatDuration(durationMs: number): string {
   const ms = Math.max(0, Math.round(durationMs));
@@ -31,4 +34,9 @@ export function formatTime(time: Date): string {
   const two = (value: number) => String(value).padStart(2, '0');
   const day = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
   return `${day} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}`;
+}
+
+/** A time under a plot: with seconds for spans of some hours, with the day for longer ones. */
+export function formatAxis(time: Date, spanMs: number): string {
+  return spanMs < LONG_SPAN_MS ? formatTime(time).slice(11) : formatTime(time).slice(5, 16);
 }

@@ -7,11 +7,13 @@ export function Confirm(props: {
   title: string;
   action: string;
   dangerous?: boolean;
+  /** For a form of many fields. */
+  wide?: boolean;
   children?: ComponentChildren;
   onConfirm: () => Promise<void>;
   onClose: () => void;
 }) {
-  const { title, action, dangerous, children, onConfirm, onClose } = props;
+  const { title, action, dangerous, wide, children, onConfirm, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -32,7 +34,7 @@ export function Confirm(props: {
     }
   };
   return (
-    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
+    <dialog ref={dialog} class={wide ? 'wide' : ''} aria-labelledby="dialog-title" onClose={onClose}>
       <form onSubmit={confirm}>
         <h2 id="dialog-title">{title}</h2>
         {children}

@@ -1,49 +1,41 @@
 import type { ComponentChildren } from 'preact';
-import { Empty, Failure, Loading } from './notice.js';
-import { Pager } from './pager.js';
-import { type Column, Table } from './table.js';
+import { type EmptyList, Paged } from './paged.js';
+import { Table, type TableOptions } from './table.js';
 import type { usePages } from './use-pages.js';
 
-/** A list of a view, in every state that it may be in. */
-export function ListView<Row>(props: {
-  title: string;
-  pages: ReturnType<typeof usePages<Row>>;
-  columns: readonly Column<Row>[];
-  keyOf: (row: Row) => string;
-  /** What an empty list says, and what to do about it. */
-  empty: string;
-  hint?: ComponentChildren;
-  /** A part of a view that has a title of its own. */
-  part?: boolean;
-  children?: ComponentChildren;
-}) {
-  const { title, pages, columns, keyOf, empty, hint, part, children } = props;
-  const { value, error, page } = pages;
+/** A list of a view: its title, what narrows it, and its rows, page by page. */
+export function ListView<Row>(
+  props: EmptyList &
+    Omit<TableOptions<Row>, 'label' | 'rows'> & {
+      title: string;
+      pages: ReturnType<typeof usePages<Row>>;
+      /** A part of a view that has a title of its own. */
+      part?: boolean;
+      /** How many there are, in words. */
+      count?: string | undefined;
+      /** Fields that narrow it. */
+      filters?: ComponentChildren;
+      /** What became of something that a button began. */
+      told?: ComponentChildren;
+      /** Buttons. */
+      children?: ComponentChildren;
+    },
+) {
+  const { title, pages, empty, hint, part, count, filters, told, children, ...table } = props;
   return (
     <>
       <div class="head">
         {part ? <h2>{title}</h2> : <h1>{title}</h1>}
+        {count !== undefined && <span class="count">{count}</span>}
         <div class="buttons">{children}</div>
       </div>
-      <Failure error={error} />
-      {value === undefined ? (
-        error === undefined && <Loading />
-      ) : value.items.length === 0 && page === 0 ? (
-        <Empty title={empty}>{hint !== undefined && <p>{hint}</p>}</Empty>
-      ) : (
-        <>
-          <Table label={title} rows={value.items} columns={columns} keyOf={keyOf} />
-          {(page > 0 || value.nextToken !== undefined) && (
-            <Pager
-              page={page}
-              count={value.items.length}
-              hasNext={value.nextToken !== undefined}
-              onPrevious={pages.previous}
-              onNext={pages.next}
-            />
-          )}
-        </>
+      {filters !== undefined && (
+        <form class="filters" onSubmit={(event) => event.preventDefault()}>
+          {filters}
+        </form>
       )}
+      {told}
+      <Paged {...{ pages, empty, hint }}>{(rows) => <Table label={title} rows={rows} {...table} />}</Paged>
     </>
   );
 }

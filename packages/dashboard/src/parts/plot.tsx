@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { linePath, nearest, type Point, type Unit, upperEdge } from '../format/plot.js';
-import { formatTime } from '../format/times.js';
+import { formatAxis } from '../format/times.js';
 
 const WIDTH = 600;
 const HEIGHT = 120;
@@ -35,6 +35,7 @@ export function Plot(props: {
   const spoken = shown.map(({ name, point }) =>
     point === undefined ? `${name}: nothing` : `${name}: ${format(point.value)}`,
   );
+  const clock = (at: number) => formatAxis(new Date(at), to - from);
   const point = (event: PointerEvent) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     setAt(from + ((event.clientX - box.left) / Math.max(1, box.width)) * (to - from));
@@ -82,12 +83,11 @@ export function Plot(props: {
         )}
       </svg>
       <div class="axis">
-        <span>{formatTime(new Date(from)).slice(11)}</span>
-        <span>{marked === undefined ? '' : formatTime(new Date(marked.at)).slice(11)}</span>
+        <span>{clock(from)}</span>
+        <span>{marked === undefined ? '' : clock(marked.at)}</span>
         <span>
           to {format(most)}
-          {limit !== undefined && most < limit ? ` of ${format(limit)}` : ''},{' '}
-          {formatTime(new Date(to)).slice(11)}
+          {limit !== undefined && most < limit ? ` of ${format(limit)}` : ''}, {clock(to)}
         </span>
       </div>
     </figure>

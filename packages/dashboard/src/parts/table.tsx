@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment, type RefObject } from 'preact';
 
 /** A column: what it is called, and what it shows of a row. */
 export interface Column<Row> {
@@ -10,14 +10,19 @@ export interface Column<Row> {
   minor?: boolean;
 }
 
-/** A table of rows. */
-export function Table<Row>(props: {
+export interface TableOptions<Row> {
   label: string;
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   keyOf: (row: Row) => string;
-}) {
-  const { label, rows, columns, keyOf } = props;
+  /** What stands below a row; false: nothing. */
+  below?: (row: Row) => ComponentChildren | false;
+  /** Where the rows are, for whoever must know which are seen. */
+  body?: RefObject<HTMLTableSectionElement>;
+}
+
+/** A table of rows. */
+export function Table<Row>({ label, rows, columns, keyOf, below, body }: TableOptions<Row>) {
   const classOf = ({ numeric, minor }: Column<Row>) =>
     [numeric ? 'numeric' : '', minor ? 'minor' : ''].join(' ').trim();
   return (
@@ -32,16 +37,26 @@ export function Table<Row>(props: {
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map((column) => (
-                <td key={column.name} class={classOf(column)}>
-                  {column.show(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
+        <tbody ref={body ?? null}>
+          {rows.map((row) => {
+            const more = below?.(row) ?? false;
+            return (
+              <Fragment key={keyOf(row)}>
+                <tr data-key={keyOf(row)}>
+                  {columns.map((column) => (
+                    <td key={column.name} class={classOf(column)}>
+                      {column.show(row)}
+                    </td>
+                  ))}
+                </tr>
+                {more !== false && (
+                  <tr class="below">
+                    <td colSpan={columns.length}>{more}</td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
         </tbody>
       </table>
     </div>

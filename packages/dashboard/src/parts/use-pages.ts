@@ -7,15 +7,19 @@ interface PageOf<Item> {
   total?: number | undefined;
 }
 
-/** One page of a list that is read by cursor, looked at again and again, and the way to the others. */
+/**
+ * One page of a list that is read by cursor, looked at again and again, and the way to the others.
+ * @param everyMs as of `usePoll`, or what it is for each page, the first being 0
+ */
 export function usePages<Item>(
   key: string,
-  everyMs: number,
+  everyMs: number | ((page: number) => number),
   read: (nextToken: string | undefined, signal: AbortSignal) => PromiseLike<PageOf<Item>>,
 ): Polled<PageOf<Item>> & { page: number; previous: () => void; next: () => void } {
   const [place, setPlace] = useState<{ key: string; tokens: string[] }>({ key, tokens: [] });
   const tokens = place.key === key ? place.tokens : [];
-  const polled = usePoll(`${key} ${tokens.at(-1) ?? ''}`, everyMs, async (signal) =>
+  const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(tokens.length);
+  const polled = usePoll(`${key} ${tokens.at(-1) ?? ''}`, pauseMs, async (signal) =>
     read(tokens.at(-1), signal),
   );
   useEffect(() => {

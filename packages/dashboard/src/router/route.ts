@@ -3,14 +3,23 @@ export interface Route {
   /** Slug or id of the team; undefined: not chosen yet. */
   team: string | undefined;
   view: View;
-  /** Which sandbox, template or webhook. */
+  /** Which sandbox, template, webhook or team. */
   id: string | undefined;
   /** What of it. */
   tab: string | undefined;
   query: Record<string, string>;
 }
 
-export const views = ['sandboxes', 'templates', 'volumes', 'secrets', 'webhooks', 'server', 'teams'] as const;
+export const views = [
+  'sandboxes',
+  'templates',
+  'volumes',
+  'secrets',
+  'webhooks',
+  'server',
+  'teams',
+  'audit',
+] as const;
 export type View = (typeof views)[number];
 
 /** Reads the part of an address behind `#`. What it does not know becomes the list of sandboxes. */

@@ -2,8 +2,7 @@ import type { LifecycleEvent } from '@svc/sdk';
 import { clientOf } from '../connection/clients.js';
 import { formatBytes } from '../format/numbers.js';
 import { formatDuration, formatTime } from '../format/times.js';
-import { Empty, Failure, Loading } from '../parts/notice.js';
-import { Pager } from '../parts/pager.js';
+import { Paged } from '../parts/paged.js';
 import { Foreign, When } from '../parts/text.js';
 import { usePages } from '../parts/use-pages.js';
 import type { TabProps } from './tab-props.js';
@@ -15,41 +14,24 @@ export function Events({ team, detail }: TabProps) {
   const pages = usePages(`events ${team} ${detail.sandboxId}`, LOOK_MS, (nextToken, signal) =>
     clientOf(team).events.list({ sandboxId: detail.sandboxId, nextToken, signal }),
   );
-  const { value, error } = pages;
   return (
-    <>
-      <Failure error={error} />
-      {value === undefined ? (
-        error === undefined && <Loading />
-      ) : value.items.length === 0 && pages.page === 0 ? (
-        <Empty title="No events">
-          <p>They are kept for some days.</p>
-        </Empty>
-      ) : (
-        <>
-          <ol class="timeline card">
-            {value.items.map((event) => (
-              <li key={event.id} class={kindOf(event)}>
-                <span class="what">{kindOf(event)}</span>
-                <span>
-                  <Foreign text={aboutOf(event)} longest={300} />
-                </span>
-                <span class="faint">
-                  <When time={event.timestamp} /> ({formatTime(event.timestamp)})
-                </span>
-              </li>
-            ))}
-          </ol>
-          <Pager
-            page={pages.page}
-            count={value.items.length}
-            hasNext={value.nextToken !== undefined}
-            onPrevious={pages.previous}
-            onNext={pages.next}
-          />
-        </>
+    <Paged pages={pages} empty="No events" hint="They are kept for some days.">
+      {(events) => (
+        <ol class="timeline card">
+          {events.map((event) => (
+            <li key={event.id} class={kindOf(event)}>
+              <span class="what">{kindOf(event)}</span>
+              <span>
+                <Foreign text={aboutOf(event)} longest={300} />
+              </span>
+              <span class="faint">
+                <When time={event.timestamp} /> ({formatTime(event.timestamp)})
+              </span>
+            </li>
+          ))}
+        </ol>
       )}
-    </>
+    </Paged>
   );
 }
 

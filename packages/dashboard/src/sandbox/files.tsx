@@ -5,6 +5,7 @@ import { formatBytes } from '../format/numbers.js';
 import { cleanPath, crumbsOf, joinPath, parentOf } from '../format/paths.js';
 import { visibleText } from '../format/visible-text.js';
 import { Empty, Failure, Loading, Notice } from '../parts/notice.js';
+import { saveFile } from '../parts/save-file.js';
 import { type Column, Table } from '../parts/table.js';
 import { Foreign, When } from '../parts/text.js';
 import type { TabProps } from './tab-props.js';
@@ -55,7 +56,7 @@ export function Files({ handle, detail }: TabProps) {
         format: 'blob',
         requestTimeoutMs: 3_600_000,
       });
-      save(new Blob([blob], { type: 'application/octet-stream' }), entry.name);
+      saveFile(new Blob([blob], { type: 'application/octet-stream' }), entry.name);
     });
   const upload = (files: readonly File[]) =>
     during(
@@ -228,15 +229,4 @@ function decode(bytes: Uint8Array): { text: string; binary: boolean } {
 function byKindAndName(a: FileEntry, b: FileEntry): number {
   const kind = Number(b.type === 'directory') - Number(a.type === 'directory');
   return kind || (a.name < b.name ? -1 : 1);
-}
-
-/** Has the browser save something. */
-function save(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

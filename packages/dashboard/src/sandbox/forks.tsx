@@ -2,7 +2,7 @@ import type { SandboxInfo } from '@svc/sdk';
 import { clientOf } from '../connection/clients.js';
 import { usePoll } from '../connection/use-poll.js';
 import { type ForkTree, forkTree } from '../format/fork-tree.js';
-import { Failure, Loading } from '../parts/notice.js';
+import { Known } from '../parts/known.js';
 import { State, When } from '../parts/text.js';
 import { formatRoute } from '../router/route.js';
 import type { TabProps } from './tab-props.js';
@@ -12,7 +12,7 @@ const MOST = 20_000;
 
 /** What a sandbox was forked from, and what from it. */
 export function Forks({ team, detail }: TabProps) {
-  const { value, error, reload } = usePoll(`forks ${team} ${detail.sandboxId}`, 0, (signal) =>
+  const forks = usePoll(`forks ${team} ${detail.sandboxId}`, 0, (signal) =>
     clientOf(team).sandboxes.list({ limit: 100, signal }).toArray({ limit: MOST }),
   );
   return (
@@ -21,18 +21,17 @@ export function Forks({ team, detail }: TabProps) {
         <span class="faint">
           A fork names the sandbox that it was made of. What is gone by now is named only.
         </span>
-        <button type="button" onClick={reload}>
+        <button type="button" onClick={forks.reload}>
           Look again
         </button>
       </div>
-      <Failure error={error} />
-      {value === undefined ? (
-        error === undefined && <Loading />
-      ) : (
-        <ul class="tree card">
-          <Branch team={team} tree={forkTree(value, detail.sandboxId)} here={detail.sandboxId} />
-        </ul>
-      )}
+      <Known polled={forks}>
+        {(all) => (
+          <ul class="tree card">
+            <Branch team={team} tree={forkTree(all, detail.sandboxId)} here={detail.sandboxId} />
+          </ul>
+        )}
+      </Known>
     </>
   );
 }

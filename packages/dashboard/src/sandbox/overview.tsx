@@ -4,8 +4,10 @@ import { usePoll } from '../connection/use-poll.js';
 import { formatBytes, formatPercent } from '../format/numbers.js';
 import { type Point, ratesOf } from '../format/plot.js';
 import { formatTime } from '../format/times.js';
+import { Fact } from '../parts/fact.js';
 import { Failure } from '../parts/notice.js';
 import { Plot } from '../parts/plot.js';
+import { Spans } from '../parts/spans.js';
 import { Foreign, Pairs, When } from '../parts/text.js';
 import type { TabProps } from './tab-props.js';
 
@@ -53,15 +55,6 @@ export function Overview({ handle, detail }: TabProps) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 /** Plots of what it uses. What went over the network is counted from when the page was opened. */
 function Usage({ handle, detail }: Pick<TabProps, 'handle' | 'detail'>) {
   const [spanMs, setSpanMs] = useState(spans[0]![1]);
@@ -81,13 +74,7 @@ function Usage({ handle, detail }: Pick<TabProps, 'handle' | 'detail'>) {
   const rate = (value: number) => `${formatBytes(value)}/s`;
   return (
     <section aria-label="Use">
-      <div class="spans">
-        {spans.map(([name, ms]) => (
-          <button key={name} type="button" aria-pressed={ms === spanMs} onClick={() => setSpanMs(ms)}>
-            {name}
-          </button>
-        ))}
-      </div>
+      <Spans spans={spans} chosen={spanMs} onChoose={setSpanMs} />
       <Failure error={polled.error} />
       {polled.value !== undefined && metrics.length === 0 && (
         <p class="faint">No samples in this time yet: one is taken about every five seconds while it runs.</p>

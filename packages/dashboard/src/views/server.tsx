@@ -1,6 +1,6 @@
-import type { Node } from '@svc/platform/operator';
+import type { OperatedNode } from '@svc/sdk/operator';
 import { useEffect, useState } from 'preact/hooks';
-import { listNodes } from '../connection/clients.js';
+import { operator } from '../connection/clients.js';
 import { readMetrics, readStatus, type Status } from '../connection/status.js';
 import { usePoll } from '../connection/use-poll.js';
 import { formatBytes, formatCount } from '../format/numbers.js';
@@ -28,7 +28,7 @@ export function Server() {
     samples: parseMetrics(await readMetrics(signal)),
     at: Date.now(),
   }));
-  const nodes = usePoll('nodes', LOOK_MS, () => listNodes());
+  const nodes = usePoll('nodes', LOOK_MS, (signal) => operator.nodes.list({ signal }));
   const looks = useLooks(looked.value);
   return (
     <>
@@ -50,7 +50,7 @@ export function Server() {
           (nodes.value.length === 0 ? (
             <p class="faint">This server is alone.</p>
           ) : (
-            <Table label="Nodes" rows={nodes.value} columns={nodeColumns} keyOf={({ nodeID }) => nodeID} />
+            <Table label="Nodes" rows={nodes.value} columns={nodeColumns} keyOf={({ nodeId }) => nodeId} />
           ))}
       </section>
     </>
@@ -170,34 +170,34 @@ function useLooks(look: Look | undefined): Look[] {
   return looks;
 }
 
-const nodeColumns: Column<Node>[] = [
-  { name: 'Server', show: ({ nodeID }) => <span class="id">{nodeID}</span> },
+const nodeColumns: Column<OperatedNode>[] = [
+  { name: 'Server', show: ({ nodeId }) => <span class="id">{nodeId}</span> },
   { name: 'State', show: ({ state }) => <State state={state} /> },
   { name: 'Running', numeric: true, show: ({ sandboxes }) => formatCount(sandboxes.running) },
   { name: 'Paused', numeric: true, show: ({ sandboxes }) => formatCount(sandboxes.paused) },
   {
     name: 'In the pool',
     numeric: true,
-    show: ({ report }) => (report === null ? '–' : formatCount(report.pooled)),
+    show: ({ report }) => (report === undefined ? '–' : formatCount(report.pooled)),
   },
   {
     name: 'Load',
     numeric: true,
-    show: ({ report }) => (report === null ? '–' : `${formatCount(report.load)} of ${report.cpuCount}`),
+    show: ({ report }) => (report === undefined ? '–' : `${formatCount(report.load)} of ${report.cpuCount}`),
   },
   {
     name: 'Memory free',
     numeric: true,
     show: ({ report }) =>
-      report === null
+      report === undefined
         ? '–'
-        : `${formatBytes(report.memoryFreeMB * 2 ** 20)} of ${formatBytes(report.memoryTotalMB * 2 ** 20)}`,
+        : `${formatBytes(report.memoryFreeMiB * 2 ** 20)} of ${formatBytes(report.memoryTotalMiB * 2 ** 20)}`,
   },
   {
     name: 'Disk free',
     numeric: true,
     minor: true,
-    show: ({ report }) => (report === null ? '–' : formatBytes(report.diskFreeMB * 2 ** 20)),
+    show: ({ report }) => (report === undefined ? '–' : formatBytes(report.diskFreeMiB * 2 ** 20)),
   },
   {
     name: 'New sandboxes',

@@ -6,7 +6,7 @@ export interface AuditEntry {
   readonly entryId: string;
   /** When the act began. */
   readonly at: Date;
-  /** `id`: the key's; with `system` the reason, such as `timeout`. */
+  /** `id`: the key's; with `operator` `dashboard` when it acted there; with `system` the reason, such as `timeout`. */
   readonly actor: { readonly kind: 'key' | 'operator' | 'system'; readonly id?: string | undefined };
   /** `operationId` of the platform or operator API. */
   readonly operation: string;
@@ -30,7 +30,7 @@ export interface AuditEntry {
 export interface AuditFilter {
   /** Identifier or slug. */
   team?: string | undefined;
-  /** `key`, `operator` or `system`; or the id of a key, or a reason of the system. */
+  /** `key`, `operator` or `system`; or the id of a key, a reason of the system, or `dashboard`. */
   actor?: string | undefined;
   operation?: string | undefined;
   resourceId?: string | undefined;

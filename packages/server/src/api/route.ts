@@ -151,7 +151,10 @@ function actOf(
 ): Act | undefined {
   if (identity === undefined || !isAudited(route) || forwarder.comesFromNode(request.raw)) return undefined;
   return {
-    actor: identity.operator ? { kind: 'operator' } : { kind: 'key', apiKeyId: identity.apiKeyId },
+    // For a team the operator acts by the dashboard alone.
+    actor: identity.operator
+      ? { kind: 'operator', via: 'dashboard' }
+      : { kind: 'key', apiKeyId: identity.apiKeyId },
     operation: route.operationId,
     resource: resourceBefore(route.operationId, route.path, request.params, request.body),
     teamId: identity.team.id,

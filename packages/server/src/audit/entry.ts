@@ -1,10 +1,10 @@
 import type { Insertable } from 'kysely';
 import type { AuditEntriesTable } from '../storage/schema.js';
 
-/** Who acted: with a key of a team, with the operator token, or the service by itself for a reason. */
+/** Who acted: with a key of a team, with the operator token or a session of the dashboard, or the service by itself for a reason. */
 export type Actor =
   | { kind: 'key'; apiKeyId: string }
-  | { kind: 'operator' }
+  | { kind: 'operator'; via?: 'dashboard' }
   | { kind: 'system'; reason: SystemReason };
 
 /**
@@ -55,7 +55,7 @@ function actorColumns(actor: Actor): Pick<EntryRow, 'actor_kind' | 'actor_id'> {
     case 'key':
       return { actor_kind: 'key', actor_id: actor.apiKeyId };
     case 'operator':
-      return { actor_kind: 'operator', actor_id: null };
+      return { actor_kind: 'operator', actor_id: actor.via ?? null };
     case 'system':
       return { actor_kind: 'system', actor_id: actor.reason };
   }

@@ -9,7 +9,7 @@ export type Outcome = 'succeeded' | 'refused' | 'failed' | 'unfinished';
 
 export interface AuditFilter {
   teamId?: string | undefined;
-  /** `operator`, `system`, `key`, or the id of a key or the reason of the service. */
+  /** `operator`, `system`, `key`; or the id of a key, the reason of the service, or `dashboard`. */
   actor?: string | undefined;
   operation?: string | undefined;
   resourceId?: string | undefined;

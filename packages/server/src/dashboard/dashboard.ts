@@ -14,7 +14,7 @@ import { findTeam } from '../teams/find-team.js';
 import { readSessionCookie, sessionCookie } from './cookie.js';
 import { pageFiles } from './files.js';
 import { innerClient } from './inner-client.js';
-import { operatorOperations, platformOperations } from './operations.js';
+import { operatorMembers, operatorOperations, platformOperations } from './operations.js';
 import { pageHeaders, passedHeaders } from './page-headers.js';
 import { passOn, relay, sentHeaders, shownHeaders } from './pass-on.js';
 import { isSameOrigin } from './same-origin.js';
@@ -168,7 +168,11 @@ export function createDashboard(options: DashboardOptions): Answer {
     sessionOf(req);
     const prefix = `/dashboard/${area}`;
     if (area === 'operator')
-      return operatorApi(req, res, { url: url.slice(prefix.length), operations: operatorOperations });
+      return operatorApi(req, res, {
+        url: url.slice(prefix.length),
+        operations: operatorOperations,
+        members: operatorMembers,
+      });
     const behind = url.slice(`${prefix}/${first}`.length);
     if (area === 'api') return toPlatform(req, res, teamOf(first), behind);
     if (area === 'gateway') return toDaemon(req, res, teamOf(first), behind);

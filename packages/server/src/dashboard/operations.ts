@@ -32,9 +32,18 @@ export const platformOperations: ReadonlySet<OperationId> = new Set([
   'setSandboxTimeout',
 ] satisfies OperationId[]);
 
-/** What it may ask of the operator API. */
+/** What it may ask of the operator API. The list of keys tells their names and masks, which open nothing. */
 export const operatorOperations: ReadonlySet<OperatorOperationId> = new Set([
   'getTeam',
+  'getTeamUsage',
+  'listAuditEntries',
   'listNodes',
+  'listTeamApiKeys',
   'listTeams',
+  'updateTeam',
 ] satisfies OperatorOperationId[]);
+
+/** What of a body it may send there, of operations that can do more: it sets limits, and neither bans nor renames a team. */
+export const operatorMembers: Readonly<Partial<Record<OperatorOperationId, readonly string[]>>> = {
+  updateTeam: ['limits'],
+};

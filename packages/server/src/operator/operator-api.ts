@@ -37,6 +37,8 @@ export interface OperatorSession {
   /** Path with query, as the document names it. */
   url: string;
   operations: ReadonlySet<OperatorOperationId>;
+  /** Members of the body that may be sent, of operations of which not all may. */
+  members: Readonly<Partial<Record<OperatorOperationId, readonly string[]>>>;
 }
 
 /** Answers one request; without a session it has to carry the token. */
@@ -91,8 +93,11 @@ export function createOperatorApi(options: {
     const body = route.bodyTypes.length > 0 ? await readJson(req) : undefined;
     const problem = findProblem(route, checks, query, body) ?? nulProblem(params, 'path');
     if (problem !== undefined) throw errors.validation(problem);
+    const allowed = session?.members[route.operationId];
+    if (allowed !== undefined && Object.keys(body as object).some((name) => !allowed.includes(name)))
+      throw errors.dashboardOperation();
     const handler = operatorHandlers[route.operationId] as Handler;
-    const act = await actOf(context, route, { req, id, params, body });
+    const act = await actOf(context, route, { req, id, params, body, session });
     const result = await withEntry(context.audit, act, () => handler({ context, params, query, body }));
     const wrong = validateResponses
       ? checks.response(result.status, lowerCase(result.headers), result.body)
@@ -136,12 +141,18 @@ export function createOperatorApi(options: {
 async function actOf(
   context: OperatorPorts,
   route: RouteEntry<OperatorOperationId>,
-  request: { req: IncomingMessage; id: string; params: Record<string, string>; body: unknown },
+  request: {
+    req: IncomingMessage;
+    id: string;
+    params: Record<string, string>;
+    body: unknown;
+    session: OperatorSession | undefined;
+  },
 ): Promise<Act | undefined> {
   if (!isAudited(route)) return undefined;
-  const { req, id, params, body } = request;
+  const { req, id, params, body, session } = request;
   return {
-    actor: { kind: 'operator' },
+    actor: session === undefined ? { kind: 'operator' } : { kind: 'operator', via: 'dashboard' },
     operation: route.operationId,
     resource: resourceBefore(route.operationId, route.path, params, body),
     teamId: await teamOf(context, params),

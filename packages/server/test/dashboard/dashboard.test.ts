@@ -208,7 +208,8 @@ describe('acting for a team', () => {
       expect([operationId, answer.status]).toEqual([operationId, 403]);
     }
     const named = [...platformOperations, ...operatorOperations].join(' ');
-    expect(named).not.toMatch(
+    // The one that lists keys shows names and masks.
+    expect(named.replace('listTeamApiKeys', '')).not.toMatch(
       /ApiKey|createSecret|updateSecret|createWebhook|updateWebhook|Upload|Link|Code/,
     );
   });
@@ -233,6 +234,84 @@ describe('acting for a team', () => {
       const answer = await ask('GET', '/api/default/team', { headers: { ...headers, 'X-API-Key': key } });
       expect(answer.status).toBe(200);
     }
+  });
+});
+
+describe('operating teams', () => {
+  const limits = { maxConcurrentSandboxes: 7 };
+
+  it('sets limits, and nothing else of a team', async () => {
+    const headers = await signIn();
+    const change = (body: object, more: Record<string, string> = {}) =>
+      ask('PATCH', '/operator/teams/default', { headers: { ...headers, ...more }, body });
+    const changed = await change({ limits });
+    expect(changed).toMatchObject({ status: 200, body: { limits, ownLimits: ['maxConcurrentSandboxes'] } });
+    for (const more of [
+      { banned: true },
+      { blocked: true },
+      { name: 'mine' },
+      { features: { egressProxy: true } },
+    ])
+      for (const body of [more, { limits: { maxConcurrentSandboxes: 1 }, ...more }])
+        expect(await change(body)).toMatchObject({
+          status: 403,
+          body: { message: expect.stringContaining('the dashboard may not do this') },
+        });
+    for (const more of [{ 'Svc-Dashboard': '' }, { Cookie: '' }])
+      expect((await change({ limits }, more)).status).toBe(401);
+    for (const more of [{ Origin: 'http://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }])
+      expect((await change({ limits }, more)).status).toBe(403);
+    const wrong = await change({ limits: { maxConcurrentSandboxes: -1 } });
+    expect(wrong).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining('maxConcurrentSandboxes') },
+    });
+    expect((await ask('GET', '/operator/teams/default', { headers })).body).toMatchObject({
+      ...{ limits, name: changed.body.name, banned: false, blocked: false, features: changed.body.features },
+    });
+  });
+
+  it('is in the audit trail as the operator by the dashboard, also of what is done for a team', async () => {
+    const headers = { ...(await signIn()), 'X-Request-Id': 'by-the-dashboard' };
+    await ask('PATCH', '/operator/teams/default', { headers, body: { limits: { maxSecrets: 3 } } });
+    await ask('DELETE', '/api/default/sandboxes/inothere', { headers });
+    const trail = await ask('GET', '/operator/audit?actor=dashboard&limit=2', { headers });
+    const actor = { kind: 'operator', id: 'dashboard' };
+    expect(trail.body).toMatchObject([
+      { actor, operation: 'killSandbox', resource: { kind: 'sandbox', id: 'inothere' } },
+      { actor, operation: 'updateTeam', requestID: 'by-the-dashboard' },
+    ]);
+    const bearer = {
+      Authorization: `Bearer ${test.server.operatorToken}`,
+      'Content-Type': 'application/json',
+    };
+    const body = JSON.stringify({ limits: { maxSecrets: null } });
+    await fetch(`${test.server.operatorUrl}/teams/default`, { method: 'PATCH', headers: bearer, body });
+    const [last] = (await ask('GET', '/operator/audit?limit=1', { headers })).body;
+    expect(last.operation).toBe('updateTeam');
+    expect(last.actor).toEqual({ kind: 'operator' });
+    const byOperator = await ask('GET', '/operator/audit?actor=operator&limit=3', { headers });
+    expect(byOperator.body).toHaveLength(3);
+  });
+
+  it('shows names and masks of keys, and no key', async () => {
+    const headers = await signIn();
+    const listed = await ask('GET', '/operator/teams/default/api-keys', { headers });
+    expect(listed.status).toBe(200);
+    expect(listed.body.length).toBeGreaterThan(0);
+    const secret = test.server.apiKey.slice('svc_'.length);
+    for (let start = 0; start + 8 <= secret.length; start += 1)
+      expect(JSON.stringify(listed.body)).not.toContain(secret.slice(start, start + 8));
+    const id = listed.body[0].id;
+    for (const [method, target] of [
+      ['POST', '/operator/teams/default/api-keys'],
+      ['DELETE', `/operator/teams/default/api-keys/${id}`],
+      ['POST', `/operator/api-keys/${id}/rotate`],
+    ] as const)
+      expect([target, (await ask(method, target, { headers, body: { name: 'x' } })).status]).toEqual([
+        target,
+        403,
+      ]);
   });
 });
 

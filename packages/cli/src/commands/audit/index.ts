@@ -29,7 +29,10 @@ interface AuditFlags {
 export function addAuditCommand(audit: Command): void {
   audit
     .option('--team <team>', 'only of this team: slug or id')
-    .option('--actor <who>', 'only of: key, operator, system, the id of a key, or a reason such as timeout')
+    .option(
+      '--actor <who>',
+      'only of: key, operator, system, dashboard, the id of a key, or a reason such as timeout',
+    )
     .option('--operation <id>', 'only this operation, such as killSandbox')
     .option('--resource <id>', 'only what was done to this: the id of a sandbox, a volume, ...')
     .addOption(

@@ -1,0 +1,52 @@
+import type { ComponentChildren } from 'preact';
+import { Known } from './known.js';
+import { Empty } from './notice.js';
+import { Pager } from './pager.js';
+import type { usePages } from './use-pages.js';
+
+/** What stands in the place of an empty list. */
+export interface EmptyList {
+  /** What an empty list says. */
+  empty: string;
+  /** What to do about it. */
+  hint?: ComponentChildren | false;
+}
+
+/** A page of a list that is read by cursor, in every state that it may be in. */
+export function Paged<Row>(
+  props: EmptyList & {
+    pages: ReturnType<typeof usePages<Row>>;
+    children: (rows: readonly Row[]) => ComponentChildren;
+  },
+) {
+  const { pages, empty, hint, children } = props;
+  return (
+    <Known polled={pages}>
+      {({ items, nextToken }) => {
+        const whole = pages.page === 0 && nextToken === undefined;
+        return (
+          <>
+            {items.length > 0 ? (
+              children(items)
+            ) : whole ? (
+              <Empty title={empty}>{hint && <p>{hint}</p>}</Empty>
+            ) : (
+              <Empty title="Nothing on this page">
+                {nextToken !== undefined && <p>What fits may be on the next ones.</p>}
+              </Empty>
+            )}
+            {!whole && (
+              <Pager
+                page={pages.page}
+                count={items.length}
+                hasNext={nextToken !== undefined}
+                onPrevious={pages.previous}
+                onNext={pages.next}
+              />
+            )}
+          </>
+        );
+      }}
+    </Known>
+  );
+}

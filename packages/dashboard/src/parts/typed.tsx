@@ -1,0 +1,50 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** How long typing rests before it is asked for, ms. */
+const TYPING_MS = 300;
+
+/** A field that tells what was typed once the typing rests. */
+export function Typed(props: {
+  label: string;
+  value: string;
+  placeholder: string;
+  /** Whether `/` leads here. */
+  search?: boolean;
+  /** What may be meant; anything else may be typed too. */
+  suggestions?: readonly string[];
+  onRest: (text: string) => void;
+}) {
+  const { label, value, placeholder, search, suggestions, onRest } = props;
+  const [text, setText] = useState(value);
+  // What else narrows the list may have changed while the typing rested.
+  const latest = useRef(onRest);
+  latest.current = onRest;
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => latest.current(text.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const list = suggestions === undefined ? undefined : `suggestions-${label.toLowerCase()}`;
+  return (
+    <label>
+      {label}
+      <input
+        type="search"
+        value={text}
+        placeholder={placeholder}
+        spellcheck={false}
+        list={list}
+        data-search={search ? '' : undefined}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {suggestions !== undefined && (
+        <datalist id={list}>
+          {suggestions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
+    </label>
+  );
+}
