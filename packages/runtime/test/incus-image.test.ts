@@ -19,7 +19,7 @@ import { pipeline } from 'node:stream/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IncusError } from '../src/incus/incus-error.js';
 import { Addresses } from '../src/incus-driver/addresses.js';
-import { driverError } from '../src/incus-driver/driver-error.js';
+import { driverError, isNameTaken } from '../src/incus-driver/driver-error.js';
 import { composeImage } from '../src/incus-driver/image/compose-image.js';
 import { LayerFiles } from '../src/incus-driver/image/layer-files.js';
 import { IndexBuilder, isHidden } from '../src/incus-driver/image/shadows.js';
@@ -179,6 +179,24 @@ describe('addresses of sandboxes', () => {
     expect(() => addresses.take()).toThrow('no room');
     addresses.release('10.1.2.4');
     expect(addresses.take()).toBe('10.1.2.4');
+  });
+
+  it('are left to other servers that have them, as long as they do', () => {
+    const addresses = new Addresses('10.1.2.0/30', 0);
+    addresses.setOthers(['10.1.2.1']);
+    expect(addresses.take()).toBe('10.1.2.2');
+    addresses.leave('10.1.2.2');
+    expect(() => addresses.take()).toThrow('no room');
+    addresses.setOthers([]);
+    expect([addresses.take(), addresses.take()].sort()).toEqual(['10.1.2.1', '10.1.2.2']);
+  });
+
+  it.each([
+    'Failed creating instance record: Add instance info to the database: Failed to create "instances" entry: UNIQUE constraint failed: instances.project_id, instances.name',
+    'Failed creating instance record: Instance is busy running a "create" operation',
+  ])('are known to be taken when Incus says: %s', (message) => {
+    expect(isNameTaken(new IncusError(500, message))).toBe(true);
+    expect(isNameTaken(new IncusError(500, 'Instance is busy running a "stop" operation'))).toBe(false);
   });
 
   it.each(['', '10.0.0.0', '10.0.0.0/31', '10.0.0.256/24', 'fd00::/64'])('refuse the range %j', (range) => {

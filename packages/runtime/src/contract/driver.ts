@@ -117,6 +117,23 @@ export interface PoolState {
 }
 
 /**
+ * What a driver offers whose instances run on a cluster that other servers reach with drivers of their own. One of them holds
+ * an instance at a time; which one, is up to the servers: {@link Driver.adopt} takes it from whoever had it.
+ */
+export interface SharedInstances {
+  /** Names the cluster, and what of it belongs to the service: equal for all drivers that reach the same instances. */
+  readonly clusterId: string;
+  /**
+   * Whether an instance is there and has not ended, and whether a checkpoint is, whichever driver made them.
+   * @throws {DriverError} `unreachable` while that cannot be told.
+   */
+  hasInstance(id: string): Promise<boolean>;
+  hasCheckpoint(id: string): Promise<boolean>;
+  /** Lets go of an instance that another driver has taken: it runs on. Does nothing for one that is not held. */
+  release(id: string): Promise<void>;
+}
+
+/**
  * Makes, finds and ends instances.
  *
  * A driver owns its data directory and everything it labelled on the host. The server and its instances need not share
@@ -136,7 +153,10 @@ export interface Driver {
   restore(options: RestoreOptions): Promise<Instance>;
   /** Living (or dead, not yet destroyed) instances of this driver's data directory, pooled ones not among them. */
   list(): Promise<InstanceRecord[]>;
-  /** Takes hold of an instance that an earlier process of the server made. Undefined: there is none, or it is dead. */
+  /**
+   * Takes hold of an instance that an earlier process of the server made; of a `shared` driver, or another server. Undefined:
+   * there is none, or it is dead.
+   */
   adopt(id: string): Promise<Instance | undefined>;
   /** Removes whatever of this data directory no living instance, checkpoint or layer owns. Names what it removed. */
   reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]>;
@@ -145,6 +165,8 @@ export interface Driver {
   deleteCheckpoint(checkpointId: string): Promise<void>;
   readonly layers: Layers;
   readonly volumes: Volumes;
+  /** Undefined: no other driver reaches the instances of this one. */
+  readonly shared?: SharedInstances | undefined;
   /** Undefined without the capability `egressPolicy`. */
   readonly egress?: DriverEgress | undefined;
   /** Undefined: what the driver stores cannot leave its host. */

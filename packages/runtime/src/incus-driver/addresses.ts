@@ -1,15 +1,21 @@
 import { DriverError } from '../contract/errors.js';
 
-/** IPv4 addresses for sandboxes out of one range, each used by one at a time. */
+/**
+ * IPv4 addresses for sandboxes out of one range, each used by one at a time. Other servers take addresses of the same range:
+ * what is taken here is one that nobody is known to have, and not claimed yet.
+ */
 export class Addresses {
   readonly #first: number;
   readonly #count: number;
   readonly #used = new Set<string>();
+  /** Of instances that this driver does not hold, as far as it knows. */
+  #others = new Set<string>();
   #next: number;
 
   /**
    * @param range CIDR, `/8` to `/30`. Its first and last address are left out.
-   * @param start where to begin, 0 to 1: an address that was used lately is still known under its old machine.
+   * @param start where to begin, 0 to 1: an address that was used lately is still known under its old machine, and servers that
+   * begin at different places rarely want the same.
    * @throws {DriverError} `unsupported` saying what is wrong with the range.
    */
   constructor(range: string, start: number) {
@@ -34,12 +40,17 @@ export class Addresses {
     this.#used.add(address);
   }
 
+  /** Replaces what is known of the addresses that others have. */
+  setOthers(addresses: Iterable<string>): void {
+    this.#others = new Set(addresses);
+  }
+
   /** Takes the one that was free the longest. @throws {DriverError} `no_capacity` */
   take(): string {
     for (let tried = 0; tried < this.#count; tried += 1) {
       const address = format(this.#first + this.#next);
       this.#next = (this.#next + 1) % this.#count;
-      if (this.#used.has(address)) continue;
+      if (this.#used.has(address) || this.#others.has(address)) continue;
       this.#used.add(address);
       return address;
     }
@@ -50,6 +61,12 @@ export class Addresses {
 
   release(address: string): void {
     this.#used.delete(address);
+  }
+
+  /** Gives one up that somebody else has. */
+  leave(address: string): void {
+    this.#used.delete(address);
+    this.#others.add(address);
   }
 }
 

@@ -19,7 +19,7 @@ import { LayerFiles } from './image/layer-files.js';
 import { IncusCluster } from './incus-cluster.js';
 import { IncusDriver } from './incus-driver.js';
 import { QUOTA_DRIVERS } from './judge-incus.js';
-import { isOf, projectKeys } from './keys.js';
+import { projectKeys } from './keys.js';
 import type { IncusDriverOptions } from './options.js';
 import { dialerOf } from './reach.js';
 import type { WireServer } from './wire.js';
@@ -79,11 +79,6 @@ async function open(
   });
   const addresses = new Addresses(settings.range, Math.random());
   const all = await cluster.listAll();
-  // Those of other services in the project are taken too.
-  for (const { devices } of all) {
-    const address = devices.eth0?.['ipv4.address'];
-    if (address !== undefined) addresses.use(address);
-  }
   const { driver } = await client.call<{ driver: string }>({
     path: `/storage-pools/${encodeURIComponent(settings.pool)}`,
   });
@@ -97,6 +92,7 @@ async function open(
       addresses,
       dial: dialerOf(settings.gateway),
       owner,
+      clusterId: `${server.environment.certificate_fingerprint}/${client.project}`,
       pool: settings.pool,
       parent: settings.parent,
       diskLimit: QUOTA_DRIVERS.includes(driver),
@@ -107,7 +103,7 @@ async function open(
       records,
       recorded: await records.load(new Set(all.map(({ name }) => name))),
     },
-    all.filter((instance) => isOf(owner, instance)),
+    all,
   );
 }
 

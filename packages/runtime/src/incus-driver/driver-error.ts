@@ -6,6 +6,15 @@ const NO_ROOM =
   /no available cluster members|failed to find.*member|couldn't find a cluster member|no suitable cluster member/i;
 const GONE = /instance not found|instance is not running|is not running|isn't running/i;
 
+/** What Incus says when an instance of that name is there, on any member, or something is just being done with it. */
+const NAME_TAKEN =
+  /creating instance record: .*(?:UNIQUE constraint failed|is busy running|already exists)/is;
+
+/** Whether an instance could not be made because somebody else has its name. Pure. */
+export function isNameTaken(error: unknown): boolean {
+  return IncusError.is(error) && NAME_TAKEN.test(error.message);
+}
+
 /**
  * What an error of Incus means for the caller of the driver. What Incus said goes to the operator. Anything that is not of
  * Incus is passed through. Pure.

@@ -3,8 +3,13 @@ import type { Checkpoints } from '../shared/instance-registry.js';
 import type { CheckpointRecords, IncusCheckpoint } from './checkpoint-records.js';
 import { translated } from './driver-error.js';
 import type { IncusCluster } from './incus-cluster.js';
-import { keys } from './keys.js';
+import { checkpointName, keys } from './keys.js';
 import type { WireInstance } from './wire.js';
+
+const UNTOLD = {
+  code: 'unreachable',
+  message: 'It cannot be told whether the checkpoint is there, as a machine of the cluster is away.',
+} as const;
 
 /** Checkpoints of file systems: stopped copies of instances, on the member of their source. */
 export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
@@ -44,16 +49,25 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
     return [...this.#stored.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
+  /** Also one that another server made. @throws {DriverError} `unreachable` while that cannot be told */
   async find(id: string): Promise<IncusCheckpoint | undefined> {
-    return this.#stored.get(id);
+    return this.#stored.get(id) ?? this.look(id);
+  }
+
+  /** As {@link find}, in Incus itself: another server may have deleted it. */
+  async look(id: string): Promise<IncusCheckpoint | undefined> {
+    const name = this.#stored.get(id)?.name ?? checkpointName(id);
+    const found = await translated(() => this.#cluster.find(name), UNTOLD);
+    if (found?.status === 'Error') throw new DriverError(UNTOLD.code, UNTOLD.message);
+    return found === undefined ? undefined : readCheckpoint(found);
   }
 
   async delete(id: string): Promise<void> {
-    const checkpoint = this.#stored.get(id);
+    const checkpoint = await this.find(id);
     if (checkpoint === undefined) return;
     const fallback = { code: 'unreachable', message: 'The checkpoint could not be deleted.' } as const;
     this.#gone.add(checkpoint.name);
-    await translated(() => this.#cluster.remove(checkpoint.name), fallback);
+    await translated(() => this.#cluster.remove(checkpoint.name, { [keys.id]: id }), fallback);
     this.#stored.delete(id);
     await this.#records.remove(checkpoint.name);
   }
@@ -73,6 +87,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
       const made = await task();
       await this.#records.write(made);
       this.#stored.set(id, made);
+      this.#gone.delete(made.name);
       return made;
     } finally {
       this.#claimed.delete(id);

@@ -6,14 +6,30 @@ import type { WireInstance, WireInstanceState, WireMember, WireResources } from 
 /** A frozen container cannot be stopped on cgroup v1, and killing one takes a moment. */
 const STOP_SECONDS = 30;
 const LIST_TRIES = 5;
+const LATELY_MS = 1_000;
 
 /** The calls about instances that the driver makes of Incus, each a few lines. */
 export class IncusCluster {
   readonly client: IncusClient;
   readonly #resources = new Map<string, Promise<WireResources>>();
+  #lately: Promise<WireInstance[]> | undefined;
+  #listedAtMs = 0;
 
   constructor(client: IncusClient) {
     this.client = client;
+  }
+
+  /** As {@link listAll}, or what that gave a moment ago: for whoever looks for many, one after another. */
+  listLately(): Promise<WireInstance[]> {
+    if (this.#lately === undefined || performance.now() - this.#listedAtMs > LATELY_MS) {
+      this.#listedAtMs = performance.now();
+      const listing = this.listAll();
+      this.#lately = listing;
+      listing.catch(() => {
+        if (this.#lately === listing) this.#lately = undefined;
+      });
+    }
+    return this.#lately;
   }
 
   /** Everything of one owner. @throws {IncusError} while Incus cannot tell of all */
@@ -98,11 +114,15 @@ export class IncusCluster {
     await this.client.find({ method: 'DELETE', path: `${path(name)}/snapshots/${snapshot}` });
   }
 
-  /** Ends and removes an instance, whatever state it is in. Repeating it is fine. */
-  async remove(name: string): Promise<void> {
+  /**
+   * Ends and removes an instance, whatever state it is in. Repeating it is fine.
+   * @param config what it must have in its configuration: one that has not belongs to somebody else, and is left alone.
+   */
+  async remove(name: string, config: Record<string, string | undefined> = {}): Promise<void> {
     const found = await this.find(name);
     if (found === undefined) return;
     if (found.status === 'Error') throw new IncusError(0, `The member ${found.location} is away.`);
+    if (Object.entries(config).some(([key, value]) => found.config[key] !== value)) return;
     try {
       if (found.status === 'Frozen') await this.changeState(name, 'unfreeze');
       if (found.status !== 'Stopped') await this.changeState(name, 'stop');

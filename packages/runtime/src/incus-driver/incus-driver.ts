@@ -1,5 +1,5 @@
 import type { Capabilities } from '../contract/capabilities.js';
-import type { CreateOptions, Driver, RestoreOptions } from '../contract/driver.js';
+import type { CreateOptions, Driver, RestoreOptions, SharedInstances } from '../contract/driver.js';
 import { DriverError, type DriverErrorCode } from '../contract/errors.js';
 import type {
   Checkpoint,
@@ -21,7 +21,7 @@ import { PlainVolumes } from '../volumes/plain-volumes.js';
 import type { Addresses } from './addresses.js';
 import { incusCapabilities } from './capabilities.js';
 import type { CheckpointRecords, IncusCheckpoint } from './checkpoint-records.js';
-import { driverError, translated } from './driver-error.js';
+import { driverError, isNameTaken, translated } from './driver-error.js';
 import type { Images } from './image/images.js';
 import type { LayerFiles } from './image/layer-files.js';
 import { IncusCheckpoints } from './incus-checkpoints.js';
@@ -30,7 +30,7 @@ import { IncusInstance, type IncusOwner, type IncusRecord, readRecord } from './
 import { IncusLayers } from './incus-layers.js';
 import { IncusWatch } from './incus-watch.js';
 import { instanceConfig, instanceDevices, poolKey, recordOf, requireSpec } from './instance-config.js';
-import { imageKeys, instanceName, isCheckpointName, keys } from './keys.js';
+import { checkpointName, imageKeys, isOf, keys, sandboxName } from './keys.js';
 import type { IncusDriverOptions } from './options.js';
 import type { DialAddress } from './reach.js';
 import type { WireInstance } from './wire.js';
@@ -40,6 +40,8 @@ const BOOT_TIMEOUT_MS = 120_000;
 const PROBE_MS = 10_000;
 /** Starts at once: each member has its own processors, and Incus' database takes changes one after another. */
 const BOOTS = 6;
+/** Addresses that are tried for one instance, when other servers take them at the same moment. */
+const ADDRESS_TRIES = 8;
 
 export interface IncusDriverParts {
   options: IncusDriverOptions;
@@ -50,6 +52,8 @@ export interface IncusDriverParts {
   addresses: Addresses;
   dial: DialAddress;
   owner: string;
+  /** Equal for all drivers on this project of this cluster. */
+  clusterId: string;
   pool: string;
   parent: string;
   /** Whether the storage pool has quotas. */
@@ -64,6 +68,27 @@ export interface IncusDriverParts {
   recorded: readonly IncusCheckpoint[];
 }
 
+interface MakeOptions {
+  /** Undefined: of the pool, whose instances get one later. */
+  id: string | undefined;
+  spec: InstanceSpec;
+  state: 'pooled' | 'live';
+  signal: AbortSignal | undefined;
+  checkpoint?: IncusCheckpoint;
+}
+
+/** Another server has made an instance at the address. */
+class AddressTakenError extends Error {
+  constructor(address: string, options: { cause: unknown }) {
+    super(`${address} is taken`, options);
+  }
+}
+
+/** Whether an instance is the one of an id, and has not ended. */
+function isLive({ status, config }: WireInstance, id: string): boolean {
+  return config[keys.id] === id && config[keys.state] === 'live' && status !== 'Stopped';
+}
+
 /** Sandboxes that are system containers on an Incus server or cluster. Made by `createIncusDriver`. */
 export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint> implements Driver {
   readonly name = 'incus';
@@ -71,6 +96,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
   readonly summary: string;
   readonly layers: IncusLayers;
   readonly volumes: PlainVolumes;
+  readonly shared: SharedInstances;
   readonly #parts: IncusDriverParts;
   readonly #registry: InstanceRegistry<IncusInstance, IncusCheckpoint>;
   readonly #checkpoints: IncusCheckpoints;
@@ -82,13 +108,14 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
   /** Layers whose image is there before they are. */
   readonly #committing = new Set<string>();
 
-  /** @param found what an earlier process of the server left in Incus. */
-  constructor(parts: IncusDriverParts, found: readonly WireInstance[]) {
+  /** @param all what is in the project: an earlier process of the server left some of it. */
+  constructor(parts: IncusDriverParts, all: readonly WireInstance[]) {
     super();
     this.#parts = parts;
     this.summary = parts.summary;
     this.capabilities = incusCapabilities({ diskLimit: parts.diskLimit });
     const { options, cluster, images, files, owner } = parts;
+    const found = all.filter((instance) => isOf(owner, instance));
     this.#checkpoints = new IncusCheckpoints(cluster, {
       records: parts.records,
       recorded: parts.recorded,
@@ -107,10 +134,16 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       inUse: (id) => this.#registry.isLayerInUse(id),
     });
     this.volumes = new PlainVolumes(parts.volumesDirectory, this.#registry.cleanUp);
-    for (const instance of found) this.#take(instance);
+    this.shared = {
+      clusterId: parts.clusterId,
+      hasInstance: async (id) => (await this.#findLive(id)) !== undefined,
+      hasCheckpoint: async (id) => (await this.#checkpoints.look(id)) !== undefined,
+      release: async (id) => this.#release(id),
+    };
+    for (const instance of found) this.#hold(instance);
+    this.#learnAddresses(all);
     this.#watch = new IncusWatch({
       cluster,
-      owner,
       instances: () => this.#registry.items,
       answers: (address) =>
         this.#daemonDial(address)(AbortSignal.timeout(PROBE_MS)).then(
@@ -120,7 +153,12 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
           },
           () => false,
         ),
-      onFound: (all) => this.#checkpoints.learn(all.filter(({ name }) => !this.#making.has(name))),
+      onFound: (all) => {
+        this.#learnAddresses(all);
+        this.#checkpoints.learn(
+          all.filter((instance) => isOf(owner, instance) && !this.#making.has(instance.name)),
+        );
+      },
       log: (level, message, fields) => options.log?.(level, message, fields),
     });
   }
@@ -149,6 +187,10 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     });
   }
 
+  override async adopt(id: string): Promise<Instance | undefined> {
+    return (await super.adopt(id)) ?? this.#serialize(`adopt ${id}`, () => this.#takeOver(id));
+  }
+
   async reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]> {
     const removed = await this.#registry.reap(keep);
     await this.volumes.reap();
@@ -168,14 +210,58 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     await this.#parts.lock.release();
   }
 
-  /** Holds what an earlier process made. What it did not finish is left to the reaper. */
-  #take(found: WireInstance): void {
+  /** Holds what an earlier process made, or another server. What it did not finish is left to the reaper. */
+  #hold(found: WireInstance): IncusInstance | undefined {
     const record = readRecord(found);
-    if (record === undefined || record.state !== 'live') return;
+    if (record === undefined || record.state !== 'live') return undefined;
     this.#parts.addresses.use(record.address);
     const instance = new IncusInstance(this.#ownerOf(), record, found.status === 'Frozen');
     if (found.status === 'Stopped') instance.finish('exited');
     this.#registry.add(instance);
+    return instance;
+  }
+
+  /** Takes hold of an instance that another server had. */
+  async #takeOver(id: string): Promise<IncusInstance | undefined> {
+    const { cluster, owner } = this.#parts;
+    const listed = await this.#findLive(id);
+    if (listed === undefined || (await super.adopt(id)) !== undefined) return undefined;
+    const failed = { code: 'unreachable', message: 'The sandbox could not be taken over.' } as const;
+    return translated(async () => {
+      // It may have ended since it was listed, and its name have gone to another.
+      const found = await cluster.find(listed.name);
+      if (found === undefined || !isLive(found, id)) return undefined;
+      await cluster.patch(found.name, { config: { [keys.owner]: owner } });
+      return this.#hold(found);
+    }, failed);
+  }
+
+  /** @throws {DriverError} `unreachable` while it may be on a member that is away */
+  async #findLive(id: string): Promise<WireInstance | undefined> {
+    const untold = {
+      code: 'unreachable',
+      message: 'It cannot be told whether the sandbox runs, as a machine of the cluster is away.',
+    } as const;
+    const all = await translated(() => this.#parts.cluster.listLately(), untold);
+    const found = all.find((instance) => isLive(instance, id));
+    if (found === undefined && all.some(({ status }) => status === 'Error'))
+      throw new DriverError(untold.code, untold.message);
+    return found;
+  }
+
+  #release(id: string): void {
+    for (const instance of [...this.#registry.items]) {
+      if (instance.id !== id || !instance.named) continue;
+      this.#registry.remove(instance);
+      this.#parts.addresses.leave(instance.record.address);
+    }
+  }
+
+  /** Addresses of what other servers have, and of what is about to be reaped. */
+  #learnAddresses(all: readonly WireInstance[]): void {
+    const own = new Set([...this.#registry.items].map(({ record }) => record.name));
+    const others = all.filter(({ name, config }) => !own.has(name) && config[keys.state] !== 'checkpoint');
+    this.#parts.addresses.setOthers(others.flatMap(({ devices }) => devices.eth0?.['ipv4.address'] ?? []));
   }
 
   async #makePooled(spec: InstanceSpec, signal: AbortSignal): Promise<IncusInstance> {
@@ -209,16 +295,30 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     instance.acquired({ id, labels: { ...spec.labels }, createdAtMs });
   }
 
-  async #make(options: {
-    id: string | undefined;
-    spec: InstanceSpec;
-    state: 'pooled' | 'live';
-    signal: AbortSignal | undefined;
-    checkpoint?: IncusCheckpoint;
-  }): Promise<IncusInstance> {
+  /** Makes an instance at an address that no other server takes meanwhile: who has made the instance has the address. */
+  async #make(options: MakeOptions): Promise<IncusInstance> {
+    const { addresses } = this.#parts;
+    for (let tries = 1; ; tries += 1) {
+      const address = addresses.take();
+      try {
+        return await this.#makeAt(address, options);
+      } catch (error) {
+        if (!(error instanceof AddressTakenError)) throw error;
+        addresses.leave(address);
+        if (tries === ADDRESS_TRIES)
+          throw new DriverError('no_capacity', 'There is no room for another sandbox.', {
+            cause: error,
+            detail: `other servers had each of ${tries} addresses that were tried`,
+          });
+      }
+    }
+  }
+
+  async #makeAt(address: string, options: MakeOptions): Promise<IncusInstance> {
     const { spec, state, signal, checkpoint } = options;
-    const { addresses, cluster, dial, owner, command, pool, parent } = this.#parts;
-    const name = instanceName('sandbox', owner, randomId());
+    const { cluster, dial, owner, command, pool, parent } = this.#parts;
+    const name = sandboxName(address);
+    const unique = randomId();
     const id = options.id ?? name;
     const layers = checkpoint?.layers ?? spec.layers;
     const createdAtMs = this.#now();
@@ -226,7 +326,6 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       checkpoint === undefined
         ? { code: 'create_failed', message: 'The sandbox could not be started.' }
         : { code: 'restore_failed', message: 'The sandbox could not be restored.' };
-    const address = addresses.take();
     this.#making.add(name);
     try {
       return await this.#boots.run(async () => {
@@ -237,6 +336,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
             ...instanceConfig({
               spec,
               owner,
+              unique,
               state,
               id,
               layers,
@@ -259,6 +359,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
         ]);
         const record: IncusRecord = {
           name,
+          unique,
           id,
           state,
           labels: { ...spec.labels },
@@ -274,7 +375,8 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
         return instance;
       });
     } catch (error) {
-      await this.#discard(name, address);
+      await this.#discard({ name, address, unique });
+      if (isNameTaken(error)) throw new AddressTakenError(address, { cause: error });
       signal?.throwIfAborted();
       const translatedError = driverError(error, failed);
       if (
@@ -326,11 +428,12 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     return imageBytes;
   }
 
-  /** Frees what was made so far. What cannot be freed now is freed later. */
-  async #discard(name: string, address: string): Promise<void> {
+  /** Frees what was made so far, unless another server has it. What cannot be freed now is freed later. */
+  async #discard({ name, address, unique }: Pick<IncusRecord, 'name' | 'address' | 'unique'>): Promise<void> {
+    const { cluster, addresses, owner } = this.#parts;
     await this.#registry.cleanUp.attempt(`instance ${name}`, async () => {
-      await this.#parts.cluster.remove(name);
-      this.#parts.addresses.release(address);
+      await cluster.remove(name, { [keys.owner]: owner, [keys.unique]: unique });
+      addresses.release(address);
     });
   }
 
@@ -345,8 +448,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       checkpoint: (instance, options) => this.#checkpoint(instance, options),
       commitLayer: (instance) => this.#commitLayer(instance),
       dispose: async (instance) => {
-        const { name, address } = instance.record;
-        await this.#serialize(name, () => this.#discard(name, address));
+        await this.#serialize(instance.record.name, () => this.#discard(instance.record));
         this.#registry.remove(instance);
       },
       look: (instance) => this.#watch.lookAt(instance),
@@ -362,7 +464,8 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     const { cluster, owner } = this.#parts;
     const { name: source, location, layers, imageBytes } = instance.record;
     const made = await this.#checkpoints.claim(checkpointId, async () => {
-      const name = instanceName('checkpoint', owner, randomId());
+      const name = checkpointName(checkpointId);
+      const unique = randomId();
       this.#making.add(name);
       try {
         const used = (await cluster.state(source)).disk?.root?.usage ?? 0;
@@ -370,6 +473,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
         const sizeBytes = Math.max(1, used - imageBytes);
         const config = {
           [keys.owner]: owner,
+          [keys.unique]: unique,
           [keys.state]: 'checkpoint',
           [keys.id]: checkpointId,
           [keys.labels]: '{}',
@@ -386,7 +490,11 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
         return { id: checkpointId, name, memory: false, sizeBytes, imageBytes, layers };
       } catch (error) {
         this.#checkpoints.forget(name);
-        await this.#registry.cleanUp.attempt(`checkpoint ${checkpointId}`, () => cluster.remove(name));
+        await this.#registry.cleanUp.attempt(`checkpoint ${checkpointId}`, () =>
+          cluster.remove(name, { [keys.unique]: unique }),
+        );
+        if (isNameTaken(error))
+          throw new DriverError('busy', 'A checkpoint of this name exists already.', { cause: error });
         throw driverError(error, { code: 'unreachable', message: 'The sandbox could not be stored.' });
       } finally {
         this.#making.delete(name);
@@ -425,11 +533,10 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     for (const { record } of this.#registry.items) known.add(record.name);
     for (const { name } of await this.#checkpoints.list()) known.add(name);
     const removed: string[] = [];
-    for (const { name, status } of await cluster.listOf(owner)) {
+    for (const { name, config } of await cluster.listOf(owner)) {
       if (known.has(name) || this.#making.has(name)) continue;
-      // Nobody can tell now which checkpoint it is: it may be kept.
-      if (isCheckpointName(name) && status === 'Error') continue;
-      if (await this.#registry.cleanUp.attempt(`instance ${name}`, () => cluster.remove(name))) {
+      const same = { [keys.owner]: owner, [keys.unique]: config[keys.unique] };
+      if (await this.#registry.cleanUp.attempt(`instance ${name}`, () => cluster.remove(name, same))) {
         removed.push(`half-made or pooled instance ${name}`);
       }
     }

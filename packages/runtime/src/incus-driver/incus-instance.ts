@@ -22,6 +22,8 @@ import type { WireInstance, WireInstanceState, WireResources } from './wire.js';
 export interface IncusRecord {
   /** In Incus. It stays when a pooled instance gets its id. */
   name: string;
+  /** Tells it from an instance that had this name before. */
+  unique: string | undefined;
   id: string;
   state: 'pooled' | 'live';
   labels: Record<string, string>;
@@ -232,6 +234,7 @@ export function readRecord({ name, config, devices, location }: WireInstance): I
   try {
     return {
       name,
+      unique: config[keys.unique],
       state,
       id: config[keys.id] ?? name,
       labels: JSON.parse(config[keys.labels] ?? '{}') as Record<string, string>,

@@ -12,11 +12,10 @@ const ENDS = new Set(['instance-stopped', 'instance-shutdown', 'instance-deleted
 
 export interface IncusWatchOptions {
   cluster: IncusCluster;
-  owner: string;
   instances(): Iterable<IncusInstance>;
   /** Whether something takes connections at an address of a sandbox. Never rejects. */
   answers(address: string): Promise<boolean>;
-  /** Told what is there, at every look. */
+  /** Told all that is in the project, at every look. */
   onFound(found: readonly WireInstance[]): void;
   log(level: 'debug' | 'warn', message: string, fields: Record<string, unknown>): void;
 }
@@ -72,9 +71,9 @@ export class IncusWatch {
   }
 
   async #look(): Promise<void> {
-    const { cluster, owner, instances, onFound } = this.#options;
+    const { cluster, instances, onFound } = this.#options;
     const known = [...instances()].filter(({ running }) => running);
-    const [found, members] = await Promise.all([cluster.listOf(owner), cluster.members()]);
+    const [found, members] = await Promise.all([cluster.listAll(), cluster.members()]);
     onFound(found);
     const away = new Set(
       members.filter(({ status }) => status === 'Offline').map(({ server_name: name }) => name),

@@ -9,6 +9,7 @@ export interface InstanceConfigInput {
   spec: Pick<InstanceSpec, 'limits' | 'labels'>;
   /** Of this data directory. */
   owner: string;
+  unique: string;
   state: 'pooled' | 'live';
   id: string;
   layers: readonly string[];
@@ -23,6 +24,7 @@ export function instanceConfig(input: InstanceConfigInput): Record<string, strin
   return {
     ...recordOf(input),
     [keys.owner]: input.owner,
+    [keys.unique]: input.unique,
     [keys.layers]: JSON.stringify(input.layers),
     [keys.limits]: JSON.stringify(limits),
     ...limitsConfig(limits),

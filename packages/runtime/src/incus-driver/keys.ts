@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
+
 /** What the driver writes on everything of its own in Incus, below `user.`. */
 export const keys = {
-  /** Random name of the data directory that it belongs to. */
+  /** Random name of the data directory whose driver holds it, or made it. */
   owner: 'user.svc.owner',
+  /** Random: tells it from an instance that had the same name before. */
+  unique: 'user.svc.unique',
   /** `pooled`, `live`, `checkpoint`. */
   state: 'user.svc.state',
   id: 'user.svc.id',
@@ -31,27 +35,24 @@ export const imageKeys = {
   /** Id of the layer that it is, as a whole root file system. */
   layer: 'svc.layer',
   owner: 'svc.owner',
+  /** The daemon's directory that is in it. */
+  agent: 'svc.agent',
 } as const;
 
-const OWNER_LENGTH = 8;
-
-/** Name of an instance in Incus: all that is known of it while its member is away. Pure. */
-export function instanceName(kind: 'sandbox' | 'checkpoint', owner: string, unique: string): string {
-  return `${kind === 'sandbox' ? 's' : 'c'}${owner.slice(0, OWNER_LENGTH)}${unique}`;
+/**
+ * Name in Incus of the sandbox with an address. Names are unique in a project, so that making the instance claims the address
+ * among all servers of a cluster. Pure.
+ */
+export function sandboxName(address: string): string {
+  return `s${address.replaceAll('.', '-')}`;
 }
 
-/** Whether an instance belongs to a data directory. Pure. */
-export function isOf(
-  owner: string,
-  { name, config }: { name: string; config: Record<string, string> },
-): boolean {
-  const said = config[keys.owner];
-  return said === undefined
-    ? name.slice(1, 1 + OWNER_LENGTH) === owner.slice(0, OWNER_LENGTH)
-    : said === owner;
+/** Name in Incus of a checkpoint: whoever knows the id finds it, also while its member is away. Pure. */
+export function checkpointName(id: string): string {
+  return `c${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
 }
 
-/** Whether it is a checkpoint, by its name alone. Pure. */
-export function isCheckpointName(name: string): boolean {
-  return name.startsWith('c');
+/** Whether an instance belongs to a data directory. False while its member is away, as only its name is known then. Pure. */
+export function isOf(owner: string, { config }: { config: Record<string, string> }): boolean {
+  return config[keys.owner] === owner;
 }

@@ -12,7 +12,9 @@ import type { NodeRecord } from '../nodes/registry.js';
 import type { AnyResult } from './operations.js';
 import type { RouteEntry } from './route-table.js';
 
-type Ports = Uses<'config' | 'db' | 'events' | 'ids' | 'keys' | 'log' | 'nodes' | 'now' | 'sandboxes'>;
+type Ports = Uses<
+  'config' | 'db' | 'events' | 'ids' | 'keys' | 'log' | 'nodes' | 'now' | 'sandboxes' | 'takeOvers'
+>;
 
 /**
  * The answer of the node that has the sandbox that a request acts on; undefined: this one has to answer.

@@ -24,11 +24,8 @@ async function sweep(context: Uses<'config' | 'db' | 'driver'>): Promise<void> {
   const wanted = new Set<string>();
   for (const { layers } of await context.db.selectFrom('template_builds').select('layers').execute())
     for (const id of fromJson(layers)) wanted.add(id);
-  const sandboxes = await context.db
-    .selectFrom('sandboxes')
-    .select('config')
-    .where('node_id', '=', context.config.nodeId)
-    .execute();
+  // On a cluster sandboxes of other nodes stand on them too.
+  const sandboxes = await context.db.selectFrom('sandboxes').select('config').execute();
   for (const { config } of sandboxes) for (const id of fromJson(config).layers) wanted.add(id);
   for (const { id } of present) {
     if (wanted.has(id)) continue;

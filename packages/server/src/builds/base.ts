@@ -1,3 +1,4 @@
+import { clusterOf } from '../nodes/cluster-of.js';
 import { fromJson } from '../storage/json.js';
 import { baseFromImage } from './images/base-from-image.js';
 import { BuildError } from './shared/build-error.js';
@@ -34,7 +35,7 @@ async function baseFromTemplate(
 ): Promise<BuildState> {
   const { context, log } = tools;
   log.add('info', `starting from template ${tools.job.request.fromTemplate}`);
-  if (parent.node_id !== null && parent.node_id !== context.config.nodeId)
+  if (!(await isWithinReach(context, parent.node_id)))
     throw new BuildError('the template to start from was built by another server, whose files are not here');
   const key = `template:${parent.id}`;
   // A snapshot is a stored state; what it adds to its layers has to become one first.
@@ -53,6 +54,15 @@ async function baseFromTemplate(
     startCommand: parent.start_command,
     readyCommand: parent.ready_command,
   };
+}
+
+/** Whether this node can start from what a node made. @param nodeId null: any node could */
+async function isWithinReach(
+  { config, db, driver }: BuildTools['context'],
+  nodeId: string | null,
+): Promise<boolean> {
+  if (nodeId === null || nodeId === config.nodeId) return true;
+  return driver.shared !== undefined && (await clusterOf({ db }, nodeId)) === driver.shared.clusterId;
 }
 
 async function layerOfSnapshot(

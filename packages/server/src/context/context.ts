@@ -12,6 +12,7 @@ import type { KeyRing } from '../keys/key-ring.js';
 import type { RateLimiter } from '../limits/rate-limit.js';
 import type { ServiceMetrics } from '../metrics/service-metrics.js';
 import type { Fleet } from '../nodes/fleet.js';
+import type { SandboxTakeOvers } from '../nodes/ports.js';
 import type { NodeRegistry } from '../nodes/registry.js';
 import type { LiveSandboxes, SandboxRepairs } from '../sandbox-state/live.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
@@ -61,6 +62,8 @@ export interface ServerContext {
   readonly nodes: NodeRegistry;
   /** Those of them that live, for new sandboxes. */
   readonly fleet: Fleet;
+  /** How sandboxes of those that are silent become this one's. */
+  readonly takeOvers: SandboxTakeOvers;
   /** Templates that references were found to mean. */
   readonly templates: ReadCache<ResolvedTemplate>;
   readonly volumes: VolumeStore;

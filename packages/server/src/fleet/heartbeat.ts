@@ -8,6 +8,7 @@ import { emptyNode } from './empty-node.js';
 import { expireLost } from './lost-sandboxes.js';
 import { measureNode } from './measure-node.js';
 import { rejoin } from './rejoin.js';
+import { takeOverLost } from './take-over.js';
 
 /** Between two looks at sandboxes of lost nodes whose time is over, ms. */
 const LOST_MS = 10_000;
@@ -46,6 +47,8 @@ export async function startHeartbeat(
     lastNewer = newer;
   };
   await beat();
+  // Until now others may have taken this node for dead.
+  if (context.driver.shared !== undefined) await rejoin(context);
   const stops = [
     repeat(HEARTBEAT_MS, beat, (error) => {
       if (error instanceof NodeNameTakenError) log.fatal({ err: error }, error.message);
@@ -54,6 +57,7 @@ export async function startHeartbeat(
     repeat(HEARTBEAT_MS, measure, told('this node could not be measured')),
     repeat(HEARTBEAT_MS, () => emptyNode(context), told('emptying this node failed')),
     repeat(SCHEMA_MS, compareSchema, told('the schema could not be compared')),
+    repeat(HEARTBEAT_MS, () => takeOverLost(context), told('taking over sandboxes of lost nodes failed')),
     repeat(LOST_MS, () => expireLost(context), told('ending sandboxes of lost nodes failed')),
   ];
   await measure().then(beat).catch(told('this node could not be measured'));

@@ -13,6 +13,7 @@ export async function measureNode(context: Uses<'config' | 'driver' | 'sandboxes
   return {
     version: config.envdVersion,
     driver: driver.name,
+    ...(driver.shared === undefined ? {} : { clusterId: driver.shared.clusterId }),
     running: activeSandboxes(context),
     maxSandboxes: config.maxSandboxes,
     pooled: pool.waiting,

@@ -3,6 +3,7 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
+import { clusterOf } from '../nodes/cluster-of.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { orderPlaces } from '../nodes/order-places.js';
 import { ownerById } from '../nodes/ownership.js';
@@ -51,9 +52,11 @@ export async function placeSandbox<A>(
   if (resolved === undefined) return here();
   const home = await homeOfMounts(context, team.id, request.volumeMounts ?? []);
   const holder = home ?? nodeOf(resolved);
-  if (holder !== null) return makeThere(context, holder, passOn, here);
+  // What lies on a cluster is there for all of its nodes; volumes are on the disk of one.
+  const clusterId = holder === null || home !== null ? undefined : await clusterOf(context, holder);
+  if (holder !== null && clusterId === undefined) return makeThere(context, holder, passOn, here);
   let full: unknown = errors.capacityUnavailable('every server is being drained or does not answer');
-  for (const node of await candidates(context, resolved)) {
+  for (const node of await candidates(context, resolved, clusterId)) {
     try {
       const made = await (node.id === nodes.nodeId ? here() : passOn(node));
       await fleet.sent(node.id);
@@ -88,8 +91,14 @@ async function makeThere<A>(
   });
 }
 
-async function candidates({ fleet, nodes }: Ports, { build }: ResolvedTemplate): Promise<NodeRecord[]> {
-  const members = await fleet.places();
+/** @param clusterId that a node has to be on; undefined: any will do */
+async function candidates(
+  { fleet, nodes }: Ports,
+  { build }: ResolvedTemplate,
+  clusterId: string | undefined,
+): Promise<NodeRecord[]> {
+  const all = await fleet.places();
+  const members = all.filter(({ place }) => clusterId === undefined || place.report?.clusterId === clusterId);
   const order = orderPlaces(
     members.map(({ place }) => place),
     // Pools hold sandboxes without layers of their own, unless they have followed demand.
@@ -97,7 +106,7 @@ async function candidates({ fleet, nodes }: Ports, { build }: ResolvedTemplate):
   );
   const records = new Map(members.map(({ record }) => [record.id, record]));
   // Before the first heartbeat there is only this one.
-  if (members.length === 0 && nodes.drain === 'no')
+  if (all.length === 0 && nodes.drain === 'no')
     return [{ id: nodes.nodeId, apiUrl: '', sandboxUrl: '', acknowledges: false }];
   return order.slice(0, MOST_TRIES).map((id) => records.get(id)!);
 }

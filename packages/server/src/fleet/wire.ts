@@ -25,6 +25,7 @@ function isWhole(report: Partial<NodeReport>): report is NodeReport {
 }
 
 function reportToWire({
+  clusterId: _,
   memoryFreeMiB,
   memoryTotalMiB,
   diskFreeMiB,

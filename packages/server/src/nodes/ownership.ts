@@ -6,15 +6,32 @@ export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { ki
 
 export const HERE: Owner = { kind: 'here' };
 
-/** The node that has a sandbox; this one when nobody knows it. Without a detour for a sandbox that is held here. */
+/**
+ * The node that has a sandbox; this one when nobody knows it. Without a detour for a sandbox that is held here. One of a silent
+ * node is taken over where that can be done.
+ */
 export function ownerOfSandbox(ports: NodePorts, sandboxId: string): Owner | Promise<Owner> {
   if (!ports.nodes.shared || ports.sandboxes.get(sandboxId) !== undefined) return HERE;
-  return ports.db
+  return lookUp(ports, sandboxId);
+}
+
+async function lookUp(ports: NodePorts, sandboxId: string): Promise<Owner> {
+  const owner = await ownerById(ports, await nodeOf(ports, sandboxId));
+  // The row is this node's before the sandbox is.
+  const underWay = ports.takeOvers.underWay(sandboxId);
+  if (owner.kind !== 'gone' && underWay === undefined) return owner;
+  if (await (underWay ?? ports.takeOvers.take(sandboxId))) return HERE;
+  // Another node may have been faster.
+  return ownerById(ports, await nodeOf(ports, sandboxId));
+}
+
+async function nodeOf({ db }: NodePorts, sandboxId: string): Promise<string | null> {
+  const row = await db
     .selectFrom('sandboxes')
     .select('node_id')
     .where('id', '=', sandboxId)
-    .executeTakeFirst()
-    .then((row) => ownerById(ports, row?.node_id ?? null));
+    .executeTakeFirst();
+  return row?.node_id ?? null;
 }
 
 /** @param nodeId null: any node will do. */

@@ -9,6 +9,18 @@ export interface NodePorts {
   readonly nodes: NodeRegistry;
   /** The sandboxes that this process holds. */
   readonly sandboxes: { get(sandboxId: string): unknown };
+  readonly takeOvers: SandboxTakeOvers;
   /** Milliseconds since the epoch. */
   now(): number;
+}
+
+/** How sandboxes of silent nodes become this one's. */
+export interface SandboxTakeOvers {
+  /** The take-over of a sandbox which has begun and not ended. */
+  underWay(sandboxId: string): Promise<boolean> | undefined;
+  /**
+   * Takes over one sandbox. Never rejects.
+   * @returns whether it is this node's now. False: its node lives, is on no cluster of ours, or the cluster cannot tell of it.
+   */
+  take(sandboxId: string): Promise<boolean>;
 }

@@ -2,18 +2,26 @@ import type { LiveSandbox } from '../sandbox-state/live.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';
 import { forget } from '../sandboxes/rows.js';
 
-/** Ends the instance of a sandbox whose row somebody else removed, while this node was out of reach. */
+/**
+ * Lets go of a sandbox that is not this node's any more, as it was out of reach: another node has taken it over, or its row is
+ * gone, and then its instance ends.
+ */
 export async function endedElsewhere(
-  context: Pick<SandboxPorts, 'log' | 'sandboxClosed' | 'sandboxes'>,
+  context: Pick<SandboxPorts, 'db' | 'driver' | 'log' | 'sandboxClosed' | 'sandboxes'>,
   live: LiveSandbox,
 ): Promise<void> {
+  const { id } = live.row;
+  const row = await context.db.selectFrom('sandboxes').select('id').where('id', '=', id).executeTakeFirst();
   forget(context, live);
-  context.sandboxClosed(live.row.id, 'killed');
+  if (row !== undefined) {
+    context.log.warn({ sandboxId: id }, 'a sandbox was taken over by another node while this one was silent');
+    await context.driver.shared?.release(id);
+    live.instance = undefined;
+    return;
+  }
+  context.sandboxClosed(id, 'killed');
   await live.instance?.destroy().catch((error: unknown) => {
-    context.log.error(
-      { err: error, sandboxId: live.row.id },
-      'the instance of a killed sandbox could not be ended',
-    );
+    context.log.error({ err: error, sandboxId: id }, 'the instance of a killed sandbox could not be ended');
   });
   live.instance = undefined;
 }

@@ -39,7 +39,7 @@ export async function recover(context: SandboxPorts): Promise<RecoveryReport> {
     }
   }
   const known = new Set(rows.map((row) => row.id));
-  for (const record of records.values()) if (!known.has(record.id)) await destroyStray(context, record);
+  for (const record of records.values()) if (!known.has(record.id)) await clearAway(context, record);
   try {
     report.reaped = await reapCheckpoints(context, checkpoints);
   } catch (error) {
@@ -57,12 +57,24 @@ async function recoverOne(
 ): Promise<void> {
   const live = newLive(row);
   context.sandboxes.set(live);
-  const alive = record !== undefined && record.state !== 'dead';
-  if (record !== undefined) live.instance = alive ? await context.driver.adopt(row.id) : undefined;
+  const { shared } = context.driver;
+  // What was about to be taken over when this node's last process died is another's by its records.
+  const mayLive = record === undefined ? shared !== undefined : record.state !== 'dead';
+  live.instance = mayLive ? await context.driver.adopt(row.id) : undefined;
   if (live.instance !== undefined) await governAdopted(context, row, live.instance);
   if (record !== undefined && live.instance === undefined) await destroyStray(context, record);
-  const checkpoint = row.checkpoint_id !== null && checkpoints.has(row.checkpoint_id);
+  const checkpoint =
+    row.checkpoint_id !== null &&
+    (checkpoints.has(row.checkpoint_id) || ((await shared?.hasCheckpoint(row.checkpoint_id)) ?? false));
   report[await settle(context, live, { instance: live.instance !== undefined, checkpoint })] += 1;
+}
+
+/** Ends an instance that is none of this node's, but for one that another node has taken over. */
+async function clearAway(context: Uses<'db' | 'driver' | 'log'>, record: InstanceRecord): Promise<void> {
+  const { id } = record;
+  const row = await context.db.selectFrom('sandboxes').select('id').where('id', '=', id).executeTakeFirst();
+  if (row === undefined) await destroyStray(context, record);
+  else await context.driver.shared?.release(id);
 }
 
 async function destroyStray(context: Uses<'driver' | 'log'>, record: InstanceRecord): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Uses } from '../context/context.js';
 import {
   isBetweenStates,
   type LiveSandbox,
@@ -31,11 +32,12 @@ async function repair(context: SandboxPorts, live: LiveSandbox): Promise<void> {
     await endedElsewhere(context, live);
   });
   if (live.gone) return;
+  const held = live.instance !== undefined;
   const found = await lookFor(context, live);
   if (live.gone || live.transition !== undefined) return;
   const { state } = live.row;
-  if (!isBetweenStates(state) && (state === 'paused' || found.instance)) return;
-  await begin(context, live, KIND[state], () => settle(context, live, found));
+  if (!isBetweenStates(state) && (state === 'paused' || (held && found.instance))) return;
+  await begin(context, live, shownDuringRepair[state], () => settle(context, live, found));
 }
 
 async function lookFor(
@@ -48,15 +50,17 @@ async function lookFor(
   // One that has ended is kept, to be cleared away.
   live.instance = instance ?? live.instance;
   if (checkpointId === null) return { instance: instance !== undefined, checkpoint: false };
-  const checkpoints = await context.driver.listCheckpoints();
-  return {
-    instance: instance !== undefined,
-    checkpoint: checkpoints.some((checkpoint) => checkpoint.id === checkpointId),
-  };
+  return { instance: instance !== undefined, checkpoint: await hasCheckpoint(context, checkpointId) };
 }
 
-/** What others see meanwhile. */
-const KIND: Record<LiveSandbox['row']['state'], Transition['kind']> = {
+/** Whether a stored state is whole, whichever server made it. */
+async function hasCheckpoint({ driver }: Uses<'driver'>, id: string): Promise<boolean> {
+  if (driver.shared !== undefined) return driver.shared.hasCheckpoint(id);
+  return (await driver.listCheckpoints()).some((checkpoint) => checkpoint.id === id);
+}
+
+/** The transition that others see while a sandbox is put right. */
+export const shownDuringRepair: Record<LiveSandbox['row']['state'], Transition['kind']> = {
   creating: 'creating',
   running: 'killing',
   pausing: 'pausing',

@@ -110,11 +110,12 @@ export function isSurelyUndone(error: unknown): boolean {
   return ApiError.is(error) || error instanceof DatabaseUnreachableError;
 }
 
-async function readAgain(context: Uses<'db' | 'sandboxes'>, live: LiveSandbox): Promise<void> {
+/** @throws {ApiError} 404 when the row is gone, or another node's */
+async function readAgain(context: Uses<'db' | 'nodes' | 'sandboxes'>, live: LiveSandbox): Promise<void> {
   const { id } = live.row;
   const row = await context.db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst();
   live.stale = false;
-  if (row !== undefined) {
+  if (row?.node_id === context.nodes.nodeId) {
     live.row = row;
     return;
   }
@@ -137,6 +138,7 @@ export async function removeRow(
     const { numDeletedRows } = await tx
       .deleteFrom('sandboxes')
       .where('id', '=', live.row.id)
+      .where('node_id', '=', context.nodes.nodeId)
       .where(context.nodes.fence())
       .executeTakeFirst();
     if (numDeletedRows === 0n) return;

@@ -14,6 +14,7 @@ import { packetCounter } from '../egress/count-packets.js';
 import { startEgress } from '../egress/start-egress.js';
 import { TrafficCounters } from '../egress/traffic.js';
 import { createEventSink } from '../events/sink.js';
+import { TakeOvers } from '../fleet/take-over.js';
 import type { Gateway } from '../gateway/index.js';
 import { SigningKeys } from '../identity/signing-keys.js';
 import { randomIds } from '../ids/ids.js';
@@ -162,6 +163,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     }),
     nodes: new NodeRegistry({ db, nodeId, epoch, shared, now }),
     fleet: new Fleet({ db, nodeId, now }),
+    takeOvers: new TakeOvers(() => context),
     volumes: createVolumeStore({
       volumes: driver.volumes,
       isMounted: (volumeId) => isMounted(sandboxes, volumeId),

@@ -65,6 +65,8 @@ export interface AttemptDetail {
 export interface NodeReport {
   version: string;
   driver: string;
+  /** Of the cluster that its instances are on, if other nodes reach them there. */
+  clusterId?: string;
   /** Sandboxes that it runs or is about to, and the most that it may. */
   running: number;
   maxSandboxes: number;

@@ -4,7 +4,10 @@ import { childProgram } from '@svc/support/testing/child-program';
 const main = childProgram(new URL('../../src/main.ts', import.meta.url));
 
 /** What a child server is told: any ports, nothing to say unless something is wrong. */
-export function childEnvironment(dataDir: string, driver: 'linux' | 'process'): Record<string, string> {
+export function childEnvironment(
+  dataDir: string,
+  driver: 'linux' | 'process' | 'incus',
+): Record<string, string> {
   return {
     SVC_DATA_DIR: dataDir,
     SVC_DRIVER: driver,

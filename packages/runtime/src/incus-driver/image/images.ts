@@ -40,6 +40,8 @@ export class Images {
   readonly #mutex = new KeyedMutex();
   /** By stack. */
   readonly #known = new Map<string, StackImage>();
+  /** Layers that other servers made, by id. */
+  readonly #published = new Map<string, StoredLayer>();
 
   constructor(options: ImagesOptions) {
     this.#options = options;
@@ -72,6 +74,7 @@ export class Images {
   /** Looks again the next time: an image that was deleted by somebody else. */
   forget(): void {
     this.#known.clear();
+    this.#published.clear();
   }
 
   async list(): Promise<WireImage[]> {
@@ -92,7 +95,11 @@ export class Images {
       body: {
         source: { type: 'snapshot', name: `${instance}/${snapshot}` },
         compression_algorithm: 'none',
-        properties: { [imageKeys.layer]: layerId, [imageKeys.owner]: owner },
+        properties: {
+          [imageKeys.layer]: layerId,
+          [imageKeys.owner]: owner,
+          [imageKeys.agent]: agentName,
+        },
       },
       operationMs: UPLOAD_MS,
     });
@@ -112,16 +119,26 @@ export class Images {
 
   async #plan(layerIds: readonly string[]) {
     const { layers, base } = this.#options;
-    const found = await Promise.all(
-      layerIds.map(async (id) => {
-        const layer = await layers.find(id);
-        if (layer === undefined) throw new DriverError('invalid_spec', `There is no layer "${id}".`);
-        return layer;
-      }),
-    );
-    const bottom = found.findLastIndex(({ full }) => full);
-    const files = found.slice(Math.max(0, bottom));
-    return { files, lowest: bottom < 0 ? base() : undefined };
+    const files: StoredLayer[] = [];
+    for (const id of layerIds.toReversed()) {
+      const layer = (await layers.find(id)) ?? (await this.#findPublished(id));
+      if (layer === undefined) throw new DriverError('invalid_spec', `There is no layer "${id}".`);
+      files.unshift(layer);
+      if (layer.full) return { files, lowest: undefined };
+    }
+    return { files, lowest: base() };
+  }
+
+  /** A layer that was made of an instance, on whichever server: all that it is, is an image. */
+  async #findPublished(id: string): Promise<StoredLayer | undefined> {
+    const known = this.#published.get(id);
+    if (known !== undefined) return known;
+    const found = (await this.list()).find(({ properties }) => properties[imageKeys.layer] === id);
+    if (found === undefined) return undefined;
+    const { fingerprint, size, properties } = found;
+    const layer = { id, sizeBytes: size, full: true, image: fingerprint, agent: properties[imageKeys.agent] };
+    this.#published.set(id, layer);
+    return layer;
   }
 
   #nameOf(lowest: { name: string } | undefined, files: readonly StoredLayer[]): string {

@@ -1,0 +1,8 @@
+import { fromJson } from '../storage/json.js';
+import type { Database } from '../storage/schema.js';
+
+/** The cluster that a node's instances are on, as it told last. Undefined: nobody else reaches them, or there is no such node. */
+export async function clusterOf({ db }: { db: Database }, nodeId: string): Promise<string | undefined> {
+  const row = await db.selectFrom('nodes').select('report').where('id', '=', nodeId).executeTakeFirst();
+  return row === undefined ? undefined : fromJson(row.report).clusterId;
+}

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#support/eventually';
+import { takeOverLost } from '../../src/fleet/take-over.js';
+import { type PlayedCluster, playCluster } from '../support/cluster-driver.js';
+import { operate } from '../support/operate.js';
+import { run } from '../support/sandboxes.js';
+import { startTestServer, type TestServer } from '../support/server.js';
+import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
+
+/** Heartbeats and rounds are the servers' own: a test tells a server when it is silent, and when it comes back. */
+describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one cluster', () => {
+  let cluster: PlayedCluster;
+  let directory: string;
+  let first: TestServer;
+  let second: TestServer;
+  let schema: string | undefined;
+  beforeAll(async () => {
+    const stored = await testStorage();
+    schema = stored.schema;
+    directory = await mkdtemp(path.join(tmpdir(), 'svc-cluster-'));
+    cluster = await playCluster(directory);
+    const shared = {
+      storage: stored.storage,
+      serverKey: randomBytes(32).toString('hex'),
+      validateResponses: false,
+    };
+    first = await startTestServer({ ...shared, driver: cluster.open('first') });
+    second = await startTestServer({ ...shared, driver: cluster.open('second') });
+    await eventually('both told of themselves', async () => {
+      const nodes = (await operate(second.server, 'GET', '/nodes')).body as { report: unknown }[];
+      return nodes.length === 2 && nodes.every(({ report }) => report !== null);
+    });
+  });
+  afterAll(async () => {
+    await second?.[Symbol.asyncDispose]();
+    await first?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+    await dropSchema(schema);
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+  });
+
+  const idOf = ({ server }: TestServer) => server.context.config.nodeId;
+  const ask = (server: TestServer, method: string, target: string, body?: unknown) =>
+    server.api(method, target, body, { 'X-API-Key': first.server.apiKey });
+  /** On one server, also when the other one is emptier. */
+  const create = async (server: TestServer, body: object = {}) => {
+    server.server.context.fleet.places = () => Promise.resolve([]);
+    const made = await ask(server, 'POST', '/v2/sandboxes', { templateID: 'base', timeout: 600, ...body });
+    expect(made).toMatchObject({ status: 201 });
+    return { id: made.body.sandboxID as string, token: made.body.envdAccessToken as string };
+  };
+  const rowOf = (id: string) =>
+    second.server.context.db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst();
+  const killed = async (id: string) =>
+    (
+      await second.server.context.db
+        .selectFrom('events')
+        .select('data')
+        .where('sandbox_id', '=', id)
+        .where('type', '=', 'sandbox.lifecycle.killed')
+        .execute()
+    ).map(({ data }) => (JSON.parse(data as string) as { kill_reason: string }).kill_reason);
+  /** Cuts the first server off from the others, while it believes that all is well. */
+  const cutOff = async () => {
+    const { nodes } = first.server.context;
+    const announce = nodes.announce.bind(nodes);
+    nodes.announce = async () => ({ wasSilent: false });
+    await second.server.context.db
+      .updateTable('nodes')
+      .set({ heartbeat_at: 1 })
+      .where('id', '=', idOf(first))
+      .execute();
+    second.advance(2_000);
+    return {
+      comeBack: () => {
+        nodes.announce = async (...given) => {
+          nodes.announce = announce;
+          return { ...(await announce(...given)), wasSilent: true };
+        };
+      },
+    };
+  };
+
+  it('leave to each other what a living one has', async () => {
+    const sandbox = await create(first);
+    expect(await takeOverLost(second.server.context)).toBe(0);
+    expect(await second.server.context.takeOvers.take(sandbox.id)).toBe(false);
+    expect(await run(second, sandbox, 'echo passed on')).toBe('passed on\n');
+    expect((await rowOf(sandbox.id))?.node_id).toBe(idOf(first));
+    expect((await ask(second, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
+  });
+
+  it('serve what a silent one had, and it lets go of it when it comes back', async () => {
+    const sandbox = await create(first);
+    await run(first, sandbox, 'echo kept > note.txt');
+    const { comeBack } = await cutOff();
+    const answers = await Promise.all(['a', 'b', 'c'].map((word) => run(second, sandbox, `echo ${word}`)));
+    expect(answers).toEqual(['a\n', 'b\n', 'c\n']);
+    expect(await run(second, sandbox, 'cat note.txt')).toBe('kept\n');
+    expect((await rowOf(sandbox.id))?.node_id).toBe(idOf(second));
+    // What the first one does before it knows changes nothing.
+    const live = first.server.context.sandboxes.get(sandbox.id)!;
+    await ask(first, 'DELETE', `/sandboxes/${sandbox.id}`);
+    expect(await run(second, sandbox, 'cat note.txt')).toBe('kept\n');
+    comeBack();
+    await eventually('it lets go', () => first.server.context.sandboxes.get(sandbox.id) === undefined);
+    expect(live.gone).toBe(true);
+    expect(await run(first, sandbox, 'cat note.txt')).toBe('kept\n');
+    expect(await killed(sandbox.id)).toEqual([]);
+    expect((await ask(first, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
+    expect(await killed(sandbox.id)).toEqual(['request']);
+    expect(await cluster.owners()).toEqual({});
+  });
+
+  it('end what a silent one had when its time is over, and pause what is to be paused', async () => {
+    const short = await create(first, { timeout: 30 });
+    const kept = await create(first, { timeout: 30, autoPause: true, autoPauseMemory: false });
+    await run(first, kept, 'echo kept > note.txt');
+    const { comeBack } = await cutOff();
+    await eventually('both are taken over', async () => {
+      await takeOverLost(second.server.context);
+      const rows = [await rowOf(short.id), await rowOf(kept.id)];
+      return rows.every((row) => row?.node_id === idOf(second));
+    });
+    second.advance(60_000);
+    await eventually('both are over', async () => {
+      await second.server.expireDue();
+      return (await rowOf(short.id)) === undefined && (await rowOf(kept.id))?.state === 'paused';
+    });
+    expect(await killed(short.id)).toEqual(['timeout']);
+    comeBack();
+    await eventually('it lets go', () => first.server.context.sandboxes.size === 0);
+    const woken = await ask(first, 'POST', `/v2/sandboxes/${kept.id}/connect`, { timeout: 600 });
+    expect(woken.status).toBe(201);
+    expect(await run(first, kept, 'cat note.txt')).toBe('kept\n');
+    expect((await ask(first, 'DELETE', `/sandboxes/${kept.id}`)).status).toBe(204);
+    expect(await cluster.owners()).toEqual({});
+  });
+
+  it('start from snapshots of each other, also of one that is silent', async () => {
+    const source = await create(first);
+    await run(first, source, 'echo stored > note.txt');
+    const snapshot = await ask(first, 'POST', `/sandboxes/${source.id}/snapshots`, {
+      name: 'of-first',
+      memory: false,
+    });
+    expect(snapshot.status).toBe(201);
+    const { comeBack } = await cutOff();
+    second.server.context.fleet.places = Object.getPrototypeOf(second.server.context.fleet).places;
+    const made = await ask(second, 'POST', '/v2/sandboxes', { templateID: 'of-first', timeout: 600 });
+    expect(made.status).toBe(201);
+    const copy = { id: made.body.sandboxID, token: made.body.envdAccessToken };
+    expect((await rowOf(copy.id))?.node_id).toBe(idOf(second));
+    expect(await run(second, copy, 'cat note.txt')).toBe('stored\n');
+    comeBack();
+    for (const { id } of [source, copy])
+      expect((await ask(second, 'DELETE', `/sandboxes/${id}`)).status).toBe(204);
+  });
+
+  it('leave it where it is while the cluster cannot tell of it', async () => {
+    const sandbox = await create(first);
+    const { comeBack } = await cutOff();
+    cluster.reachable = false;
+    expect(await ask(second, 'GET', `/sandboxes/${sandbox.id}`)).toMatchObject({ status: 503 });
+    expect((await rowOf(sandbox.id))?.node_id).toBe(idOf(first));
+    cluster.reachable = true;
+    expect(await ask(second, 'GET', `/sandboxes/${sandbox.id}`)).toMatchObject({ status: 200 });
+    comeBack();
+    expect((await ask(second, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
+  });
+
+  it('take over what one had that stopped; it neither ends nor reaps it when it starts again', async () => {
+    const running = await create(first);
+    await run(first, running, 'echo kept > note.txt');
+    const gone = await create(first);
+    await first.server.stop({ destroySandboxes: false });
+    second.advance(2_000);
+    expect(await run(second, running, 'cat note.txt')).toBe('kept\n');
+    expect((await ask(second, 'DELETE', `/sandboxes/${gone.id}`)).status).toBe(204);
+    await first.restart();
+    expect(first.server.context.sandboxes.size).toBe(0);
+    expect(await cluster.owners()).toEqual({ [running.id]: 'second' });
+    expect(await run(first, running, 'cat note.txt')).toBe('kept\n');
+    expect((await ask(first, 'DELETE', `/sandboxes/${running.id}`)).status).toBe(204);
+    expect(await cluster.owners()).toEqual({});
+  });
+});
