@@ -7,6 +7,7 @@ import { repeat } from '../work/repeat.js';
 import { emptyNode } from './empty-node.js';
 import { expireLost } from './lost-sandboxes.js';
 import { measureNode } from './measure-node.js';
+import { rateSharing } from './rate-sharing.js';
 import { rejoin } from './rejoin.js';
 import { takeOverLost } from './take-over.js';
 
@@ -25,10 +26,16 @@ export async function startHeartbeat(
   addresses: { apiUrl: string; sandboxUrl: string },
 ): Promise<() => Promise<void>> {
   const { nodes, log } = context;
+  const shareRates = rateSharing(context);
   let report: NodeReport | undefined;
   const beat = async () => {
     if (nodes.taken) return;
-    const { wasSilent } = await nodes.announce(addresses.apiUrl, addresses.sandboxUrl, report);
+    const { wasSilent } = await nodes.announce(
+      addresses.apiUrl,
+      addresses.sandboxUrl,
+      shareRates.tell(report),
+    );
+    await shareRates.read();
     if (!wasSilent) return;
     log.warn({}, 'this node was silent for so long that others took it for dead');
     await rejoin(context);

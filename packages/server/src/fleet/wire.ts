@@ -29,6 +29,7 @@ function reportToWire({
   memoryFreeMiB,
   memoryTotalMiB,
   diskFreeMiB,
+  demand: _demand,
   ...rest
 }: NodeReport): Schemas['NodeReport'] {
   return { ...rest, memoryFreeMB: memoryFreeMiB, memoryTotalMB: memoryTotalMiB, diskFreeMB: diskFreeMiB };

@@ -1,4 +1,5 @@
 import type { RateLimit } from '../config/setting.js';
+import { RateShares } from './rate-shares.js';
 
 export interface RateVerdict {
   allowed: boolean;
@@ -20,7 +21,8 @@ export function takeToken(
   nowMs: number,
 ): { verdict: RateVerdict; arrivalMs: number } {
   const interval = 1000 / limit.rate;
-  const before = Math.max(arrivalMs ?? nowMs, nowMs);
+  // A limit that has changed since: nobody owes more than an empty bucket of now.
+  const before = Math.min(Math.max(arrivalMs ?? nowMs, nowMs), nowMs + limit.burst * interval);
   const after = before + interval;
   const allowed = after - nowMs <= limit.burst * interval + 1e-6;
   const arrival = allowed ? after : before;
@@ -37,15 +39,19 @@ export function takeToken(
   };
 }
 
-/** Buckets of one process, by team and route group. */
+/** Buckets of one process, by team and route group. Where other processes have buckets of the same teams, each gives its share. */
 export class RateLimiter {
   readonly #limits: Record<string, RateLimit>;
   readonly #now: () => number;
   readonly #arrivals = new Map<string, number>();
+  /** Undefined for a process that has the teams for itself. */
+  readonly shares: RateShares | undefined;
 
-  constructor(limits: Record<string, RateLimit>, now: () => number) {
+  constructor(limits: Record<string, RateLimit>, now: () => number, options: { shared?: boolean } = {}) {
     this.#limits = limits;
     this.#now = now;
+    if (options.shared === true)
+      this.shares = new RateShares((key) => limits[key.slice(0, key.indexOf(' '))]?.rate ?? 0);
   }
 
   /** Undefined when the group has no limit. */
@@ -54,15 +60,22 @@ export class RateLimiter {
     if (limit === undefined || limit.rate <= 0) return undefined;
     const key = `${group} ${teamId}`;
     const now = this.#now();
-    const { verdict, arrivalMs } = takeToken(limit, this.#arrivals.get(key), now);
+    this.shares?.count(key);
+    const part = partOf(limit, this.shares?.of(key) ?? 1);
+    const { verdict, arrivalMs } = takeToken(part, this.#arrivals.get(key), now);
     if (this.#arrivals.size > 20_000) this.#forgetFull(now);
     this.#arrivals.set(key, arrivalMs);
-    return verdict;
+    return { ...verdict, limit: limit.burst };
   }
 
   #forgetFull(now: number): void {
     for (const [key, arrival] of this.#arrivals) if (arrival <= now) this.#arrivals.delete(key);
   }
+}
+
+/** A bucket below one token would give none, however long somebody waits. */
+function partOf({ rate, burst }: RateLimit, share: number): RateLimit {
+  return { rate: rate * share, burst: Math.max(1, burst * share) };
 }
 
 export function rateLimitHeaders(verdict: RateVerdict): Record<string, string> {

@@ -151,7 +151,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     usage,
     audit,
     teams: new TeamStore({ db, now, defaults: config.teamLimits }),
-    rates: new RateLimiter(config.rateLimits, now),
+    rates: new RateLimiter(config.rateLimits, now, { shared }),
     processId: ids.uuid(),
     sandboxes,
     retries,

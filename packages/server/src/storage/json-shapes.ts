@@ -78,4 +78,6 @@ export interface NodeReport {
   memoryFreeMiB: number;
   memoryTotalMiB: number;
   diskFreeMiB: number;
+  /** Requests that count against rates, a second, by group of routes and team. Servers of earlier versions tell none. */
+  demand?: Record<string, number>;
 }
