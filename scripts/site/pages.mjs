@@ -6,6 +6,7 @@ import { linksOf } from '../check-docs.mjs';
 import { documents, sourceOf } from '../generate/documents.mjs';
 import { operationsPage } from '../generate/operations-page.mjs';
 import { repository } from '../generate/run.mjs';
+import { asRead } from './as-read.mjs';
 import { cliPage } from './cli-page.mjs';
 import { errorsPage } from './error-page.mjs';
 import { protoPage } from './proto-page.mjs';
@@ -70,7 +71,7 @@ export async function collectPages(packageReference) {
   const pages = new Map();
   const tracked = trackedFiles();
   const guides = tracked.filter((path) => /^docs\/[^/]+\.md$/.test(path));
-  for (const path of ['README.md', ...guides]) pages.set(path, { markdown: readText(path) });
+  for (const path of ['README.md', ...guides]) pages.set(path, { markdown: asRead(readText(path)) });
   for (const [path, markdown] of await references(packageReference)) pages.set(path, { markdown });
 
   for (const path of pages.keys()) pages.get(path).group = groupOf(path);
@@ -182,7 +183,7 @@ function sourcePage(path, tracked) {
     return `# ${path}\n\nFiles of this directory:\n\n${list}\n`;
   }
   if (!tracked.includes(path)) return undefined;
-  if (path.endsWith('.md')) return readFileSync(full, 'utf8');
+  if (path.endsWith('.md')) return asRead(readFileSync(full, 'utf8'));
   if (statSync(full).size > MAX_SOURCE_BYTES) return `# ${path}\n\nA file of the repository.\n`;
   const text = readFileSync(full, 'utf8').trimEnd();
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { asRead } from '../../../scripts/site/as-read.mjs';
 import { checkSite } from '../../../scripts/site/check-site.mjs';
 import { readCatalog } from '../../../scripts/site/error-page.mjs';
 
@@ -90,7 +91,14 @@ describe.skipIf(!isBuilt)('the documentation site', () => {
     expect(links.length).toBeGreaterThan(30);
     expect(links.filter((link) => !existsSync(join(site, link)))).toEqual([]);
     expect(read('llms-full.txt')).toContain('# Self-hosting');
+    expect(read('llms-full.txt')).not.toMatch(/^ *```.*not-run:|^<!-- (ts|sh)/m);
   });
+});
+
+it('shows a page without comments, and fences with their language alone', () => {
+  const page =
+    'a\n\n<!-- sh\nID=1\n-->\n\n```ts linux not-run: x\n<!-- in -->\n\n\n  x\n```\n<!-- b -->\nc <!-- d -->\n';
+  expect(asRead(page)).toBe('a\n\n```ts\n<!-- in -->\n\n\n  x\n```\nc <!-- d -->\n');
 });
 
 describe('the check of the documentation site', () => {

@@ -5,7 +5,10 @@ const loader = ['--import', new URL('./typescript-loader.mjs', import.meta.url).
 /** Options of Node with which it runs this repository's TypeScript sources, siblings included. */
 export const runSources = ['--conditions=@svc/source', ...loader];
 /** Whether programs run as they were built. The gate asks for it, since it has just built: reading sources costs a second of each start. */
-const built = process.env.SVC_TEST_BUILT === '1';
+export const built = process.env.SVC_TEST_BUILT === '1';
+
+/** Options of Node for TypeScript that only tests have: siblings are read as built, or as sources, like those of `childProgram`. */
+export const runTestCode = built ? loader : runSources;
 
 export interface ChildProgram {
   /** Options of Node. */
@@ -24,5 +27,5 @@ export function childProgram(source: URL): ChildProgram {
   // What only tests have is never built: it runs from its source, on what its siblings' builds made.
   return existsSync(output)
     ? { options: [], file: output }
-    : { options: loader, file: fileURLToPath(source) };
+    : { options: runTestCode, file: fileURLToPath(source) };
 }

@@ -77,7 +77,7 @@ export function typeErrors(name: string, directory: string): string {
 /** The code of docs/agents.md that is about a framework; what is about none is taken as the first one's. */
 function codeOfDocument(name: string): string[] {
   const text = readFileSync(join(own, '../../docs/agents.md'), 'utf8');
-  const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code]) => code!);
+  const blocks = [...text.matchAll(/^```ts.*\n([\s\S]*?)^```/gm)].map(([, code]) => code!);
   const adapterOf = (code: string) => /'@svc\/agents\/([^']+)'/.exec(code)?.[1] ?? 'ai-sdk';
   return blocks
     .filter((code) => ADAPTERS[name]!.includes(adapterOf(code)))

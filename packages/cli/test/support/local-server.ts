@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Server, startServer } from '@svc/server';
+import { type Server, type ServerOptions, startServer } from '@svc/server';
 
 export interface LocalServer extends AsyncDisposable {
   server: Server;
@@ -11,7 +11,10 @@ export interface LocalServer extends AsyncDisposable {
 }
 
 /** A whole server in temporary directories, and a home for the commands that use it. */
-export async function startLocalServer(driver: 'process' | 'linux' = 'process'): Promise<LocalServer> {
+export async function startLocalServer(
+  driver: 'process' | 'linux' = 'process',
+  options: Partial<ServerOptions> = {},
+): Promise<LocalServer> {
   const home = await mkdtemp(join(tmpdir(), 'svc-cli-'));
   const server = await startServer({
     dataDir: join(home, 'data'),
@@ -24,6 +27,7 @@ export async function startLocalServer(driver: 'process' | 'linux' = 'process'):
     destroySandboxesOnStop: true,
     rateLimits: { general: { rate: 0, burst: 0 }, create: { rate: 0, burst: 0 } },
     tuning: { webhooks: { allowPrivateAddresses: true, retryDelaysMs: [100, 100, 100] } },
+    ...options,
   });
   return {
     server,

@@ -1,12 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { blocksOf, type CodeBlock, readPages } from '@svc/support/testing/code-blocks';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/program/program.js';
-
-const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 
 describe('the commands that pages show', () => {
   let program: Command;
@@ -15,8 +10,8 @@ describe('the commands that pages show', () => {
   });
 
   it('are there, with their options', () => {
-    const shown = readPages().flatMap(({ page, markdown }) =>
-      commandsOf(markdown).map(({ line, words }) => ({ at: `${page}:${line}`, words })),
+    const shown = readPages().flatMap(({ page, blocks }) =>
+      commandsOf(blocks).map(({ line, words }) => ({ at: `${page}:${line}`, words })),
     );
     expect(shown.length).toBeGreaterThan(40);
     expect(
@@ -34,35 +29,23 @@ describe('the commands that pages show', () => {
     ['svc team update research --max-timeout default', undefined],
     ['svc --json sandbox list', undefined],
   ])('%s: %s', (line, problem) => {
-    const [command] = commandsOf(`\`\`\`sh\n${line}\n\`\`\``);
+    const [command] = commandsOf(blocksOf('p.md', `\`\`\`sh\n${line}\n\`\`\``));
     expect(problemsOf(program, command!.words)).toEqual(problem === undefined ? [] : [problem]);
   });
 });
 
-function readPages(): { page: string; markdown: string }[] {
-  const globs = ['README.md', 'docs/*.md', 'packages/*/README.md'];
-  return execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', ...globs], {
-    cwd: repository,
-    encoding: 'utf8',
-  })
-    .split('\0')
-    .filter((page) => page !== '' && existsSync(join(repository, page)))
-    .map((page) => ({ page, markdown: readFileSync(join(repository, page), 'utf8') }));
-}
-
-/** What follows `svc` on a line of a shell block, up to the end of that command. In `console` blocks, of lines after `$`. */
-function commandsOf(markdown: string): { line: number; words: string[] }[] {
+/** What follows `svc` on a line of a shell block, up to the end of that command. In `console` blocks, of lines behind `$`. */
+function commandsOf(blocks: readonly CodeBlock[]): { line: number; words: string[] }[] {
   const found: { line: number; words: string[] }[] = [];
-  let language: string | undefined;
-  for (const [at, line] of markdown.split('\n').entries()) {
-    const fence = /^```+(\w*)/.exec(line);
-    if (fence) language = language === undefined ? fence[1] : undefined;
-    else if (language === 'sh' || (language === 'console' && /^[$#] /.test(line))) {
+  for (const { language, code, line: first, notChecked } of blocks) {
+    if (!/^(sh|console)$/.test(language) || notChecked !== undefined) continue;
+    for (const [at, line] of code.split('\n').entries()) {
+      if (language === 'console' && !/^[$#] /.test(line)) continue;
       const text = line.replace(/(^|\s)#\s.*$/, '').replace(/^\$ /, '');
       for (const [, rest] of text.matchAll(
-        /(?:^|[|;&]\s*|sudo |\w+=\S* )svc\s+((?:'[^']*'|"[^"]*"|[^|;&>'"])*)/g,
+        /(?:^|[|;&(]\s*|sudo |\w+=\S* )svc\s+((?:'[^']*'|"[^"]*"|[^|;&>'")])*)/g,
       ))
-        found.push({ line: at + 1, words: rest!.match(/(?:'[^']*'|"[^"]*"|\S)+/g) ?? [] });
+        found.push({ line: first + at, words: rest!.match(/(?:'[^']*'|"[^"]*"|\S)+/g) ?? [] });
     }
   }
   return found;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
+import { compilerOptions } from '@svc/support/testing/compiler-options';
 import ts from 'typescript';
 import { beforeAll, expect, it } from 'vitest';
-import { compilerOptions } from './compiler-options.js';
 
 const entries = { index: '', egress: '', opentelemetry: '', operator: '', sync: '', testing: '' };
 for (const name of Object.keys(entries) as (keyof typeof entries)[])

@@ -1,0 +1,72 @@
+import { type CodeBlock, readPages } from '@svc/support/testing/code-blocks';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { isProgram, programsOf } from './program-of-page.js';
+import { isScript, scriptOf } from './script-of-page.js';
+import { differences } from './shown-output.js';
+import { type DriverOfPages, Stage, whyNot } from './stage.js';
+
+interface Run {
+  name: string;
+  driver: DriverOfPages;
+  page: CodeBlock[];
+  /** Blocks that run, in order. */
+  blocks: CodeBlock[];
+  start(stage: Stage): Promise<string>;
+}
+
+const isRun = ({ notRun, notChecked }: CodeBlock) => notRun === undefined && notChecked === undefined;
+const pages = readPages();
+
+const runs: Run[] = pages.flatMap(({ page, markdown, blocks }) => {
+  const lineCount = markdown.split('\n').length;
+  const shown = blocks.filter(isRun);
+  const seen = (some: CodeBlock[]) => some.filter(({ hidden }) => !hidden);
+  const linesOf = (some: CodeBlock[]) =>
+    `line ${seen(some)
+      .map(({ line }) => line)
+      .join(', ')}`;
+  const common = (some: CodeBlock[]) => ({
+    page: blocks,
+    blocks: some,
+    driver: some.some(({ linux }) => linux) ? ('linux' as const) : ('process' as const),
+  });
+  const programs = programsOf(shown, lineCount).map((program) => ({
+    ...common(program.blocks),
+    name: `${page}: TypeScript of ${linesOf(program.blocks)}`,
+    start: (stage: Stage) => stage.runProgram(page, program.text),
+  }));
+  const script = shown.filter(isScript);
+  const scripts = [
+    {
+      ...common(script),
+      name: `${page}: shell of ${linesOf(script)}`,
+      start: (stage: Stage) => stage.runScript(scriptOf(page, script, lineCount)),
+    },
+  ];
+  return [...programs, ...scripts].filter((run) => seen(run.blocks).length > 0);
+});
+
+for (const driver of ['process', 'linux'] as const) {
+  const reason = await whyNot(driver);
+  if (reason !== undefined) console.warn(`Pages that need ${driver} are skipped: ${reason}`);
+  describe.skipIf(reason !== undefined)(`pages run on ${driver}`, { concurrent: true }, () => {
+    let stage: Stage;
+    beforeAll(async () => {
+      stage = await Stage.open(driver);
+    });
+    afterAll(() => stage?.[Symbol.asyncDispose]());
+
+    for (const run of runs.filter((each) => each.driver === driver))
+      it(run.name, async () => {
+        const wrong = differences(run.page, run.blocks, await run.start(stage));
+        if (wrong.length > 0) throw new Error(wrong.join('\n\n'));
+      });
+  });
+}
+
+describe('blocks that do not run, and why', () => {
+  for (const { page, line, notRun, notChecked } of pages.flatMap(({ blocks }) =>
+    blocks.filter((block) => !isRun(block) && (isProgram(block) || isScript(block))),
+  ))
+    it.skip(`${page}:${line}: ${notRun ?? notChecked}`);
+});

@@ -1,0 +1,1 @@
+export function asRead(markdown: string): string;
