@@ -10,6 +10,7 @@ import {
   toLocalField,
 } from '../format/audit-query.js';
 import { formatDuration, formatTime } from '../format/times.js';
+import { Choice } from '../parts/choice.js';
 import { ListView } from '../parts/list-view.js';
 import type { Column } from '../parts/table.js';
 import { Foreign } from '../parts/text.js';
@@ -131,18 +132,14 @@ function Filters(props: {
   const { from = '', until = '' } = filters;
   const slugs = teams.map(({ slug }) => slug);
   const between = last === 'between' || from !== '' || until !== '';
-  const choose = (chosen: string) => filter({ last: chosen, from: '', until: '' });
   return (
     <>
-      <label>
-        Of team
-        <select value={team} onChange={(event) => filter({ team: event.currentTarget.value })}>
-          <option value="">all</option>
-          {(team === '' || slugs.includes(team) ? slugs : [team, ...slugs]).map((slug) => (
-            <option key={slug}>{slug}</option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="Of team"
+        value={team}
+        options={[['', 'all'], ...(team === '' || slugs.includes(team) ? slugs : [team, ...slugs])]}
+        onChoose={(chosen) => filter({ team: chosen })}
+      />
       <Typed
         label="Who"
         value={actor}
@@ -164,27 +161,18 @@ function Filters(props: {
         placeholder="id"
         onRest={(text) => filter({ resource: text })}
       />
-      <label>
-        Outcome
-        <select value={outcome} onChange={(event) => filter({ outcome: event.currentTarget.value })}>
-          <option value="">all</option>
-          {['succeeded', 'refused', 'failed', 'unfinished'].map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Time
-        <select value={between ? 'between' : last} onChange={(event) => choose(event.currentTarget.value)}>
-          <option value="">all that is kept</option>
-          {Object.entries(spanNames).map(([name, text]) => (
-            <option key={name} value={name}>
-              {text}
-            </option>
-          ))}
-          <option value="between">between…</option>
-        </select>
-      </label>
+      <Choice
+        label="Outcome"
+        value={outcome}
+        options={[['', 'all'], 'succeeded', 'refused', 'failed', 'unfinished']}
+        onChoose={(chosen) => filter({ outcome: chosen })}
+      />
+      <Choice
+        label="Time"
+        value={between ? 'between' : last}
+        options={[['', 'all that is kept'], ...Object.entries(spanNames), ['between', 'between…']]}
+        onChoose={(chosen) => filter({ last: chosen, from: '', until: '' })}
+      />
       {between && (
         <>
           <Moment label="From" value={from} onChange={(time) => filter({ from: time })} />

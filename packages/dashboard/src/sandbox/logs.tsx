@@ -2,6 +2,7 @@ import type { LogEntry } from '@svc/sdk';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatTime } from '../format/times.js';
 import { visibleText } from '../format/visible-text.js';
+import { Choice } from '../parts/choice.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
 import type { TabProps } from './tab-props.js';
 
@@ -54,17 +55,12 @@ export function Logs({ handle, detail }: TabProps) {
   return (
     <>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Lowest level
-          <select
-            value={level}
-            onChange={(event) => setLevel(event.currentTarget.value as LogEntry['level'])}
-          >
-            {['debug', 'info', 'warn', 'error'].map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Lowest level"
+          value={level}
+          options={['debug', 'info', 'warn', 'error']}
+          onChoose={(chosen) => setLevel(chosen as LogEntry['level'])}
+        />
         <label>
           Contains
           <input

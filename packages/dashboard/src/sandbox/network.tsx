@@ -5,6 +5,7 @@ import { usePoll } from '../connection/use-poll.js';
 import { listeningPorts } from '../format/listening-ports.js';
 import { formatBytes, formatCount } from '../format/numbers.js';
 import { portUrl } from '../format/port-url.js';
+import { Known } from '../parts/known.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
 import { type Column, Table } from '../parts/table.js';
 import { Foreign, When } from '../parts/text.js';
@@ -94,9 +95,7 @@ function PortLink({ port, url }: { port: number; url: string | undefined }) {
 }
 
 function Egress({ handle, detail }: TabProps) {
-  const { value, error } = usePoll(`egress ${detail.sandboxId}`, LOOK_MS, (signal) =>
-    handle.egress({ signal }),
-  );
+  const egress = usePoll(`egress ${detail.sandboxId}`, LOOK_MS, (signal) => handle.egress({ signal }));
   const columns: Column<EgressDestination>[] = [
     {
       name: 'Destination',
@@ -120,32 +119,33 @@ function Egress({ handle, detail }: TabProps) {
   return (
     <section class="part" aria-label="Egress">
       <h2>What left it, and what did not</h2>
-      <Failure error={error} />
-      {value === undefined ? (
-        error === undefined && <Loading />
-      ) : value.destinations.length === 0 ? (
-        <Empty title="No connection was decided yet">
-          <p>
-            Connections are decided one by one where the sandbox has network rules and the driver enforces
-            them.
-          </p>
-        </Empty>
-      ) : (
-        <>
-          <p class="faint">
-            {formatCount(value.totals.allowed)} allowed, {formatCount(value.totals.denied)} denied,{' '}
-            {formatCount(value.totals.failed)} failed; {formatBytes(value.totals.bytesSent)} sent,{' '}
-            {formatBytes(value.totals.bytesReceived)} received
-            {value.dropped > 0 && `; ${formatCount(value.dropped)} destinations are counted here alone`}
-          </p>
-          <Table
-            label="Destinations"
-            rows={value.destinations}
-            columns={columns}
-            keyOf={({ host, address, port }) => `${host} ${address} ${port}`}
-          />
-        </>
-      )}
+      <Known polled={egress}>
+        {(value) =>
+          value.destinations.length === 0 ? (
+            <Empty title="No connection was decided yet">
+              <p>
+                Connections are decided one by one where the sandbox has network rules and the driver enforces
+                them.
+              </p>
+            </Empty>
+          ) : (
+            <>
+              <p class="faint">
+                {formatCount(value.totals.allowed)} allowed, {formatCount(value.totals.denied)} denied,{' '}
+                {formatCount(value.totals.failed)} failed; {formatBytes(value.totals.bytesSent)} sent,{' '}
+                {formatBytes(value.totals.bytesReceived)} received
+                {value.dropped > 0 && `; ${formatCount(value.dropped)} destinations are counted here alone`}
+              </p>
+              <Table
+                label="Destinations"
+                rows={value.destinations}
+                columns={columns}
+                keyOf={({ host, address, port }) => `${host} ${address} ${port}`}
+              />
+            </>
+          )
+        }
+      </Known>
     </section>
   );
 }

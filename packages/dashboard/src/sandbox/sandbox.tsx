@@ -1,7 +1,8 @@
 import { SandboxNotFoundError } from '@svc/sdk';
 import { clientOf } from '../connection/clients.js';
 import { usePoll } from '../connection/use-poll.js';
-import { Empty, Failure, Loading } from '../parts/notice.js';
+import { Known } from '../parts/known.js';
+import { Empty } from '../parts/notice.js';
 import { State } from '../parts/text.js';
 import { formatRoute } from '../router/route.js';
 import { Actions } from './actions.js';
@@ -36,11 +37,12 @@ export function Sandbox({
   id: string;
   tab: string | undefined;
 }) {
-  const { value, error, reload } = usePoll(`sandbox ${team} ${id}`, LOOK_MS, async (signal) => {
+  const polled = usePoll(`sandbox ${team} ${id}`, LOOK_MS, async (signal) => {
     const { sandboxes } = clientOf(team);
     const handle = await sandboxes.get(id, { signal });
     return { handle, detail: await handle.info({ signal }) };
   });
+  const { value, error, reload } = polled;
   const chosen = tab in tabs ? (tab as keyof typeof tabs) : 'overview';
   if (SandboxNotFoundError.is(error)) return <Gone team={team} id={id} />;
   return (
@@ -65,8 +67,7 @@ export function Sandbox({
           </a>
         ))}
       </nav>
-      <Failure error={error} />
-      {value !== undefined ? tabs[chosen].show({ team, ...value }) : error === undefined && <Loading />}
+      <Known polled={polled}>{(known) => tabs[chosen].show({ team, ...known })}</Known>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks';
 import { clientOf } from '../connection/clients.js';
 import { parseMetadata } from '../format/metadata-filter.js';
 import { formatBytes, formatCount, formatPercent } from '../format/numbers.js';
+import { Choice } from '../parts/choice.js';
 import { ListView } from '../parts/list-view.js';
 import type { Column } from '../parts/table.js';
 import { Foreign, Pairs, State, When } from '../parts/text.js';
@@ -108,14 +109,12 @@ export function Sandboxes({ team, query }: { team: string; query: Record<string,
       }
       filters={
         <>
-          <label>
-            State
-            <select value={state} onChange={(event) => filter({ state: event.currentTarget.value })}>
-              <option value="">all</option>
-              <option value="running">running</option>
-              <option value="paused">paused</option>
-            </select>
-          </label>
+          <Choice
+            label="State"
+            value={state}
+            options={[['', 'all'], 'running', 'paused']}
+            onChoose={(chosen) => filter({ state: chosen })}
+          />
           <Typed
             label="Template"
             value={template}

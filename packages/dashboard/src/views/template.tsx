@@ -5,7 +5,8 @@ import { usePoll } from '../connection/use-poll.js';
 import { formatBytes } from '../format/numbers.js';
 import { formatDuration, formatTime } from '../format/times.js';
 import { visibleText } from '../format/visible-text.js';
-import { Empty, Failure, Loading } from '../parts/notice.js';
+import { Known } from '../parts/known.js';
+import { Empty, Failure } from '../parts/notice.js';
 import { type Column, Table } from '../parts/table.js';
 import { Foreign, State, When } from '../parts/text.js';
 import { formatRoute } from '../router/route.js';
@@ -16,9 +17,10 @@ const MOST = 2_000;
 
 /** A template, its builds, and the log of one of them as it grows. */
 export function Template({ team, id, buildId }: { team: string; id: string; buildId: string | undefined }) {
-  const { value, error } = usePoll(`template ${team} ${id}`, LOOK_MS, (signal) =>
+  const polled = usePoll(`template ${team} ${id}`, LOOK_MS, (signal) =>
     clientOf(team).templates.get(id, { signal }),
   );
+  const { value } = polled;
   const shown = buildId ?? value?.builds[0]?.buildId;
   const columns: Column<BuildInfo>[] = [
     {
@@ -53,21 +55,22 @@ export function Template({ team, id, buildId }: { team: string; id: string; buil
           <Foreign text={value?.names[0] ?? id} longest={120} />
         </h1>
       </div>
-      <Failure error={error} />
-      {value === undefined ? (
-        error === undefined && <Loading />
-      ) : value.builds.length === 0 ? (
-        <Empty title="No builds" />
-      ) : (
-        <>
-          <section class="part" aria-label="Builds">
-            <Table label="Builds" rows={value.builds} columns={columns} keyOf={(build) => build.buildId} />
-          </section>
-          {shown !== undefined && (
-            <BuildLog key={shown} team={team} templateId={value.templateId} buildId={shown} />
-          )}
-        </>
-      )}
+      <Known polled={polled}>
+        {({ builds, templateId }) =>
+          builds.length === 0 ? (
+            <Empty title="No builds" />
+          ) : (
+            <>
+              <section class="part" aria-label="Builds">
+                <Table label="Builds" rows={builds} columns={columns} keyOf={(build) => build.buildId} />
+              </section>
+              {shown !== undefined && (
+                <BuildLog key={shown} team={team} templateId={templateId} buildId={shown} />
+              )}
+            </>
+          )
+        }
+      </Known>
     </>
   );
 }
