@@ -73,7 +73,7 @@ async function layerOfSnapshot(
   const known = await cache.find(key);
   if (known !== undefined && known !== null) return known;
   const spec = buildSpec(context, job.build, []);
-  await using machine = await BuildMachine.boot(context, spec, {}, signal, (id) =>
+  await using machine = await BuildMachine.boot(context, spec, { teamId: job.build.team_id }, signal, (id) =>
     context.driver.restore({ id, spec, checkpointId: parent.checkpoint_id!, memory: false, signal }),
   );
   const layer = await machine.instance.commitLayer();

@@ -33,7 +33,12 @@ export async function finalize(tools: BuildTools, given: BuildState): Promise<Fi
   await using machine = await BuildMachine.boot(
     context,
     buildSpec(context, job.build, state.layers),
-    { env: { ...decryptEnv(tools, state), ...state.env }, user: state.user, workdir: state.workdir },
+    {
+      teamId: job.build.team_id,
+      env: { ...decryptEnv(tools, state), ...state.env },
+      user: state.user,
+      workdir: state.workdir,
+    },
     signal,
   );
   const leave = new AbortController();

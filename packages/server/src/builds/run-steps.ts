@@ -67,7 +67,7 @@ export async function makeLayer(
   await using machine = await BuildMachine.boot(
     context,
     buildSpec(context, job.build, state.layers),
-    { env: { ...decryptEnv(tools, state), ...state.env } },
+    { teamId: job.build.team_id, env: { ...decryptEnv(tools, state), ...state.env } },
     signal,
   );
   const result = await work(machine);

@@ -3,6 +3,7 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { assertDiskRoom } from '../quota/disk-room.js';
+import { assertTeamEgress } from '../quota/egress-month.js';
 import { assertTeamStorage } from '../quota/storage-use.js';
 import { resolveTemplate } from '../sandboxes/resolve-template.js';
 import { toJson } from '../storage/json.js';
@@ -17,7 +18,7 @@ type StartRequest = components['schemas']['TemplateBuildStartV2'];
 /**
  * Starts a waiting build; others under way for the same tags end. It runs on after the answer.
  * @throws {ApiError} 400 not waiting, or not exactly one base; 403; 404, for the template to start from as well; 429 when
- * the team's disk is full, 503 when the server's is
+ * the team's disk is full or it sent as much this month as it may, 503 when the server's disk is full
  */
 export async function startBuild(
   context: BuildPorts & Uses<'builds' | 'templates' | 'volumes'>,
@@ -36,6 +37,7 @@ export async function startBuild(
     );
   if (build.status !== 'waiting') throw errors.buildNotWaiting(build.status);
   await assertTeamStorage(context, team);
+  await assertTeamEgress(context, team);
   await assertDiskRoom(context);
   const parent = fromTemplate
     ? (await resolveTemplate(context, team, request.fromTemplate!)).build

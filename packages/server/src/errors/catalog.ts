@@ -74,7 +74,7 @@ export const errors = {
   teamEgressUsed: (use: { usedMiB: number; limitMiB: number; month: string; until: string }) =>
     error(
       429,
-      `egress limit reached (${use.usedMiB} of ${use.limitMiB} MiB sent in ${use.month}): no sandbox starts until ${use.until}, unless you get a higher limit`,
+      `egress limit reached (${use.usedMiB} of ${use.limitMiB} MiB sent in ${use.month}): no sandbox and no build starts until ${use.until}, unless you get a higher limit`,
     ),
   tooManyBuilds: (limit: number) =>
     error(

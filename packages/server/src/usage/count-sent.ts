@@ -1,7 +1,7 @@
 import type { LiveSandboxes } from '../sandbox-state/live.js';
 import type { UsageMeter } from './usage-meter.js';
 
-/** Counts bytes that left a sandbox, also of one that ended lately. Of others nobody knows whose they are. */
+/** Counts bytes that left a sandbox or a build, also of one that ended lately. Of others nobody knows whose they are. */
 export function countSent(
   { sandboxes, usage }: { sandboxes: LiveSandboxes; usage: UsageMeter },
   sandboxId: string,

@@ -40,7 +40,9 @@ export class UsageMeter {
   readonly #now: () => number;
   /** Sandboxes that run, and until when they were counted. */
   readonly #running = new Map<string, MeteredSandbox & { countedMs: number }>();
-  /** Sandboxes that ended lately: what they sent is told after their end. */
+  /** The teams for which instances send that are no sandboxes. */
+  readonly #senders = new Map<string, string>();
+  /** What ended lately: what it sent is told after its end. */
   readonly #left = new Map<string, { teamId: string; atMs: number }>();
   readonly #hours = new Map<string, UsageHour>();
 
@@ -66,9 +68,26 @@ export class UsageMeter {
     this.#leave(known);
   }
 
-  /** The team of a sandbox that runs, or did until a few minutes ago. */
-  teamOf(sandboxId: string): string | undefined {
-    return (this.#running.get(sandboxId) ?? this.#left.get(sandboxId))?.teamId;
+  /** An instance that is no sandbox, such as that of a build, sends for a team from now on. Neither its time nor its memory counts. */
+  sends(instanceId: string, teamId: string): void {
+    this.#senders.set(instanceId, teamId);
+  }
+
+  /** Such an instance ended. Unknown ones are none. */
+  sendsNoMore(instanceId: string): void {
+    const teamId = this.#senders.get(instanceId);
+    if (teamId === undefined) return;
+    this.#senders.delete(instanceId);
+    this.#left.set(instanceId, { teamId, atMs: this.#now() });
+  }
+
+  /** The team of an instance that runs, or did until a few minutes ago. */
+  teamOf(instanceId: string): string | undefined {
+    return (
+      this.#running.get(instanceId)?.teamId ??
+      this.#senders.get(instanceId) ??
+      this.#left.get(instanceId)?.teamId
+    );
   }
 
   /** Bytes that left sandboxes of a team. */

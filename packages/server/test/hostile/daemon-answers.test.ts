@@ -8,6 +8,7 @@ import type { ServerContext } from '../../src/context/context.js';
 import { daemonLogs, initDaemon } from '../../src/daemon/daemon-control.js';
 import { startCommandOf } from '../../src/daemon/start-command.js';
 import { createKeyRing } from '../../src/keys/key-ring.js';
+import { UsageMeter } from '../../src/usage/usage-meter.js';
 
 const TIMEOUT_MS = 500;
 
@@ -54,10 +55,15 @@ describe.each(Object.entries(hostileAnswers))('a daemon that answers with %s', (
       ids: { hex: () => 'aa' },
       keys: createKeyRing(Buffer.alloc(32)),
       now: () => Date.now(),
+      usage: new UsageMeter(() => Date.now()),
     } as unknown as ServerContext;
     const over = new AbortController();
-    await using machine = await BuildMachine.boot(context, {} as never, {}, over.signal, async () =>
-      instanceAt(() => port),
+    await using machine = await BuildMachine.boot(
+      context,
+      {} as never,
+      { teamId: 'team' },
+      over.signal,
+      async () => instanceAt(() => port),
     );
     port = daemon.port;
     const calls = [

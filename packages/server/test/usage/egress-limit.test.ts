@@ -11,6 +11,7 @@ import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.
 import { operate } from '../support/operate.js';
 import { createSandbox } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
+import { build, createTemplate, ended, start, status } from '../support/templates.js';
 
 const MIB = 2 ** 20;
 const DAY_MS = 86_400_000;
@@ -20,6 +21,8 @@ let driver: MemoryDriver;
 let directory: string;
 /** Modes that were set, by instance, oldest first. */
 const modes = new Map<string, string[]>();
+/** Instances that were made, by id. */
+const made: string[] = [];
 /** What the driver counted. */
 const counted = new Map<string, number>();
 /** What the next change of a mode fails with. */
@@ -50,7 +53,10 @@ function isolating(behind: Driver): Driver {
   const reachable = (spec: InstanceSpec): InstanceSpec => ({ ...spec, network: { egress: 'internet' } });
   const own: Partial<Driver> = {
     capabilities: { ...behind.capabilities, networkIsolation: true, egressPolicy: true },
-    create: async ({ spec, ...rest }) => watch(await behind.create({ ...rest, spec: reachable(spec) })),
+    create: async ({ spec, ...rest }) => {
+      made.push(rest.id);
+      return watch(await behind.create({ ...rest, spec: reachable(spec) }));
+    },
     restore: async ({ spec, ...rest }) => watch(await behind.restore({ ...rest, spec: reachable(spec) })),
     sentBytes: async () => [...counted].map(([instanceId, bytes]) => ({ instanceId, bytes })),
   };
@@ -137,7 +143,7 @@ describe('what a team sends in a month', () => {
       status: 429,
       body: {
         code: 429,
-        message: `egress limit reached (${await used()} of 200 MiB sent in ${name}): no sandbox starts until ${new Date(untilMs).toISOString()}, unless you get a higher limit`,
+        message: `egress limit reached (${await used()} of 200 MiB sent in ${name}): no sandbox and no build starts until ${new Date(untilMs).toISOString()}, unless you get a higher limit`,
       },
     };
     expect(await create()).toMatchObject(refused);
@@ -205,5 +211,32 @@ describe('what a team sends in a month', () => {
     });
     await round();
     expect(await used()).toBe(before + 7);
+  });
+
+  it('counts what builds send, and once it is used up no build starts', async () => {
+    await setLimit(null);
+    const { context } = test.server;
+    await context.countPackets();
+    const before = await used();
+    const steps = [{ type: 'RUN', args: ['echo made > made'] }];
+    await build(test, 'sender', { steps });
+    const machine = made.findLast((id) => id.startsWith('b'))!;
+    // The driver tells of it after its end.
+    counted.set(machine, 5 * MIB);
+    await eventually('the bytes of the build', async () => {
+      await context.countPackets();
+      return (await used()) === before + 5;
+    });
+    await setLimit(before + 5);
+    const next = await createTemplate(test, { name: 'sender' });
+    const refused = await start(test, next, { fromTemplate: 'base', steps });
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { message: expect.stringContaining('no build starts') },
+    });
+    expect((await status(test, next)).body.status).toBe('waiting');
+    await setLimit(null);
+    expect((await start(test, next, { fromTemplate: 'base', steps })).status).toBe(202);
+    expect((await ended(test, next)).status).toBe('ready');
   });
 });

@@ -117,6 +117,21 @@ describe('the meter', () => {
     expect(['a', 'b'].map((id) => meter.teamOf(id))).toEqual([undefined, undefined]);
   });
 
+  it('knows whose an instance is that is no sandbox, and counts nothing but what it sends', () => {
+    const { meter, pass } = meterAt();
+    meter.sends('build', 'one');
+    pass(MINUTE);
+    meter.look([]);
+    expect(meter.teamOf('build')).toBe('one');
+    meter.sendsNoMore('build');
+    meter.sendsNoMore('unknown');
+    expect(meter.teamOf('build')).toBe('one');
+    pass(6 * MINUTE);
+    meter.look([]);
+    expect([meter.teamOf('build'), meter.teamOf('unknown')]).toEqual([undefined, undefined]);
+    expect(meter.take()).toEqual([]);
+  });
+
   it('takes back what could not be written', () => {
     const { meter } = meterAt();
     meter.created('one');

@@ -62,7 +62,7 @@ export async function baseFromImage(tools: BuildTools, reuse: boolean): Promise<
 
 async function prepare({ context, job, signal }: BuildTools, layer: string) {
   const spec = buildSpec(context, job.build, [layer]);
-  await using machine = await BuildMachine.boot(context, spec, {}, signal);
+  await using machine = await BuildMachine.boot(context, spec, { teamId: job.build.team_id }, signal);
   await machine.script('preparing the image (it needs /bin/sh and common tools)', PREPARE, [
     DEFAULT_USER,
     '1000',

@@ -5,7 +5,18 @@ import type { LayerCache } from './layer-cache.js';
 
 /** What a build needs of the server. */
 export type BuildPorts = Uses<
-  'config' | 'db' | 'driver' | 'egress' | 'ids' | 'keys' | 'log' | 'metrics' | 'now' | 'signal' | 'tracer'
+  | 'config'
+  | 'db'
+  | 'driver'
+  | 'egress'
+  | 'ids'
+  | 'keys'
+  | 'log'
+  | 'metrics'
+  | 'now'
+  | 'signal'
+  | 'tracer'
+  | 'usage'
 >;
 
 /** What every phase of a build works with. */

@@ -36,9 +36,11 @@ export class BuildMachine implements AsyncDisposable {
   readonly #client: DaemonClient;
   readonly #token: string;
   readonly #signal: AbortSignal;
+  readonly #onEnd: () => void;
 
-  private constructor(instance: Instance, token: string, signal: AbortSignal) {
+  private constructor(instance: Instance, token: string, signal: AbortSignal, onEnd: () => void) {
     this.instance = instance;
+    this.#onEnd = onEnd;
     this.#token = token;
     const over = new AbortController();
     // A connection to an instance that is gone may never close by itself.
@@ -55,16 +57,24 @@ export class BuildMachine implements AsyncDisposable {
     });
   }
 
-  /** Boots an instance for a build, by default from its layers. */
+  /** Boots an instance for a build of a team, by default from its layers. What it sends counts for the team. */
   static async boot(
-    context: Uses<'driver' | 'egress' | 'ids' | 'keys' | 'now'>,
+    context: Uses<'driver' | 'egress' | 'ids' | 'keys' | 'now' | 'usage'>,
     spec: InstanceSpec,
-    settings: { env?: Record<string, string>; user?: string; workdir?: string | null },
+    settings: { teamId: string; env?: Record<string, string>; user?: string; workdir?: string | null },
     signal: AbortSignal,
     make?: (id: string) => Promise<Instance>,
   ): Promise<BuildMachine> {
     const id = `b${context.ids.hex(10)}`;
-    const instance = await (make?.(id) ?? context.driver.create({ id, spec, signal }));
+    const { usage } = context;
+    usage.sends(id, settings.teamId);
+    const onEnd = () => usage.sendsNoMore(id);
+    const instance = await (make?.(id) ?? context.driver.create({ id, spec, signal })).catch(
+      (error: unknown) => {
+        onEnd();
+        throw error;
+      },
+    );
     // Its names are looked up by the egress process, which answers those that it knows.
     context.egress.set(instance, {}).catch(() => {});
     const token = daemonToken(context.keys, { id, daemon_generation: 0 });
@@ -84,9 +94,10 @@ export class BuildMachine implements AsyncDisposable {
       );
     } catch (error) {
       await instance.destroy();
+      onEnd();
       throw error;
     }
-    return new BuildMachine(instance, token, signal);
+    return new BuildMachine(instance, token, signal, onEnd);
   }
 
   /** Runs a program to its end. @returns its exit status; -1 when a signal ended it */
@@ -173,6 +184,7 @@ export class BuildMachine implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.instance.destroy();
+    this.#onEnd();
   }
 }
 
