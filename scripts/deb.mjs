@@ -39,9 +39,6 @@ if (positionals.length !== 1 || values.release === undefined) {
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' };
 const architecture = ARCHITECTURES[process.arch];
 if (architecture === undefined) throw new Error(`There is no package for ${process.arch}.`);
-const { version, license, homepage } = JSON.parse(
-  readFileSync(join(repository, 'packages/cli/package.json'), 'utf8'),
-);
 const assets = join(repository, 'scripts/deb');
 const PROGRAMS = {
   svc: '@svc/cli/bin/svc.js',
@@ -54,10 +51,11 @@ try {
   const root = join(work, 'root');
   const library = join(root, 'usr/lib/svc');
   mkdirSync(library, { recursive: true });
-  cpSync(values.modules ?? installed(), join(library, 'node_modules'), {
-    recursive: true,
-    verbatimSymlinks: true,
-  });
+  const modules = values.modules ?? installed();
+  const { version, license, homepage } = JSON.parse(
+    readFileSync(join(modules, '@svc/cli/package.json'), 'utf8'),
+  );
+  cpSync(modules, join(library, 'node_modules'), { recursive: true, verbatimSymlinks: true });
   cpSync(process.execPath, join(library, 'node'));
   for (const [name, program] of Object.entries(PROGRAMS))
     write(
@@ -69,9 +67,9 @@ try {
     write(`usr/lib/systemd/system/${unit}`, unitOf(readFileSync(join(repository, 'docs', unit), 'utf8')));
   for (const name of ['server.env', 'runtime.env'])
     write(`etc/svc/${name}`, readFileSync(join(assets, name), 'utf8'), 0o600);
-  write('usr/share/doc/svc/copyright', copyright());
+  write('usr/share/doc/svc/copyright', copyright(license, homepage));
   tidy(root);
-  control(root);
+  control(root, version, homepage);
   const file = join(resolve(positionals[0]), `svc_${version}_${architecture}.deb`);
   mkdirSync(resolve(positionals[0]), { recursive: true });
   execFileSync('dpkg-deb', ['--root-owner-group', `-Z${values.compression}`, '--build', root, file], {
@@ -102,7 +100,7 @@ function unitOf(text) {
   return `# Settings: /etc/svc. Changes of this unit: systemctl edit.\n${text.slice(start).replaceAll('/usr/bin/env svc-', '/usr/bin/svc-')}`;
 }
 
-function copyright() {
+function copyright(license, homepage) {
   return `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Source: ${homepage}
 
@@ -137,7 +135,7 @@ function tidy(directory) {
   chmodSync(root(), 0o755);
 }
 
-function control(directory) {
+function control(directory, version, homepage) {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   );

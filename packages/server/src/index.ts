@@ -26,9 +26,13 @@ export { startServer } from './start/start-server.js';
 export { type TryStartOptions, tryStart } from './start/try-start.js';
 export { StorageError } from './storage/open.js';
 export { DataDirectoryError } from './storage/private-directory.js';
+export { schemaSteps } from './storage/schema-steps.js';
 export {
   UninstallError,
   type UninstallOptions,
   type UninstallReport,
   uninstallServer,
 } from './uninstall/uninstall.js';
+export { copyStoppedDatabase, hasDatabaseCopy, putBackDatabase } from './upgrade/database-copy.js';
+export { readStoredServer, type StoredServer } from './upgrade/stored-server.js';
+export { UpgradeError } from './upgrade/upgrade-error.js';

@@ -39,6 +39,11 @@ async function knownServers(env: Environment): Promise<{ run: RunFile; alive: bo
     .sort((a, b) => (a.run.startedAt < b.run.startedAt ? 1 : -1));
 }
 
+/** Servers that run on this machine, as far as this user's commands know, the last started first. */
+export async function runningServers(env: Environment): Promise<RunFile[]> {
+  return (await knownServers(env)).filter(({ alive }) => alive).map(({ run }) => run);
+}
+
 /** Where a local server keeps its data, and how that was found. */
 export interface FoundDirectory {
   dataDir: string;

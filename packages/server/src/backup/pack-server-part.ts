@@ -65,6 +65,10 @@ function copyDatabase(): DatabaseFacts {
          union select item.value from template_builds, json_each(template_builds.layers) as item
          where item.value not like '%-%' and item.value <> 'host'`,
       ),
+      sandboxes: copy
+        .prepare('select state, end_at from sandboxes')
+        .all()
+        .map((row) => ({ state: String(row.state), endAt: Number(row.end_at) })),
     };
   } finally {
     copy.close();

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { type Owner, rightsOf } from '../separate/rights-of.js';
 import { BackupError } from './backup-error.js';
 
 /** What a copy of the database refers to. */
@@ -11,6 +12,8 @@ export interface DatabaseFacts {
   migrations: string[];
   checkpoints: string[];
   layers: string[];
+  /** `endAt`: when its time is over, ms since 1970. */
+  sandboxes: { state: string; endAt: number }[];
 }
 
 /** What a server keeps, read by a process with that server's rights. */
@@ -24,17 +27,9 @@ export interface ServerPart {
 }
 
 /** @param owner user and group that the directory belongs to: the process becomes that */
-export function openServerPart(
-  directory: string,
-  owner: { uid: number; gid: number },
-  names: readonly string[],
-): ServerPart {
-  const rights = [
-    ...[`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'],
-    ...['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--pdeathsig=TERM'],
-  ];
+export function openServerPart(directory: string, owner: Owner, names: readonly string[]): ServerPart {
   const program = [process.execPath, ...process.execArgv, programPath(), ...names];
-  const child = spawn('setpriv', [...rights, '--', ...program], {
+  const child = spawn('setpriv', [...rightsOf(owner), '--', ...program], {
     cwd: directory,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     // Nothing of the operator's environment, which may hold keys.

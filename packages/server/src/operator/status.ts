@@ -2,6 +2,7 @@ import { reserveBytes } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { countNodes, type NodeCounts } from '../fleet/count-nodes.js';
 import { freeDiskBytes } from '../quota/disk-room.js';
+import type { RecoveryReport } from '../recovery/recover.js';
 import { databaseProblem } from '../storage/health.js';
 import { newerSteps } from '../storage/newer-steps.js';
 import type { MetricFamily } from './metrics-page.js';
@@ -18,6 +19,8 @@ export interface ServerStatus {
   storage: string;
   uptimeSeconds: number;
   sandboxes: { running: number; paused: number; changing: number; most: number };
+  /** Sandboxes of the server before that this one found at its start: running, paused, and ended or lost meanwhile. */
+  recovered: { running: number; paused: number; removed: number };
   disk: DiskStatus;
   /** Servers that share the database, this one among them. */
   nodes?: NodeCounts;
@@ -37,6 +40,7 @@ export async function statusOf(
   context: Uses<'config' | 'db' | 'dialect' | 'draining' | 'driver' | 'nodes' | 'now' | 'sandboxes'>,
   driverReason: string,
   startedAtMs: number,
+  recovery: RecoveryReport,
 ): Promise<ServerStatus> {
   const { config, driver } = context;
   const problem = context.draining() ? undefined : await databaseProblem(context.db);
@@ -60,6 +64,7 @@ export async function statusOf(
     storage: context.dialect,
     uptimeSeconds: Math.floor((context.now() - startedAtMs) / 1000),
     sandboxes: { ...countSandboxes(context), most: config.maxSandboxes },
+    recovered: { running: recovery.adopted, paused: recovery.paused, removed: recovery.removed },
     disk: await diskStatus(context),
     ...shared,
   };

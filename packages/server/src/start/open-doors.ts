@@ -20,6 +20,7 @@ import {
 } from '../operator/index.js';
 import { createOperatorApi } from '../operator/operator-api.js';
 import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
+import type { RecoveryReport } from '../recovery/recover.js';
 import { traceApi } from '../tracing/trace-api.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
 import { closeGateway, closeServer } from './close-server.js';
@@ -36,7 +37,12 @@ export interface Doors {
 }
 
 /** The third phase of a start: listens on every port, and says so to the other nodes. */
-export async function openDoors(options: ResolvedSettings, stored: Stored, unwind: Unwind): Promise<Doors> {
+export async function openDoors(
+  options: ResolvedSettings,
+  stored: Stored,
+  recovery: RecoveryReport,
+  unwind: Unwind,
+): Promise<Doors> {
   const { context, lifecycle } = stored;
   const { config, log, metrics, tracer } = context;
   const { host, drainMs, validateResponses } = options;
@@ -127,7 +133,7 @@ export async function openDoors(options: ResolvedSettings, stored: Stored, unwin
                 ...processMetrics(),
                 ...tracingMetrics(context.tracer?.counts),
               ]),
-            status: () => statusOf(context, stored.opened.why, startedAtMs),
+            status: () => statusOf(context, stored.opened.why, startedAtMs, recovery),
             operations: operatorApi,
             dashboard: onFirstUse(async () =>
               (await import('../dashboard/dashboard.js')).createDashboard({

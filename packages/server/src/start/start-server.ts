@@ -43,7 +43,7 @@ async function start(
   const stored = await openStored(options, log, unwind);
   const { context, opened, lifecycle, operatorToken } = stored;
   const { credentials, fresh, recovery } = await reconcile(context, resolved.base, unwind);
-  const { apiUrl, operator } = await openDoors(resolved, stored, unwind);
+  const { apiUrl, operator } = await openDoors(resolved, stored, recovery, unwind);
   const cpuMemory: CpuMemory = new Map();
   startBackground(context, resolved, cpuMemory, unwind);
   log.info(

@@ -36,7 +36,7 @@ export interface UninstallReport {
 
 /** What the service puts into a data directory, and what it makes of the names of that. */
 const OWN =
-  /^(server|driver|volumes|builds)((\.before-\d{14}|\.restored|\.new)?)$|^(server\.(db|key|log|lock)|node-id|operator-token|credentials\.json|running\.json|runtime\.sock|restore|driver\.lock)([-.].*)?$/;
+  /^(server|driver|volumes|builds)((\.before-\d{14}|\.restored|\.new)?)$|^upgrade$|^(server\.(db|key|log|lock)|node-id|operator-token|credentials\.json|running\.json|runtime\.sock|restore|upgrade\.lock|driver\.lock)([-.].*)?$/;
 /** Every server has it. */
 const NODE = 'node-id';
 const isMark = (name: string) => name === NODE || name === 'server';

@@ -48,9 +48,9 @@ export function addDown(server: Command): void {
 
 /** Ends the server that wrote the run file. @throws {CliError} when it does not end */
 export async function stopServer(
-  cli: Cli,
+  cli: Pick<Cli, 'signal'>,
   dataDir: string,
-  { pid, processStart: start }: RunFile,
+  { pid, processStart: start }: Pick<RunFile, 'pid' | 'processStart'>,
   { timeoutMs = 30_000, force = false }: { timeoutMs?: number | undefined; force?: boolean | undefined },
 ): Promise<void> {
   const isGone = async () => !isSameProcess(pid, start);

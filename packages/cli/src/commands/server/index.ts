@@ -6,6 +6,8 @@ import { addRestore } from './restore.js';
 import { addStatus } from './status.js';
 import { addUninstall } from './uninstall.js';
 import { addUp } from './up.js';
+import { addUpgrade } from './upgrade.js';
+import { addVersion } from './version.js';
 
 export function addServerCommands(server: Command): void {
   addUp(server);
@@ -14,5 +16,7 @@ export function addServerCommands(server: Command): void {
   addDown(server);
   addBackup(server);
   addRestore(server);
+  addUpgrade(server);
   addUninstall(server);
+  addVersion(server);
 }

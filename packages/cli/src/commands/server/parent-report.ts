@@ -3,6 +3,12 @@ import type { BannerFacts } from './banner.js';
 /** Set for a server in the background: where its log goes. */
 export const detachedVariable = 'SVC_DETACHED_LOG';
 
+/**
+ * Set for a server in the background: the words after `svc` that started it, as JSON. The environment that a process began with can be
+ * read by its user for as long as it runs (`/proc/PID/environ`), so that an upgrade starts the next one the same way.
+ */
+export const detachedArgumentsVariable = 'SVC_DETACHED_ARGUMENTS';
+
 /** What the server in the background tells the command that started it. */
 export type ParentMessage = { ready: BannerFacts };
 
@@ -17,6 +23,7 @@ export function reportToParent(): { logFile: string; ready: (facts: BannerFacts)
   if (logFile === undefined || process.send === undefined) return undefined;
   // The sandboxes' programs have no business with it.
   delete process.env[detachedVariable];
+  delete process.env[detachedArgumentsVariable];
   return {
     logFile,
     ready: (facts) => {

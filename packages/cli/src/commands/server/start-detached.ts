@@ -6,7 +6,7 @@ import type { Cli } from '../../cli/cli.js';
 import { CliError } from '../../errors/cli-error.js';
 import { withProgress } from '../../output/progress.js';
 import { type BannerFacts, bannerRecord, formatBanner } from './banner.js';
-import { detachedVariable, type ParentMessage } from './parent-report.js';
+import { detachedArgumentsVariable, detachedVariable, type ParentMessage } from './parent-report.js';
 import { prepareBase } from './prepare-base.js';
 import { resolveServerOptions } from './resolve-options.js';
 import type { UpFlags } from './up-flags.js';
@@ -41,7 +41,7 @@ async function launch(cli: Cli, logFile: string, logFd: number): Promise<BannerF
   const child = spawn(execPath, [...execArgv, argv[1]!, ...args, '--no-color'], {
     detached: true,
     stdio: ['ignore', logFd, logFd, 'ipc'],
-    env: { ...env, [detachedVariable]: logFile },
+    env: { ...env, [detachedVariable]: logFile, [detachedArgumentsVariable]: JSON.stringify(args) },
   });
   const stop = () => child.kill('SIGTERM');
   cli.signal.addEventListener('abort', stop, { once: true });
@@ -67,7 +67,14 @@ async function failure(logFile: string, from: number): Promise<CliError> {
       undefined,
       from,
     );
-    const [headline = '', ...rest] = buffer.toString('utf8', 0, bytesRead).trimEnd().split('\n');
+    const lines = buffer.toString('utf8', 0, bytesRead).trimEnd().split('\n');
+    // What it logged before that is in the log.
+    const [headline = '', ...rest] = lines.slice(
+      Math.max(
+        0,
+        lines.findIndex((line) => line.startsWith('error: ')),
+      ),
+    );
     const message = headline.replace(/^error: /, '') || 'The server ended before it was up.';
     const hint = [...rest.map((line) => line.replace(/^ {2}/, '')), `Log: ${logFile}`].join('\n');
     return new CliError(message, { code: 'start_failed', hint });

@@ -1,0 +1,16 @@
+/** User and group that files belong to. */
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/**
+ * Arguments of `setpriv` that give a program of root's the rights of an owner of files and nothing more: it follows no link there to
+ * where the owner could not go, and ends with the process that started it.
+ */
+export function rightsOf({ uid, gid }: Owner): string[] {
+  return [
+    ...[`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'],
+    ...['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--pdeathsig=TERM'],
+  ];
+}
