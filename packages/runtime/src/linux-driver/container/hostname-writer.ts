@@ -49,6 +49,7 @@ export class HostnameWriter implements NameWriter {
 
   /** Lets go of it without a name; settles when it is gone. */
   async end(): Promise<void> {
+    this.#child.ref();
     this.#child.kill('SIGKILL');
     await this.#ended;
   }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import type { DriverEgress, DriverOptions, EgressProgram } from '../../contract/driver.js';
@@ -6,6 +6,7 @@ import { DriverError, driverClosed } from '../../contract/errors.js';
 import { egressUser } from '../../host/egress-user.js';
 import { assetPath } from '../../shared/assets.js';
 import { dialUnix } from '../../shared/dial.js';
+import { keepAlive } from '../../shared/keep-alive.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import { NAME_SERVER, PROXY_PORT } from '../network/nft-rules.js';
@@ -49,7 +50,7 @@ export interface EgressProcessOptions {
 export class EgressProcess implements DriverEgress {
   readonly #options: EgressProcessOptions;
   #place: EgressPlace | undefined;
-  #child: ChildProcess | undefined;
+  #child: ChildProcessWithoutNullStreams | undefined;
   #again: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   #closed = false;
@@ -101,7 +102,7 @@ export class EgressProcess implements DriverEgress {
     const child = this.#child;
     if (child !== undefined) {
       const gone = new Promise((resolve) => child.once('close', resolve));
-      child.ref();
+      keepAlive(child, true);
       child.kill('SIGKILL');
       await gone;
     }
@@ -174,10 +175,8 @@ export class EgressProcess implements DriverEgress {
       this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
     });
     // It must not keep the server from ending.
-    child.unref();
+    keepAlive(child, false);
     child.stdin.on('error', () => undefined);
-    for (const stream of [child.stdin, child.stdout, child.stderr])
-      (stream as unknown as { unref(): void }).unref();
     return () => last;
   }
 }

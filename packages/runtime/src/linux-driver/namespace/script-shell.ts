@@ -1,8 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { sharedLimits } from '../../host/host-limits.js';
 import { assetPath } from '../../shared/assets.js';
+import { keepAlive } from '../../shared/keep-alive.js';
 import { killFamily } from '../../shared/process-family.js';
 import { readText } from '../../shared/read-text.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
@@ -80,6 +80,7 @@ export class ScriptShell {
       keepAlive(child, true);
       child.stdin.write(`${name}\n`);
     });
+    // One that is idle must not keep the server from ending.
     keepAlive(child, this.#running.size > 0);
     const answers = parseAnswers(readOnce(`${path}.out`, outputLimit));
     const stderr = readOnce(`${path}.err`, outputLimit);
@@ -149,18 +150,6 @@ function copyScripts(directory: string): void {
   const functions = readdirSync(assetPath('functions')).map((name) => `functions/${name}`);
   for (const name of ['script-shell.sh', 'criu-hook.sh', 'gvisor-start.sh', 'own-mounts.pl', ...functions])
     writeFileSync(`${directory}/${name}`, readFileSync(assetPath(name)), { mode: 0o700 });
-}
-
-/** A shell that is idle must not keep the server from ending; one that works must. */
-function keepAlive(child: ChildProcessWithoutNullStreams, working: boolean): void {
-  const method = working ? 'ref' : 'unref';
-  child[method]();
-  // The types do not say it: the pipes of a child are sockets.
-  for (const stream of [child.stdin, child.stdout, child.stderr]) if (isSocket(stream)) stream[method]();
-}
-
-function isSocket(stream: object): stream is Pick<Socket, 'ref' | 'unref'> {
-  return 'ref' in stream && 'unref' in stream;
 }
 
 /** Reads what a call printed and removes it. */
