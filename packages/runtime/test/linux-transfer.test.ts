@@ -20,6 +20,8 @@ import { overSocket } from './serve-for-test.js';
 const skip = linuxSkipReason();
 const memory = memorySkipReason() === undefined;
 
+const KEY = Buffer.alloc(32, 'k');
+
 /** Files of all kinds that an overlay keeps, some with names and holes that archives have forms of their own for. */
 const MAKE = `
 set -e
@@ -45,7 +47,7 @@ const heavy = process.env.SVC_HEAVY === '1';
 describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to another host', () => {
   const benchOn = (wrap: (driver: Driver) => Promise<Driver> | Driver = (driver) => driver) =>
     new Workbench(async ({ dataDir }) =>
-      wrap(await createLinuxDriver({ dataDir, daemon: envdBundle, baseRoot: 'host' })),
+      wrap(await createLinuxDriver({ dataDir, daemon: envdBundle, baseRoot: 'host', transferKey: KEY })),
     );
   const source = benchOn();
   // As servers have it: the runtime is a process of its own.
@@ -150,9 +152,9 @@ describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to an
   });
 
   it('are refused by what they hold, although their digest is right', async () => {
-    const { head } = await openEnvelope(await from().export(layer));
+    const { head } = await openEnvelope(await from().export(layer), KEY);
     const forge = (entries: Parameters<typeof tarBytes>[0], change: object = {}) =>
-      buffer(writeEnvelope({ ...(head as object), ...change }, Readable.from([tarBytes(entries)])));
+      buffer(writeEnvelope({ ...(head as object), ...change }, Readable.from([tarBytes(entries)]), KEY));
     const outside = join(tmpdir(), `svc-outside-${process.pid}`);
     const root = { name: 'root', type: 'directory' } as const;
     for (const entries of [
@@ -176,10 +178,10 @@ describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to an
   });
 
   it.runIf(memory)('with memory are refused by a machine that lacks what its programs may use', async () => {
-    const { head, body } = await openEnvelope(await from().export(checkpoint));
+    const { head, body } = await openEnvelope(await from().export(checkpoint), KEY);
     const machine = { ...from().machine, cpuFeatures: [...from().machine.cpuFeatures, 'avx_of_tomorrow'] };
     for (const needed of (await from().describe(checkpoint)).needs) await take(needed, await bytesOf(needed));
-    const archive = Readable.from(writeEnvelope({ ...(head as object), machine }, body));
+    const archive = Readable.from(writeEnvelope({ ...(head as object), machine }, body, KEY));
     await expect(to().import(checkpoint, archive)).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringContaining('avx_of_tomorrow'),

@@ -22,13 +22,14 @@ async function* inOne(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 const BODY = Buffer.alloc(600_000, 'what an object holds ');
-const sealed = (body = BODY) => buffer(writeEnvelope({ what: 'a test' }, inPieces(body)));
+const KEY = Buffer.alloc(32, 'k');
+const sealed = (body = BODY) => buffer(writeEnvelope({ what: 'a test' }, inPieces(body), KEY));
 
 /** Large buffers are compared by it: to compare them value by value takes seconds. */
 const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
 async function opened(bytes: Buffer, size?: number) {
-  const { head, body } = await openEnvelope(inPieces(bytes, size));
+  const { head, body } = await openEnvelope(inPieces(bytes, size), KEY);
   return { head, body: await buffer(body) };
 }
 
@@ -40,7 +41,7 @@ describe('an envelope', () => {
         { what: 'a test' },
         digest(BODY),
       ]);
-    expect(digest(await buffer(writeEnvelope({ what: 'a test' }, inOne(BODY))))).toBe(digest(bytes));
+    expect(digest(await buffer(writeEnvelope({ what: 'a test' }, inOne(BODY), KEY)))).toBe(digest(bytes));
     expect((await opened(await sealed(Buffer.alloc(0)))).body.length).toBe(0);
   });
 
@@ -61,6 +62,14 @@ describe('an envelope', () => {
     }
     await expect(opened(Buffer.concat([bytes, Buffer.from('x')]))).rejects.toMatchObject({
       code: 'invalid_archive',
+    });
+  });
+
+  it('is refused when it comes from a host with another key', async () => {
+    const foreign = await buffer(writeEnvelope({ what: 'a test' }, inPieces(BODY), Buffer.alloc(32, 'x')));
+    await expect(opened(foreign)).rejects.toMatchObject({
+      code: 'invalid_archive',
+      message: expect.stringContaining('another transfer key'),
     });
   });
 });

@@ -61,8 +61,8 @@ export interface Transfers {
    */
   export(object: StoredObject, options?: ExportOptions): Promise<Readable>;
   /**
-   * Takes over what another driver's {@link export} gave, from its beginning. All of it is hostile until its digest was seen: an
-   * object that is cut short, changed, too large or that reaches anywhere leaves nothing behind. It appears when it is whole and
+   * Takes over what another driver's {@link export} gave, from its beginning. All of it is hostile until its end showed that it comes
+   * from a driver with the same key: an object that is cut short, changed, too large or that reaches anywhere leaves nothing behind. It appears when it is whole and
    * on disk. Does nothing for one that is there already.
    * What is left of the archive is the caller's to end.
    * @throws {DriverError} `invalid_archive`; `not_found` while something that it needs is not here; `unsupported` when this

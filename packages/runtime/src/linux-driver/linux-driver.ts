@@ -63,7 +63,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   readonly capabilities: Capabilities;
   readonly summary: string;
   readonly layers: Layers;
-  readonly transfers: Transfers;
+  readonly transfers?: Transfers;
   readonly volumes: HostVolumes;
   readonly egress?: DriverEgress;
   readonly #host: LinuxHost;
@@ -105,7 +105,8 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     this.capabilities = capabilitiesOf(host, tier);
     this.summary = summaryOf(host, tools, tier);
     if (host.egress !== undefined && this.capabilities.egressPolicy) this.egress = host.egress;
-    this.transfers = linuxTransfers(host, this.#tiers);
+    const { transferKey } = host.options;
+    if (transferKey !== undefined) this.transfers = linuxTransfers(host, this.#tiers, transferKey);
     this.layers = linuxLayers(host, (id) => this.#registry.isLayerInUse(id));
     this.volumes =
       host.store.kind === 'btrfs'

@@ -1,19 +1,23 @@
-import { createHash } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { DriverError } from '../contract/errors.js';
 
-// An object on its way: a mark, a head as JSON, the body in pieces, and a digest of all that came before it. Whoever reads one
-// knows at its end, and not before, that nothing is missing and nothing was changed.
+// An object on its way: a mark, a head as JSON, the body in pieces, and an HMAC-SHA-256 of all that came before it. Whoever reads
+// one knows at its end, and not before, that nothing is missing, and that who wrote it has the same key.
 
 const MARK = Buffer.from('svc-object 1\n');
 /** Descriptions name layers and open files, a few kB. */
 const MAX_HEAD_BYTES = 8 * 2 ** 20;
 const MAX_PIECE_BYTES = 2 ** 20;
 const PIECE_BYTES = 256 * 1024;
-const DIGEST_BYTES = 32;
+const SEAL_BYTES = 32;
 
-/** Writes an envelope. Its bytes depend on head and body alone, not on the pieces in which the body comes. */
-export async function* writeEnvelope(head: unknown, body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  const hash = createHash('sha256');
+/** Writes an envelope. Its bytes depend on head, body and key alone, not on the pieces in which the body comes. */
+export async function* writeEnvelope(
+  head: unknown,
+  body: AsyncIterable<Uint8Array>,
+  key: Buffer,
+): AsyncGenerator<Buffer> {
+  const hash = createHmac('sha256', key);
   const text = Buffer.from(JSON.stringify(head));
   const first = Buffer.concat([MARK, lengthOf(text.length), text]);
   hash.update(first);
@@ -35,9 +39,9 @@ export interface OpenedEnvelope {
 }
 
 /** Reads an envelope as far as its head. @throws {DriverError} `invalid_archive` */
-export async function openEnvelope(source: AsyncIterable<Uint8Array>): Promise<OpenedEnvelope> {
+export async function openEnvelope(source: AsyncIterable<Uint8Array>, key: Buffer): Promise<OpenedEnvelope> {
   const bytes = new ByteReader(source);
-  const hash = createHash('sha256');
+  const hash = createHmac('sha256', key);
   const take = async (count: number) => {
     const taken = await bytes.take(count);
     hash.update(taken);
@@ -59,7 +63,7 @@ export async function openEnvelope(source: AsyncIterable<Uint8Array>): Promise<O
 async function* bodyOf(
   bytes: ByteReader,
   take: (count: number) => Promise<Buffer>,
-  digest: () => Buffer,
+  seal: () => Buffer,
 ): AsyncGenerator<Buffer> {
   try {
     for (;;) {
@@ -68,8 +72,9 @@ async function* bodyOf(
       if (size > MAX_PIECE_BYTES) throw damaged('a piece of it is too long');
       yield await take(size);
     }
-    const own = digest();
-    if (!own.equals(await bytes.take(DIGEST_BYTES))) throw damaged('its digest is another one');
+    const own = seal();
+    if (!timingSafeEqual(own, await bytes.take(SEAL_BYTES)))
+      throw damaged('it was changed, or comes from a host with another transfer key');
     if (!(await bytes.ended())) throw damaged('something follows its end');
   } finally {
     await bytes.close();

@@ -155,6 +155,11 @@ export const settings = {
   nodeId: text({ variable: 'SVC_NODE_ID' }),
   /** 64 hex digits that protect what is stored encrypted. Default: made once and kept in the data directory. */
   serverKey: text({ variable: 'SVC_SERVER_KEY' }),
+  /**
+   * 64 hex digits that the drivers of several hosts share, for what they copy to each other. For the process of root alone, where
+   * there is one. Default: without such a process derived from the server key, else none, and nothing is copied.
+   */
+  transferKey: text({ variable: 'SVC_TRANSFER_KEY' }),
   /** What teams may use, where their record says nothing. */
   teamLimits: {
     /** Longest time to live of a sandbox. */

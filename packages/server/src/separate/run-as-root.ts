@@ -46,7 +46,9 @@ export async function runAsRoot(
   const forward = (signal: NodeJS.Signals) => server.kill(signal);
   for (const signal of SIGNALS) process.on(signal, forward);
   try {
-    tell({ options, user: user.name, extra });
+    // It stays with the process of root: whoever takes the server over could forge memory with it.
+    const { transferKey: _, ...forServer } = options;
+    tell({ options: forServer, user: user.name, extra });
     const log = new DriverLog();
     const opening = afterPredecessor(() =>
       selectDriver({
@@ -91,7 +93,14 @@ function spawnServer({ name, uid, gid }: ServiceUser): { server: ChildProcess; o
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'pipe', ...(process.connected ? (['ipc'] as const) : [])],
     // Programs that the server starts look for their settings there.
-    env: { ...process.env, [ORDERS_VARIABLE]: '3', HOME: '/nonexistent', USER: name, LOGNAME: name },
+    env: {
+      ...process.env,
+      SVC_TRANSFER_KEY: undefined,
+      [ORDERS_VARIABLE]: '3',
+      HOME: '/nonexistent',
+      USER: name,
+      LOGNAME: name,
+    },
   });
   const orders = server.stdio[3] as Writable;
   // Writing to one that is gone tells nothing that its end does not.

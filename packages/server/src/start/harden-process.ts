@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 /** Variables that hold a key or a password. */
 const SECRET_VARIABLES = [
   'SVC_SERVER_KEY',
+  'SVC_TRANSFER_KEY',
   'SVC_POSTGRES_URL',
   'SVC_OPERATOR_TOKEN',
   'SVC_API_KEY',

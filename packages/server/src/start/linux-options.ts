@@ -4,10 +4,11 @@ import { LINUX_POOL_SIZE, settings } from '../config/settings.js';
 
 /**
  * What the server's options say about the `linux` driver.
- * @throws {DriverError} `unsupported` for user ids that are too few
+ * @throws {DriverError} `unsupported` for user ids that are too few, and a transfer key that is none
  */
 export function linuxOptions(options: ServerOptions) {
-  const { ociRuntime, baseRoot, isolation, maxMemoryMiB, diskReserveMiB, egress, userIds } = options;
+  const { ociRuntime, baseRoot, isolation, maxMemoryMiB, diskReserveMiB, egress, userIds, transferKey } =
+    options;
   if (userIds !== undefined) requireEnoughIds(userIds.count, options);
   return {
     ...(userIds === undefined ? {} : { ids: userIds }),
@@ -17,7 +18,16 @@ export function linuxOptions(options: ServerOptions) {
     ...(isolation === undefined ? {} : { isolation }),
     ...(maxMemoryMiB === undefined ? {} : { maxMemoryMiB }),
     ...(diskReserveMiB === undefined ? {} : { reserveMiB: diskReserveMiB }),
+    ...(transferKey === undefined ? {} : { transferKey: keyOf(transferKey) }),
   };
+}
+
+function keyOf(transferKey: string): Buffer {
+  if (/^[0-9a-f]{64}$/i.test(transferKey)) return Buffer.from(transferKey, 'hex');
+  throw new DriverError(
+    'unsupported',
+    'The transfer key must be 64 hexadecimal digits, the same on every host: `openssl rand -hex 32` makes one.',
+  );
 }
 
 /** The driver has network addresses for so many. */

@@ -115,7 +115,9 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     destroySandboxes: options.destroySandboxesOnStop ?? false,
     gateway: undefined,
   };
-  const opened = await openDriver(options, log, now);
+  // A driver in this process is no safer than the server's own key.
+  const transferKey = options.transferKey ?? keys.derive('transfers').toString('hex');
+  const opened = await openDriver({ ...options, transferKey }, log, now);
   const driver = tracing === undefined ? opened.driver : tracing.traceDriver(opened.driver);
   unwind.add('driver', async () => {
     if (opened.owned) await opened.driver.close({ destroyInstances: lifecycle.destroySandboxes });

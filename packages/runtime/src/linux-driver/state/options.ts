@@ -69,4 +69,10 @@ export interface LinuxDriverOptions extends DriverOptions {
   baseDirectory?: string | undefined;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;
+  /**
+   * 32 bytes that the drivers of all hosts of one operator share, and nobody without the rights of root: it marks what they stored.
+   * Stored memory says what a program opens and may do when it goes on; who could make such memory would be root.
+   * Without it nothing stored leaves this host, and nothing comes.
+   */
+  transferKey?: Buffer | undefined;
 }

@@ -16,13 +16,15 @@ const PARTS: Record<ObjectKind, string[]> = {
 };
 
 /** The bytes of an object from an offset on. Ending the stream early ends the program behind it. */
-export async function exportObject(host: LinuxHost, head: ObjectHead, offset: number): Promise<Readable> {
+export async function exportObject(
+  host: LinuxHost,
+  head: ObjectHead,
+  { key, offset }: { key: Buffer; offset: number },
+): Promise<Readable> {
   const keeper = await host.up();
   const command = exportCommand(directoryOf(host, head), PARTS[head.kind]);
-  return Readable.from(
-    skipBytes(writeEnvelope(head, tarOf(head.kind === 'base' ? command : keeper.enter(command))), offset),
-    { objectMode: false },
-  );
+  const tar = tarOf(head.kind === 'base' ? command : keeper.enter(command));
+  return Readable.from(skipBytes(writeEnvelope(head, tar, key), offset), { objectMode: false });
 }
 
 function directoryOf({ bases, paths }: LinuxHost, { kind, id }: ObjectHead): string {

@@ -32,6 +32,8 @@ export interface Importer {
   host: LinuxHost;
   tiers: Tiers;
   machine: Machine;
+  /** Of drivers that this one takes objects from. */
+  key: Buffer;
 }
 
 /** Takes over an object that is not here. What fails leaves a draft at most, which is removed at once or at the next start. */
@@ -45,7 +47,7 @@ export async function importObject(
   await host.up();
   const bytes: AsyncIterable<Uint8Array> = signal === undefined ? archive : untilAborted(archive, signal);
   try {
-    const { head: text, body } = await openEnvelope(bytes);
+    const { head: text, body } = await openEnvelope(bytes, importer.key);
     const head = readObjectHead(text, object);
     await requireWelcome(importer, head, maxBytes);
     let verified = false;

@@ -8,8 +8,8 @@ import { describeObject, isHere } from './describe-object.js';
 import { exportObject } from './export-object.js';
 import { importObject } from './import-object.js';
 
-/** Objects of the store on their way to and from other hosts. */
-export function linuxTransfers(host: LinuxHost, tiers: Tiers): Transfers {
+/** Objects of the store on their way to and from other hosts whose drivers have the same key. */
+export function linuxTransfers(host: LinuxHost, tiers: Tiers, key: Buffer): Transfers {
   const machine = readMachine();
   const importing = new KeyedMutex();
   return {
@@ -28,14 +28,14 @@ export function linuxTransfers(host: LinuxHost, tiers: Tiers): Transfers {
     async export(asked, { offset = 0 } = {}) {
       const object = requireObject(asked);
       await host.up();
-      return exportObject(host, await describeObject(host, object, machine), offset);
+      return exportObject(host, await describeObject(host, object, machine), { key, offset });
     },
     async import(asked, archive, options = {}) {
       const object = requireObject(asked);
       await importing.run(objectName(object), async () => {
         await host.up();
         if (isHere(host, object)) return;
-        await importObject({ host, tiers, machine }, object, archive, options);
+        await importObject({ host, tiers, machine, key }, object, archive, options);
       });
     },
   };
