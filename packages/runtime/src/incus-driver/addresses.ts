@@ -19,20 +19,25 @@ export class Addresses {
    * @throws {DriverError} `unsupported` saying what is wrong with the range.
    */
   constructor(range: string, start: number) {
-    const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(range);
-    const parts = match?.slice(1, 5).map(Number) ?? [];
-    const bits = Number(match?.[5]);
-    if (match === null || parts.some((part) => part > 255) || bits < 8 || bits > 30) {
+    const [, address = '', bitsText = ''] = /^(.+)\/(\d{1,2})$/.exec(range) ?? [];
+    const number = parse(address);
+    const bits = Number(bitsText);
+    if (number === undefined || bits < 8 || bits > 30) {
       throw new DriverError(
         'unsupported',
         `"${range}" is no range of addresses for sandboxes: give one such as 10.77.16.0/20.`,
       );
     }
-    const number = parts.reduce((sum, part) => sum * 256 + part, 0);
     const size = 2 ** (32 - bits);
     this.#first = Math.floor(number / size) * size + 1;
     this.#count = size - 2;
     this.#next = Math.floor(start * this.#count);
+  }
+
+  /** Whether it is one of the range. What Incus tells may be anything: nothing else is ever connected to. */
+  has(address: string): boolean {
+    const number = parse(address);
+    return number !== undefined && number >= this.#first && number < this.#first + this.#count;
   }
 
   /** Marks one as used that was found. */
@@ -68,6 +73,13 @@ export class Addresses {
     this.#used.delete(address);
     this.#others.add(address);
   }
+}
+
+/** Undefined for what is no IPv4 address in its usual form. */
+function parse(address: string): number | undefined {
+  if (!/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(address)) return undefined;
+  const parts = address.split('.').map(Number);
+  return parts.some((part) => part > 255) ? undefined : parts.reduce((sum, part) => sum * 256 + part, 0);
 }
 
 function format(number: number): string {

@@ -14,7 +14,7 @@ export function incusCapabilities({ diskLimit }: { diskLimit: boolean }): Capabi
     users: true,
     reasons: [
       'Incus restores no memory of system containers: pause to disk, snapshots and forks keep files only.',
-      'Incus cannot take a running sandbox off its network: the network "none" is refused. What sandboxes reach besides is up to the network of the members.',
+      'Incus has access lists for network cards on bridges and OVN alone, and sandboxes have routed ones, by which every machine is reached: the network "none" and rules for addresses are refused. What sandboxes reach besides is up to the firewall of the members.',
       'The egress process is not in the way of the traffic of Incus instances: network policies are refused.',
       'Volumes stay on the machine of this server and cannot be mounted into sandboxes on other machines.',
       ...(diskLimit ? [] : ['The storage pool has no quotas (a dir pool): disk limits are not enforced.']),

@@ -9,7 +9,7 @@ import { IncusCluster } from './incus-cluster.js';
 import { type IncusFacts, judgeIncus } from './judge-incus.js';
 import { projectKeys } from './keys.js';
 import type { IncusDriverOptions } from './options.js';
-import type { WireServer } from './wire.js';
+import { readServer } from './read-wire.js';
 
 const ANSWER_MS = 15_000;
 
@@ -25,7 +25,7 @@ async function readIncusFacts(options: Partial<IncusDriverOptions>): Promise<Inc
   try {
     const project = options.project ?? DEFAULT_PROJECT;
     client = new IncusClient({ address, project, credentials: await readCredentials(options) });
-    const server = await client.call<WireServer>({ path: '', timeoutMs: ANSWER_MS });
+    const server = readServer(await client.call({ path: '', timeoutMs: ANSWER_MS }));
     const trusted = server.auth === 'trusted';
     if (!trusted) return { address, trusted, base };
     const config =

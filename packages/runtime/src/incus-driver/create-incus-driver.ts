@@ -22,6 +22,7 @@ import { QUOTA_DRIVERS } from './judge-incus.js';
 import { projectKeys } from './keys.js';
 import type { IncusDriverOptions } from './options.js';
 import { dialerOf } from './reach.js';
+import { readServer } from './read-wire.js';
 import type { WireServer } from './wire.js';
 
 /**
@@ -48,7 +49,7 @@ async function open(
   lock: Awaited<ReturnType<typeof lockDataDir>>,
 ): Promise<Driver> {
   const { dataDir, daemon, now = Date.now } = options;
-  const server = await client.call<WireServer>({ path: '' });
+  const server = readServer(await client.call({ path: '' }));
   requireServer(server);
   const cluster = new IncusCluster(client);
   const settings = await readSettings(options, client);

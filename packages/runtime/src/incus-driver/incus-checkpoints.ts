@@ -1,9 +1,11 @@
 import { DriverError } from '../contract/errors.js';
+import { requireCheckpointId } from '../shared/instance-id.js';
 import type { Checkpoints } from '../shared/instance-registry.js';
 import type { CheckpointRecords, IncusCheckpoint } from './checkpoint-records.js';
 import { translated } from './driver-error.js';
 import type { IncusCluster } from './incus-cluster.js';
 import { checkpointName, keys } from './keys.js';
+import { countOf, readLayerIds } from './read-wire.js';
 import type { WireInstance } from './wire.js';
 
 const UNTOLD = {
@@ -99,12 +101,17 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
 function readCheckpoint({ name, config }: WireInstance): IncusCheckpoint | undefined {
   const id = config[keys.id];
   if (config[keys.state] !== 'checkpoint' || id === undefined) return undefined;
-  return {
-    name,
-    id,
-    memory: false,
-    imageBytes: Number(config[keys.imageBytes] ?? 0),
-    sizeBytes: Number(config[keys.sizeBytes] ?? 0),
-    layers: JSON.parse(config[keys.layers] ?? '[]') as string[],
-  };
+  try {
+    return {
+      name,
+      id: requireCheckpointId(id),
+      memory: false,
+      imageBytes: countOf(config[keys.imageBytes]),
+      sizeBytes: countOf(config[keys.sizeBytes]),
+      layers: readLayerIds(config[keys.layers]),
+    };
+  } catch {
+    // Nothing that a driver has written.
+    return undefined;
+  }
 }

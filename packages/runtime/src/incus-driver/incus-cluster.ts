@@ -1,6 +1,15 @@
 import type { IncusClient } from '../incus/incus-client.js';
 import { IncusError } from '../incus/incus-error.js';
 import { isOf } from './keys.js';
+import {
+  readInstance,
+  readInstanceNames,
+  readInstanceState,
+  readInstances,
+  readMembers,
+  readPoolBytes,
+  readResources,
+} from './read-wire.js';
 import type { WireInstance, WireInstanceState, WireMember, WireResources } from './wire.js';
 
 /** A frozen container cannot be stopped on cgroup v1, and killing one takes a moment. */
@@ -43,29 +52,24 @@ export class IncusCluster {
    */
   async listAll(): Promise<WireInstance[]> {
     for (let tries = 0; tries < LIST_TRIES; tries += 1) {
-      const known = await this.client.call<string[] | null>({ path: '/instances' });
-      const all = await this.client.call<WireInstance[] | null>({
-        path: '/instances',
-        query: { recursion: '1' },
-      });
-      const listed = new Set(all?.map(({ name }) => name));
-      // Of what is on a member that is away Incus gives nothing but name and place.
-      if (known?.every((url) => listed.has(nameOf(url))))
-        return (all ?? []).map((each) => ({
-          ...each,
-          config: each.config ?? {},
-          devices: each.devices ?? {},
-        }));
+      const known = readInstanceNames(await this.client.call({ path: '/instances' }));
+      const all = readInstances(await this.client.call({ path: '/instances', query: { recursion: '1' } }));
+      const listed = new Set(all.map(({ name }) => name));
+      if (known.every((name) => listed.has(name))) return all;
     }
     throw new IncusError(0, 'Incus does not tell of all its instances: a member is falling away.');
   }
 
-  find(name: string): Promise<WireInstance | undefined> {
-    return this.client.find<WireInstance>({ path: path(name) });
+  async find(name: string): Promise<WireInstance | undefined> {
+    const answer = await this.client.find({ path: path(name) });
+    if (answer === undefined) return undefined;
+    const found = readInstance(answer);
+    if (found.name !== name) throw new IncusError(0, 'Incus told of another instance than it was asked for.');
+    return found;
   }
 
-  state(name: string): Promise<WireInstanceState> {
-    return this.client.call<WireInstanceState>({ path: `${path(name)}/state` });
+  async state(name: string): Promise<WireInstanceState> {
+    return readInstanceState(await this.client.call({ path: `${path(name)}/state` }));
   }
 
   /** @param start whether it runs afterwards. Incus chooses the member, unless it is named. */
@@ -136,7 +140,7 @@ export class IncusCluster {
   /** Undefined where there is no cluster. */
   async members(): Promise<WireMember[]> {
     try {
-      return await this.client.call<WireMember[]>({ path: '/cluster/members', query: { recursion: '1' } });
+      return readMembers(await this.client.call({ path: '/cluster/members', query: { recursion: '1' } }));
     } catch (error) {
       // A server of its own.
       if (IncusError.is(error) && error.status !== 0) return [];
@@ -147,11 +151,9 @@ export class IncusCluster {
   /** Bytes that a member's part of a storage pool has. */
   async poolBytes(pool: string, location: string): Promise<number> {
     const query = location === 'none' ? {} : { target: location };
-    const { space } = await this.client.call<{ space: { total: number } }>({
-      path: `/storage-pools/${encodeURIComponent(pool)}/resources`,
-      query,
-    });
-    return space.total;
+    return readPoolBytes(
+      await this.client.call({ path: `/storage-pools/${encodeURIComponent(pool)}/resources`, query }),
+    );
   }
 
   /** What a member has. Asked once. */
@@ -159,17 +161,12 @@ export class IncusCluster {
     let asked = this.#resources.get(location);
     if (asked === undefined) {
       const query = location === 'none' ? {} : { target: location };
-      asked = this.client.call<WireResources>({ path: '/resources', query });
+      asked = this.client.call({ path: '/resources', query }).then(readResources);
       asked.catch(() => this.#resources.delete(location));
       this.#resources.set(location, asked);
     }
     return asked;
   }
-}
-
-/** Of `/1.0/instances/NAME?project=svc`. */
-function nameOf(url: string): string {
-  return decodeURIComponent(url.split('?')[0]!.split('/').at(-1)!);
 }
 
 function path(name: string): string {

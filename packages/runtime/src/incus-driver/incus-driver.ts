@@ -212,13 +212,26 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
 
   /** Holds what an earlier process made, or another server. What it did not finish is left to the reaper. */
   #hold(found: WireInstance): IncusInstance | undefined {
-    const record = readRecord(found);
-    if (record === undefined || record.state !== 'live') return undefined;
+    const record = this.#readHeld(found);
+    if (record === undefined) return undefined;
     this.#parts.addresses.use(record.address);
     const instance = new IncusInstance(this.#ownerOf(), record, found.status === 'Frozen');
     if (found.status === 'Stopped') instance.finish('exited');
     this.#registry.add(instance);
     return instance;
+  }
+
+  /** What is known of an instance that somebody has, and that can be reached. */
+  #readHeld(found: WireInstance): IncusRecord | undefined {
+    const record = readRecord(found);
+    if (record?.state !== 'live') return undefined;
+    const { id, address } = record;
+    if (this.#parts.addresses.has(address)) return record;
+    this.#parts.options.log?.('warn', 'an instance is not reached: its address is not of the range', {
+      id,
+      address: address.slice(0, 100),
+    });
+    return undefined;
   }
 
   /** Takes hold of an instance that another server had. */
@@ -230,7 +243,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     return translated(async () => {
       // It may have ended since it was listed, and its name have gone to another.
       const found = await cluster.find(listed.name);
-      if (found === undefined || !isLive(found, id)) return undefined;
+      if (found === undefined || !isLive(found, id) || this.#readHeld(found) === undefined) return undefined;
       await cluster.patch(found.name, { config: { [keys.owner]: owner } });
       return this.#hold(found);
     }, failed);

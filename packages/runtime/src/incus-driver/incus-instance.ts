@@ -10,12 +10,13 @@ import type {
   InstanceStats,
   LayerInfo,
 } from '../contract/instance.js';
-import { requireCheckpointId } from '../shared/instance-id.js';
+import { requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { driverError, gone, translated } from './driver-error.js';
 import { requireNetwork } from './instance-config.js';
 import { keys } from './keys.js';
 import { type DialAddress, dialIncusInstance } from './reach.js';
+import { countOf, readLayerIds } from './read-wire.js';
 import type { WireInstance, WireInstanceState, WireResources } from './wire.js';
 
 /** What is known of an instance. */
@@ -236,16 +237,33 @@ export function readRecord({ name, config, devices, location }: WireInstance): I
       name,
       unique: config[keys.unique],
       state,
-      id: config[keys.id] ?? name,
-      labels: JSON.parse(config[keys.labels] ?? '{}') as Record<string, string>,
-      layers: JSON.parse(config[keys.layers] ?? '[]') as string[],
-      limits: JSON.parse(config[keys.limits] ?? '{}') as InstanceLimits,
-      createdAtMs: Number(config[keys.createdAtMs] ?? 0),
+      id: requireInstanceId(config[keys.id] ?? ''),
+      labels: requireTexts(JSON.parse(config[keys.labels] ?? '{}')),
+      layers: readLayerIds(config[keys.layers]),
+      limits: readLimits(JSON.parse(config[keys.limits] ?? '{}')),
+      createdAtMs: countOf(config[keys.createdAtMs]),
       address,
-      imageBytes: Number(config[keys.imageBytes] ?? 0),
+      imageBytes: countOf(config[keys.imageBytes]),
       location,
     };
   } catch {
     return undefined;
   }
+}
+
+/** Pure. @throws {TypeError} for what no driver has written */
+function requireTexts(value: unknown): Record<string, string> {
+  const whole = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!whole || Object.values(value).some((text) => typeof text !== 'string'))
+    throw new TypeError('These are no labels.');
+  return value as Record<string, string>;
+}
+
+function readLimits(value: unknown): InstanceLimits {
+  const limits: InstanceLimits = {};
+  for (const name of ['cpuCount', 'memoryMiB', 'diskMiB', 'pids'] as const) {
+    const limit = (value as Record<string, unknown> | null)?.[name];
+    if (typeof limit === 'number' && limit > 0 && Number.isFinite(limit)) limits[name] = limit;
+  }
+  return limits;
 }

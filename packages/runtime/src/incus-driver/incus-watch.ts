@@ -26,6 +26,8 @@ export class IncusWatch {
   readonly #closing = new AbortController();
   readonly #loops: Promise<unknown>[];
   #looking: Promise<void> | undefined;
+  /** Those that are being looked at for an event, and whether another one came meanwhile. */
+  readonly #asking = new Map<IncusInstance, boolean>();
 
   constructor(options: IncusWatchOptions) {
     this.#options = options;
@@ -103,8 +105,20 @@ export class IncusWatch {
 
   #lookAtName(name: string): void {
     for (const instance of this.#options.instances()) {
-      if (instance.record.name === name && instance.running) void this.lookAt(instance);
+      if (instance.record.name === name && instance.running) void this.#lookAfterEvent(instance);
     }
+  }
+
+  /** However many events come, one is asked for at a time, and once more for all that came meanwhile. */
+  async #lookAfterEvent(instance: IncusInstance): Promise<void> {
+    const known = this.#asking.has(instance);
+    this.#asking.set(instance, known);
+    if (known) return;
+    do {
+      this.#asking.set(instance, false);
+      await this.lookAt(instance);
+    } while (this.#asking.get(instance) === true && instance.running && !this.#closing.signal.aborted);
+    this.#asking.delete(instance);
   }
 
   async #lookAgainAndAgain(signal: AbortSignal): Promise<void> {

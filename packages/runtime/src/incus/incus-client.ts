@@ -1,8 +1,9 @@
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { anyOf } from '#support/any-of';
 import { type Endpoint, formatEndpoint, parseEndpoints } from './endpoint.js';
 import { IncusError } from './incus-error.js';
@@ -45,6 +46,7 @@ const ANSWER_MS = 60_000;
 const OPERATION_MS = 600_000;
 /** One question about an operation; asked again until it is over. */
 const WAIT_SECONDS = 20;
+const AGAIN_MS = 200;
 const LARGEST_ANSWER_BYTES = 64 * 2 ** 20;
 /** Errors before anything was sent. */
 const NOT_CONNECTED = new Set([
@@ -112,14 +114,18 @@ export class IncusClient {
   /** Opens an upgraded connection, such as that of events. */
   async upgrade(
     request: IncusRequest & { headers: Record<string, string> },
-  ): Promise<{ socket: NodeJS.ReadWriteStream & { destroy(): void }; head: Buffer }> {
+  ): Promise<{ socket: Duplex; head: Buffer }> {
     const [endpoint] = this.#endpoints;
-    const outgoing = this.#open(endpoint!, request, request.headers);
+    const limit = setTimeout(() => {
+      outgoing.destroy(new IncusError(0, 'Incus did not answer in time.'));
+    }, request.timeoutMs ?? ANSWER_MS);
+    const outgoing = this.#open(endpoint!, request, request.headers, request.signal);
     boundConnect(outgoing);
-    return new Promise((resolve, reject) => {
-      outgoing.once('upgrade', (_answer, socket, head) => resolve({ socket, head }));
+    return new Promise<{ socket: Duplex; head: Buffer }>((resolve, reject) => {
+      outgoing.once('upgrade', (_answer, socket, head) => resolve({ socket: socket as Duplex, head }));
       outgoing.once('response', (answer) => {
-        answer.resume();
+        // Of what is no upgrade nothing is read.
+        answer.destroy();
         reject(
           new IncusError(
             answer.statusCode ?? 0,
@@ -129,7 +135,7 @@ export class IncusClient {
       });
       outgoing.once('error', (cause) => reject(unanswered(endpoint!, cause)));
       outgoing.end();
-    });
+    }).finally(() => clearTimeout(limit));
   }
 
   /** Closes idle connections. */
@@ -162,8 +168,12 @@ export class IncusClient {
     const endMs = Date.now() + operationMs;
     try {
       while (Date.now() < endMs) {
+        const asked = performance.now();
         const over = readOperation(await this.#waitFor(path, signal));
         if (over !== undefined) return over.metadata;
+        // Incus waits before it says that an operation goes on. Who answers at once must not be asked without a pause.
+        if (performance.now() - asked < AGAIN_MS)
+          await sleep(AGAIN_MS, undefined, { signal }).catch(() => signal?.throwIfAborted());
       }
     } catch (error) {
       // What nobody waits for any more is to end; where it cannot, who aborted cleans up.

@@ -10,6 +10,9 @@ export interface StartedOperation {
 /** One answer of the REST API. */
 export type Answer = { kind: 'done'; metadata: unknown } | { kind: 'started'; operation: StartedOperation };
 
+/** What Incus says of a failure goes to logs: longer is none. */
+const MOST_WORDS = 2_000;
+
 const OPERATION = /^\/1\.0\/operations\/([0-9a-f-]{36})(?:\?|$)/;
 
 /**
@@ -24,10 +27,10 @@ export function readAnswer(status: number, body: string): Answer {
   if (envelope.type === 'error' || status >= 400) {
     const code =
       typeof envelope.error_code === 'number' && envelope.error_code > 0 ? envelope.error_code : status;
-    throw new IncusError(code, String(envelope.error || `Incus answered ${status}.`));
+    throw new IncusError(code, wordsOf(envelope.error) || `Incus answered ${status}.`);
   }
   if (envelope.type === 'async') {
-    const id = OPERATION.exec(String(envelope.operation))?.[1];
+    const id = typeof envelope.operation === 'string' ? OPERATION.exec(envelope.operation)?.[1] : undefined;
     if (id === undefined) throw new IncusError(status, 'Incus started an operation without a name.');
     const { metadata } = (envelope.metadata ?? {}) as { metadata?: unknown };
     return { kind: 'started', operation: { operationId: id, metadata } };
@@ -42,8 +45,12 @@ export function readOperation(metadata: unknown): { metadata: unknown } | undefi
   if (code === 200) return { metadata: state?.metadata };
   // 1xx: created, running, pending.
   if (code >= 100 && code < 200) return undefined;
-  const message = String(state?.err || 'The operation of Incus failed.');
+  const message = wordsOf(state?.err) || 'The operation of Incus failed.';
   throw new IncusError(code === 401 ? 499 : statusOf(message), message);
+}
+
+function wordsOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, MOST_WORDS) : '';
 }
 
 /** A failed operation has words only; some of them say what a status would. */

@@ -12,6 +12,7 @@ export interface LifecycleEvent {
 }
 
 const AGAIN_MS = 1_000;
+const MOST_UNREAD_BYTES = 64 * 2 ** 10;
 
 export interface WatchOptions {
   client: IncusClient;
@@ -55,7 +56,9 @@ async function listen(
     for await (const chunk of socket) {
       for (const frame of reader.push(chunk as Buffer)) {
         if (frame.kind === 'close') return;
-        if (frame.kind === 'ping') socket.write(pongFrame(frame.payload));
+        // Who does not read answers gets no more of them.
+        if (frame.kind === 'ping' && socket.writableLength < MOST_UNREAD_BYTES)
+          socket.write(pongFrame(frame.payload));
         const event = frame.kind === 'text' ? readEvent(frame.text) : undefined;
         if (event !== undefined) onEvent(event);
       }

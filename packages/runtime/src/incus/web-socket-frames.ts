@@ -2,6 +2,9 @@
 export type Frame = { kind: 'text'; text: string } | { kind: 'ping'; payload: Buffer } | { kind: 'close' };
 
 const LARGEST_BYTES = 4 * 2 ** 20;
+const LARGEST_CONTROL_BYTES = 125;
+const MOST_FRAGMENTS = 4_096;
+const MOST_PIECES = 4_096;
 
 /**
  * Reads what a WebSocket server sends (RFC 6455), which is never masked. Fragments are put together; binary messages are left
@@ -9,11 +12,20 @@ const LARGEST_BYTES = 4 * 2 ** 20;
  */
 export class FrameReader {
   #buffer = Buffer.alloc(0);
+  /** What came since, and how much of all it takes to go on: put together once that is there, not at each piece. */
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #neededBytes = 2;
   #fragments: Buffer[] = [];
+  #fragmentBytes = 0;
 
   /** @throws {Error} for what no such server sends. */
   push(chunk: Buffer): Frame[] {
-    this.#buffer = Buffer.concat([this.#buffer, chunk]);
+    this.#pieces.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#pieces.length > MOST_PIECES) this.#pieces = [Buffer.concat(this.#pieces)];
+    if (this.#bytes < this.#neededBytes) return [];
+    this.#buffer = Buffer.concat([this.#buffer, ...this.#pieces.splice(0)]);
     const frames: Frame[] = [];
     for (;;) {
       const part = this.#next();
@@ -23,21 +35,25 @@ export class FrameReader {
       else if (code === 9) frames.push({ kind: 'ping', payload });
       else if (code <= 1) {
         this.#fragments.push(payload);
+        this.#fragmentBytes += payload.length;
+        if (this.#fragmentBytes > LARGEST_BYTES || this.#fragments.length > MOST_FRAGMENTS)
+          throw new Error('A message is too large.');
         if (!final) continue;
         frames.push({ kind: 'text', text: Buffer.concat(this.#fragments).toString('utf8') });
         this.#fragments = [];
+        this.#fragmentBytes = 0;
       }
     }
   }
 
   #next(): { final: boolean; code: number; payload: Buffer } | undefined {
     const buffer = this.#buffer;
-    if (buffer.length < 2) return undefined;
+    if (buffer.length < 2) return this.#wait(2);
     if (buffer[1]! & 0x80) throw new Error('A server must not mask what it sends.');
     const short = buffer[1]! & 0x7f;
     const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
     const start = 2 + lengthBytes;
-    if (buffer.length < start) return undefined;
+    if (buffer.length < start) return this.#wait(start);
     const length =
       lengthBytes === 0
         ? short
@@ -45,13 +61,20 @@ export class FrameReader {
           ? buffer.readUInt16BE(2)
           : Number(buffer.readBigUInt64BE(2));
     if (length > LARGEST_BYTES) throw new Error('A message is too large.');
-    if (buffer.length < start + length) return undefined;
+    if (length > LARGEST_CONTROL_BYTES && (buffer[0]! & 0x08) !== 0)
+      throw new Error('A control frame is too large.');
+    if (buffer.length < start + length) return this.#wait(start + length);
     this.#buffer = buffer.subarray(start + length);
+    this.#bytes = this.#buffer.length;
     return {
       final: (buffer[0]! & 0x80) !== 0,
       code: buffer[0]! & 0x0f,
       payload: buffer.subarray(start, start + length),
     };
+  }
+
+  #wait(bytes: number): undefined {
+    this.#neededBytes = bytes;
   }
 }
 

@@ -2,7 +2,7 @@ import { DriverError } from '../contract/errors.js';
 import { IncusClient, type IncusCredentials } from '../incus/incus-client.js';
 import { IncusError } from '../incus/incus-error.js';
 import { keys } from '../incus-driver/keys.js';
-import type { WireInstance, WireMember, WireServer } from '../incus-driver/wire.js';
+import { readInstances, readMembers, readServer } from '../incus-driver/read-wire.js';
 
 export interface ClusterStatusOptions {
   /** As the setting `incus.address`. */
@@ -37,12 +37,11 @@ export async function clusterStatus(options: ClusterStatusOptions): Promise<Clus
   let client: IncusClient | undefined;
   try {
     client = new IncusClient({ address, project, credentials });
-    const server = await client.call<WireServer>({ path: '' });
+    const server = readServer(await client.call({ path: '' }));
     const members = server.environment.server_clustered
-      ? await client.call<WireMember[]>({ path: '/cluster/members', query: { recursion: '1' } })
+      ? readMembers(await client.call({ path: '/cluster/members', query: { recursion: '1' } }))
       : [];
-    const found =
-      (await client.find<WireInstance[]>({ path: '/instances', query: { recursion: '1' } })) ?? [];
+    const found = readInstances(await client.find({ path: '/instances', query: { recursion: '1' } }));
     const sandboxes = found.filter(({ config }) => ['live', 'pooled'].includes(config[keys.state] ?? ''));
     return {
       version: server.environment.server_version,

@@ -6,6 +6,7 @@ import type { IncusClient } from '../../incus/incus-client.js';
 import { IncusError } from '../../incus/incus-error.js';
 import { KeyedMutex } from '../../shared/keyed-mutex.js';
 import { imageKeys } from '../keys.js';
+import { readImages, readMadeImage } from '../read-wire.js';
 import type { WireImage } from '../wire.js';
 import { composeImage, type ImagePart } from './compose-image.js';
 import type { LayerFiles, StoredLayer } from './layer-files.js';
@@ -78,7 +79,7 @@ export class Images {
   }
 
   async list(): Promise<WireImage[]> {
-    return this.#options.client.call<WireImage[]>({ path: '/images', query: { recursion: '1' } });
+    return readImages(await this.#options.client.call({ path: '/images', query: { recursion: '1' } }));
   }
 
   /** Makes a layer of a snapshot of an instance. */
@@ -89,7 +90,7 @@ export class Images {
   }): Promise<StoredLayer> {
     const { client, agentName, owner } = this.#options;
     const { instance, snapshot, layerId } = options;
-    const made = await client.call<{ fingerprint: string; size: string | number }>({
+    const made = await client.call({
       method: 'POST',
       path: '/images',
       body: {
@@ -103,8 +104,8 @@ export class Images {
       },
       operationMs: UPLOAD_MS,
     });
-    const image = made.fingerprint;
-    return { id: layerId, sizeBytes: Number(made.size), full: true, image, agent: agentName };
+    const { fingerprint: image, size: sizeBytes } = readMadeImage(made);
+    return { id: layerId, sizeBytes, full: true, image, agent: agentName };
   }
 
   /** Deletes images with a layer in them. */
@@ -164,7 +165,7 @@ export class Images {
       objectMode: false,
     });
     try {
-      const made = await client.call<{ fingerprint: string; size: string | number }>({
+      const made = await client.call({
         method: 'POST',
         path: '/images',
         content: {
@@ -178,7 +179,8 @@ export class Images {
         timeoutMs: UPLOAD_MS,
         operationMs: UPLOAD_MS,
       });
-      return { fingerprint: made.fingerprint, sizeBytes: Number(made.size) };
+      const { fingerprint, size: sizeBytes } = readMadeImage(made);
+      return { fingerprint, sizeBytes };
     } catch (error) {
       if (IncusError.is(error)) throw error;
       throw new DriverError('create_failed', 'The image of the sandbox could not be made.', {
@@ -191,9 +193,9 @@ export class Images {
   async #parts(lowest: { tree: string } | undefined, files: readonly StoredLayer[]): Promise<ImagePart[]> {
     const { layers, agent, client, nameServers } = this.#options;
     const above = await Promise.all(
-      files.map(async ({ id, image }): Promise<ImagePart> => {
+      files.map(async ({ id, image, sizeBytes }): Promise<ImagePart> => {
         if (image === undefined) return { open: () => layers.open(id), index: await layers.indexOf(id) };
-        return { open: () => download(client, image), within: 'rootfs/' };
+        return { open: () => download(client, image, sizeBytes), within: 'rootfs/' };
       }),
     );
     return [
@@ -218,8 +220,14 @@ async function* networkFiles(nameServers: readonly string[]): AsyncGenerator<Buf
   yield TAR_END;
 }
 
-async function* download(client: IncusClient, fingerprint: string): AsyncGenerator<Buffer> {
-  yield* await client.download({ path: `/images/${fingerprint}/export` });
+async function* download(client: IncusClient, fingerprint: string, maxBytes: number): AsyncGenerator<Buffer> {
+  const signal = AbortSignal.timeout(UPLOAD_MS);
+  let bytes = 0;
+  for await (const chunk of await client.download({ path: `/images/${fingerprint}/export`, signal })) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > maxBytes) throw new IncusError(0, 'Incus gives more of an image than there is.');
+    yield chunk as Buffer;
+  }
 }
 
 export function agentDirectory(dataDir: string): string {
