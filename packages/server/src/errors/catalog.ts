@@ -114,11 +114,14 @@ export const errors = {
     ),
   nodeBusy: (sandboxId: string) =>
     error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
-  nodeGone: (cause?: unknown) =>
-    error(503, 'the node that holds this sandbox, template or volume does not answer, try again later', {
-      retryAfterSeconds: 5,
-      cause,
-    }),
+  nodeGone: (cause?: { refused: boolean }) =>
+    error(
+      503,
+      cause?.refused === true
+        ? 'the certificate of the node that holds this sandbox, template or volume is not accepted by the server that was asked: its operator has to put that right'
+        : 'the node that holds this sandbox, template or volume does not answer, try again later',
+      { retryAfterSeconds: 5, cause },
+    ),
   memorySnapshotMissing: (what: string) =>
     error(503, `${what} needs memory snapshots, which this server cannot make (capability memorySnapshot)`),
   checkpointFailed: (what: string, reason: string, cause: unknown) =>

@@ -7,6 +7,7 @@ import http, {
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { certificateRefusal, refusalText } from './certificate-refusal.js';
 import { ForwardWatch } from './forward-watch.js';
 import { isFromNode, issueNodeToken, NODE_HEADER } from './node-token.js';
 import { NodeUnreachableError } from './node-unreachable.js';
@@ -51,6 +52,8 @@ export class NodeForwarder {
   readonly #plain = new http.Agent(POOL);
   readonly #secure = new https.Agent(POOL);
   readonly #open = new Set<Duplex>();
+  /** Nodes whose certificate was not accepted. */
+  readonly #refused = new Set<string>();
   readonly #watch: ForwardWatch;
 
   constructor(ports: NodePorts) {
@@ -149,7 +152,8 @@ export class NodeForwarder {
     upstream.on('continue', () => {
       if (expectContinue && !res.headersSent) res.writeContinue();
     });
-    upstream.on('error', () => {
+    upstream.on('error', (error) => {
+      this.#tellRefusal(node, error);
       if (res.headersSent) res.destroy();
       else refuseGone(res);
     });
@@ -177,7 +181,10 @@ export class NodeForwarder {
       this.#open.delete(socket);
       upstream.destroy();
     });
-    upstream.on('error', () => socket.destroy());
+    upstream.on('error', (error) => {
+      this.#tellRefusal(node, error);
+      socket.destroy();
+    });
     upstream.on('response', (up) => {
       socket.write(rawHead(up));
       up.pipe(socket);
@@ -191,6 +198,14 @@ export class NodeForwarder {
       stream.pipe(socket).pipe(stream);
     });
     upstream.end();
+  }
+
+  /** Once for each node: clients may ask any number of times. */
+  #tellRefusal(node: NodeRecord, error: unknown): void {
+    const reason = certificateRefusal(error);
+    if (reason === undefined || this.#refused.has(node.id)) return;
+    this.#refused.add(node.id);
+    this.#ports.log.warn({ refusedNodeId: node.id }, refusalText(node.id, reason));
   }
 
   close(): void {

@@ -1,9 +1,13 @@
+import { certificateRefusal, refusalText } from './certificate-refusal.js';
+
 const brand = Symbol.for('svc.server.NodeUnreachableError');
 
 /** Another node did not answer a request. */
 export class NodeUnreachableError extends Error {
   override readonly name = 'NodeUnreachableError';
   readonly [brand] = true;
+  /** Whether it was reached, but its certificate not accepted. */
+  readonly refused: boolean;
 
   /** @param taken whether it may have begun to carry the request out. */
   constructor(
@@ -11,7 +15,9 @@ export class NodeUnreachableError extends Error {
     readonly taken: boolean,
     cause?: unknown,
   ) {
-    super(`node ${nodeId} does not answer`, { cause });
+    const refusal = certificateRefusal(cause);
+    super(refusal === undefined ? `node ${nodeId} does not answer` : refusalText(nodeId, refusal), { cause });
+    this.refused = refusal !== undefined;
   }
 
   static is(value: unknown): value is NodeUnreachableError {

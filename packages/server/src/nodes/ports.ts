@@ -6,6 +6,7 @@ import type { NodeRegistry } from './registry.js';
 export interface NodePorts {
   readonly db: Database;
   readonly keys: KeyRing;
+  readonly log: { warn(fields: object, message: string): void };
   readonly nodes: NodeRegistry;
   /** The sandboxes that this process holds. */
   readonly sandboxes: { get(sandboxId: string): unknown };

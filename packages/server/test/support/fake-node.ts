@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import http, { type ServerResponse } from 'node:http';
+import http, { type RequestListener, type ServerResponse } from 'node:http';
+import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { toJson } from '../../src/storage/json.js';
 import type { Database } from '../../src/storage/schema.js';
@@ -13,21 +14,27 @@ export interface FakeNode extends AsyncDisposable {
 /**
  * A node that lives by its record, has room for anything, and does with requests what the test says.
  * @param onRequest by default it is mute, as a frozen machine is
+ * @param tls it listens with encryption, by this certificate
  */
 export async function startFakeNode(
   db: Database,
   id: string,
   onRequest: (response: ServerResponse) => void = () => {},
+  tls?: { certificate: string; key: string },
 ): Promise<FakeNode> {
   const requests: FakeNode['requests'] = [];
-  const server = http.createServer((req, response) => {
+  const take: RequestListener = (req, response) => {
     requests.push({ method: req.method ?? '', url: req.url ?? '', headers: req.headers, response });
     onRequest(response);
-  });
+  };
+  const server =
+    tls === undefined
+      ? http.createServer(take)
+      : https.createServer({ cert: tls.certificate, key: tls.key }, take);
   server.on('upgrade', (_req, socket) => socket.on('error', () => {}));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const report = {
     ...{ version: '0', driver: 'process', running: 0, maxSandboxes: 1000, pooled: 0, cpuCount: 64, load: 0 },
     ...{ memoryFreeMiB: 999_000, memoryTotalMiB: 1_000_000, diskFreeMiB: 1_000_000 },
