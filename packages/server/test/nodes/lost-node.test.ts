@@ -1,47 +1,26 @@
-import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { expireLost } from '../../src/fleet/lost-sandboxes.js';
 import { operate } from '../support/operate.js';
 import { startTestServer, type TestServer } from '../support/server.js';
-import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
+import { dialect } from '../support/server-storage.js';
+import { type SharedServers, startSharedServers } from '../support/shared-servers.js';
 
 describe.skipIf(dialect === 'sqlite')('a node', () => {
   let first: TestServer;
   let second: TestServer;
-  let schema: string | undefined;
+  let shared: SharedServers;
   beforeAll(async () => {
-    const stored = await testStorage();
-    schema = stored.schema;
-    const shared = { storage: stored.storage, serverKey: randomBytes(32).toString('hex') };
-    first = await startTestServer({
-      ...shared,
-      validateResponses: false,
-      teamLimits: { maxConcurrentSandboxes: 3 },
-    });
-    second = await startTestServer({
-      ...shared,
-      validateResponses: false,
-      teamLimits: { maxConcurrentSandboxes: 3 },
-    });
+    shared = await startSharedServers(2, () => ({ teamLimits: { maxConcurrentSandboxes: 3 } }));
+    [first, second] = shared.servers as [TestServer, TestServer];
   });
-  afterAll(async () => {
-    await second?.[Symbol.asyncDispose]();
-    await first?.[Symbol.asyncDispose]();
-    await dropSchema(schema);
-  });
+  afterAll(async () => shared?.[Symbol.asyncDispose]());
 
   const nodeId = () => first.server.context.config.nodeId;
   const ask = (server: TestServer, method: string, path: string, body?: unknown) =>
-    server.api(method, path, body, { 'X-API-Key': first.server.apiKey });
-  /** On the first server, also when the second one is emptier. */
-  const create = async (body: object = {}) => {
-    first.server.context.fleet.places = () => Promise.resolve([]);
-    const made = await ask(first, 'POST', '/v2/sandboxes', { templateID: 'base', timeout: 600, ...body });
-    expect(made.status).toBe(201);
-    return made.body.sandboxID as string;
-  };
+    shared.ask(server, method, path, body);
+  const create = async (body?: object) => (await shared.createOn(first, body)).id;
   const instances = async () => (await first.server.context.driver.list()).map(({ id }) => id);
   const ended = (id: string) =>
     second.server.context.db

@@ -1,32 +1,19 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { startFakeNode } from '../support/fake-node.js';
 import { operate } from '../support/operate.js';
-import { startTestServer, type TestServer } from '../support/server.js';
-import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
+import type { TestServer } from '../support/server.js';
+import { dialect } from '../support/server-storage.js';
+import { type SharedServers, startSharedServers } from '../support/shared-servers.js';
 
 describe.skipIf(dialect === 'sqlite')('new sandboxes on three servers', () => {
-  const servers: TestServer[] = [];
-  let schema: string | undefined;
+  let servers: TestServer[];
+  let shared: SharedServers;
   beforeAll(async () => {
-    const stored = await testStorage();
-    schema = stored.schema;
-    const serverKey = randomBytes(32).toString('hex');
-    for (let index = 0; index < 3; index += 1)
-      servers.push(
-        await startTestServer({
-          storage: stored.storage,
-          serverKey,
-          maxSandboxes: 2,
-          validateResponses: false,
-        }),
-      );
+    shared = await startSharedServers(3, () => ({ maxSandboxes: 2 }));
+    servers = shared.servers;
   });
-  afterAll(async () => {
-    for (const server of servers) await server[Symbol.asyncDispose]();
-    await dropSchema(schema);
-  });
+  afterAll(async () => shared?.[Symbol.asyncDispose]());
 
   const ask = (
     index: number,
@@ -34,7 +21,7 @@ describe.skipIf(dialect === 'sqlite')('new sandboxes on three servers', () => {
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
-  ) => servers[index]!.api(method, path, body, { 'X-API-Key': servers[0]!.server.apiKey, ...headers });
+  ) => shared.ask(servers[index]!, method, path, body, headers);
   const create = (index: number, headers: Record<string, string> = {}) =>
     ask(index, 'POST', '/v2/sandboxes', { templateID: 'base', timeout: 600 }, headers);
   const counts = () => servers.map((server) => [...server.server.context.sandboxes.values()].length);

@@ -1,41 +1,24 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { run } from '../support/sandboxes.js';
-import { startTestServer, type TestServer } from '../support/server.js';
-import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
+import type { TestServer } from '../support/server.js';
+import { dialect } from '../support/server-storage.js';
+import { type SharedServers, startSharedServers } from '../support/shared-servers.js';
 
 describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
   let first: TestServer;
   let second: TestServer;
-  let schema: string | undefined;
+  let shared: SharedServers;
   beforeAll(async () => {
-    const stored = await testStorage();
-    schema = stored.schema;
-    const shared = {
-      storage: stored.storage,
-      serverKey: randomBytes(32).toString('hex'),
-      validateResponses: false,
-    };
-    first = await startTestServer(shared);
-    second = await startTestServer(shared);
+    shared = await startSharedServers(2);
+    [first, second] = shared.servers as [TestServer, TestServer];
   });
-  afterAll(async () => {
-    await second?.[Symbol.asyncDispose]();
-    await first?.[Symbol.asyncDispose]();
-    await dropSchema(schema);
-  });
+  afterAll(async () => shared?.[Symbol.asyncDispose]());
 
   /** Asks the second server with the first one's key: both serve the team. */
   const askSecond = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    second.api(method, path, body, { 'X-API-Key': first.server.apiKey, ...headers });
-  /** On the first server, also when the second one is emptier. */
-  const create = async (body: object = {}) => {
-    first.server.context.fleet.places = () => Promise.resolve([]);
-    const made = await first.api('POST', '/v2/sandboxes', { templateID: 'base', timeout: 600, ...body });
-    expect(made.status).toBe(201);
-    return { id: made.body.sandboxID as string, token: made.body.envdAccessToken as string };
-  };
+    shared.ask(second, method, path, body, headers);
+  const create = (body?: object) => shared.createOn(first, body);
 
   it("act on each other's sandboxes: read, list, pause, wake, kill", async () => {
     const { id } = await create({ metadata: { a: 'b' } });

@@ -1,31 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestServer, type TestServer } from '../support/server.js';
-import { dialect, dropSchema, testStorage } from '../support/server-storage.js';
+import type { TestServer } from '../support/server.js';
+import { dialect } from '../support/server-storage.js';
+import { type SharedServers, startSharedServers } from '../support/shared-servers.js';
 
 describe.skipIf(dialect === 'sqlite')('volumes of two servers', () => {
   let first: TestServer;
   let second: TestServer;
-  let schema: string | undefined;
+  let shared: SharedServers;
   beforeAll(async () => {
-    const stored = await testStorage();
-    schema = stored.schema;
-    const shared = {
-      storage: stored.storage,
-      serverKey: randomBytes(32).toString('hex'),
-      validateResponses: false,
-    };
-    first = await startTestServer(shared);
-    second = await startTestServer(shared);
+    shared = await startSharedServers(2);
+    [first, second] = shared.servers as [TestServer, TestServer];
   });
-  afterAll(async () => {
-    await second?.[Symbol.asyncDispose]();
-    await first?.[Symbol.asyncDispose]();
-    await dropSchema(schema);
-  });
+  afterAll(async () => shared?.[Symbol.asyncDispose]());
 
   const ask = (server: TestServer, method: string, path: string, body?: unknown) =>
-    server.api(method, path, body, { 'X-API-Key': first.server.apiKey });
+    shared.ask(server, method, path, body);
   const make = async (server: TestServer, name: string) => {
     const made = await ask(server, 'POST', '/volumes', { name });
     expect(made.status).toBe(201);
