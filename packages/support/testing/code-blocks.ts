@@ -19,6 +19,8 @@ export interface CodeBlock {
   anew?: true;
   /** It needs the driver `linux`. */
   linux?: true;
+  /** It takes seconds, and runs with `SVC_HEAVY=1` alone. */
+  heavy?: true;
   /** Why it is not run. */
   notRun?: string;
   /** Why it is not even checked: it is no program, no command, no document by itself. */
@@ -32,7 +34,7 @@ const COMMENT = /^<!-- (ts|sh)\b(.*)$/;
 
 /**
  * The code blocks of a Markdown text. A fence says after its language what is to be known of the block:
- * `anew`, `linux`, and `not-run: WHY` or `not-checked: WHY` at the end. A comment that begins with `<!-- ts` or
+ * `anew`, `linux`, `heavy`, and `not-run: WHY` or `not-checked: WHY` at the end. A comment that begins with `<!-- ts` or
  * `<!-- sh`, and ends with a line `-->`, is a hidden block.
  * @throws Error for anything else behind a language, and for a block that does not end
  */
@@ -72,8 +74,10 @@ function readAttributes(at: string, text: string): Partial<CodeBlock> {
   const [, flags = '', name, why] = /^(.*?)(?:\b(not-run|not-checked): (.+))?$/.exec(text) ?? [];
   const read: Partial<CodeBlock> = {};
   for (const flag of flags.trim().split(/\s+/).filter(Boolean)) {
-    if (flag !== 'anew' && flag !== 'linux')
-      throw new Error(`${at}: a fence knows anew, linux, not-run: WHY and not-checked: WHY, but not ${flag}`);
+    if (flag !== 'anew' && flag !== 'linux' && flag !== 'heavy')
+      throw new Error(
+        `${at}: a fence knows anew, linux, heavy, not-run: WHY and not-checked: WHY, but not ${flag}`,
+      );
     read[flag] = true;
   }
   if (name === 'not-run') read.notRun = why!;

@@ -14,7 +14,12 @@ interface Run {
   start(stage: Stage): Promise<string>;
 }
 
-const isRun = ({ notRun, notChecked }: CodeBlock) => notRun === undefined && notChecked === undefined;
+/** Why a block does not run; undefined for one that does. */
+const whyNotRun = ({ notRun, notChecked, heavy }: CodeBlock) =>
+  notRun ??
+  notChecked ??
+  (heavy && process.env.SVC_HEAVY !== '1' ? 'takes seconds; SVC_HEAVY=1 runs it' : undefined);
+const isRun = (block: CodeBlock) => whyNotRun(block) === undefined;
 const pages = readPages();
 
 const runs: Run[] = pages.flatMap(({ page, markdown, blocks }) => {
@@ -65,8 +70,7 @@ for (const driver of ['process', 'linux'] as const) {
 }
 
 describe('blocks that do not run, and why', () => {
-  for (const { page, line, notRun, notChecked } of pages.flatMap(({ blocks }) =>
-    blocks.filter((block) => !isRun(block) && (isProgram(block) || isScript(block))),
-  ))
-    it.skip(`${page}:${line}: ${notRun ?? notChecked}`);
+  const left = pages.flatMap(({ blocks }) => blocks.filter((each) => isProgram(each) || isScript(each)));
+  for (const block of left.filter((each) => !isRun(each) && !each.hidden))
+    it.skip(`${block.page}:${block.line}: ${whyNotRun(block)}`);
 });

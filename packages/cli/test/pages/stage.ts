@@ -97,15 +97,20 @@ interface Reader extends AsyncDisposable {
   directory: string;
 }
 
-/** What a reader has on the path: `svc`, and stand-ins for programs that look at the machine's users. */
+/** Programs that change the machine. A page whose blocks need one says `not-run`. */
+const REFUSED = ['apt', 'apt-get', 'dpkg', 'npm', 'npx', 'systemctl', 'useradd', 'userdel', 'mount', 'nft'];
+
+/** What a reader has on the path: `svc`, and stand-ins for programs that look at the machine's users, or change the machine. */
 async function writePrograms(home: string): Promise<string> {
   const directory = join(home, 'bin');
   await mkdir(directory);
   const quoted = (words: string[]) => words.map((word) => `'${word}'`).join(' ');
   const interrupt = fileURLToPath(new URL('./until-ctrl-c.mjs', import.meta.url));
+  const refusal = 'echo "$0 would change the machine: let the fence say not-run" >&2; exit 1';
   const programs = {
     svc: `exec ${quoted([process.execPath, ...nodeArguments])} "$@"`,
     sudo: 'exec "$@"',
+    ...Object.fromEntries(REFUSED.map((name) => [name, refusal])),
     ssh: '[ ! -f "$HOME/.ssh/config" ] || set -- -F "$HOME/.ssh/config" "$@"; exec /usr/bin/ssh "$@"',
     'until-ctrl-c': `exec ${quoted([process.execPath, interrupt])} "$@"`,
   };
