@@ -74,6 +74,7 @@ if [ -n "$tests" ]; then
   need git git
   need openssh-client ssh
   need rsync rsync
+  need jq jq
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi
   need chromium chromium
   need docker-registry docker-registry
