@@ -50,18 +50,28 @@ export class Addresses {
     this.#others = new Set(addresses);
   }
 
-  /** Takes the one that was free the longest. @throws {DriverError} `no_capacity` */
+  /**
+   * Takes the one that was free the longest; where others seem to have all, one of theirs, as it may be free since.
+   * @throws {DriverError} `no_capacity`
+   */
   take(): string {
-    for (let tried = 0; tried < this.#count; tried += 1) {
-      const address = format(this.#first + this.#next);
-      this.#next = (this.#next + 1) % this.#count;
-      if (this.#used.has(address) || this.#others.has(address)) continue;
+    const address = this.#nextWithout(this.#others) ?? this.#nextWithout(new Set());
+    if (address !== undefined) {
       this.#used.add(address);
       return address;
     }
     throw new DriverError('no_capacity', 'There is no room for another sandbox.', {
       detail: 'every address of the range is used',
     });
+  }
+
+  #nextWithout(others: ReadonlySet<string>): string | undefined {
+    for (let tried = 0; tried < this.#count; tried += 1) {
+      const address = format(this.#first + this.#next);
+      this.#next = (this.#next + 1) % this.#count;
+      if (!this.#used.has(address) && !others.has(address)) return address;
+    }
+    return undefined;
   }
 
   release(address: string): void {
