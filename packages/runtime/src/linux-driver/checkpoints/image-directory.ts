@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomId } from '../../shared/instance-id.js';
 import { readHostMemory } from '../cgroups/admission.js';
+import { ownMemoryRoom } from '../cgroups/own-memory.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 
@@ -17,11 +18,16 @@ export function imageDirectory(
   return inMemory === true ? join(IN_MEMORY, id) : join(paths.store, 'c', id, 'img');
 }
 
-/** Whether images of about so many bytes may be kept in memory: copies of them take as much again, and the host needs some. */
+/**
+ * Whether images of about so many bytes may be kept in memory: copies of them take as much again, and the host needs some. They are
+ * charged to the cgroup of this process, where a limit that is hit would end CRIU half-way, or this process.
+ */
 export function fitsInMemory(keeper: NamespaceKeeper, bytes: number): boolean {
   if (!existsSync(keeper.view(IN_MEMORY))) return false;
   const { bavail, bsize } = statfsSync(keeper.view(IN_MEMORY));
-  return bytes * 2 <= bavail * bsize && bytes * 4 <= readHostMemory().availableBytes;
+  return (
+    bytes * 2 <= Math.min(bavail * bsize, ownMemoryRoom()) && bytes * 4 <= readHostMemory().availableBytes
+  );
 }
 
 /** Makes it anew. Who is root of an instance and no more passes through, on kernels too that map no ids of memory. */
