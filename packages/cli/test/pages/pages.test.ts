@@ -134,6 +134,11 @@ describe('what a page says that is printed', () => {
     ['svc_97****5c', 'svc_0123456789abcdef', true],
     ['2026-11-25T18:42:12.052Z by', '2027-01-01T00:00:00Z by', true],
     ['a1a83e64-eebf-4fb7-8e47-8e26c0576c27', '00000000-0000-0000-0000-000000000000', true],
+    [
+      `${'-'.repeat(96)}a1a8\n3e64-eebf-4fb7-8e47-8e26c0576c27`,
+      `${'-'.repeat(96)}00000000-0000-0000-0000-000000000000`,
+      true,
+    ],
     ['2 entries', '3 entries', false],
   ])('%j and %j: the same: %j', (one, other, same) => {
     expect(masked(one) === masked(other)).toBe(same);

@@ -58,7 +58,13 @@ const CHANGING: [RegExp, string][] = [
   [/\b(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)\b ?)+/g, 'TIME '],
 ];
 
+/** Transcripts were made in a terminal of 100 columns, which breaks longer lines anywhere. */
+const unwrapped = (text: string) => text.replace(/^(.{100})\n/gm, '$1');
+
 /** A text without what differs from run to run, and without white space, as columns of tables have the width of what is in them. */
 export function masked(text: string): string {
-  return CHANGING.reduce((rest, [pattern, name]) => rest.replace(pattern, name), text).replace(/\s+/g, '');
+  return CHANGING.reduce((rest, [pattern, name]) => rest.replace(pattern, name), unwrapped(text)).replace(
+    /\s+/g,
+    '',
+  );
 }
