@@ -4,17 +4,18 @@ import type { Uses } from '../context/context.js';
 import { ApiError, type ErrorRecord } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { killLost } from '../fleet/lost-sandboxes.js';
+import { isFull, moveSandbox } from '../fleet/move-sandbox.js';
 import { parseSandboxId } from '../ids/parse.js';
 import type { ApiAnswer, ApiRequest, NodeForwarder } from '../nodes/forwarder.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { ownerOfSandbox } from '../nodes/ownership.js';
 import type { NodeRecord } from '../nodes/registry.js';
+import type { RowPorts } from '../sandboxes/ports.js';
 import type { AnyResult } from './operations.js';
 import type { RouteEntry } from './route-table.js';
 
-type Ports = Uses<
-  'config' | 'db' | 'events' | 'ids' | 'keys' | 'log' | 'nodes' | 'now' | 'sandboxes' | 'takeOvers'
->;
+type Ports = RowPorts &
+  Uses<'copies' | 'driver' | 'fleet' | 'ids' | 'keys' | 'log' | 'now' | 'signal' | 'takeOvers'>;
 
 /**
  * The answer of the node that has the sandbox that a request acts on; undefined: this one has to answer.
@@ -37,9 +38,34 @@ export async function askOwner(
     return { status: 204, headers: {}, body: Buffer.alloc(0) };
   }
   if (owner.kind === 'gone' || forwarder.comesFromNode(request.raw)) throw errors.nodeGone();
-  return forwarder.ask(owner.node, toApiRequest(request, signal)).catch((error: unknown) => {
-    throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
-  });
+  const ask = (node: NodeRecord) =>
+    forwarder.ask(node, toApiRequest(request, signal)).catch((error: unknown) => {
+      throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
+    });
+  if (!WAKING.has(route.operationId)) return ask(owner.node);
+  const drained = (await ports.fleet.places()).some(
+    ({ record, place }) => record.id === owner.node.id && place.drained,
+  );
+  let answer: ApiAnswer | undefined;
+  if (!drained) {
+    answer = await ask(owner.node);
+    if (!isFull(answer.status, errorCodeOf(answer))) return answer;
+  }
+  const moved = await moveSandbox(ports, sandboxId);
+  if (moved?.kind === 'here') return undefined;
+  if (moved?.kind === 'node') return ask(moved.node);
+  return answer ?? ask(owner.node);
+}
+
+/** What wakes a paused sandbox, which another node than its own may do. */
+const WAKING: ReadonlySet<string> = new Set(['resumeSandbox', 'connectSandbox', 'connectSandboxV2']);
+
+function errorCodeOf({ body }: ApiAnswer): unknown {
+  try {
+    return (JSON.parse(body.toString('utf8')) as Partial<ErrorRecord>).error_code;
+  } catch {
+    return undefined;
+  }
 }
 
 /** How a handler has another node answer its request; undefined for one that a node passed on. */

@@ -1,3 +1,4 @@
+import { bringBuild } from '../copies/bring-build.js';
 import { clusterOf } from '../nodes/cluster-of.js';
 import { fromJson } from '../storage/json.js';
 import { baseFromImage } from './images/base-from-image.js';
@@ -35,7 +36,11 @@ async function baseFromTemplate(
 ): Promise<BuildState> {
   const { context, log } = tools;
   log.add('info', `starting from template ${tools.job.request.fromTemplate}`);
-  if (!(await isWithinReach(context, parent.node_id)))
+  if (context.copies.possible)
+    await bringBuild(context, { build: parent }).catch((error: Error) => {
+      throw new BuildError(`what the template to start from consists of is not here: ${error.message}`);
+    });
+  else if (!(await isWithinReach(context, parent.node_id)))
     throw new BuildError('the template to start from was built by another server, whose files are not here');
   const key = `template:${parent.id}`;
   // A snapshot is a stored state; what it adds to its layers has to become one first.

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { AuditTrail } from '../audit/audit-trail.js';
 import type { TeamStore } from '../auth/team-store.js';
 import type { ServerConfig } from '../config/config.js';
+import type { Copies } from '../copies/copies.js';
 import type { EventSink } from '../events/sink.js';
 import type { StopReason } from '../gateway/contract.js';
 import type { SigningKeys } from '../identity/signing-keys.js';
@@ -67,6 +68,8 @@ export interface ServerContext {
   /** Templates that references were found to mean. */
   readonly templates: ReadCache<ResolvedTemplate>;
   readonly volumes: VolumeStore;
+  /** Brings here what other nodes stored. */
+  readonly copies: Copies;
   /** The certificate authority that signs for hosts with rules, made on first use. */
   authority(): Promise<EgressAuthority>;
   /** What left sandboxes, and what was kept from leaving. */

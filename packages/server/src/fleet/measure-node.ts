@@ -22,5 +22,6 @@ export async function measureNode(context: Uses<'config' | 'driver' | 'sandboxes
     memoryFreeMiB: mib(freemem()),
     memoryTotalMiB: mib(totalmem()),
     diskFreeMiB: mib(diskFreeBytes),
+    ...(driver.transfers === undefined ? {} : { machine: driver.transfers.machine }),
   };
 }

@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { holdersOf } from '../copies/bring-build.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { clusterOf } from '../nodes/cluster-of.js';
@@ -18,7 +19,7 @@ const MOST_TRIES = 5;
 /** What it starts from, or mounts, is there and nowhere else; or there was no time to know better. */
 const DRAINED = 'the server that would run it is being drained';
 
-type Ports = Uses<'config' | 'db' | 'fleet' | 'log' | 'nodes' | 'templates'>;
+type Ports = Uses<'config' | 'copies' | 'db' | 'fleet' | 'log' | 'nodes' | 'templates'>;
 
 /** Has another node answer the request that is being answered. @throws {ApiError} its failure; {NodeUnreachableError} */
 export type PassOn<A> = (node: NodeRecord) => Promise<A>;
@@ -51,12 +52,24 @@ export async function placeSandbox<A>(
   // Whoever makes it says what is wrong with the reference.
   if (resolved === undefined) return here();
   const home = await homeOfMounts(context, team.id, request.volumeMounts ?? []);
-  const holder = home ?? nodeOf(resolved);
+  if (home !== null) return makeThere(context, home, passOn, here);
+  const holder = nodeOf(resolved);
   // What lies on a cluster is there for all of its nodes; volumes are on the disk of one.
-  const clusterId = holder === null || home !== null ? undefined : await clusterOf(context, holder);
-  if (holder !== null && clusterId === undefined) return makeThere(context, holder, passOn, here);
+  const clusterId = holder === null ? undefined : await clusterOf(context, holder);
   let full: unknown = errors.capacityUnavailable('every server is being drained or does not answer');
-  for (const node of await candidates(context, resolved, clusterId)) {
+  let tried = await candidates(context, resolved, clusterId);
+  const copied = holder !== null && clusterId === undefined;
+  if (copied) {
+    // To copy what it starts from costs more than any place is worth: only where its holder cannot have it.
+    try {
+      return await makeThere(context, holder, passOn, here);
+    } catch (error) {
+      if (!context.copies.possible || !isRefused(error)) throw error;
+      full = error;
+    }
+    tried = await orderForCopies(context, resolved, tried, holder);
+  }
+  for (const node of tried) {
     try {
       const made = await (node.id === nodes.nodeId ? here() : passOn(node));
       await fleet.sent(node.id);
@@ -68,6 +81,8 @@ export async function placeSandbox<A>(
         // It may have made the sandbox before it fell silent.
         if (error.taken) throw errors.nodeGone(error);
       } else if (isFull(error)) full = error;
+      // Of what is copied, the first refusal tells more: that machine may only lack what this one's memory needs.
+      else if (copied && isIncompatible(error)) continue;
       else throw error;
     }
   }
@@ -109,6 +124,29 @@ async function candidates(
   if (all.length === 0 && nodes.drain === 'no')
     return [{ id: nodes.nodeId, apiUrl: '', sandboxUrl: '', acknowledges: false }];
   return order.slice(0, MOST_TRIES).map((id) => records.get(id)!);
+}
+
+/** Those that have a copy first. None where nobody can give one: the holder is silent, and nobody else has all of it. */
+async function orderForCopies(
+  context: Ports,
+  resolved: ResolvedTemplate,
+  nodes: readonly NodeRecord[],
+  holder: string,
+): Promise<NodeRecord[]> {
+  const others = nodes.filter(({ id }) => id !== holder);
+  const holders = await holdersOf(context, resolved);
+  const having = others.filter(({ id }) => holders.has(id));
+  const giving = (await ownerById(context, holder)).kind !== 'gone' || having.length > 0;
+  return giving ? [...having, ...others.filter(({ id }) => !holders.has(id))] : [];
+}
+
+/** Whether a node did not take a sandbox that another one may: it is full, drained, or does not answer. */
+function isRefused(error: unknown): boolean {
+  return isFull(error) || (ApiError.is(error) && error.status === 503 && error.errorCode === undefined);
+}
+
+function isIncompatible(error: unknown): boolean {
+  return ApiError.is(error) && error.errorCode === 'sandbox_no_compatible_node';
 }
 
 function isFull(error: unknown): boolean {

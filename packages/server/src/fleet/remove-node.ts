@@ -119,5 +119,6 @@ async function dropRecords(tx: Tx, nodeId: string): Promise<void> {
   await tx.deleteFrom('volumes').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('checkpoints').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('layers').where('node_id', '=', nodeId).execute();
+  await tx.deleteFrom('object_copies').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('nodes').where('id', '=', nodeId).execute();
 }

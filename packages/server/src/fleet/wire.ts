@@ -30,6 +30,7 @@ function reportToWire({
   memoryTotalMiB,
   diskFreeMiB,
   demand: _demand,
+  machine: _machine,
   ...rest
 }: NodeReport): Schemas['NodeReport'] {
   return { ...rest, memoryFreeMB: memoryFreeMiB, memoryTotalMB: memoryTotalMiB, diskFreeMB: diskFreeMiB };

@@ -14,6 +14,8 @@ export class ServiceMetrics {
   readonly #failures: Counter<'source' | 'phase' | 'code'>;
   readonly #builds: Histogram<'outcome'>;
   readonly #deliveries: Counter<'outcome'>;
+  readonly #copies: Histogram<'kind' | 'outcome'>;
+  readonly #copiedBytes: Counter<'kind'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -50,6 +52,27 @@ export class ServiceMetrics {
       labelNames: ['outcome'],
       registers,
     });
+    this.#copies = new Histogram({
+      name: 'svc_object_copy_duration_seconds',
+      help: 'Copies of layers, checkpoints and what they stand on, from another server.',
+      labelNames: ['kind', 'outcome'],
+      buckets: BUILD_BUCKETS,
+      registers,
+    });
+    this.#copiedBytes = new Counter({
+      name: 'svc_object_copied_bytes_total',
+      help: 'Bytes of such copies that came from other servers, as they come.',
+      labelNames: ['kind'],
+      registers,
+    });
+  }
+
+  copy(kind: string, outcome: 'done' | 'failed', seconds: number): void {
+    this.#copies.observe({ kind, outcome }, seconds);
+  }
+
+  copiedBytes(kind: string, bytes: number): void {
+    this.#copiedBytes.inc({ kind }, bytes);
   }
 
   request(operation: string, status: number, seconds: number): void {

@@ -118,6 +118,33 @@ export class NodeForwarder {
   }
 
   /**
+   * Asks another node for something that no client can ask for. Whoever gets the answer reads it to its end, or destroys it.
+   * @throws {NodeUnreachableError}
+   */
+  async open(
+    node: NodeRecord,
+    { method, url, signal }: { method: 'GET' | 'POST'; url: string; signal: AbortSignal },
+  ): Promise<IncomingMessage> {
+    const headers = [
+      'host',
+      new URL(node.apiUrl).host,
+      ...(method === 'POST' ? ['content-length', '0'] : []),
+    ];
+    const upstream = http.request({ ...this.#target(node, node.apiUrl, { method, url, headers }), signal });
+    const answered = this.#bound(node, upstream);
+    try {
+      return await new Promise<IncomingMessage>((resolve, reject) => {
+        upstream.on('response', resolve).on('error', reject).end();
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new NodeUnreachableError(node.id, !isRefusedConnection(error), error);
+    } finally {
+      answered();
+    }
+  }
+
+  /**
    * Ends a request that a node does not say to have got, or whose node falls silent before it has answered.
    * @returns what says that the answer is there
    */

@@ -2,6 +2,7 @@ import type { components } from '@svc/platform';
 import type { Apartness } from '@svc/runtime';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { bringBuild } from '../copies/bring-build.js';
 import { egressOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
@@ -45,7 +46,7 @@ export interface CreateOptions {
  * @throws {ApiError} 400, 403, 404, 429; 500, 503, 504 when it cannot be placed.
  */
 export async function createSandbox(
-  context: StartPorts & Uses<'templates'>,
+  context: StartPorts & Uses<'copies' | 'templates'>,
   options: CreateOptions,
 ): Promise<SandboxRow> {
   const { team, request } = options;
@@ -62,6 +63,7 @@ export async function createSandbox(
   if (network !== undefined) await checkProxyAddress(network, context.config.egress.allowRanges);
   const mounts = await resolveMounts(context, team, request.volumeMounts ?? []);
 
+  await bringBuild(context, resolved);
   const { build } = resolved;
   const password = network?.egressProxy?.password;
   const config: SandboxConfig = {

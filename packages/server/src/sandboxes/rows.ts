@@ -120,7 +120,8 @@ async function readAgain(context: Uses<'db' | 'nodes' | 'sandboxes'>, live: Live
     return;
   }
   forget(context, live);
-  throw errors.sandboxNotFound(id);
+  // Another node took it over meanwhile, which answers for it from now on.
+  throw row === undefined ? errors.sandboxNotFound(id) : errors.nodeBusy(id);
 }
 
 /**

@@ -2,6 +2,7 @@ import { totalmem } from 'node:os';
 import type { ResolvedSettings } from '../config/config.js';
 import { LINUX_POOL_SIZE } from '../config/settings.js';
 import type { ServerContext } from '../context/context.js';
+import { dropCopies } from '../copies/drop-copies.js';
 import { enforceEgressLimits } from '../sandboxes/enforce-egress-limits.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
@@ -29,6 +30,9 @@ const USAGE_MS = 60_000;
 /** Between two looks at what the network of the sandboxes refused. */
 const PACKETS_MS = 10_000;
 
+/** Between two looks for copies that belong to nothing any more. */
+const COPIES_MS = 15_000;
+
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(
   context: ServerContext,
@@ -46,6 +50,10 @@ export function startBackground(
   if (expiryIntervalMs !== 0)
     every('expiry', 'expiry', expiryIntervalMs, async () => {
       if (!context.nodes.taken) await expireDue(context);
+    });
+  if (context.copies.possible)
+    every('copies', 'removing copies', COPIES_MS, async () => {
+      if (!context.nodes.taken) await dropCopies(context);
     });
   every('samples', 'sampling', config.metrics.sampleMs, () => sampleAll(context, cpuMemory));
   every('retention', 'retention', RETENTION_MS, async () => {

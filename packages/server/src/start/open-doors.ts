@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import type { ResolvedSettings } from '../config/config.js';
+import { registerNodeCalls } from '../copies/node-calls.js';
 import { DashboardSessions } from '../dashboard/sessions.js';
 import { startHeartbeat } from '../fleet/heartbeat.js';
 import { ConnectionGuard } from '../limits/connections.js';
@@ -70,7 +71,10 @@ export async function openDoors(
       if (tracer !== undefined) traceApi(app, tracer);
       if (metrics !== undefined) measureApi(app, metrics);
     },
-    routesBeside: (app) => registerVolumeContent(app, context, forwarder),
+    routesBeside: (app) => {
+      registerVolumeContent(app, context, forwarder);
+      registerNodeCalls(app, context, forwarder);
+    },
     validateResponses,
     draining: () => context.draining(),
     connections: guards.api,

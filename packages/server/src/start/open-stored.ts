@@ -9,6 +9,7 @@ import { resolveConfig } from '../config/resolve.js';
 import { settings } from '../config/settings.js';
 import { withDefaults } from '../config/walk.js';
 import type { Log, ServerContext } from '../context/context.js';
+import { Copies } from '../copies/copies.js';
 import { loadAuthority } from '../egress/authority.js';
 import { packetCounter } from '../egress/count-packets.js';
 import { startEgress } from '../egress/start-egress.js';
@@ -172,6 +173,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
       exists: (volumeId) => volumeExists(context, volumeId),
       limitMiB: (volumeId) => volumeLimitMiB(context, volumeId),
     }),
+    copies: new Copies(() => context),
     egress,
     traffic,
     egressLimits: new EgressLimits(),
@@ -189,6 +191,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     stopping.abort(new Error('the server stops'));
     await Promise.allSettled([...sandboxes.values()].map((live) => live.transition?.result));
   });
+  unwind.add('copies', () => context.copies.close());
   unwind.add('builds', () => context.builds.close());
   return { context, opened, operatorToken, lifecycle, certificates, openMetrics };
 }

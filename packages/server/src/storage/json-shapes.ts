@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Apartness } from '@svc/runtime';
+import type { Apartness, Machine } from '@svc/runtime';
 
 export type NetworkConfig = components['schemas']['SandboxNetworkConfig'];
 
@@ -80,4 +80,6 @@ export interface NodeReport {
   diskFreeMiB: number;
   /** Requests that count against rates, a second, by group of routes and team. Servers of earlier versions tell none. */
   demand?: Record<string, number>;
+  /** What stored memory needs of it. Absent where nothing that it stores can leave it, and in reports of earlier versions. */
+  machine?: Machine;
 }

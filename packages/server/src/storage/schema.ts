@@ -1,4 +1,5 @@
 import type { components } from '@svc/platform';
+import type { ObjectKind } from '@svc/runtime';
 import type { Generated, Kysely, Transaction } from 'kysely';
 import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
 import type { EncryptedJson, Json } from './json.js';
@@ -53,6 +54,7 @@ export interface Schema {
   audit_entries: AuditEntriesTable;
   team_usage: TeamUsageTable;
   team_running: TeamRunningTable;
+  object_copies: ObjectCopiesTable;
 }
 
 export type Database = Kysely<Schema>;
@@ -171,6 +173,15 @@ export interface CheckpointsTable {
   owner_kind: 'sandbox' | 'build' | 'fork';
   owner_id: string;
   memory: number;
+  size_bytes: number;
+  created_at: number;
+}
+
+/** Copies of what another node stored; where it was made stands in the row of what it belongs to. */
+export interface ObjectCopiesTable {
+  kind: ObjectKind;
+  object_id: string;
+  node_id: string;
   size_bytes: number;
   created_at: number;
 }

@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { Uses } from '../../context/context.js';
 import { errors } from '../../errors/catalog.js';
+import { wakeOrMove } from '../../fleet/move-sandbox.js';
 import { type PassOn, placeSandbox } from '../../fleet/place-sandbox.js';
 import { parseSandboxId } from '../../ids/parse.js';
 import { connectSandbox } from '../../sandboxes/connect.js';
@@ -33,6 +34,21 @@ async function createOn(
   return placeSandbox(context, { team, request: body, passOn }, async () => {
     const row = await createSandbox(context, { team, request: body, defaultTimeoutSeconds, signal });
     return { status: 201, body: sandboxToWire(row, settings(context)) };
+  });
+}
+
+/** Connects to a sandbox, which may wake on another node. */
+function connectOn(
+  request: HandlerRequest<'connectSandbox'> | HandlerRequest<'connectSandboxV2'>,
+  timeoutSeconds: number,
+  memory: boolean | undefined,
+): Promise<{ status: 200 | 201; body: components['schemas']['Sandbox'] }> {
+  const { context, team, params } = request;
+  const sandboxId = parseSandboxId(params.sandboxID);
+  const passOn = request.passOn as PassOn<Awaited<ReturnType<typeof connectOn>>> | undefined;
+  return wakeOrMove(context, { sandboxId, passOn }, async () => {
+    const { row, resumed } = await connectSandbox(context, { team, sandboxId, timeoutSeconds, memory });
+    return { status: resumed ? 201 : 200, body: sandboxToWire(row, settings(context)) };
   });
 }
 
@@ -86,36 +102,31 @@ export const sandboxHandlers = {
     return { status: 204 };
   },
 
-  resumeSandbox: async ({ context, team, params, body }) => {
-    const row = await resumeSandbox(context, {
-      team,
-      sandboxId: parseSandboxId(params.sandboxID),
-      timeoutSeconds: body?.timeout ?? 15,
-      autoPause: body?.autoPause,
-      memory: body?.memory,
-    });
-    return { status: 201, body: sandboxToWire(row, settings(context)) };
+  resumeSandbox: (request) => {
+    const { context, team, params, body } = request;
+    const sandboxId = parseSandboxId(params.sandboxID);
+    return wakeOrMove(
+      context,
+      {
+        sandboxId,
+        passOn: request.passOn as PassOn<{ status: 201; body: components['schemas']['Sandbox'] }> | undefined,
+      },
+      async () => {
+        const row = await resumeSandbox(context, {
+          team,
+          sandboxId,
+          timeoutSeconds: body?.timeout ?? 15,
+          autoPause: body?.autoPause,
+          memory: body?.memory,
+        });
+        return { status: 201 as const, body: sandboxToWire(row, settings(context)) };
+      },
+    );
   },
 
-  connectSandbox: async ({ context, team, params, body }) => {
-    const { row, resumed } = await connectSandbox(context, {
-      team,
-      sandboxId: parseSandboxId(params.sandboxID),
-      timeoutSeconds: body.timeout,
-      memory: body.memory,
-    });
-    return { status: resumed ? 201 : 200, body: sandboxToWire(row, settings(context)) };
-  },
+  connectSandbox: (request) => connectOn(request, request.body.timeout, request.body.memory),
 
-  connectSandboxV2: async ({ context, team, params, body }) => {
-    const { row, resumed } = await connectSandbox(context, {
-      team,
-      sandboxId: parseSandboxId(params.sandboxID),
-      timeoutSeconds: body?.timeout ?? 300,
-      memory: body?.memory,
-    });
-    return { status: resumed ? 201 : 200, body: sandboxToWire(row, settings(context)) };
-  },
+  connectSandboxV2: (request) => connectOn(request, request.body?.timeout ?? 300, request.body?.memory),
 
   setSandboxTimeout: async ({ context, team, params, body }) => {
     await setSandboxTimeout(context, team, parseSandboxId(params.sandboxID), body.timeout);

@@ -6,6 +6,7 @@ import type { LayerCache } from './layer-cache.js';
 /** What a build needs of the server. */
 export type BuildPorts = Uses<
   | 'config'
+  | 'copies'
   | 'db'
   | 'driver'
   | 'egress'
@@ -13,6 +14,7 @@ export type BuildPorts = Uses<
   | 'keys'
   | 'log'
   | 'metrics'
+  | 'nodes'
   | 'now'
   | 'signal'
   | 'tracer'

@@ -8,6 +8,7 @@ import { keyExpiry } from './007-key-expiry.js';
 import { volumeNodes } from './008-volume-nodes.js';
 import { teamUsage } from './009-team-usage.js';
 import { teamRunning } from './010-team-running.js';
+import { objectCopies } from './011-object-copies.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -22,4 +23,5 @@ export const migrations: readonly NumberedMigration[] = [
   volumeNodes,
   teamUsage,
   teamRunning,
+  objectCopies,
 ];
