@@ -4,7 +4,6 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { AuditTrail } from '../audit/audit-trail.js';
 import type { TeamStore } from '../auth/team-store.js';
 import type { ServerConfig } from '../config/config.js';
-import type { Copies } from '../copies/copies.js';
 import type { EventSink } from '../events/sink.js';
 import type { StopReason } from '../gateway/contract.js';
 import type { SigningKeys } from '../identity/signing-keys.js';
@@ -25,6 +24,7 @@ import type { EgressLimits } from '../usage/egress-limits.js';
 import type { UsageMeter } from '../usage/usage-meter.js';
 import type { BuildQueue } from '../work/build-queue.js';
 import type { Retries } from '../work/retries.js';
+import type { ObjectCopies } from './object-copies.js';
 import type { SandboxEgress, TrafficRecord } from './sandbox-egress.js';
 import type { VolumeStore } from './volume-store.js';
 
@@ -69,7 +69,7 @@ export interface ServerContext {
   readonly templates: ReadCache<ResolvedTemplate>;
   readonly volumes: VolumeStore;
   /** Brings here what other nodes stored. */
-  readonly copies: Copies;
+  readonly copies: ObjectCopies;
   /** The certificate authority that signs for hosts with rules, made on first use. */
   authority(): Promise<EgressAuthority>;
   /** What left sandboxes, and what was kept from leaving. */

@@ -1,7 +1,6 @@
 import type { StoredObject } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
-import { placementError } from '../sandboxes/placement-error.js';
 import { fromJson } from '../storage/json.js';
 
 /** What a sandbox of a build starts from. */
@@ -12,19 +11,14 @@ export function objectsOf({ build }: Pick<ResolvedTemplate, 'build'>): StoredObj
   ];
 }
 
-/** Sees to it that a sandbox of a build can start here. @throws {ApiError} 503 as the placement table has it */
+/** Sees to it that a sandbox of a build can start here. @throws {ApiError} 503; {DriverError} why it cannot be used here */
 export async function bringBuild(
   { copies, nodes }: Uses<'copies' | 'nodes'>,
   resolved: Pick<ResolvedTemplate, 'build'>,
 ): Promise<void> {
   const { node_id: home } = resolved.build;
   if (!copies.possible || home === null || home === nodes.nodeId) return;
-  for (const object of objectsOf(resolved))
-    await copies
-      .holding(object, () => copies.bring(object, [home]))
-      .catch((error: unknown) => {
-        throw placementError(error, false);
-      });
+  for (const object of objectsOf(resolved)) await copies.holding(object, () => copies.bring(object, [home]));
 }
 
 /** Nodes that have all that a build starts from, as far as the records tell. */

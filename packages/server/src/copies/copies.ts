@@ -9,6 +9,7 @@ import {
 } from '@svc/runtime';
 import { anyOf } from '#support/any-of';
 import type { Uses } from '../context/context.js';
+import type { ObjectCopies } from '../context/object-copies.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { NodeForwarder } from '../nodes/forwarder.js';
@@ -40,7 +41,7 @@ type Ports = Uses<
 >;
 
 /** Brings here what other nodes stored. Each object comes once, however many wait for it. */
-export class Copies {
+export class Copies implements ObjectCopies {
   readonly #context: () => Ports;
   readonly #coming = new Map<string, Promise<void>>();
   readonly #places = new Places(SIDE_BY_SIDE);
@@ -52,7 +53,6 @@ export class Copies {
     this.#context = context;
   }
 
-  /** Whether what other nodes stored can be used here. */
   get possible(): boolean {
     const { driver, nodes } = this.#context();
     return nodes.shared && driver.transfers !== undefined;
@@ -63,16 +63,10 @@ export class Copies {
     return this.#forwarder;
   }
 
-  /** Runs what depends on whether an object is here and nobody removes it meanwhile. */
   holding<T>(object: StoredObject, task: () => Promise<T>): Promise<T> {
     return this.#turns.run(keyOf(object), task);
   }
 
-  /**
-   * Sees to it that an object is here, with what it stands on. It comes on when whoever waits for it gives up.
-   * @param from nodes that have it, beside those that have copies
-   * @throws {ApiError} 503 when nobody who has it answers; {DriverError} why it cannot be used here
-   */
   async bring(object: StoredObject, from: readonly string[]): Promise<void> {
     const transfers = this.#context().driver.transfers;
     if (transfers === undefined)

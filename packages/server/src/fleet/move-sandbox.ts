@@ -1,11 +1,11 @@
 import { memoryMisfit } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
-import { isMovable, takeSandbox } from '../copies/take-sandbox.js';
 import { ApiError } from '../errors/api-error.js';
 import { orderPlaces } from '../nodes/order-places.js';
 import type { NodeRecord } from '../nodes/registry.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import type { RowPorts } from '../sandboxes/ports.js';
+import { isMovable, takeSandbox } from './take-sandbox.js';
 
 /** How many nodes are asked to take one sandbox, at most. */
 const MOST_TRIES = 3;

@@ -22,6 +22,7 @@ import { checkEnvVars } from './check-env-vars.js';
 import { checkProxyAddress } from './check-proxy-address.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import { newLife } from './new-life.js';
+import { placementError } from './placement-error.js';
 import type { StartPorts } from './ports.js';
 import { resolveMounts } from './resolve-mounts.js';
 import { resolveTemplate } from './resolve-template.js';
@@ -63,7 +64,9 @@ export async function createSandbox(
   if (network !== undefined) await checkProxyAddress(network, context.config.egress.allowRanges);
   const mounts = await resolveMounts(context, team, request.volumeMounts ?? []);
 
-  await bringBuild(context, resolved);
+  await bringBuild(context, resolved).catch((error: unknown) => {
+    throw placementError(error, false);
+  });
   const { build } = resolved;
   const password = network?.egressProxy?.password;
   const config: SandboxConfig = {

@@ -1,11 +1,11 @@
 import type { Uses } from '../context/context.js';
+import { forgetCopy } from '../copies/holders.js';
 import { errors } from '../errors/catalog.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import { activeSandboxes } from '../sandboxes/capacity.js';
 import { placementError } from '../sandboxes/placement-error.js';
 import type { RowPorts } from '../sandboxes/ports.js';
-import { forgetCopy } from './holders.js';
 
 type Ports = RowPorts & Uses<'copies' | 'driver' | 'log' | 'now'>;
 
