@@ -164,6 +164,8 @@ export class Copies implements ObjectCopies {
     const seconds = () => (performance.now() - began) / 1000;
     try {
       await transfers.import(object, archive, { maxBytes: await mostBytesOf(context, object), signal });
+      // Meanwhile the record may have been taken for one of a copy that failed.
+      await recordCopy(context, object, described.sizeBytes);
       metrics?.copy(object.kind, 'done', seconds());
       log.info(
         { ...fields, bytes, seconds: Math.round(seconds() * 10) / 10 },

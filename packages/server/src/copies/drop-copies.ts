@@ -22,16 +22,16 @@ export async function dropCopies(context: Ports): Promise<void> {
       log.info({ checkpointId: id }, 'a checkpoint that belongs to nothing here was removed');
     });
   }
-  const layers = await db
+  const recorded = await db
     .selectFrom('object_copies')
-    .select('object_id')
+    .select(['kind', 'object_id'])
     .where('node_id', '=', config.nodeId)
-    .where('kind', '=', 'layer')
     .execute();
-  if (layers.length === 0) return;
-  await sweepLayers(context);
-  const left = new Set((await driver.layers.list()).map(({ id }) => id));
-  for (const { object_id: id } of layers) if (!left.has(id)) await forgetCopy(context, { kind: 'layer', id });
+  if (recorded.some(({ kind }) => kind === 'layer')) await sweepLayers(context);
+  for (const { kind, object_id: id } of recorded)
+    await copies.holding({ kind, id }, async () => {
+      if ((await driver.transfers?.has({ kind, id })) === false) await forgetCopy(context, { kind, id });
+    });
 }
 
 /** Whether a record says that a checkpoint has its place here, or that sandboxes start from it on any node. */
