@@ -139,7 +139,11 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
         '#/strangers/teams/strangers/keys',
         (page) => page.getByRole('cell', { name: /taken=1/ }).waitFor(),
       ],
-      ['a team that is not there', '#/default/teams/nobody', text('There is no team')],
+      [
+        'a team that is not there',
+        `#/default/teams/${encodeURIComponent(hostile[1]!)}`,
+        text('There is no team ⟨U+202E⟩gnp.exe'),
+      ],
       [
         'limits',
         '#/strangers/teams/strangers',

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { explain } from '../connection/explain.js';
+import { visibleText } from '../format/visible-text.js';
 
 /** Something that a reader should know. */
 export function Notice({ kind, children }: { kind: 'error' | 'info'; children: ComponentChildren }) {
@@ -15,11 +16,14 @@ export function Failure({ error }: { error: unknown }) {
   return error === undefined ? null : <Notice kind="error">{explain(error)}</Notice>;
 }
 
+/** What stands in the address may be named in a title, and anybody can make a link. Characters. */
+const LONGEST_TITLE = 120;
+
 /** Stands where a list would be. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <p class="title">{title}</p>
+      <p class="title">{visibleText(title, LONGEST_TITLE)}</p>
       {children}
     </div>
   );

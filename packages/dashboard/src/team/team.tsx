@@ -33,7 +33,7 @@ export function Team({ id, tab = 'usage' }: { id: string; tab: string | undefine
   const chosen = tab in tabs ? tab : 'usage';
   if (NotFoundError.is(team.error))
     return (
-      <Empty title={`There is no team ${id.slice(0, 100)}`}>
+      <Empty title={`There is no team ${id}`}>
         <p>
           <a href={formatRoute({ view: 'teams' })}>Show all teams</a>
         </p>
