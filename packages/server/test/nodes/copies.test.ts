@@ -28,8 +28,16 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       const stored = await childStorage();
       schema = stored.schema;
       const serverKey = randomBytes(32).toString('hex');
+      const transferKey = randomBytes(32).toString('hex');
       const storage = { kind: 'postgres', url: stored.url!, poolSize: 4 } as const;
-      const shared = { storage, serverKey, driver: 'linux', poolSize: 0, validateResponses: false } as const;
+      const shared = {
+        storage,
+        serverKey,
+        transferKey,
+        driver: 'linux',
+        poolSize: 0,
+        validateResponses: false,
+      } as const;
       first = await startTestServer(shared);
       second = await startTestServer(shared);
       thirdDir = await mkdtemp(path.join(tmpdir(), 'svc-third-'));
@@ -37,6 +45,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
         ...childEnvironment(thirdDir, 'linux'),
         SVC_POSTGRES_URL: stored.url!,
         SVC_SERVER_KEY: serverKey,
+        SVC_TRANSFER_KEY: transferKey,
         SVC_POOL_SIZE: '0',
         SVC_BASE_ROOT: 'host',
       };
