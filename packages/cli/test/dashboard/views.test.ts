@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { Template } from '@svc/sdk';
 import { OperatorClient } from '@svc/sdk/operator';
+import { eventually } from '@svc/support/eventually';
 import { chromium } from '@svc/support/testing/chromium';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,6 +32,8 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   let sandboxId: string;
   let templateId: string;
   let webhookId: string;
+  /** Of what the webhook was sent. */
+  const receivedIds: unknown[] = [];
   /** The directory with files of hostile names. */
   let names: string;
   beforeAll(async () => {
@@ -42,6 +45,7 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     for (const name of hostile) await operator.teams.keys.create('strangers', name);
     await operator.teams.block('strangers', { reason: hostile[1]!.repeat(20) });
     receiver = createServer((request, response) => {
+      receivedIds.push(request.headers['webhook-id']);
       request.resume();
       response.statusCode = 500;
       response.end(hostile[0]);
@@ -226,6 +230,36 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await page.getByText(hostile[0]!, { exact: true }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     expect(await page.evaluate('window.taken')).toBeUndefined();
+    expect(problems).toEqual([]);
+    await context.close();
+  });
+
+  it('sends an event again, and shows the attempts of before and after', async () => {
+    const { page, context, problems } = await stage.signedIn();
+    await page.goto(`${stage.url}#/default/webhooks/${webhookId}`);
+    const row = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').nth(1);
+    // The button can be used once all four attempts have failed.
+    await row.getByRole('button', { name: 'Send again' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(receivedIds).toHaveLength(4);
+    await row.getByRole('button', { name: 'Send again' }).click();
+    await dialog.getByRole('button', { name: 'Send again' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await eventually('four more attempts', async () => {
+      const { items } = await stage.client.webhooks.deliveries(webhookId, { status: 'failed' });
+      return items[0]?.attempts.length === 8;
+    });
+    expect(receivedIds).toHaveLength(8);
+    expect(new Set(receivedIds).size).toBe(1);
+    await stage.client.webhooks.update(webhookId, { enabled: false });
+    await page.reload();
+    await row.getByRole('cell', { name: '8', exact: true }).waitFor();
+    await row.getByText('failed').waitFor();
+    await page.getByText('disabled', { exact: true }).waitFor();
+    expect(await row.getByRole('button', { name: 'Send again' }).isDisabled()).toBe(true);
+    await stage.client.webhooks.update(webhookId, { enabled: true });
     expect(problems).toEqual([]);
     await context.close();
   });

@@ -1,5 +1,8 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Client } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
@@ -107,6 +110,54 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     );
     expect(run.stderr).toContain('Removed the webhook. 2 events received.');
     expect((await svc(['webhook', 'list', '--json'])).stdout.trim()).toBe('[]');
+  });
+
+  it('delivers one event again, or all that failed', async () => {
+    let status = 500;
+    let requests = 0;
+    const receiver = createServer((request, response) => {
+      request.resume();
+      requests += 1;
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+      const { apiUrl, sandboxUrl, apiKey } = local.server;
+      const client = new Client({ apiUrl, sandboxUrl, apiKey });
+      const { id } = await client.webhooks.create({
+        ...{ name: 'hook', url, events: ['sandbox.lifecycle.created'], signatureSecret: 'x'.repeat(32) },
+      });
+      /** Waits until so many deliveries have ended so, and gives their events, oldest first. */
+      const ended = (outcome: 'success' | 'failed', count: number) =>
+        eventually(`${count} deliveries: ${outcome}`, async () => {
+          const found = await client.webhooks.deliveries(id, { status: outcome, order: 'asc' });
+          return found.items.length === count ? found.items.map(({ eventId }) => eventId) : undefined;
+        });
+      for (let count = 0; count < 2; count++) await (await client.sandboxes.create()).kill();
+      const [first, second] = await ended('failed', 2);
+      const listed = await svc(['webhook', 'deliveries', id, '--status', 'failed', '-q']);
+      expect(listed.stdout).toBe(`${second}\n${first}\n`);
+      expect((await svc(['webhook', 'redeliver', id, first!, '--failed'])).code).toBe(2);
+      const unknown = await svc(['webhook', 'redeliver', id, id]);
+      expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('not sent to this webhook') });
+      status = 204;
+      const one = await svc(['webhook', 'redeliver', id, first!, '--json']);
+      expect(JSON.parse(one.stdout)).toMatchObject([{ eventId: first, status: 'pending' }]);
+      await ended('success', 1);
+      const rest = await svc(['webhook', 'redeliver', id, '--failed']);
+      expect(rest).toMatchObject({ code: 0, stdout: `Delivering ${second} again\n` });
+      await ended('success', 2);
+      expect(requests).toBe(10);
+      expect((await svc(['webhook', 'deliveries', id])).stdout).toMatch(/EVENT ID[\s\S]*delivered \(204\)/);
+      expect((await svc(['webhook', 'redeliver', id, '--failed'])).stderr).toContain(
+        'No delivery has failed.',
+      );
+      await client.webhooks.delete(id);
+    } finally {
+      receiver.close();
+      receiver.closeAllConnections();
+    }
   });
 
   it('builds a template from its file, shows the log, tags, lists and deletes it', async () => {

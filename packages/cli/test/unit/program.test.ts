@@ -64,7 +64,9 @@ describe('the tree of commands', () => {
       ),
       secret: expect.arrayContaining(['create', 'list', 'get', 'update', 'delete']),
       volume: expect.arrayContaining('create list info delete ls put get mkdir rm chmod'.split(' ')),
-      webhook: expect.arrayContaining('create list get update delete deliveries stats listen'.split(' ')),
+      webhook: expect.arrayContaining(
+        'create list get update delete deliveries redeliver stats listen'.split(' '),
+      ),
       event: ['list'],
       auth: ['login', 'status', 'logout'],
     });

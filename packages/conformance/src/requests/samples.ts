@@ -9,6 +9,7 @@ export const unknownIds = {
   secretID: 'nobody-has-this-secret',
   volumeID: '00000000-0000-4000-8000-000000000000',
   webhookID: '00000000-0000-4000-8000-000000000000',
+  eventID: '00000000-0000-4000-8000-000000000000',
   apiKeyID: '00000000-0000-4000-8000-000000000000',
   alias: 'nobody-has-this-alias',
   hash: 'a'.repeat(64),

@@ -10,7 +10,13 @@ import { createTeam } from './teams.js';
 
 const SETTINGS: Record<ServerKind, Partial<ServerOptions>> = {
   // The first request of a team is counted, the second is too many.
-  'rate-limited': { rateLimits: { general: { rate: 0.001, burst: 1 }, create: { rate: 0.001, burst: 1 } } },
+  'rate-limited': {
+    rateLimits: {
+      general: { rate: 0.001, burst: 1 },
+      create: { rate: 0.001, burst: 1 },
+      redeliver: { rate: 0.001, burst: 1 },
+    },
+  },
   small: { maxSandboxes: 1, tuning: { bodyLimitBytes: 2_048, uploadLimitBytes: 2_048 } },
   faulty: {},
   // Long enough for a busy machine to make a sandbox when nothing is wrong.

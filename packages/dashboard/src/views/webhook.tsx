@@ -5,6 +5,7 @@ import { usePoll } from '../connection/use-poll.js';
 import { formatCount } from '../format/numbers.js';
 import { formatDuration, formatTime } from '../format/times.js';
 import { visibleText } from '../format/visible-text.js';
+import { Confirm } from '../parts/dialog.js';
 import { ListView } from '../parts/list-view.js';
 import { Failure } from '../parts/notice.js';
 import type { Column } from '../parts/table.js';
@@ -17,6 +18,7 @@ const LOOK_MS = 5_000;
 /** A webhook, and what became of each event. */
 export function Webhook({ team, id }: { team: string; id: string }) {
   const [opened, setOpened] = useState<string>();
+  const [again, setAgain] = useState<Delivery>();
   const webhook = usePoll(`webhook ${team} ${id}`, LOOK_MS, async (signal) => {
     const { webhooks } = clientOf(team);
     const [info, stats] = await Promise.all([webhooks.get(id, { signal }), webhooks.stats(id, { signal })]);
@@ -48,7 +50,7 @@ export function Webhook({ team, id }: { team: string; id: string }) {
         </a>
       ),
     },
-    { name: 'State', show: (delivery) => <State state={last(delivery)?.status ?? 'waiting'} /> },
+    { name: 'State', show: ({ status }) => <State state={status === 'pending' ? 'waiting' : status} /> },
     {
       name: 'Answer',
       show: (delivery) => {
@@ -60,6 +62,18 @@ export function Webhook({ team, id }: { team: string; id: string }) {
     },
     { name: 'Attempts', numeric: true, show: ({ attempts }) => attempts.length },
     { name: 'Last', show: (delivery) => <When time={last(delivery)?.timestamp} /> },
+    {
+      name: 'Again',
+      show: (delivery) => (
+        <button
+          type="button"
+          disabled={delivery.status === 'pending' || webhook.value?.info.enabled !== true}
+          onClick={() => setAgain(delivery)}
+        >
+          Send again
+        </button>
+      ),
+    },
   ];
   const shown = pages.value?.items.find(({ eventId }) => eventId === opened);
   const { value } = webhook;
@@ -93,6 +107,22 @@ export function Webhook({ team, id }: { team: string; id: string }) {
         keyOf={({ eventId }) => eventId}
         empty="Nothing was delivered yet"
       />
+      {again !== undefined && (
+        <Confirm
+          title="Send this event again?"
+          action="Send again"
+          onClose={() => setAgain(undefined)}
+          onConfirm={async () => {
+            await clientOf(team).webhooks.redeliver(id, again.eventId);
+            pages.reload();
+          }}
+        >
+          <p>
+            The receiver gets event <span class="id">{again.eventId}</span> once more, with the same
+            identifier. It may arrive after newer events of its sandbox.
+          </p>
+        </Confirm>
+      )}
     </>
   );
 }

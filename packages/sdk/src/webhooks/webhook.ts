@@ -56,12 +56,15 @@ export interface Delivery {
   readonly eventId: string;
   readonly eventType: LifecycleEventType;
   readonly sandboxId: string;
+  /** `pending` while an attempt is under way or another one will be made; then how the last attempt ended. */
+  readonly status: 'pending' | 'success' | 'failed';
   /** Oldest first. */
   readonly attempts: DeliveryAttempt[];
 }
 
 /** Which deliveries to list. */
 export interface DeliveryQuery {
+  /** How they ended: leaves out those that are pending. */
   status?: 'success' | 'failed' | undefined;
   eventType?: LifecycleEventType | undefined;
   /** First attempted at this time or later. */

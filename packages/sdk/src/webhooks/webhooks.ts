@@ -138,6 +138,32 @@ export class Webhooks {
   }
 
   /**
+   * Delivers an event again, whether it arrived or not: at once, and after a failure as often as the first time. It is out of the
+   * order of its sandbox: it may arrive after newer events, which do not wait for it. `webhook-id` is that of the event as before: a
+   * receiver that drops what it has seen drops this too. Not repeated by the client when the answer is lost; the second call of two
+   * fails with a `ConflictError` while the event is on its way.
+   * @param eventId `eventId` of one of {@link deliveries}
+   * @returns the delivery, `pending`, with the last 10 of its earlier attempts at most
+   * @throws WebhookNotFoundError also when the event was not sent to this webhook or is no longer kept, ConflictError while the event
+   * is on its way or the webhook is disabled, RateLimitError above 10 a second for the team, unless the service is set otherwise
+   * @example
+   * for await (const { eventId } of client.webhooks.deliveries(webhookId, { status: 'failed' }))
+   *   await client.webhooks.redeliver(webhookId, eventId);
+   * @wire redeliverWebhookEvent
+   */
+  async redeliver(webhookId: string, eventId: string, options: RequestOptions = {}): Promise<Delivery> {
+    const data = await this.#core.platform.call(
+      { operation: 'webhooks.redeliver', resource, options },
+      (platform, fetch) =>
+        platform.POST('/events/webhooks/{webhookID}/deliveries/{eventID}/redeliver', {
+          params: { path: { webhookID: webhookId, eventID: eventId } },
+          fetch,
+        }),
+    );
+    return fromDelivery(data);
+  }
+
+  /**
    * Counts deliveries and their outcomes over a time span.
    * @param options `start`: default 24 hours ago; `end`: default now
    * @throws WebhookNotFoundError

@@ -35,11 +35,12 @@ export function toChange({ name, url, events, signatureSecret, enabled }: Webhoo
 }
 
 /** One delivery with its attempts. */
-export function fromDelivery({ eventId, eventType, sandboxId, attempts }: WebhookDelivery): Delivery {
+export function fromDelivery({ eventId, eventType, sandboxId, status, attempts }: WebhookDelivery): Delivery {
   return {
     eventId,
     eventType,
     sandboxId,
+    status,
     attempts: attempts.map((attempt) => ({
       ...attempt,
       timestamp: new Date(attempt.timestamp),

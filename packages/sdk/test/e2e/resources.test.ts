@@ -137,7 +137,18 @@ describeOnServer('the resources of a team', (stage) => {
       expect(deliveries[0]?.attempts[0]).toMatchObject({ status: 'success', responseStatus: 204 });
       const stats = await client.webhooks.stats(webhook.id);
       expect(stats.totals).toMatchObject({ deliveries: 2, succeeded: 2, failed: 0 });
+      const [newest] = deliveries;
+      const again = await client.webhooks.redeliver(webhook.id, newest!.eventId);
+      expect(again).toMatchObject({ eventId: newest!.eventId, status: 'pending' });
+      expect(again.attempts).toEqual(newest!.attempts);
+      await eventually('the event again', () => received.length >= 3);
+      const repeated = received.at(-1)!;
+      expect((await webhooks.unwrap(repeated.body, repeated.headers, secret)).id).toBe(newest!.eventId);
+      await expect(client.webhooks.redeliver(webhook.id, webhook.id)).rejects.toThrow(
+        /was not sent to this webhook/,
+      );
       expect((await client.webhooks.update(webhook.id, { enabled: false })).enabled).toBe(false);
+      await expect(client.webhooks.redeliver(webhook.id, newest!.eventId)).rejects.toThrow(ConflictError);
       expect(await client.webhooks.delete(webhook.id)).toBe(true);
       expect(await client.webhooks.delete(webhook.id)).toBe(false);
       await expect(client.webhooks.get(webhook.id)).rejects.toThrow(WebhookNotFoundError);

@@ -149,12 +149,32 @@ it('says what names a record when something else was given', async () => {
   await expect(client.sandboxes.get('A B')).rejects.toThrow(/named by its sandboxId/);
 });
 
+it('asks once for an event to be delivered again, and gives the delivery', async () => {
+  const service = new TestService();
+  const delivery = {
+    eventId: 'e1',
+    eventType: 'sandbox.lifecycle.created',
+    sandboxId: id,
+    status: 'pending',
+  };
+  const path = '/events/webhooks/w1/deliveries/e1/redeliver';
+  service.on(`POST ${path}`, json(202, { ...delivery, attempts: [] }));
+  const { webhooks } = service.client();
+  expect(await webhooks.redeliver('w1', 'e1')).toEqual({ ...delivery, attempts: [] });
+  service.on(`POST ${path}`, json(500, { code: 500, message: 'half done, who knows' }));
+  await expect(webhooks.redeliver('w1', 'e1')).rejects.toThrow('half done');
+  expect(bodiesOf(service, path)).toEqual([undefined, undefined]);
+  service.on(`POST ${path}`, json(409, { code: 409, message: 'on its way already' }));
+  await expect(webhooks.redeliver('w1', 'e1')).rejects.toThrow(ConflictError);
+});
+
 it('refuses an empty identifier as an error of its own, for every resource', async () => {
   const client = new TestService().client();
   const { templates, webhooks, secrets, sandboxes, snapshots } = client;
   for (const call of [
     () => templates.get(''),
     () => webhooks.get(''),
+    () => webhooks.redeliver('w1', ''),
     () => secrets.get('..'),
     () => sandboxes.get(''),
     () => sandboxes.kill(''),

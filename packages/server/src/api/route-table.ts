@@ -2,6 +2,8 @@ import { type OpenApiDocument, type OperationObject, type ParameterObject, resol
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
+type RateGroup = 'general' | 'create' | 'redeliver';
+
 /** One operation of the document, ready to be routed. */
 export interface RouteEntry<Id extends string = string> {
   operationId: Id;
@@ -17,15 +19,20 @@ export interface RouteEntry<Id extends string = string> {
   /** Content types of the body; empty when there is none. */
   bodyTypes: string[];
   bodyRequired: boolean;
-  rateGroup: 'general' | 'create' | undefined;
+  rateGroup: RateGroup | undefined;
   /** What decides on which node it happens. */
   actsOn: 'sandbox' | undefined;
 }
 
 const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Operations that make sandboxes: their own, tighter bucket. */
-const CREATES = new Set<string>(['createSandbox', 'createSandboxV2', 'forkSandbox']);
+/** Operations that cost more than a request: their own, tighter buckets. */
+const GROUPS: Readonly<Record<string, RateGroup>> = {
+  createSandbox: 'create',
+  createSandboxV2: 'create',
+  forkSandbox: 'create',
+  redeliverWebhookEvent: 'redeliver',
+};
 
 export function readRoutes<Id extends string>(document: OpenApiDocument<Id>): RouteEntry<Id>[] {
   const routes: RouteEntry<Id>[] = [];
@@ -56,7 +63,7 @@ export function readRoutes<Id extends string>(document: OpenApiDocument<Id>): Ro
         deprecated: operation.deprecated === true,
         bodyTypes: Object.keys(body?.content ?? {}),
         bodyRequired: body?.required === true,
-        rateGroup: !secured ? undefined : CREATES.has(operation.operationId) ? 'create' : 'general',
+        rateGroup: secured ? (GROUPS[operation.operationId] ?? 'general') : undefined,
         actsOn: path.includes('{sandboxID}') ? 'sandbox' : undefined,
       });
     }

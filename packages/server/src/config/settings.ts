@@ -203,6 +203,8 @@ export const settings = {
       variable: 'SVC_CREATE_RATE_LIMIT',
       flag: '--create-rate-limit',
     }),
+    /** Requests that deliver an event to a webhook again. */
+    redeliver: rateLimit({ default: { rate: 10, burst: 100 } }),
   },
   /** Sandboxes that run at once, all teams together. Default 1000. */
   maxSandboxes: count({ default: 1_000, variable: 'SVC_MAX_SANDBOXES', flag: '--max-sandboxes' }),

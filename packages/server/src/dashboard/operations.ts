@@ -29,6 +29,7 @@ export const platformOperations: ReadonlySet<OperationId> = new Set([
   'listWebhookDeliveries',
   'listWebhooks',
   'pauseSandbox',
+  'redeliverWebhookEvent',
   'setSandboxTimeout',
 ] satisfies OperationId[]);
 

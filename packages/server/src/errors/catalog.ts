@@ -220,6 +220,19 @@ export const errors = {
   // Webhooks, keys
   invalidWebhookId: () => error(400, 'Invalid webhook ID'),
   webhookNotFound: () => error(404, 'Webhook not found'),
+  invalidEventId: () => error(400, 'Invalid event ID'),
+  deliveryNotFound: () =>
+    error(
+      404,
+      'this event was not sent to this webhook, or is no longer kept: the list of deliveries has those that can be sent again',
+    ),
+  deliveryPending: () =>
+    error(409, 'this event is on its way already: send it again once its delivery has succeeded or failed'),
+  webhookDisabled: () =>
+    error(
+      409,
+      'the webhook is disabled, so nothing is delivered to it: enable it, then send the event again',
+    ),
   // Operators
   operatorCredential: () =>
     error(401, 'the operator token is missing or wrong: send it as Authorization: Bearer <token>'),

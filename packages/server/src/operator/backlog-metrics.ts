@@ -47,7 +47,8 @@ async function databaseMetrics({ db, now }: Uses<'db' | 'now'>): Promise<MetricF
     .selectFrom('webhook_deliveries')
     .select((build) => [
       build.fn.countAll<number>().as('pending'),
-      build.fn.min<number | null>('created_at').as('oldest'),
+      // What is delivered again waits since it was asked for.
+      build.fn.min<number | null>(build.fn.coalesce('redelivered_at', 'created_at')).as('oldest'),
     ])
     .where('status', '=', 'pending')
     .executeTakeFirstOrThrow();

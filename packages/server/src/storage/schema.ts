@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
 import type { ObjectKind } from '@svc/runtime';
-import type { Generated, Kysely, Transaction } from 'kysely';
+import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
 import type { EncryptedJson, Json } from './json.js';
 import type { ApiKeyMask, AttemptDetail, NodeReport, SandboxConfig, SandboxSecrets } from './json-shapes.js';
@@ -234,11 +234,18 @@ export interface WebhookDeliveriesTable {
   event_type: string;
   sandbox_id: string;
   status: 'pending' | 'success' | 'failed';
+  /** All that were made. */
   attempts: number;
   next_attempt_at: number;
   created_at: number;
   updated_at: number;
+  /** When it was last asked for again; null when never. What was is outside the order of its sandbox. */
+  redelivered_at: number | null;
+  /** How many of the attempts were made before that: the waiting times between them begin anew. */
+  earlier_attempts: Generated<number>;
 }
+
+export type WebhookDelivery = Selectable<WebhookDeliveriesTable>;
 
 export interface WebhookAttemptsTable {
   id: string;

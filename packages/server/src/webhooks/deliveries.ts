@@ -1,13 +1,12 @@
 import type { components } from '@svc/platform';
 import { errors } from '../errors/catalog.js';
-import { fromJson } from '../storage/json.js';
-import type { Database, WebhookAttemptsTable } from '../storage/schema.js';
+import type { Database } from '../storage/schema.js';
 import { cutPage, decodeNextToken } from '../wire/next-token.js';
-import { isoTime } from '../wire/time.js';
+import { attemptsOf } from './attempts.js';
 import { findWebhook } from './records.js';
+import { deliveryToWire } from './wire.js';
 
 type Page = components['schemas']['WebhookDeliveriesPage'];
-type Attempt = components['schemas']['WebhookDeliveryAttempt'];
 
 export interface DeliveriesQuery {
   cursor?: string | undefined;
@@ -58,42 +57,7 @@ export async function listDeliveries(
     shown.map((row) => row.id),
   );
   return {
-    data: shown.map((row) => ({
-      eventId: row.event_id,
-      eventType: row.event_type as Page['data'][number]['eventType'],
-      sandboxId: row.sandbox_id,
-      attempts: attempts.get(row.id) ?? [],
-    })),
+    data: shown.map((row) => deliveryToWire(row, attempts.get(row.id))),
     nextCursor: nextToken ?? null,
-  };
-}
-
-async function attemptsOf(db: Database, deliveryIds: string[]): Promise<Map<string, Attempt[]>> {
-  const found = new Map<string, Attempt[]>();
-  if (deliveryIds.length === 0) return found;
-  const rows = await db
-    .selectFrom('webhook_attempts')
-    .selectAll()
-    .where('delivery_id', 'in', deliveryIds)
-    .orderBy('attempt')
-    .execute();
-  for (const row of rows)
-    found.set(row.delivery_id, [...(found.get(row.delivery_id) ?? []), attemptToWire(row)]);
-  return found;
-}
-
-function attemptToWire(row: WebhookAttemptsTable): Attempt {
-  const detail = fromJson(row.detail);
-  return {
-    id: row.id,
-    attempt: row.attempt,
-    status: row.error_class === null ? 'success' : 'failed',
-    timestamp: isoTime(row.started_at),
-    durationMs: row.duration_ms,
-    ...detail,
-    ...(row.response_status === null ? {} : { responseStatus: row.response_status }),
-    ...(row.error_class === null
-      ? {}
-      : { errorClass: row.error_class as NonNullable<Attempt['errorClass']> }),
   };
 }

@@ -1,7 +1,10 @@
 import type { components } from '@svc/platform';
 import { fromJson } from '../storage/json.js';
-import type { WebhooksTable } from '../storage/schema.js';
+import type { WebhookAttemptsTable, WebhookDelivery, WebhooksTable } from '../storage/schema.js';
 import { isoTime } from '../wire/time.js';
+
+type Delivery = components['schemas']['WebhookDelivery'];
+type Attempt = components['schemas']['WebhookDeliveryAttempt'];
 
 /** The record as the API shows it. The secret is no part of it. */
 export function webhookToWire(row: WebhooksTable): components['schemas']['Webhook'] {
@@ -13,5 +16,33 @@ export function webhookToWire(row: WebhooksTable): components['schemas']['Webhoo
     url: row.url,
     enabled: row.enabled !== 0,
     events: fromJson(row.events),
+  };
+}
+
+/** What became of an event, with its attempts, oldest first. */
+export function deliveryToWire(row: WebhookDelivery, attempts: Attempt[] = []): Delivery {
+  return {
+    eventId: row.event_id,
+    eventType: row.event_type as Delivery['eventType'],
+    sandboxId: row.sandbox_id,
+    status: row.status,
+    attempts,
+  };
+}
+
+/** One attempt as the API shows it. */
+export function attemptToWire(row: WebhookAttemptsTable): Attempt {
+  const detail = fromJson(row.detail);
+  return {
+    id: row.id,
+    attempt: row.attempt,
+    status: row.error_class === null ? 'success' : 'failed',
+    timestamp: isoTime(row.started_at),
+    durationMs: row.duration_ms,
+    ...detail,
+    ...(row.response_status === null ? {} : { responseStatus: row.response_status }),
+    ...(row.error_class === null
+      ? {}
+      : { errorClass: row.error_class as NonNullable<Attempt['errorClass']> }),
   };
 }

@@ -55,6 +55,20 @@ describe('rate limits', () => {
     expect((await read()).status).toBe(200);
     expect((await fetch(`${test.server.apiUrl}/health`)).headers.get('RateLimit-Limit')).toBeNull();
   });
+  it('count events that are delivered again apart from all else', async () => {
+    test = await startTestServer({ rateLimits: { redeliver: { rate: 0.001, burst: 2 } } });
+    const webhook = await test.api('POST', '/events/webhooks', {
+      ...{ name: 'hook', url: 'https://example.invalid/', events: ['sandbox.lifecycle.created'] },
+      signatureSecret: 's'.repeat(32),
+    });
+    const path = `/events/webhooks/${webhook.body.id}/deliveries/${webhook.body.id}/redeliver`;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => test.api('POST', path)));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(18);
+    expect(refused[0]?.headers.get('RateLimit-Limit')).toBe('2');
+    expect(Number(refused[0]?.headers.get('Retry-After'))).toBeGreaterThanOrEqual(1);
+    expect((await test.api('GET', '/v2/sandboxes')).status).toBe(200);
+  });
   it('of the defaults let a program create 40 sandboxes at once', async () => {
     test = await startTestServer({ rateLimits: {} });
     const answers = await Promise.all(

@@ -19,6 +19,7 @@ interface Names {
   volumeID: string;
   volumeName: string;
   webhookID: string;
+  eventID: string;
   apiKeyID: string;
 }
 
@@ -100,6 +101,7 @@ const ROWS = {
   updateWebhook: hidden({ body: () => ({ enabled: false }) }),
   deleteWebhook: hidden(),
   listWebhookDeliveries: hidden(),
+  redeliverWebhookEvent: hidden(),
   getWebhookStats: hidden(),
   listEvents: own(),
   listSandboxEvents: empty(),
@@ -120,6 +122,7 @@ const unknown: Names = {
   volumeID: randomUUID(),
   volumeName: 'unknown',
   webhookID: randomUUID(),
+  eventID: randomUUID(),
   apiKeyID: randomUUID(),
 };
 
@@ -158,6 +161,7 @@ beforeAll(async () => {
     events: ['sandbox.lifecycle.created'],
     signatureSecret: 'signature-of-a-'.repeat(3),
   });
+  const [event] = await as('GET', `/events/sandboxes/${sandbox.sandboxID}`);
   const key = await as('POST', '/api-keys', { name: 'key-of-a' });
   a = {
     sandboxID: sandbox.sandboxID,
@@ -169,6 +173,7 @@ beforeAll(async () => {
     volumeID: volume.volumeID,
     volumeName: 'volume-of-a',
     webhookID: webhook.id,
+    eventID: event.id,
     apiKeyID: key.id,
   };
   facts = [...Object.values(a), teamA.id, sandbox.envdAccessToken, key.key, 'of-a'];

@@ -5,6 +5,7 @@ import { addDeliveries } from './deliveries.js';
 import { addGet } from './get.js';
 import { addList } from './list.js';
 import { addListen } from './listen.js';
+import { addRedeliver } from './redeliver.js';
 import { addStats } from './stats.js';
 import { addUpdate } from './update.js';
 
@@ -20,6 +21,7 @@ export function addWebhookCommands(webhook: Command): void {
     of: (client) => client.webhooks,
   });
   addDeliveries(webhook);
+  addRedeliver(webhook);
   addStats(webhook);
   addListen(webhook);
 }

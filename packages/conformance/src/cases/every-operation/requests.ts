@@ -9,6 +9,7 @@ const BAD_IDS: Record<string, { values: string[]; message: string }> = {
   sandboxID: { values: ['UPPER', 'a-b-c', 'with.dot', 'a%2fb'], message: 'Invalid sandbox ID' },
   volumeID: { values: ['not-a-uuid', '123'], message: 'Invalid volume ID' },
   webhookID: { values: ['not-a-uuid', '123'], message: 'Invalid webhook ID' },
+  eventID: { values: ['not-a-uuid', '123'], message: 'Invalid event ID' },
   apiKeyID: { values: ['not-a-uuid'], message: 'Invalid API key ID' },
   buildID: { values: ['not-a-uuid'], message: '' },
 };

@@ -8,6 +8,7 @@ import {
   listWebhooks,
   updateWebhook,
 } from '../../webhooks/records.js';
+import { redeliverEvent } from '../../webhooks/redeliver.js';
 import { webhookStats } from '../../webhooks/stats.js';
 import { webhookToWire } from '../../webhooks/wire.js';
 import type { PartialHandlers } from '../handler.js';
@@ -33,6 +34,10 @@ export const webhookHandlers = {
   listWebhookDeliveries: async ({ context, team, params, query }) => ({
     status: 200,
     body: await listDeliveries(context.db, team.id, params.webhookID, query),
+  }),
+  redeliverWebhookEvent: async ({ context, team, params }) => ({
+    status: 202,
+    body: await redeliverEvent(context, team.id, params.webhookID, params.eventID),
   }),
   getWebhookStats: async ({ context, team, params, query }) => ({
     status: 200,

@@ -9,6 +9,7 @@ import { volumeNodes } from './008-volume-nodes.js';
 import { teamUsage } from './009-team-usage.js';
 import { teamRunning } from './010-team-running.js';
 import { objectCopies } from './011-object-copies.js';
+import { redelivery } from './012-redelivery.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -24,4 +25,5 @@ export const migrations: readonly NumberedMigration[] = [
   teamUsage,
   teamRunning,
   objectCopies,
+  redelivery,
 ];

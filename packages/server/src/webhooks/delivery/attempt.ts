@@ -2,8 +2,10 @@ import type { Uses } from '../../context/context.js';
 import { eventToPayload } from '../../events/wire.js';
 import { toJson } from '../../storage/json.js';
 import type { AttemptDetail } from '../../storage/json-shapes.js';
-import type { WebhookDeliveriesTable } from '../../storage/schema.js';
+import type { WebhookDelivery } from '../../storage/schema.js';
 import { inSpan } from '../../tracing/tracer.js';
+import { isStill } from './due.js';
+import { giveUp } from './give-up.js';
 import type { Poster, PostResult } from './post.js';
 import { deliveryHeaders, redactHeaders, signPayload } from './sign.js';
 import { decryptSignatureSecret } from './signature-secret.js';
@@ -14,12 +16,13 @@ type Context = Uses<'config' | 'db' | 'ids' | 'keys' | 'metrics' | 'now' | 'sign
 
 /**
  * Makes one attempt and notes how it went. The webhook is read anew: what was switched off or deleted meanwhile gets
- * nothing, and its delivery is dropped.
+ * nothing, and its delivery is given up.
+ * @param delivery as it was claimed: nothing is noted once another server has it
  */
 export async function attemptDelivery(
   context: Context,
   poster: Poster,
-  delivery: WebhookDeliveriesTable,
+  delivery: WebhookDelivery,
 ): Promise<void> {
   const webhook = await context.db
     .selectFrom('webhooks')
@@ -31,10 +34,8 @@ export async function attemptDelivery(
     .selectAll()
     .where('seq', '=', delivery.event_seq)
     .executeTakeFirst();
-  if (webhook === undefined || webhook.enabled === 0 || event === undefined) {
-    await context.db.deleteFrom('webhook_deliveries').where('id', '=', delivery.id).execute();
-    return;
-  }
+  if (webhook === undefined || webhook.enabled === 0 || event === undefined)
+    return giveUp(context.db, delivery);
 
   const body = JSON.stringify(eventToPayload(event));
   const attemptId = context.ids.uuid();
@@ -72,6 +73,7 @@ export async function attemptDelivery(
       .updateTable('webhook_deliveries')
       .set({ next_attempt_at: startedAt })
       .where('id', '=', delivery.id)
+      .where(isStill(delivery))
       .execute();
     return;
   }
@@ -79,8 +81,20 @@ export async function attemptDelivery(
   context.metrics?.delivery(result.errorClass ?? 'delivered');
   const now = context.now();
   const attempts = delivery.attempts + 1;
-  const delay = context.config.webhooks.retryDelaysMs[attempts - 1];
+  const delay = context.config.webhooks.retryDelaysMs[attempts - delivery.earlier_attempts - 1];
   await context.db.transaction().execute(async (tx) => {
+    const noted = await tx
+      .updateTable('webhook_deliveries')
+      .set({
+        attempts,
+        updated_at: now,
+        status: result.ok ? 'success' : delay === undefined ? 'failed' : 'pending',
+        next_attempt_at: now + (delay ?? 0),
+      })
+      .where('id', '=', delivery.id)
+      .where(isStill(delivery))
+      .executeTakeFirst();
+    if (noted.numUpdatedRows === 0n) return;
     await tx
       .insertInto('webhook_attempts')
       .values({
@@ -93,16 +107,6 @@ export async function attemptDelivery(
         error_class: result.errorClass ?? null,
         detail: toJson(detailOf(webhook.url, headers, body, result)),
       })
-      .execute();
-    await tx
-      .updateTable('webhook_deliveries')
-      .set({
-        attempts,
-        updated_at: now,
-        status: result.ok ? 'success' : delay === undefined ? 'failed' : 'pending',
-        next_attempt_at: now + (delay ?? 0),
-      })
-      .where('id', '=', delivery.id)
       .execute();
   });
 }

@@ -20,8 +20,20 @@ export async function pruneEvents(context: Uses<'db' | 'dialect'>, before: numbe
       .execute();
     if (deliveries.length === 0) break;
     const ids = deliveries.map(({ id }) => id);
-    await context.db.deleteFrom('webhook_attempts').where('delivery_id', 'in', ids).execute();
-    await context.db.deleteFrom('webhook_deliveries').where('id', 'in', ids).execute();
+    await context.db.transaction().execute(async (tx) => {
+      // One that was asked for again meanwhile stays, with its attempts.
+      await tx
+        .deleteFrom('webhook_deliveries')
+        .where('id', 'in', ids)
+        .where('status', '!=', 'pending')
+        .execute();
+      const kept = tx.selectFrom('webhook_deliveries').select('id').where('id', 'in', ids);
+      await tx
+        .deleteFrom('webhook_attempts')
+        .where('delivery_id', 'in', ids)
+        .where('delivery_id', 'not in', kept)
+        .execute();
+    });
     await otherWork();
   }
   await deleteInBatches(

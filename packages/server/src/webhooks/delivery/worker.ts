@@ -55,9 +55,10 @@ export function startWebhookWorker(context: Context): WebhookWorker {
     const leaseEnd = now + context.config.webhooks.timeoutMs + LEASE_MARGIN_MS;
     let started = 0;
     for (const delivery of due) {
-      if (!(await claimDelivery(context.db, delivery, leaseEnd))) continue;
+      const claimed = await claimDelivery(context.db, delivery, leaseEnd);
+      if (claimed === undefined) continue;
       started++;
-      const attempt = attemptDelivery(context, poster, delivery)
+      const attempt = attemptDelivery(context, poster, claimed)
         .catch((error: unknown) => {
           if (!stopped)
             context.log.error({ err: error, deliveryId: delivery.id }, 'a webhook delivery broke off');

@@ -4,7 +4,8 @@ import { eventually } from '@svc/support/eventually';
 import { check, type Draft } from '../../../case.js';
 import { SIGNATURE_SECRET } from '../../../requests/samples.js';
 import { kill } from '../../../requests/sandboxes.js';
-import { assertStatus, call, callOk } from '../../../wire/call.js';
+import type { Target } from '../../../targets/target.js';
+import { type Api, assertStatus, call, callFails, callOk } from '../../../wire/call.js';
 import { make } from './calls.js';
 import { receive } from './receiver.js';
 
@@ -14,6 +15,26 @@ const EVENTS = ['created', 'killed', 'paused', 'resumed', 'updated', 'checkpoint
 
 const types = (bodies: string[]) =>
   bodies.map((text) => (JSON.parse(text) as { type: string }).type.split('.').at(-1));
+
+interface Delivery {
+  eventId: string;
+  status: string;
+  attempts: unknown[];
+}
+
+interface Page {
+  data: Delivery[];
+}
+
+/** An event of a new sandbox that a webhook has got. */
+async function deliveredEvent(team: Api, target: Target, webhookID: string): Promise<string> {
+  const { sandboxId } = await target.newSandbox({}, team);
+  await kill(team, sandboxId);
+  return await eventually('the delivery', async () => {
+    const { data } = await callOk<Page>(team, 'listWebhookDeliveries', 200, { path: { webhookID } });
+    return data.find(({ status }) => status === 'success')?.eventId;
+  });
+}
 
 /** What reaches a receiver, and how it is tried again. */
 export const deliveryCases: Draft[] = [
@@ -114,6 +135,48 @@ export const deliveryCases: Draft[] = [
         return data[0]?.attempts.length === 3;
       });
       await call(team, 'killSandbox', { path: { sandboxID: sandbox.sandboxId } });
+    },
+  ),
+  check(
+    'an event is delivered again, with its id and a new signature, and not while the webhook is disabled',
+    ['redeliverWebhookEvent', 'success', { needs: ['teams', 'receiver'] }],
+    async (target) => {
+      const team = await target.team();
+      await using receiver = await receive();
+      const { id } = await make(team, { url: receiver.url });
+      const path = { webhookID: id, eventID: await deliveredEvent(team, target, id) };
+      const again = await callOk<Delivery>(team, 'redeliverWebhookEvent', 202, { path });
+      assert.equal(again.eventId, path.eventID);
+      assert.equal(again.status, 'pending');
+      assert.equal(again.attempts.length, 1);
+      await eventually('the event again', () => receiver.got.length >= 2);
+      const [first, second] = receiver.got;
+      assert.equal(second?.headers['webhook-id'], path.eventID);
+      assert.equal(second?.body, first?.body);
+      assert.notEqual(second?.headers['svc-delivery-id'], first?.headers['svc-delivery-id']);
+      const mac = createHmac('sha256', SIGNATURE_SECRET)
+        .update(`${path.eventID}.${second?.headers['webhook-timestamp']}.${second?.body}`)
+        .digest('base64');
+      assert.equal(second?.headers['webhook-signature'], `v1,${mac}`);
+      await eventually('both attempts on record', async () => {
+        const { data } = await callOk<Page>(team, 'listWebhookDeliveries', 200, { path });
+        return data[0]?.status === 'success' && data[0].attempts.length === 2;
+      });
+      await callOk(team, 'updateWebhook', 200, { path, body: { enabled: false } });
+      await callFails(team, 'redeliverWebhookEvent', { status: 409, message: /disabled/ }, { path });
+    },
+  ),
+  check(
+    'an event that this webhook was not sent is not delivered to it again',
+    ['redeliverWebhookEvent', '404 event', { needs: ['teams', 'receiver'] }],
+    async (target) => {
+      const team = await target.team();
+      await using receiver = await receive();
+      const { id } = await make(team, { url: receiver.url });
+      const eventID = await deliveredEvent(team, target, id);
+      const other = await make(team, { url: receiver.url });
+      await callFails(team, 'redeliverWebhookEvent', 404, { path: { webhookID: other.id, eventID } });
+      assert.equal(receiver.got.length, 1);
     },
   ),
   check(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { check, type Draft } from '../../../case.js';
-import { SIGNATURE_SECRET } from '../../../requests/samples.js';
+import { SIGNATURE_SECRET, unknownIds } from '../../../requests/samples.js';
 import { assertFailure, assertStatus, call, callFails, callOk } from '../../../wire/call.js';
 import { body, make, type Webhook } from './calls.js';
 
@@ -26,8 +26,15 @@ export const webhookRecordCases: Draft[] = [
       const deleted = await call(target, 'deleteWebhook', { path });
       assertStatus(deleted, 200);
       assert.equal(deleted.text, '');
-      for (const operation of ['getWebhook', 'deleteWebhook', 'listWebhookDeliveries', 'getWebhookStats'])
-        await callFails(target, operation, { status: 404, message: 'Webhook not found' }, { path });
+      const gone = { path: { ...path, eventID: unknownIds.eventID } };
+      for (const operation of [
+        'getWebhook',
+        'deleteWebhook',
+        'listWebhookDeliveries',
+        'redeliverWebhookEvent',
+        'getWebhookStats',
+      ])
+        await callFails(target, operation, { status: 404, message: 'Webhook not found' }, gone);
     },
   ),
   check('webhooks that make no sense are refused', ['createWebhook', '400'], async (target) => {
@@ -69,10 +76,11 @@ export const webhookRecordCases: Draft[] = [
         ['updateWebhook', {}],
         ['deleteWebhook'],
         ['listWebhookDeliveries'],
+        ['redeliverWebhookEvent'],
         ['getWebhookStats'],
       ] as const)
         await callFails(stranger, operation, 404, {
-          path: { webhookID: id },
+          path: { webhookID: id, eventID: unknownIds.eventID },
           ...(change === undefined ? {} : { body: change }),
         });
       await callOk(target, 'deleteWebhook', 200, { path: { webhookID: id } });
