@@ -1,9 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { processStart } from '#support/process-identity';
+import { writeRunFile } from '../../src/connection/run-file.js';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 import { runCli } from '../support/run-cli.js';
+import { runOf } from '../support/run-of.js';
 
 let local: LocalServer;
 /** Of an operator elsewhere: everything is said. */
@@ -134,8 +135,7 @@ it('keeps the keys of the own team, and shows each once', async () => {
 it('finds port and token of the server of this machine, names it, and sends the token nowhere else', async () => {
   const dataDir = join(local.home, 'data');
   const { operatorUrl, apiUrl, sandboxUrl } = local.server;
-  const run = { pid: process.pid, processStart: processStart(process.pid), dataDir };
-  await writeFile(join(dataDir, 'running.json'), JSON.stringify({ ...run, operatorUrl, apiUrl, sandboxUrl }));
+  await writeRunFile(runOf(dataDir, { operatorUrl: String(operatorUrl), apiUrl, sandboxUrl }));
   const here = { HOME: local.home, SVC_DATA_DIR: dataDir };
   const banned = await runCli(['team', 'ban', 'default'], { env: here });
   expect(banned).toMatchObject({ code: 0, stdout: 'default is banned\n' });

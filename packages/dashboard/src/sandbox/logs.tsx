@@ -32,7 +32,8 @@ export function Logs({ handle, detail }: TabProps) {
         setError(undefined);
         last = first.at(-1)?.timestamp ?? last;
         const known = new Set(first.map(keyOf));
-        const start = last === undefined ? { tail: 0 } : { from: last };
+        // Where nothing was, all from the beginning: what came since must not be lost.
+        const start = last === undefined ? {} : { from: last };
         for await (const entry of handle.logs.follow({ ...filter, ...start, signal: over.signal })) {
           // Entries of the moment with which it begins are given once more.
           if (known.delete(keyOf(entry))) continue;

@@ -105,7 +105,6 @@ async function readTail(
   { from, ...filter }: FollowLogsOptions,
   tail: number,
 ): Promise<{ entries: LogEntry[]; place: Place }> {
-  const begun = new Date();
   const backward = (limit: number, nextToken?: string) =>
     readPage(core, sandboxId, { ...filter, direction: 'backward', limit, nextToken });
   // The place of the newest entry comes with a page that ends at it.
@@ -118,7 +117,8 @@ async function readTail(
   entries = [...entries].reverse();
   const place =
     newest.entries.length === 0
-      ? { from: from ?? begun, nextToken: undefined, seen: 0 }
+      ? // Nothing was there: whatever is found from the beginning on came later, by the service's clock too.
+        { from, nextToken: undefined, seen: 0 }
       : behind({ from, nextToken, seen: 0 }, { entries: newest.entries, nextToken });
   return {
     entries: from === undefined ? entries : entries.filter(({ timestamp }) => timestamp >= from),

@@ -183,6 +183,21 @@ it('refuses an empty identifier as an error of its own, for every resource', asy
     await expect(call()).rejects.toSatisfy((error) => InvalidRequestError.is(error));
 });
 
+it('follows a log in which nothing was from its beginning, whatever the clock of the service says', async () => {
+  const service = new TestService();
+  const sandbox = await service.client().sandboxes.create();
+  const entry = { timestamp: '2001-02-03T04:05:06.789Z', level: 'info', message: 'first', fields: {} };
+  service.on('GET /v2/sandboxes/{id}/logs', ({ url }) => {
+    const query = new URL(url).searchParams;
+    const isRead = query.get('direction') === 'forward' && !query.has('cursor');
+    return json(200, { logs: isRead ? [entry] : [] });
+  });
+  for await (const { message } of sandbox.logs.follow({ tail: 0, pollIntervalMs: 1 })) {
+    expect(message).toBe('first');
+    break;
+  }
+});
+
 function detail(more = {}) {
   return wire(id, {
     startedAt: '2026-01-01T00:00:00Z',
