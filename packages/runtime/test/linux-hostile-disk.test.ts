@@ -140,7 +140,11 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       'cat /dev/zero > /data/fill; sync; i=0; while touch /data/$i; do i=$((i+1)); done; sync',
     );
     for (const limitMiB of [8, 16, 32]) await volumes.make('brim', { limitMiB });
-    expect((await client.run('head -c 8M /dev/zero > /data/more && sync /data/more')).exitCode).toBe(0);
+    // The store itself may be short of room for a moment that sandboxes of before have yet to give back.
+    await eventually(
+      'room in the volume',
+      async () => (await client.run('head -c 8M /dev/zero > /data/more && sync /data/more')).exitCode === 0,
+    );
   });
 
   it('cannot keep a deleted volume, nor what it takes, by using it', async () => {
