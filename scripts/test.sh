@@ -66,7 +66,7 @@ mkdir "$SVC_CONFORMANCE_RECORD"
 
 # Two lanes side by side, about equally long. What mostly waits for real sandboxes and programs runs in the first, and leaves much
 # of two cores idle: the rest fills it.
-sandboxes=(packages/runtime packages/conformance packages/cli)
+sandboxes=(packages/runtime packages/conformance packages/cli packages/code-interpreter)
 rest=()
 for config in packages/*/vitest.config.ts examples/vitest.config.ts; do
   folder=$(dirname "$config")
