@@ -4,12 +4,13 @@ import type { Uses } from '../context/context.js';
 import { ApiError, type ErrorRecord } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { killLost } from '../fleet/lost-sandboxes.js';
-import { isFull, moveSandbox } from '../fleet/move-sandbox.js';
+import { moveSandbox } from '../fleet/move-sandbox.js';
 import { parseSandboxId } from '../ids/parse.js';
 import type { ApiAnswer, ApiRequest, NodeForwarder } from '../nodes/forwarder.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { ownerOfSandbox } from '../nodes/ownership.js';
 import type { NodeRecord } from '../nodes/registry.js';
+import { isFull } from '../sandboxes/placement-error.js';
 import type { RowPorts } from '../sandboxes/ports.js';
 import type { AnyResult } from './operations.js';
 import type { RouteEntry } from './route-table.js';
@@ -42,16 +43,16 @@ export async function askOwner(
     forwarder.ask(node, toApiRequest(request, signal)).catch((error: unknown) => {
       throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
     });
-  if (!WAKING.has(route.operationId)) return ask(owner.node);
+  if (!WAKING.has(route.operationId) || team === undefined) return ask(owner.node);
   const drained = (await ports.fleet.places()).some(
     ({ record, place }) => record.id === owner.node.id && place.drained,
   );
   let answer: ApiAnswer | undefined;
   if (!drained) {
     answer = await ask(owner.node);
-    if (!isFull(answer.status, errorCodeOf(answer))) return answer;
+    if (!isFull({ status: answer.status, errorCode: errorCodeOf(answer) })) return answer;
   }
-  const moved = await moveSandbox(ports, sandboxId);
+  const moved = await moveSandbox(ports, { sandboxId, teamId: team.id });
   if (moved?.kind === 'here') return undefined;
   if (moved?.kind === 'node') return ask(moved.node);
   return answer ?? ask(owner.node);

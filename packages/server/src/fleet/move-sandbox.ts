@@ -4,7 +4,9 @@ import { ApiError } from '../errors/api-error.js';
 import { orderPlaces } from '../nodes/order-places.js';
 import type { NodeRecord } from '../nodes/registry.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import { isFull } from '../sandboxes/placement-error.js';
 import type { RowPorts } from '../sandboxes/ports.js';
+import type { PassOn } from './place-sandbox.js';
 import { isMovable, takeSandbox } from './take-sandbox.js';
 
 /** How many nodes are asked to take one sandbox, at most. */
@@ -15,19 +17,23 @@ type Ports = RowPorts & Uses<'copies' | 'driver' | 'fleet' | 'log' | 'now' | 'si
 /** Where a sandbox went. */
 export type Moved = { kind: 'here' } | { kind: 'node'; node: NodeRecord };
 
-/** Whether a node answered that it has no place for a sandbox. */
-export function isFull(status: number, errorCode: unknown): boolean {
-  return status === 503 && errorCode === 'sandbox_capacity_unavailable';
-}
-
 /**
- * Has another node take over a paused sandbox whose own has no place for it, the emptiest first that can go on with its memory.
- * @returns undefined when it stays where it is
+ * Has another node take over a paused sandbox of a team whose own node has no place for it, the emptiest first that can go on with
+ * its memory. That costs copies of all that is stored of it: nobody else's request may cause them.
+ * @returns undefined when it stays where it is, or is not the team's
  */
-export async function moveSandbox(context: Ports, sandboxId: string): Promise<Moved | undefined> {
+export async function moveSandbox(
+  context: Ports,
+  { sandboxId, teamId }: { sandboxId: string; teamId: string },
+): Promise<Moved | undefined> {
   const { copies, db, fleet, log, nodes, signal } = context;
   if (!copies.possible) return undefined;
-  const row = await db.selectFrom('sandboxes').selectAll().where('id', '=', sandboxId).executeTakeFirst();
+  const row = await db
+    .selectFrom('sandboxes')
+    .selectAll()
+    .where('id', '=', sandboxId)
+    .where('team_id', '=', teamId)
+    .executeTakeFirst();
   if (row === undefined || !isMovable(row)) return undefined;
   for (const node of await destinations({ fleet }, row)) {
     try {
@@ -71,19 +77,20 @@ async function destinations({ fleet }: Uses<'fleet'>, row: SandboxRow): Promise<
  */
 export async function wakeOrMove<A>(
   context: Ports,
-  { sandboxId, passOn }: { sandboxId: string; passOn: ((node: NodeRecord) => Promise<A>) | undefined },
+  { sandboxId, teamId, passOn }: { sandboxId: string; teamId: string; passOn: PassOn<A> | undefined },
   wake: () => Promise<A>,
 ): Promise<A> {
   if (passOn === undefined) return wake();
+  const move = () => moveSandbox(context, { sandboxId, teamId });
   if (context.nodes.drain !== 'no') {
-    const moved = await moveSandbox(context, sandboxId);
+    const moved = await move();
     if (moved?.kind === 'node') return passOn(moved.node);
   }
   try {
     return await wake();
   } catch (error) {
-    if (!ApiError.is(error) || !isFull(error.status, error.errorCode)) throw error;
-    const moved = await moveSandbox(context, sandboxId);
+    if (!ApiError.is(error) || !isFull(error)) throw error;
+    const moved = await move();
     if (moved?.kind !== 'node') throw error;
     return passOn(moved.node);
   }

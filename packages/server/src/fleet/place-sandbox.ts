@@ -10,6 +10,7 @@ import { orderPlaces } from '../nodes/order-places.js';
 import { ownerById } from '../nodes/ownership.js';
 import type { NodeRecord } from '../nodes/registry.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
+import { isFull } from '../sandboxes/placement-error.js';
 import { nodeOf, resolveTemplate } from '../sandboxes/resolve-template.js';
 import { homeOfMounts } from '../volumes/home.js';
 
@@ -80,7 +81,7 @@ export async function placeSandbox<A>(
         context.log.warn({ err: error, placedOnNodeId: node.id }, 'a node did not take a new sandbox');
         // It may have made the sandbox before it fell silent.
         if (error.taken) throw errors.nodeGone(error);
-      } else if (isFull(error)) full = error;
+      } else if (ApiError.is(error) && isFull(error)) full = error;
       // Of what is copied, the first refusal tells more: that machine may only lack what this one's memory needs.
       else if (copied && isIncompatible(error)) continue;
       else throw error;
@@ -142,13 +143,9 @@ async function orderForCopies(
 
 /** Whether a node did not take a sandbox that another one may: it is full, drained, or does not answer. */
 function isRefused(error: unknown): boolean {
-  return isFull(error) || (ApiError.is(error) && error.status === 503 && error.errorCode === undefined);
+  return ApiError.is(error) && (isFull(error) || (error.status === 503 && error.errorCode === undefined));
 }
 
 function isIncompatible(error: unknown): boolean {
   return ApiError.is(error) && error.errorCode === 'sandbox_no_compatible_node';
-}
-
-function isFull(error: unknown): boolean {
-  return ApiError.is(error) && error.errorCode === 'sandbox_capacity_unavailable';
 }

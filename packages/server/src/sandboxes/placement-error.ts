@@ -2,6 +2,11 @@ import { DriverError } from '@svc/runtime';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 
+/** Whether a node said that it has no place for a sandbox, in an error or an answer. Pure. */
+export function isFull({ status, errorCode }: { status: number; errorCode?: unknown }): boolean {
+  return status === 503 && errorCode === 'sandbox_capacity_unavailable';
+}
+
 /** Why a sandbox could not be placed, as the error table has it. */
 export function placementError(error: unknown, timedOut: boolean): ApiError {
   if (ApiError.is(error)) return error;

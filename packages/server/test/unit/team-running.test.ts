@@ -7,6 +7,7 @@ import { migrations } from '../../src/storage/migrations/index.js';
 import { openPostgres } from '../../src/storage/postgres.js';
 import type { Database, SandboxRowState, Tx } from '../../src/storage/schema.js';
 import { openSqlite } from '../../src/storage/sqlite.js';
+import { sandboxRow } from '../support/sandbox-row.js';
 import { createTestStorage, type Dialect, dialects, type TestStorage } from '../support/storage.js';
 
 const STATES: SandboxRowState[] = [...COUNTS_AS_RUNNING, 'killing', 'paused'];
@@ -28,13 +29,7 @@ const insert = (
 ) =>
   db
     .insertInto('sandboxes')
-    .values({
-      ...{ id, team_id: given.team, state: given.state, memory_mb: given.memory },
-      ...{ template_id: 't', build_id: 'b', execution_id: 'e', alias: null, view: 'running', version: 1 },
-      ...{ node_id: 'n', instance_id: null, checkpoint_id: null, paused_memory: 0, daemon_generation: 0 },
-      ...{ created_at: 0, started_at: 0, end_at: 0, paused_at: null, timeout_seconds: 1, cpu_count: 1 },
-      ...{ disk_mb: 1, envd_version: '0', metadata: null, config: '{}' as never, encrypted_secrets: null },
-    })
+    .values(sandboxRow({ id, team_id: given.team, state: given.state, memory_mb: given.memory }))
     .execute();
 
 const counters = async (db: Database) =>

@@ -46,7 +46,7 @@ function connectOn(
   const { context, team, params } = request;
   const sandboxId = parseSandboxId(params.sandboxID);
   const passOn = request.passOn as PassOn<Awaited<ReturnType<typeof connectOn>>> | undefined;
-  return wakeOrMove(context, { sandboxId, passOn }, async () => {
+  return wakeOrMove(context, { sandboxId, teamId: team.id, passOn }, async () => {
     const { row, resumed } = await connectSandbox(context, { team, sandboxId, timeoutSeconds, memory });
     return { status: resumed ? 201 : 200, body: sandboxToWire(row, settings(context)) };
   });
@@ -109,6 +109,7 @@ export const sandboxHandlers = {
       context,
       {
         sandboxId,
+        teamId: team.id,
         passOn: request.passOn as PassOn<{ status: 201; body: components['schemas']['Sandbox'] }> | undefined,
       },
       async () => {
