@@ -9,49 +9,8 @@ import { DriverError } from '../src/index.js';
 import { selectMembers } from '../src/process-driver/process-tree.js';
 import { lockDataDir } from '../src/shared/data-dir-lock.js';
 import { dialTcp } from '../src/shared/dial.js';
-import { KeyedMutex } from '../src/shared/keyed-mutex.js';
 import { nextDelay, waitForDaemon } from '../src/shared/readiness.js';
-import { Semaphore } from '../src/shared/semaphore.js';
 import { tunnelThroughDaemon } from '../src/shared/tunnel.js';
-
-describe('the keyed mutex', () => {
-  it('keeps the order within a key and lets other keys pass', async () => {
-    const mutex = new KeyedMutex();
-    const seen: string[] = [];
-    let release!: () => void;
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const first = mutex.run('a', () => gate.then(() => seen.push('a1')));
-    const failed = mutex.run('a', () => Promise.reject(new Error('broken')));
-    const third = mutex.run('a', async () => seen.push('a3'));
-    await mutex.run('b', async () => seen.push('b1'));
-    release();
-    await expect(failed).rejects.toThrow('broken');
-    await Promise.all([first, third, mutex.idle()]);
-    expect(seen).toEqual(['b1', 'a1', 'a3']);
-  });
-});
-
-describe('the semaphore', () => {
-  it('never lets more in than allowed and survives failures', async () => {
-    const semaphore = new Semaphore(2);
-    let inside = 0;
-    let most = 0;
-    const tasks = Array.from({ length: 10 }, (_, i) =>
-      semaphore.run(async () => {
-        inside += 1;
-        most = Math.max(most, inside);
-        await new Promise(setImmediate);
-        inside -= 1;
-        if (i % 3 === 0) throw new Error('broken');
-      }),
-    );
-    await Promise.allSettled(tasks);
-    expect(most).toBe(2);
-    expect(await semaphore.run(async () => 'free')).toBe('free');
-  });
-});
 
 describe('the lock of a data directory', () => {
   it('is refused as busy while another driver of a living process holds it', async () => {

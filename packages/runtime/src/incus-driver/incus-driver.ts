@@ -1,3 +1,5 @@
+import { KeyedMutex } from '#support/keyed-mutex';
+import { Semaphore } from '#support/semaphore';
 import type { Capabilities } from '../contract/capabilities.js';
 import type { CreateOptions, Driver, RestoreOptions, SharedInstances } from '../contract/driver.js';
 import { DriverError, type DriverErrorCode } from '../contract/errors.js';
@@ -13,10 +15,8 @@ import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { DAEMON_PORT } from '../shared/dial-instance.js';
 import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
-import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { waitForDaemon, warmDaemon } from '../shared/readiness.js';
 import { RegisteredDriver } from '../shared/registered-driver.js';
-import { Semaphore } from '../shared/semaphore.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
 import type { Addresses } from './addresses.js';
 import { incusCapabilities } from './capabilities.js';

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { KeyedMutex } from '#support/keyed-mutex';
+import { Semaphore } from '#support/semaphore';
 import type { Capabilities, Isolation } from '../contract/capabilities.js';
 import type {
   CreateOptions,
@@ -18,9 +20,7 @@ import type { Tools } from '../host/tools.js';
 import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
-import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { RegisteredDriver } from '../shared/registered-driver.js';
-import { Semaphore } from '../shared/semaphore.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { boot } from './boot/boot.js';

@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
+import { KeyedMutex } from '#support/keyed-mutex';
 import { randomId, requireVolumeId } from '../shared/instance-id.js';
-import { KeyedMutex } from '../shared/keyed-mutex.js';
 import type { RetryLater } from '../shared/retry-later.js';
 import type { HostVolumes } from '../volumes/host-volumes.js';
 import type { LinuxHost } from './host/linux-host.js';

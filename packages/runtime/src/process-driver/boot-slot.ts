@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Semaphore } from '#support/semaphore';
 import type { DriverOptions } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
-import type { Semaphore } from '../shared/semaphore.js';
 import { bootDaemon } from './boot-daemon.js';
 import { removeTree } from './file-sets.js';
 import { killTree } from './process-tree.js';

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { Semaphore } from '#support/semaphore';
 import type { Capabilities } from '../contract/capabilities.js';
 import type { CreateOptions, Driver, DriverOptions, RestoreOptions } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
@@ -10,7 +11,6 @@ import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
 import { RegisteredDriver } from '../shared/registered-driver.js';
-import { Semaphore } from '../shared/semaphore.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { bootSlot } from './boot-slot.js';
 import { CAPABILITIES, requireSpec } from './capabilities.js';

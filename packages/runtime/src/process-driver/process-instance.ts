@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { KeyedMutex } from '#support/keyed-mutex';
 import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
@@ -16,7 +17,6 @@ import { copyTree } from '../shared/copy-tree.js';
 import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
 import { requireCheckpointId } from '../shared/instance-id.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
-import { KeyedMutex } from '../shared/keyed-mutex.js';
 import { signalProcess } from '../shared/process-family.js';
 import { requireNetwork } from './capabilities.js';
 import { removeTree } from './file-sets.js';

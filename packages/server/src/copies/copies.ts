@@ -8,6 +8,8 @@ import {
   type Transfers,
 } from '@svc/runtime';
 import { anyOf } from '#support/any-of';
+import { KeyedMutex } from '#support/keyed-mutex';
+import { Semaphore } from '#support/semaphore';
 import type { Uses } from '../context/context.js';
 import type { ObjectCopies } from '../context/object-copies.js';
 import { ApiError } from '../errors/api-error.js';
@@ -16,8 +18,6 @@ import { NodeForwarder } from '../nodes/forwarder.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import type { NodeRecord } from '../nodes/registry.js';
 import { copyHolders, forgetCopy, mostBytesOf, recordCopy } from './holders.js';
-import { KeyedTurns } from './keyed-turns.js';
-import { Places } from './places.js';
 import { readResumed } from './read-resumed.js';
 
 /** Copies that come at the same time: more would only share the disk and the network. */
@@ -44,8 +44,8 @@ type Ports = Uses<
 export class Copies implements ObjectCopies {
   readonly #context: () => Ports;
   readonly #coming = new Map<string, Promise<void>>();
-  readonly #places = new Places(SIDE_BY_SIDE);
-  readonly #turns = new KeyedTurns();
+  readonly #places = new Semaphore(SIDE_BY_SIDE);
+  readonly #turns = new KeyedMutex();
   #forwarder: NodeForwarder | undefined;
 
   /** @param context a function, because the context contains what is made here. */
@@ -114,7 +114,7 @@ export class Copies implements ObjectCopies {
     const { signal } = this.#context();
     const described = await this.#describe(object, node, anyOf([signal, AbortSignal.timeout(DESCRIBE_MS)]));
     for (const needed of described.needs) await this.bring(needed, [node.id]);
-    await this.#places.with(() => this.#receive(transfers, described, node));
+    await this.#places.run(() => this.#receive(transfers, described, node));
   }
 
   async #describe(object: StoredObject, node: NodeRecord, signal: AbortSignal): Promise<ObjectDescription> {

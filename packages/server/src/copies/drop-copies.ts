@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { sweepLayers } from '../build-store/sweep-layers.js';
 import type { Uses } from '../context/context.js';
 import { forgetCopy } from './holders.js';
@@ -11,12 +12,14 @@ type Ports = Uses<'builds' | 'config' | 'copies' | 'db' | 'driver' | 'log'>;
 export async function dropCopies(context: Ports): Promise<void> {
   const { copies, db, config, driver, log } = context;
   if (!copies.possible) return;
-  for (const { id } of await driver.listCheckpoints()) {
+  const present = await driver.listCheckpoints();
+  const wanted = await wantedCheckpoints(context);
+  for (const { id } of present) {
+    if (wanted.has(id)) continue;
     const checkpoint = { kind: 'checkpoint', id } as const;
-    if (await isWanted(context, id)) continue;
     await copies.holding(checkpoint, async () => {
       // Whoever took it over meanwhile has said so by now.
-      if (await isWanted(context, id)) return;
+      if ((await wantedCheckpoints(context)).has(id)) return;
       await driver.deleteCheckpoint(id);
       await forgetCopy(context, checkpoint);
       log.info({ checkpointId: id }, 'a checkpoint that belongs to nothing here was removed');
@@ -34,26 +37,12 @@ export async function dropCopies(context: Ports): Promise<void> {
     });
 }
 
-/** Whether a record says that a checkpoint has its place here, or that sandboxes start from it on any node. */
-async function isWanted({ config, db }: Ports, id: string): Promise<boolean> {
-  const own = await db
-    .selectFrom('checkpoints')
-    .select('id')
-    .where('id', '=', id)
-    .where('node_id', '=', config.nodeId)
-    .executeTakeFirst();
-  if (own !== undefined) return true;
-  const build = await db
-    .selectFrom('template_builds')
-    .select('id')
-    .where('checkpoint_id', '=', id)
-    .executeTakeFirst();
-  if (build !== undefined) return true;
-  const sandbox = await db
-    .selectFrom('sandboxes')
-    .select('id')
-    .where('node_id', '=', config.nodeId)
-    .where('checkpoint_id', '=', id)
-    .executeTakeFirst();
-  return sandbox !== undefined;
+/** Checkpoints of which a record says that their place is here, or that sandboxes start from them on any node. */
+async function wantedCheckpoints({ config, db }: Ports): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`
+    select id from checkpoints where node_id = ${config.nodeId}
+    union select checkpoint_id from template_builds where checkpoint_id is not null
+    union select checkpoint_id from sandboxes
+      where node_id = ${config.nodeId} and checkpoint_id is not null`.execute(db);
+  return new Set(rows.map(({ id }) => id));
 }

@@ -40,14 +40,13 @@ export async function copyHolders({ db }: Uses<'db'>, { kind, id }: StoredObject
 
 /** What an object may take at most, as its record has it. What has none is bounded by what such things take. */
 export async function mostBytesOf({ db }: Uses<'db'>, { kind, id }: StoredObject): Promise<number> {
-  const table = kind === 'checkpoint' ? ('checkpoints' as const) : ('layers' as const);
   if (kind === 'agent' || kind === 'base') return FIXED_BYTES;
-  const row = await db
-    .selectFrom(table)
-    .select('size_bytes')
-    .where(table === 'checkpoints' ? 'id' : ('layer_id' as never), '=', id)
-    .executeTakeFirst();
-  return row === undefined || row.size_bytes === 0 ? MOST_BYTES : row.size_bytes * 2 + SLACK_BYTES;
+  const found =
+    kind === 'checkpoint'
+      ? db.selectFrom('checkpoints').select('size_bytes').where('id', '=', id)
+      : db.selectFrom('layers').select('size_bytes').where('layer_id', '=', id);
+  const { size_bytes: sizeBytes = 0 } = (await found.executeTakeFirst()) ?? {};
+  return sizeBytes === 0 ? MOST_BYTES : sizeBytes * 2 + SLACK_BYTES;
 }
 
 const FIXED_BYTES = 8 * 2 ** 30;

@@ -1,5 +1,6 @@
 import { pauseHeld } from '../sandboxes/pause.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';
+import { sideBySide } from '../work/side-by-side.js';
 
 /** How many sandboxes are paused at the same time, at most. */
 const SIDE_BY_SIDE = 2;
@@ -11,18 +12,15 @@ export async function emptyNode(context: SandboxPorts): Promise<void> {
     (live) => live.row.state === 'running' && live.transition === undefined,
   );
   const memory = context.driver.capabilities.memorySnapshot;
-  const next = async (): Promise<void> => {
-    for (let live = running.pop(); live !== undefined; live = running.pop()) {
-      if (live.transition !== undefined || live.gone || live.row.state !== 'running') continue;
-      try {
-        await pauseHeld(context, live, memory);
-      } catch (error) {
-        context.log.warn(
-          { err: error, sandboxId: live.row.id },
-          'a sandbox of a drained node stays: it cannot be paused',
-        );
-      }
+  await sideBySide(running, SIDE_BY_SIDE, async (live) => {
+    if (live.transition !== undefined || live.gone || live.row.state !== 'running') return;
+    try {
+      await pauseHeld(context, live, memory);
+    } catch (error) {
+      context.log.warn(
+        { err: error, sandboxId: live.row.id },
+        'a sandbox of a drained node stays: it cannot be paused',
+      );
     }
-  };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, next));
+  });
 }

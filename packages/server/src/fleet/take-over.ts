@@ -4,6 +4,7 @@ import { nodeIsSilent } from '../nodes/database-clock.js';
 import type { SandboxTakeOvers } from '../nodes/ports.js';
 import { adoptSandbox } from '../recovery/adopt-sandbox.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';
+import { sideBySide } from '../work/side-by-side.js';
 
 /** How many sandboxes are taken over in one round, and at the same time, at most. */
 const ROUND = 200;
@@ -60,11 +61,9 @@ export async function takeOverLost(context: Ports): Promise<number> {
     .limit(ROUND)
     .execute();
   let taken = 0;
-  const next = async (): Promise<void> => {
-    for (let row = left.shift(); row !== undefined; row = left.shift())
-      if (await takeOvers.take(row.id)) taken += 1;
-  };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, next));
+  await sideBySide(left, SIDE_BY_SIDE, async ({ id }) => {
+    if (await takeOvers.take(id)) taken += 1;
+  });
   if (taken > 0) context.log.warn({ taken }, 'sandboxes of silent nodes were taken over');
   return taken;
 }

@@ -9,6 +9,7 @@ import { linuxOptions } from '../start/linux-options.js';
 import { afterPredecessor } from './after-predecessor.js';
 import { prepareDataLayout } from './data-layout.js';
 import { ORDERS_VARIABLE, type Orders, type RuntimeReady } from './orders.js';
+import { rightsOf } from './rights-of.js';
 import { runtimeSocket } from './runtime-socket.js';
 import type { ServiceUser } from './service-user.js';
 
@@ -79,16 +80,9 @@ export async function runAsRoot(
   }
 }
 
-function spawnServer({ name, uid, gid }: ServiceUser): { server: ChildProcess; orders: Writable } {
-  const rights = [
-    ...[`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'],
-    // Set-uid programs of the host give it nothing, and neither do files with capabilities.
-    ...['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'],
-    // However this process ends.
-    '--pdeathsig=KILL',
-  ];
+function spawnServer(user: ServiceUser): { server: ChildProcess; orders: Writable } {
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  const server = spawn('setpriv', [...rights, '--', ...again], {
+  const server = spawn('setpriv', [...rightsOf(user, 'KILL'), '--', ...again], {
     // A session of its own: Ctrl+C comes to it once, through this process.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'pipe', ...(process.connected ? (['ipc'] as const) : [])],
@@ -98,8 +92,8 @@ function spawnServer({ name, uid, gid }: ServiceUser): { server: ChildProcess; o
       SVC_TRANSFER_KEY: undefined,
       [ORDERS_VARIABLE]: '3',
       HOME: '/nonexistent',
-      USER: name,
-      LOGNAME: name,
+      USER: user.name,
+      LOGNAME: user.name,
     },
   });
   const orders = server.stdio[3] as Writable;

@@ -2,6 +2,7 @@ import { DriverError } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import type { LiveSandbox } from '../sandbox-state/live.js';
 import { isDue, nextLook } from '../sandbox-state/logs-look.js';
+import { sideBySide } from '../work/side-by-side.js';
 import { collectLogs } from './collect-logs.js';
 import { sampleOf } from './metrics.js';
 import { type Sample, storeSamples } from './store-samples.js';
@@ -49,19 +50,10 @@ export async function sampleAll(context: Context, memory: CpuMemory): Promise<vo
     );
   // First: they are of now, and a daemon that is slow to give its logs must not hold them up.
   await storeSamples(context, samples);
-  await takeAllLogs(context, looks);
-}
-
-/** One that does not answer holds up its place in the row, not all others. */
-async function takeAllLogs(context: Context, looks: readonly Look[]): Promise<void> {
-  const left = looks.values();
-  const takeNext = async () => {
-    for (const { live, cpuUsageUs } of left) {
-      if (live.instance === undefined || live.transition !== undefined) continue;
-      await observe(context, live, () => takeLogs(context, live, cpuUsageUs));
-    }
-  };
-  await Promise.all(Array.from({ length: LOOK_AT_ONCE }, takeNext));
+  await sideBySide(looks, LOOK_AT_ONCE, async ({ live, cpuUsageUs }) => {
+    if (live.instance === undefined || live.transition !== undefined) return;
+    await observe(context, live, () => takeLogs(context, live, cpuUsageUs));
+  });
 }
 
 /** Sandboxes may end while they are sampled. Any other failure means missing logs, so it is reported. */

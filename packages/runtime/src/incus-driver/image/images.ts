@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { KeyedMutex } from '#support/keyed-mutex';
 import { DriverError } from '../../contract/errors.js';
 import type { IncusClient } from '../../incus/incus-client.js';
 import { IncusError } from '../../incus/incus-error.js';
-import { KeyedMutex } from '../../shared/keyed-mutex.js';
 import { imageKeys } from '../keys.js';
 import { readImages, readMadeImage } from '../read-wire.js';
 import type { WireImage } from '../wire.js';

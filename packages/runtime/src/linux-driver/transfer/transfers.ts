@@ -1,6 +1,6 @@
+import { KeyedMutex } from '#support/keyed-mutex';
 import type { Transfers } from '../../contract/transfers.js';
 import { readMachine } from '../../host/read-machine.js';
-import { KeyedMutex } from '../../shared/keyed-mutex.js';
 import { objectName, requireObject } from '../../transfer/object-id.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { Tiers } from '../make-tiers.js';
