@@ -2,7 +2,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CliError } from '../errors/cli-error.js';
 import { configDirectory } from './directories.js';
-import { writeJson } from './run-file.js';
+import { writeJson } from './json-file.js';
 
 /** What `svc auth login` keeps. */
 export interface StoredConfig {

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { configDirectory, defaultDataDirectory } from './directories.js';
-import { type RunFile, readJson, readRunFile, writeJson } from './run-file.js';
+import { readJson, writeJson } from './json-file.js';
+import { type RunFile, readRunFile } from './run-file.js';
 
 type Environment = Record<string, string | undefined>;
 

@@ -1,9 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { lstat, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
-import { writeAtomically } from '#support/write-atomically';
 import { serverDirectory } from './directories.js';
+import { writeJson } from './json-file.js';
+import { findHolder, isRootsAlone } from './lock-holder.js';
 import { readServerFile } from './read-server-file.js';
 
 /** What a running local server tells other commands. Holds no secret. */
@@ -45,19 +45,19 @@ export async function readRunFile(dataDir: string): Promise<{ run: RunFile; aliv
   const file = await readServerFile(fileIn(dataDir)).catch(() => undefined);
   const run = file === undefined ? undefined : parseRunFile(file.text);
   if (file === undefined || run === undefined) return undefined;
-  const alive = isSameProcess(run.pid, run.processStart) && isServerOf(run.pid, file.uid);
+  const alive = isSameProcess(run.pid, run.processStart) && (await isServerOf(run.pid, file.uid, dataDir));
   return { run: { ...run, dataDir }, alive };
 }
 
 /**
- * Whether a process may be the one that a file of this user tells of: one of that user, or the one of root that stands for both
- * where there are two, which shows its name. Reads `/proc`; true on systems without it, where there is only one.
+ * Whether a process may be the one that a file of this user tells of: one of that user, or the one of root that stands for both where
+ * there are two, which has root's own lock. Reads `/proc`; true on systems without it, where there is only one.
  */
-function isServerOf(pid: number, uid: number): boolean {
+async function isServerOf(pid: number, uid: number, dataDir: string): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   try {
-    if (statSync(`/proc/${pid}`).uid === uid) return true;
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] === 'svc-runtime';
+    if ((await stat(`/proc/${pid}`)).uid === uid) return true;
+    return isRootsAlone(await lstat(dataDir)) && (await findHolder(dataDir, true))?.pid === pid;
   } catch {
     return false;
   }
@@ -80,17 +80,4 @@ function parseRunFile(text: string): RunFile | undefined {
     texts.every((name) => typeof run[name] === 'string') &&
     optional.every((name) => run[name] === undefined || typeof run[name] === 'string');
   return sound ? (run as RunFile) : undefined;
-}
-
-/** Writes a JSON file of this user's, all or nothing. */
-export const writeJson = (file: string, value: object): Promise<void> =>
-  writeAtomically(file, `${JSON.stringify(value, null, 2)}\n`);
-
-/** Reads a JSON file; undefined when there is none, or it is no JSON. */
-export async function readJson<Value>(file: string): Promise<Value | undefined> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')) as Value;
-  } catch {
-    return undefined;
-  }
 }

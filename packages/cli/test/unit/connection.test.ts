@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -218,12 +218,19 @@ describe('what a server tells of itself', () => {
     await chown(join(dataDir, 'running.json'), 65_534, 65_534);
     expect(await readRunFile(dataDir)).toMatchObject({ alive: false });
     // The process of root that stands for a server of two processes.
-    const script = 'process.title = "svc-runtime"; setInterval(() => {}, 1000); console.log("up")';
+    const script = 'setInterval(() => {}, 1000); console.log("up")';
     const server = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await once(server.stdout, 'data');
-      await told({ pid: server.pid, processStart: processStart(server.pid!) });
+      const start = processStart(server.pid!);
+      await told({ pid: server.pid, processStart: start });
+      expect(await readRunFile(dataDir)).toMatchObject({ alive: false });
+      await mkdir(join(dataDir, 'driver'));
+      await writeFile(join(dataDir, 'driver/driver.lock'), JSON.stringify({ pid: server.pid, start }));
       expect(await readRunFile(dataDir)).toMatchObject({ alive: true, run: { pid: server.pid } });
+      // What others can write into says nothing of root.
+      await chmod(dataDir, 0o777);
+      expect(await readRunFile(dataDir)).toMatchObject({ alive: false });
     } finally {
       server.kill('SIGKILL');
     }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processStart } from '#support/process-identity';
 import { backgroundServer } from '../../src/commands/server/upgrade/background-server.js';
 import { compareVersions } from '../../src/commands/server/upgrade/compare-versions.js';
-import { findHolder, noServer } from '../../src/commands/server/upgrade/control.js';
+import { noServer } from '../../src/commands/server/upgrade/control.js';
 import { controlOf } from '../../src/commands/server/upgrade/deb-package.js';
 import { exchange } from '../../src/commands/server/upgrade/exchange.js';
 import { findInstallation } from '../../src/commands/server/upgrade/installation.js';
@@ -32,6 +32,7 @@ import {
   type Systemd,
   systemdServer,
 } from '../../src/commands/server/upgrade/systemd-server.js';
+import { findHolder } from '../../src/connection/lock-holder.js';
 
 let directory: string;
 beforeEach(async () => {

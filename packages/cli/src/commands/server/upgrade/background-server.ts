@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findHolder, type Holder } from '../../../connection/lock-holder.js';
 import { CliError } from '../../../errors/cli-error.js';
 import { stopServer } from '../down.js';
 import { detachedArgumentsVariable, detachedVariable } from '../parent-report.js';
@@ -8,8 +9,6 @@ import {
   type ControlRecord,
   directoryOf,
   environmentOf,
-  findHolder,
-  type Holder,
   type ServerControl,
 } from './control.js';
 import type { ProgramFile } from './installation.js';

@@ -1,8 +1,5 @@
 import { readFile, readlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ServerStatus } from '@svc/server';
-import { isSameProcess } from '#support/process-identity';
-import { readJson } from '../../../connection/run-file.js';
 
 /** How the server that is to be replaced runs, as far as starting the next one needs it. Part of the journal. */
 export type ControlRecord =
@@ -28,24 +25,6 @@ export interface ServerControl {
   stop(): Promise<void>;
   /** Starts the installed program, and waits until it answers. @returns where; undefined where none is to run */
   start(): Promise<Addresses | undefined>;
-}
-
-/** A process that holds the data directory. */
-export interface Holder {
-  pid: number;
-  start: string;
-}
-
-/**
- * The process that has the data directory, by a lock that only its own user can write: of a server of two processes root's. The
- * server itself is not asked, since it reads what strangers send and could name any process.
- */
-export async function findHolder(dataDir: string, isSeparate: boolean): Promise<Holder | undefined> {
-  const file = isSeparate ? join(dataDir, 'driver', 'driver.lock') : join(dataDir, 'server.lock');
-  const holder = await readJson<Partial<Holder>>(file);
-  const { pid, start } = holder ?? {};
-  if (typeof pid !== 'number' || typeof start !== 'string' || !isSameProcess(pid, start)) return undefined;
-  return { pid, start };
 }
 
 /** The environment that a process was started with. */

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeJson } from '../../../connection/run-file.js';
+import { writeJson } from '../../../connection/json-file.js';
 import { CliError } from '../../../errors/cli-error.js';
 import type { ControlRecord } from './control.js';
 import type { Installation } from './installation.js';

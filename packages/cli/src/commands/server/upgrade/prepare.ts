@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import type { StoredServer } from '@svc/server';
+import { findHolder, isRootsAlone } from '../../../connection/lock-holder.js';
 import { CliError } from '../../../errors/cli-error.js';
 import type { ProgramVersion } from '../version.js';
 import { backgroundServer, recordBackground } from './background-server.js';
-import { type ControlRecord, findHolder, noServer, type ServerControl } from './control.js';
+import { type ControlRecord, noServer, type ServerControl } from './control.js';
 import { debPackage } from './deb-package.js';
 import type { Installation, Installer, ProgramFile } from './installation.js';
 import { upgradeDirectory } from './journal.js';
@@ -28,15 +29,15 @@ export function installerOf(installation: Installation, dataDir: string): Instal
 export async function requireOwnDirectory(dataDir: string): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new CliError('An upgrade is done by root.', { code: 'upgrade', hint: 'Try with sudo.' });
-  const { uid, mode } = await lstat(dataDir).catch((error: NodeJS.ErrnoException) => {
+  const found = await lstat(dataDir).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(`The data directory ${dataDir} cannot be used: ${error.message}.`, {
       code: 'upgrade',
     });
   });
   // Root's journal and copies lie there, and what they say is run.
-  if (uid !== 0 || (mode & 0o022) !== 0)
+  if (!isRootsAlone(found))
     throw new CliError(
-      `The data directory ${dataDir} is not root's alone: it belongs to user ${uid}, mode ${(mode & 0o777).toString(8)}.`,
+      `The data directory ${dataDir} is not root's alone: it belongs to user ${found.uid}, mode ${(found.mode & 0o777).toString(8)}.`,
       {
         code: 'upgrade',
         hint: 'A server of another user is upgraded by hand, as that user: docs/upgrading.md.',
