@@ -30,26 +30,21 @@ check() { # check NAME COMMAND...
   printf '\n== %s (%s s)\n%s\n' "$name" "$((SECONDS - started))" "$(cat "$output")"
 }
 
-# Runs the tests of packages, one package after the other.
-tests() { # tests FOLDER...
-  local folder started
-  for folder; do
-    started=$SECONDS
-    (cd "$folder" && exec npm test --silent) 2>&1 | sed -u "s|^|${folder#packages/}: |"
-    [ "${PIPESTATUS[0]}" = 0 ] || echo "$folder" >>"$state/failed-tests"
-    printf '\n== Tests of %s (%s s)\n' "$folder" "$((SECONDS - started))"
-  done
+# Runs the tests of one package.
+tests() { # tests FOLDER
+  local started=$SECONDS
+  (cd "$1" && exec npm test --silent) 2>&1 | sed -u "s|^|${1#packages/}: |"
+  [ "${PIPESTATUS[0]}" = 0 ] || echo "$1" >>"$state/failed-tests"
+  printf '\n== Tests of %s (%s s)\n' "$1" "$((SECONDS - started))"
+}
+
+# Begins one job of the run beside those that run; once there are two, when one of them has ended.
+job() { # job FUNCTION ARGUMENT...
+  while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n || true; done
+  "$@" &
 }
 
 turbo() { node_modules/.bin/turbo run "$@"; }
-
-{
-  check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
-  check "Imports, specifications, generated code, shell scripts, links" node scripts/check-all.mjs
-} &
-check "Types" turbo typecheck --output-logs=errors-only --concurrency=1
-check "API reference and documentation site" node scripts/site.mjs
-wait
 
 # PostgreSQL for the tests of the second storage dialect; without it those tests say that they are skipped.
 # It has a directory of this run's own: another checkout may run its tests at the same time.
@@ -64,23 +59,33 @@ find packages examples -maxdepth 2 -name 'test-results*.json' -delete
 export SVC_CONFORMANCE_RECORD=$state/coverage
 mkdir "$SVC_CONFORMANCE_RECORD"
 
-# Two lanes side by side, about equally long. What mostly waits for real sandboxes and programs runs in the first, and leaves much
-# of two cores idle: the rest fills it.
-sandboxes=(packages/runtime packages/conformance packages/cli packages/code-interpreter)
-rest=()
-for config in packages/*/vitest.config.ts examples/vitest.config.ts; do
-  folder=$(dirname "$config")
-  [[ " ${sandboxes[*]} " == *" $folder "* ]] || rest+=("$folder")
-done
-{
-  tests "${sandboxes[@]}"
+conformance() {
+  tests packages/conformance
   check "Table of coverage" npm run coverage -w packages/conformance -- --check
-} &
-tests "${rest[@]}"
-# What differs between the versions of Node that are supported, on those that this run is not on.
+}
+
+# What differs between the versions of Node that are supported, on one that this run is not on.
+other_node() { # other_node VERSION
+  scripts/test-on-node.sh "$1" || echo "Node $1" >>"$state/failed-tests"
+}
+
+# In this order, two at a time. What takes long comes before what is short, so that both end about together; runtime, whose sandboxes
+# mostly wait, and what needs the processors are side by side.
+job check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
+job check "Imports, specifications, generated code, shell scripts, links" node scripts/check-all.mjs
+job check "Types" turbo typecheck --output-logs=errors-only --concurrency=1
+job check "API reference and documentation site" node scripts/site.mjs
+first=(packages/{runtime,sdk,bench,server,conformance,cli} examples packages/code-interpreter)
+for folder in "${first[@]}"; do
+  if [ "$folder" = packages/conformance ]; then job conformance; else job tests "$folder"; fi
+done
 for version in ${SVC_OTHER_NODES-22 24}; do
   case $(node --version) in "v$version".*) continue ;; esac
-  scripts/test-on-node.sh "$version" || echo "Node $version" >>"$state/failed-tests"
+  job other_node "$version"
+done
+for config in packages/*/vitest.config.ts examples/vitest.config.ts; do
+  folder=$(dirname "$config")
+  [[ " ${first[*]} " == *" $folder "* ]] || job tests "$folder"
 done
 wait
 
