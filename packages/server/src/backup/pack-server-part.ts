@@ -4,7 +4,7 @@
 // Each line `database` on standard input has it copy the database anew, and it answers with one line of JSON on descriptor 3:
 // what the copy refers to. The line `pack` has it write the archive to standard output, and end.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import type { DatabaseFacts } from './server-part.js';
@@ -40,6 +40,9 @@ process.exit();
 
 /** One transaction of reading: what is written meanwhile is not part of it, and nobody waits. */
 function copyDatabase(): DatabaseFacts {
+  // Reading a pipe in its place would never end.
+  for (const name of ['server.db', 'server.db-wal'])
+    if (lstatSync(name, { throwIfNoEntry: false })?.isFile() === false) throw new Error(`${name} is no file`);
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { mode: 0o700 });
   const source = new Libsql('server.db');
