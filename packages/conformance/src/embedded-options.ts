@@ -11,7 +11,7 @@ export function embeddedOptions(dataDir: string, tier: Tier): ServerOptions {
     sandboxPort: 0,
     operatorPort: 0,
     driver: tier === 'gvisor' ? 'linux' : tier,
-    isolation: tier === 'gvisor' ? 'gvisor' : 'container',
+    ...(tier === 'process' ? {} : { isolation: tier === 'gvisor' ? 'gvisor' : 'container' }),
     logLevel: (process.env.SVC_CONFORMANCE_LOG as ServerOptions['logLevel']) ?? 'silent',
     poolSize: tier === 'process' ? 0 : 2,
     base: { cpuCount: 1, memoryMiB: 256, diskMiB: 512 },

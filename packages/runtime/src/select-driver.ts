@@ -1,3 +1,4 @@
+import type { Isolation } from './contract/capabilities.js';
 import type { Driver, DriverOptions } from './contract/driver.js';
 import { DriverError } from './contract/errors.js';
 import { findIncus } from './find-incus.js';
@@ -15,14 +16,14 @@ export type DriverName = (typeof driverNames)[number];
 export interface SelectDriverOptions extends DriverOptions {
   /** Absent: the best that this host can do by itself. */
   preferred?: DriverName | undefined;
-  /** Whether `process`, which isolates nothing, may be taken without being asked for by name. Default false. */
+  /** Whether `process`, which isolates nothing, may be taken without being asked for by name, nor any isolation. Default false. */
   allowProcess?: boolean | undefined;
   /**
    * Whether a sandbox is started before the driver is given. Default false; done all the same for an OCI runtime that is not
    * among the tested ones.
    */
   trialStart?: boolean | undefined;
-  /** Further options of the `linux` driver. */
+  /** Further options of the `linux` driver. Its `isolation` is asked of any other driver too. */
   linux?: Omit<LinuxDriverOptions, keyof DriverOptions>;
   /** Further options of the `incus` driver. Without an address: the trial cluster of this machine, if one runs. */
   incus?: Omit<IncusDriverOptions, keyof DriverOptions>;
@@ -45,6 +46,7 @@ export interface SelectedDriver {
  */
 export async function selectDriver(options: SelectDriverOptions): Promise<SelectedDriver> {
   const { preferred, allowProcess, linux, incus, trialStart: _, ...common } = options;
+  if (preferred !== undefined) requireIsolation(preferred, linux?.isolation);
   if (preferred === 'incus') return openIncus(common, incus);
   if (preferred === 'process') return openProcess(common, [], 'It was asked for.');
   const facts = await readHostFacts({
@@ -65,10 +67,29 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
     const tried = startedMs === undefined ? [] : [`A sandbox started in ${startedMs} ms.`];
     return { driver, findings, why: [why, ...tried].join(' '), startedMs };
   }
-  if (preferred === undefined && allowProcess === true) {
+  if (preferred === undefined && allowProcess === true && linux?.isolation === undefined) {
     return openProcess(common, findings, `The linux driver cannot run here. ${lacking(findings).join(' ')}`);
   }
   throw new DriverError('unsupported', explain(findings));
+}
+
+/** What the drivers can give that do not choose. */
+const GIVEN: Record<Exclude<DriverName, 'linux'>, readonly Isolation[]> = {
+  process: [],
+  incus: ['container'],
+};
+
+/**
+ * Refuses a driver that cannot give what was asked for, which would start sandboxes with less.
+ * @throws {DriverError} `unsupported`
+ */
+export function requireIsolation(driver: DriverName, isolation: Isolation | undefined): void {
+  if (isolation === undefined || driver === 'linux' || GIVEN[driver].includes(isolation)) return;
+  const instead = driver === 'process' ? 'nothing' : GIVEN[driver].join(' or ');
+  throw new DriverError(
+    'unsupported',
+    `The driver ${driver} cannot give the isolation ${isolation}: it gives ${instead}. Take the driver linux, or ask for no isolation.`,
+  );
 }
 
 /**

@@ -32,16 +32,22 @@ describe.skipIf(skip !== undefined)(`sandboxes on gVisor's kernel ${skip ?? ''}`
     expect(mounted.split('\n')).not.toContain('/tmp tmpfs');
   });
 
-  it('are named when they leave the pool, inside too', async () => {
-    const spec = bench.spec({ limits: { memoryMiB: 192 } });
-    bench.driver.setPool([{ spec, size: 1 }]);
-    await bench.driver.poolReady();
-    bench.driver.setPool([]);
-    const { instance, client } = await bench.create({ limits: { memoryMiB: 192 } });
-    expect(await client.output('hostname; sed -n "1s/.* //p" /etc/hosts; cat /etc/hostname')).toBe(
-      `${instance.id}\n${instance.id}\n${instance.id}`,
-    );
-  });
+  it.each(['gvisor', 'container'] as const)(
+    'come out of the pool, named inside too: %s',
+    async (isolation) => {
+      const fields = { limits: { memoryMiB: 192 }, isolation };
+      bench.driver.setPool([{ spec: bench.spec(fields), size: 1 }]);
+      await bench.driver.poolReady();
+      const before = await bench.driver.poolState();
+      expect(before.waiting).toBe(1);
+      const { instance, client } = await bench.create(fields);
+      expect(await bench.driver.poolState()).toMatchObject({ hits: before.hits + 1, misses: before.misses });
+      expect(instance.isolation).toBe(isolation);
+      expect(await client.output('hostname; sed -n "1s/.* //p" /etc/hosts; cat /etc/hostname')).toBe(
+        `${instance.id}\n${instance.id}\n${instance.id}`,
+      );
+    },
+  );
 
   it('stop where they stand and go on, and copies of their files have a name of their own', async () => {
     const { instance, client } = await bench.create();

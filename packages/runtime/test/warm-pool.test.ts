@@ -57,6 +57,17 @@ describe('the warm pool', () => {
     expect(state.discarded.sort()).toEqual(['a1', 'a3', 'a4']);
   });
 
+  it('counts what it gave for nothing as a miss', async () => {
+    const { pool } = poolOf();
+    pool.setDesired([{ spec: 'a', size: 1 }]);
+    await pool.ready();
+    expect(pool.take('a')).toBe('a1');
+    expect(pool.state).toMatchObject({ hits: 1, misses: 0 });
+    pool.countAsMiss();
+    expect(pool.state).toMatchObject({ hits: 0, misses: 1 });
+    await pool.close();
+  });
+
   it('gives up on a kind that cannot be made', async () => {
     const failures: unknown[] = [];
     const { pool } = poolOf({

@@ -27,7 +27,7 @@ export async function withDriver<T>(
     preferred: context.driver,
     dataDir,
     daemon: daemonProgram,
-    linux: { isolation },
+    ...(context.driver === 'linux' ? { linux: { isolation } } : {}),
   });
   try {
     return await use(driver);

@@ -11,7 +11,7 @@ export interface ServerRequest {
   poolSize: number;
   /** Default: the server's. */
   poolMemoryMiB?: number;
-  /** Default: `container`. */
+  /** Of the `linux` driver. Default: `container`. */
   isolation?: Isolation;
 }
 

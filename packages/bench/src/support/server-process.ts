@@ -15,7 +15,7 @@ const options = {
   destroySandboxesOnStop: true,
   poolSize: request.poolSize,
   ...(request.poolMemoryMiB === undefined ? {} : { poolMemoryMiB: request.poolMemoryMiB }),
-  isolation: request.isolation ?? 'container',
+  ...(request.driver === 'linux' ? { isolation: request.isolation ?? 'container' } : {}),
   // What is measured is the service, not its limits.
   rateLimits: { general: { rate: 0, burst: 0 }, create: { rate: 0, burst: 0 } },
   teamLimits: { maxConcurrentSandboxes: 500 },

@@ -53,11 +53,11 @@ gvisor_pipes() { # PATH ...
   mkfifo -m 600 "$@"
 }
 
-gvisor_await() { # INPUT OUTPUT RUNSC ... exec ...: runs it with both pipes, which lose their names
-  input=$1 output=$2
-  shift 2
+gvisor_await() { # INPUT OUTPUT PID_FILE RUNSC ... exec ...: runs it with both pipes, which lose their names; nobody needs the pid
+  input=$1 output=$2 pid_file=$3
+  shift 3
   "$@" <"$input" >"$output" 2>/dev/null
   code=$?
-  rm -f "$input" "$output"
+  rm -f "$input" "$output" "$pid_file"
   return "$code"
 }

@@ -26,6 +26,10 @@ export interface Agent {
   init: boolean;
   /** Whether it has `hostname`, for kernels that only a program inside can name. */
   hostname: boolean;
+  /** Whether it has `sh`, which is as small as a shell can be. */
+  shell: boolean;
+  /** Whether it has `ip`, for network cards that only a program inside can set up. Only where it was asked for. */
+  ip: boolean;
 }
 
 /** Loaded at run time by name, so `ldd` does not show them. */
@@ -38,15 +42,24 @@ const INITS = [
 ];
 
 const HOSTNAMES = ['/usr/bin/hostname', '/bin/hostname'];
+const SHELLS = ['/usr/bin/dash', '/bin/dash', '/usr/bin/sh', '/bin/sh'];
+const IPS = ['/usr/bin/ip', '/usr/sbin/ip', '/bin/ip', '/sbin/ip'];
 
-/** Makes (or finds) the agent directory. @param agents the store's `agents` folder as this process sees it. */
-export async function prepareAgent(agents: string, daemon: DaemonProgram): Promise<Agent> {
+/**
+ * Makes (or finds) the agent directory.
+ * @param agents the store's `agents` folder as this process sees it.
+ * @param options.ip whether it is to have `ip`, where this machine has it. Default false.
+ */
+export async function prepareAgent(
+  agents: string,
+  daemon: DaemonProgram,
+  options: { ip?: boolean } = {},
+): Promise<Agent> {
   const node = await realpath(process.execPath);
   const init = INITS.find((path) => existsSync(path));
-  const hostname = HOSTNAMES.find((path) => existsSync(path));
-  const lent = hostname === undefined ? [] : [await realpath(hostname)];
+  const lent = await lentPrograms(options);
   const name = await fingerprint(
-    [node, ...(init === undefined ? [] : [init]), ...lent, ...(await filesOf(daemon.directory))],
+    [node, ...(init === undefined ? [] : [init]), ...lent.values(), ...(await filesOf(daemon.directory))],
     daemon,
   );
   const target = join(agents, name);
@@ -59,15 +72,35 @@ export async function prepareAgent(agents: string, daemon: DaemonProgram): Promi
       await copyFile(init, join(draft, 'init'));
       await chmod(join(draft, 'init'), 0o755);
     }
-    for (const program of lent) await copyFile(program, join(draft, 'hostname'));
+    for (const [as, program] of lent) await copyFile(program, join(draft, as));
     await cp(daemon.directory, join(draft, 'daemon'), { recursive: true, dereference: true });
     const addons = (await filesOf(daemon.directory)).filter((file) => file.endsWith('.node'));
-    await copyLibraries([node, ...lent, ...(await ofSameMachine(addons, node))], join(draft, 'lib'));
+    await copyLibraries([node, ...lent.values(), ...(await ofSameMachine(addons, node))], join(draft, 'lib'));
     // Root of an instance is nobody to these files.
     await runProgram('chmod', ['-R', 'a+rX', draft], { timeoutMs: 20_000 });
     await rename(draft, target);
   }
-  return { name, init: init !== undefined, hostname: lent.length > 0 };
+  return {
+    name,
+    init: init !== undefined,
+    hostname: lent.has('hostname'),
+    shell: lent.has('sh'),
+    ip: lent.has('ip'),
+  };
+}
+
+/** Programs of the host that a sandbox may have to run whatever is in its root, by their names in the directory. */
+async function lentPrograms({ ip = false }: { ip?: boolean }): Promise<Map<string, string>> {
+  const lent = new Map<string, string>();
+  for (const [as, paths] of [
+    ['hostname', HOSTNAMES],
+    ['sh', SHELLS],
+    ['ip', ip ? IPS : []],
+  ] as const) {
+    const path = paths.find((candidate) => existsSync(candidate));
+    if (path !== undefined) lent.set(as, await realpath(path));
+  }
+  return lent;
 }
 
 /** From so much memory on V8 copies its own code, 1.6 MiB, into every daemon, MiB. */

@@ -122,6 +122,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
           return pooled;
         } catch (error) {
           this.#options.log('warn', 'a pooled instance could not be used', reasonOf(error));
+          this.#pool.countAsMiss();
           await pooled.destroy();
         }
       }

@@ -166,6 +166,12 @@ export class WarmPool<Spec, Item> {
     return found?.item;
   }
 
+  /** Counts the item that was given last as one that was not there: it turned out to be of no use. */
+  countAsMiss(): void {
+    this.#hits -= 1;
+    this.#misses += 1;
+  }
+
   /** Makes nothing while `task` runs: what somebody waits for comes first. */
   async yieldTo<T>(task: () => Promise<T>): Promise<T> {
     this.#paused += 1;

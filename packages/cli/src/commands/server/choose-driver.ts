@@ -33,7 +33,7 @@ export async function chooseDriver(desired: DesiredDriver): Promise<ChosenDriver
     const asked = desired.driver === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';
     return { name: 'linux', why: asked, lacking };
   }
-  if (desired.driver === 'auto')
+  if (desired.driver === 'auto' && isolation === undefined)
     return { name: 'process', why: 'The linux driver cannot run here.', lacking };
   throw cannotIsolate(lacking);
 }

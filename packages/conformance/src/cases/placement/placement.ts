@@ -169,13 +169,13 @@ export const placementCases = casesOf('placement', [
       await callFails(
         server,
         'forkSandbox',
-        { status: 503, message: /memory/ },
+        { status: 503, errorCode: 'sandbox_feature_unsupported', message: /memory/ },
         { path: { sandboxID }, body: { count: 2 } },
       );
       await callFails(
         server,
         'createSnapshot',
-        { status: 503, message: /memory/ },
+        { status: 503, errorCode: 'sandbox_feature_unsupported', message: /memory/ },
         { path: { sandboxID }, body: {} },
       );
       await kill(server, sandboxID);

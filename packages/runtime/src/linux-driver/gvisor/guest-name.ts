@@ -7,8 +7,11 @@ import type { InstanceEntry } from '../state/records.js';
 import type { NameWriter } from '../tiers/tier.js';
 
 const TIMEOUT_MS = 10_000;
-/** `hostname` of the agent's directory, which runs in any root file system. */
-const PROGRAM = ['/.sbx/lib/loader', '--library-path', '/.sbx/lib', '/.sbx/hostname'];
+/** Runs a program of the agent's directory in any root file system. */
+const RUN = ['/.sbx/lib/loader', '--library-path', '/.sbx/lib'];
+const PROGRAM = [...RUN, '/.sbx/hostname'];
+/** Reads the name, as `hostname` cannot: it would open its input anew, and inside a pipe of the host has no path. */
+const WAITING = [...RUN, '/.sbx/sh', '-c', `read -r name && exec ${PROGRAM.join(' ')} "$name"`];
 /** Only the kernel of the sandbox knows of this right: it is no right on the host. */
 const RIGHT = 'CAP_SYS_ADMIN';
 
@@ -44,7 +47,7 @@ export class GuestNameWriter implements NameWriter {
 
   /** @param command see `runscCommand`. */
   static async start(host: LinuxHost, command: readonly string[], entry: InstanceEntry): Promise<NameWriter> {
-    if (host.agent?.hostname !== true) return NAMELESS;
+    if (host.agent?.hostname !== true || !host.agent.shell) return NAMELESS;
     const keeper = await host.up();
     const input = `/run/names/${entry.name}.in`;
     const output = `/run/names/${entry.name}.out`;
@@ -54,10 +57,12 @@ export class GuestNameWriter implements NameWriter {
       openSync(keeper.view(input), constants.O_RDWR),
       openSync(keeper.view(output), constants.O_RDONLY | constants.O_NONBLOCK),
     );
-    const words = [...command, 'exec', '--detach', '--cap', RIGHT, '--user', '0', entry.name];
+    // Without --pid-file the runtime adds one of its own, behind the words of the program.
+    const pidFile = `/run/names/${entry.name}.pid`;
+    const words = [...command, 'exec', '--detach', '--pid-file', pidFile, '--cap', RIGHT, '--user', '0'];
     try {
       await host.store.run(
-        { name: 'gvisor_await', arguments: [input, output, ...words, ...PROGRAM, '-F', '/dev/stdin'] },
+        { name: 'gvisor_await', arguments: [input, output, pidFile, ...words, entry.name, ...WAITING] },
         { timeoutMs: TIMEOUT_MS },
       );
     } catch (error) {
@@ -93,5 +98,5 @@ export class GuestNameWriter implements NameWriter {
   }
 }
 
-/** On a host that has no `hostname` to lend. */
+/** On a host that has no `hostname` or no shell to lend. */
 const NAMELESS: NameWriter = { inside: true, write: async () => undefined, end: async () => undefined };

@@ -14,6 +14,7 @@ import { networkPromises } from './network.js';
 import { poolPromises } from './pool.js';
 import { portPromises } from './ports.js';
 import { survivalPromises } from './survival.js';
+import { transferPromises } from './transfers.js';
 import { volumePromises } from './volumes.js';
 
 export interface DescribeDriverOptions {
@@ -63,6 +64,7 @@ export function describeDriver(
     errorPromises(bench);
     poolPromises(bench);
     burstPromises(bench);
+    transferPromises(bench);
     survivalPromises(bench);
 
     it('refuses everything in the same way once it is closed', async () => {

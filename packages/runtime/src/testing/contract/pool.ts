@@ -8,10 +8,14 @@ export function poolPromises(bench: Workbench): void {
       bench.driver.setPool([{ spec: bench.spec(), size: 2 }]);
       await bench.driver.poolReady();
       expect(await bench.driver.list()).toEqual([]);
+      const before = await bench.driver.poolState();
+      expect(before.waiting).toBe(2);
       const made = await Promise.all([1, 2, 3].map((n) => bench.create({ labels: { n: String(n) } })));
       for (const { client } of made) expect(await client.output('echo fine')).toBe('fine');
       const labels = (await bench.driver.list()).map((record) => record.labels.n).sort();
       expect(labels).toEqual(['1', '2', '3']);
+      // The third may have come when the pool was full again, or not.
+      expect((await bench.driver.poolState()).hits - before.hits).toBeGreaterThanOrEqual(2);
     });
 
     it('gives nobody an instance of other layers', async () => {
