@@ -22,3 +22,14 @@ export async function checkIncus(options: Partial<IncusDriverOptions> = {}): Pro
   const { address } = await findIncus(options.address);
   return checkIncusAt({ ...options, address });
 }
+
+/**
+ * Tries from inside, on every member, whether sandboxes are kept from the network. What it starts is gone at the end.
+ * @param options with a data directory of its own.
+ */
+export async function checkIncusFences(options: IncusDriverOptions): Promise<Finding[]> {
+  // Loaded here: it is all of the driver.
+  const { checkFences } = await import('./incus-driver/check-fences.js');
+  const { address } = await findIncus(options.address);
+  return checkFences({ ...options, address });
+}

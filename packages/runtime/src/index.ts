@@ -69,7 +69,7 @@ export {
   type VolumeOwnership,
   type Volumes,
 } from './contract/volumes.js';
-export { checkIncus } from './find-incus.js';
+export { checkIncus, checkIncusFences } from './find-incus.js';
 export { type BuiltBase, baseDirectory, baseRecipe, buildBase, findBase } from './host/base-root.js';
 export { checkHost } from './host/check-host.js';
 export { type Finding, linuxDriverCanRun } from './host/finding.js';

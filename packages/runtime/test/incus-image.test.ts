@@ -234,6 +234,7 @@ describe('what the driver tells', () => {
       pool: 'p',
       parent: 'eth0',
       address: '10.0.0.1',
+      mode: 'internet',
       limits: { diskMiB: 64 },
       imageBytes: 2 ** 20 + 1,
     });

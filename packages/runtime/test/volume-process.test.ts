@@ -45,6 +45,15 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
     return found;
   }
 
+  it('goes on after large uploads that it refuses unread', async () => {
+    const content = process_.content('mine');
+    const upload = () => content.write('/here', Readable.from([Buffer.alloc(6_000_000)]), {});
+    await upload();
+    for (let tries = 0; tries < 6; tries += 1)
+      await expect(upload()).rejects.toMatchObject({ code: 'path_already_exists' });
+    expect(await content.stat('/here')).toMatchObject({ size: 6_000_000 });
+  });
+
   it('is started once by calls that come at the same time', async () => {
     let started = 0;
     const one = new VolumeProcess(async () => {

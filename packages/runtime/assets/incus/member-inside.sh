@@ -14,7 +14,7 @@ ip addr add "$address" dev eth0
 ip link set eth0 up
 ip route add default via "$gateway"
 echo 1 >/proc/sys/net/ipv4/conf/all/forwarding
-nft -f "$here/fence.nft"
+nft -D svc_servers="{ $gateway }" -f "$here/fence.nft"
 
 tree=$directory/tree
 mkdir -p "$directory/upper" "$directory/work" "$tree" "$directory/incus" "$directory/pool"

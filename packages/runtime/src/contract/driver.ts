@@ -123,12 +123,22 @@ export interface PoolState {
 export interface SharedInstances {
   /** Names the cluster, and what of it belongs to the service: equal for all drivers that reach the same instances. */
   readonly clusterId: string;
+  /** Names this driver among those on the cluster, however often it is opened. */
+  readonly holder: string;
   /**
-   * Whether an instance is there and has not ended, and whether a checkpoint is, whichever driver made them.
+   * Whether an instance is there and has not ended, whether a checkpoint is, and whether a volume is that every driver can work
+   * on and mount, whichever driver made them.
    * @throws {DriverError} `unreachable` while that cannot be told.
    */
   hasInstance(id: string): Promise<boolean>;
   hasCheckpoint(id: string): Promise<boolean>;
+  hasVolume(id: string): Promise<boolean>;
+  /**
+   * Removes what another driver made and gave to nobody, such as its pool. Of instances that somebody has, nothing.
+   * @param isLost whether that driver still is: asked again before each removal
+   * @returns names of what was removed, for the log
+   */
+  removeLeftovers(holder: string, isLost: () => Promise<boolean>): Promise<string[]>;
   /** Lets go of an instance that another driver has taken: it runs on. Does nothing for one that is not held. */
   release(id: string): Promise<void>;
 }

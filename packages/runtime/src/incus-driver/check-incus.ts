@@ -48,6 +48,7 @@ async function readIncusFacts(options: Partial<IncusDriverOptions>): Promise<Inc
       pool: options.pool ?? config[projectKeys.pool],
       parent: options.parent ?? config[projectKeys.parent],
       range: options.range ?? config[projectKeys.range],
+      fenced: options.fence ?? config[projectKeys.fence] === 'true',
     };
   } catch (error) {
     if (IncusError.is(error) || DriverError.is(error)) return { address, base, problem: error.message };

@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeAtomically } from '#support/write-atomically';
 import { agentArgs, prepareAgent } from '../agent/agent.js';
-import type { Driver } from '../contract/driver.js';
 import { DriverError } from '../contract/errors.js';
 import { baseDirectory, baseRecipe, findBase } from '../host/base-root.js';
-import { IncusClient } from '../incus/incus-client.js';
+import { IncusClient, type IncusClientOptions } from '../incus/incus-client.js';
 import { lockDataDir } from '../shared/data-dir-lock.js';
 import { DAEMON_PORT } from '../shared/dial-instance.js';
 import { randomId } from '../shared/instance-id.js';
@@ -23,6 +22,9 @@ import { projectKeys } from './keys.js';
 import type { IncusDriverOptions } from './options.js';
 import { dialerOf } from './reach.js';
 import { readServer } from './read-wire.js';
+import { CustomVolumes } from './volumes/custom-volumes.js';
+import { MemberClients } from './volumes/member-clients.js';
+import { mountProblem } from './volumes/mount-problem.js';
 import type { WireServer } from './wire.js';
 
 /**
@@ -30,12 +32,13 @@ import type { WireServer } from './wire.js';
  * publish the root file system of the template base, root to read it.
  * @throws {DriverError} `unreachable`, `unsupported` with what lacks; `busy` while another driver has the data directory.
  */
-export async function createIncusDriver(options: IncusDriverOptions): Promise<Driver> {
+export async function createIncusDriver(options: IncusDriverOptions): Promise<IncusDriver> {
   const lock = await lockDataDir(options.dataDir);
   let client: IncusClient | undefined;
   try {
-    client = await openClient(options);
-    return await open(options, client, lock);
+    const access = await accessOf(options);
+    client = new IncusClient(access);
+    return await open(options, { client, members: new MemberClients(access), lock });
   } catch (error) {
     client?.close();
     await lock.release();
@@ -45,9 +48,9 @@ export async function createIncusDriver(options: IncusDriverOptions): Promise<Dr
 
 async function open(
   options: IncusDriverOptions,
-  client: IncusClient,
-  lock: Awaited<ReturnType<typeof lockDataDir>>,
-): Promise<Driver> {
+  given: { client: IncusClient; members: MemberClients; lock: Awaited<ReturnType<typeof lockDataDir>> },
+): Promise<IncusDriver> {
+  const { client, members, lock } = given;
   const { dataDir, daemon, now = Date.now } = options;
   const server = readServer(await client.call({ path: '' }));
   requireServer(server);
@@ -55,7 +58,7 @@ async function open(
   const settings = await readSettings(options, client);
   const owner = await ownerOf(dataDir);
   const agents = join(dataDir, 'agents');
-  const agent = await prepareAgent(agents, daemon);
+  const agent = await prepareAgent(agents, daemon, { ip: true });
   const files = new LayerFiles(join(dataDir, 'layers'));
   await files.prepare();
   const records = new CheckpointRecords(join(dataDir, 'checkpoints'));
@@ -83,6 +86,7 @@ async function open(
   const { driver } = await client.call<{ driver: string }>({
     path: `/storage-pools/${encodeURIComponent(settings.pool)}`,
   });
+  const { pool } = settings;
   return new IncusDriver(
     {
       options,
@@ -94,13 +98,18 @@ async function open(
       dial: dialerOf(settings.gateway),
       owner,
       clusterId: `${server.environment.certificate_fingerprint}/${client.project}`,
-      pool: settings.pool,
+      pool,
       parent: settings.parent,
+      fenced: settings.fenced,
+      setsUpCards: agent.ip,
       diskLimit: QUOTA_DRIVERS.includes(driver),
       command: (memoryMiB) => agentArgs(agent, daemon, { port: DAEMON_PORT, memoryMiB }),
       renameCommand: agent.hostname ? (name) => renameCommand(name) : undefined,
       summary: `incus: Incus ${server.environment.server_version}${server.environment.server_clustered ? ', clustered' : ''}; pool ${settings.pool} (${driver}), project ${client.project}`,
       volumesDirectory: join(dataDir, 'volumes'),
+      customVolumes: new CustomVolumes({ client, members, pool }),
+      memberClients: members,
+      mountProblem: mountProblem({ pool, driver, extensions: server.api_extensions }),
       records,
       recorded: await records.load(new Set(all.map(({ name }) => name))),
     },
@@ -126,12 +135,12 @@ function requireServer({ api_extensions: extensions, auth, environment }: WireSe
     );
 }
 
-async function openClient(options: IncusDriverOptions): Promise<IncusClient> {
-  return new IncusClient({
+async function accessOf(options: IncusDriverOptions): Promise<IncusClientOptions> {
+  return {
     address: options.address ?? DEFAULT_ADDRESS,
     project: options.project ?? DEFAULT_PROJECT,
     credentials: await readCredentials(options),
-  });
+  };
 }
 
 /** What the options leave open, the project says. Makes the project where it is missing. */
@@ -157,7 +166,8 @@ async function readSettings(options: IncusDriverOptions, client: IncusClient) {
   }
   const gateway = options.gateway ?? config[projectKeys.gateway];
   const pool = options.pool ?? config[projectKeys.pool] ?? (await onlyPool(client));
-  return { parent, range, pool, gateway };
+  const fenced = options.fence ?? config[projectKeys.fence] === 'true';
+  return { parent, range, pool, gateway, fenced };
 }
 
 async function onlyPool(client: IncusClient): Promise<string> {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { IncusClient } from '../incus/incus-client.js';
 import { IncusError } from '../incus/incus-error.js';
 import { isOf } from './keys.js';
@@ -96,14 +97,41 @@ export class IncusCluster {
     await this.client.call({ method: 'PATCH', path: path(name), body });
   }
 
-  /** Runs a program inside to its end, as root. */
+  /** Runs a program inside to its end, as root. @throws {IncusError} also where it ends with another code than 0 */
   async execute(name: string, command: readonly string[]): Promise<void> {
+    const code = await this.executeForCode(name, command);
+    if (code !== 0) throw new IncusError(500, `${command[0]} ended with ${code} inside.`);
+  }
+
+  /** Runs a program inside to its end, as root. @returns its exit code; -1 where Incus tells none */
+  async executeForCode(name: string, command: readonly string[]): Promise<number> {
     const done = await this.client.call<{ return?: number } | null>({
       method: 'POST',
       path: `${path(name)}/exec`,
       body: { command, 'wait-for-websocket': false, interactive: false, 'record-output': false },
     });
-    if (done?.return !== 0) throw new IncusError(500, `${command[0]} ended with ${done?.return} inside.`);
+    const code = done?.return;
+    return typeof code === 'number' && Number.isInteger(code) ? code : -1;
+  }
+
+  /** Writes a file inside, of root's, that everybody reads. */
+  async writeFile(name: string, file: string, content: Readable): Promise<void> {
+    await this.client.call({
+      method: 'POST',
+      path: `${path(name)}/files`,
+      query: { path: file },
+      content: {
+        stream: content,
+        headers: {
+          'content-type': 'application/octet-stream',
+          'x-incus-type': 'file',
+          'x-incus-write': 'overwrite',
+          'x-incus-uid': '0',
+          'x-incus-gid': '0',
+          'x-incus-mode': '0644',
+        },
+      },
+    });
   }
 
   async snapshot(name: string, snapshot: string): Promise<void> {

@@ -1,88 +1,35 @@
 import { KeyedMutex } from '#support/keyed-mutex';
-import { Semaphore } from '#support/semaphore';
 import type { Capabilities } from '../contract/capabilities.js';
 import type { CreateOptions, Driver, RestoreOptions, SharedInstances } from '../contract/driver.js';
-import { DriverError, type DriverErrorCode } from '../contract/errors.js';
-import type {
-  Checkpoint,
-  CheckpointOptions,
-  Instance,
-  InstanceSpec,
-  LayerInfo,
-} from '../contract/instance.js';
-import { IncusError } from '../incus/incus-error.js';
-import type { DataDirLock } from '../shared/data-dir-lock.js';
+import { DriverError } from '../contract/errors.js';
+import type { Instance, InstanceSpec } from '../contract/instance.js';
 import { DAEMON_PORT } from '../shared/dial-instance.js';
-import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
-import { waitForDaemon, warmDaemon } from '../shared/readiness.js';
+import { warmDaemon } from '../shared/readiness.js';
 import { RegisteredDriver } from '../shared/registered-driver.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
-import type { Addresses } from './addresses.js';
 import { incusCapabilities } from './capabilities.js';
-import type { CheckpointRecords, IncusCheckpoint } from './checkpoint-records.js';
-import { driverError, isNameTaken, translated } from './driver-error.js';
-import type { Images } from './image/images.js';
-import type { LayerFiles } from './image/layer-files.js';
+import type { IncusCheckpoint } from './checkpoint-records.js';
+import { translated } from './driver-error.js';
+import type { IncusDriverParts } from './driver-parts.js';
 import { IncusCheckpoints } from './incus-checkpoints.js';
-import type { IncusCluster } from './incus-cluster.js';
 import { IncusInstance, type IncusOwner, type IncusRecord, readRecord } from './incus-instance.js';
 import { IncusLayers } from './incus-layers.js';
 import { IncusWatch } from './incus-watch.js';
-import { instanceConfig, instanceDevices, poolKey, recordOf, requireSpec } from './instance-config.js';
-import { checkpointName, imageKeys, isOf, keys, sandboxName } from './keys.js';
-import type { IncusDriverOptions } from './options.js';
-import type { DialAddress } from './reach.js';
+import { poolKey, recordOf, requireSpec } from './instance-config.js';
+import { InstanceMaker } from './instance-maker.js';
+import { InstanceStorer } from './instance-storer.js';
+import { isOf, keys } from './keys.js';
+import { removeLeftovers, removeOfLost } from './leftovers.js';
+import { Fences } from './network/fences.js';
+import { plugCard, setUpCard } from './network/plug-card.js';
+import { IncusVolumes } from './volumes/incus-volumes.js';
+import { NO_MOUNTS, type PlacedMounts } from './volumes/place-mounts.js';
+import { VolumeAgents } from './volumes/volume-agents.js';
 import type { WireInstance } from './wire.js';
 
-const BOOT_TIMEOUT_MS = 120_000;
 /** A machine that is there takes a connection at once, even for a sandbox that is frozen. */
 const PROBE_MS = 10_000;
-/** Starts at once: each member has its own processors, and Incus' database takes changes one after another. */
-const BOOTS = 6;
-/** Addresses that are tried for one instance, when other servers take them at the same moment. */
-const ADDRESS_TRIES = 8;
-
-export interface IncusDriverParts {
-  options: IncusDriverOptions;
-  lock: DataDirLock;
-  cluster: IncusCluster;
-  images: Images;
-  files: LayerFiles;
-  addresses: Addresses;
-  dial: DialAddress;
-  owner: string;
-  /** Equal for all drivers on this project of this cluster. */
-  clusterId: string;
-  pool: string;
-  parent: string;
-  /** Whether the storage pool has quotas. */
-  diskLimit: boolean;
-  /** Command line of the first process of an instance. @param memoryMiB that it sees; absent: all */
-  command(memoryMiB: number | undefined): readonly string[];
-  /** For setting the host name inside; undefined where the daemon's directory has no such program. */
-  renameCommand: ((name: string) => readonly string[]) | undefined;
-  summary: string;
-  volumesDirectory: string;
-  records: CheckpointRecords;
-  recorded: readonly IncusCheckpoint[];
-}
-
-interface MakeOptions {
-  /** Undefined: of the pool, whose instances get one later. */
-  id: string | undefined;
-  spec: InstanceSpec;
-  state: 'pooled' | 'live';
-  signal: AbortSignal | undefined;
-  checkpoint?: IncusCheckpoint;
-}
-
-/** Another server has made an instance at the address. */
-class AddressTakenError extends Error {
-  constructor(address: string, options: { cause: unknown }) {
-    super(`${address} is taken`, options);
-  }
-}
 
 /** Whether an instance is the one of an id, and has not ended. */
 function isLive({ status, config }: WireInstance, id: string): boolean {
@@ -95,14 +42,17 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
   readonly capabilities: Capabilities;
   readonly summary: string;
   readonly layers: IncusLayers;
-  readonly volumes: PlainVolumes;
+  readonly volumes: IncusVolumes | PlainVolumes;
   readonly shared: SharedInstances;
+  readonly fences: Fences;
   readonly #parts: IncusDriverParts;
   readonly #registry: InstanceRegistry<IncusInstance, IncusCheckpoint>;
   readonly #checkpoints: IncusCheckpoints;
   readonly #mutex = new KeyedMutex();
-  readonly #boots = new Semaphore(BOOTS);
   readonly #watch: IncusWatch;
+  readonly #maker: InstanceMaker;
+  readonly #storer: InstanceStorer;
+  readonly #agents: VolumeAgents;
   /** Names of instances that are being made: the reaper keeps off. */
   readonly #making = new Set<string>();
   /** Layers whose image is there before they are. */
@@ -113,8 +63,8 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     super();
     this.#parts = parts;
     this.summary = parts.summary;
-    this.capabilities = incusCapabilities({ diskLimit: parts.diskLimit });
-    const { options, cluster, images, files, owner } = parts;
+    this.capabilities = incusCapabilities(parts);
+    const { options, cluster, images, files, owner, pool, diskLimit, mountProblem } = parts;
     const found = all.filter((instance) => isOf(owner, instance));
     this.#checkpoints = new IncusCheckpoints(cluster, {
       records: parts.records,
@@ -127,17 +77,65 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       poolKey,
       makePooled: (spec, signal) => this.#makePooled(spec, signal),
     });
+    const { cleanUp } = this.#registry;
+    const making = this.#making;
+    const committing = this.#committing;
+    this.#maker = new InstanceMaker({
+      parts,
+      cleanUp,
+      making,
+      hold: (record) => {
+        const instance = new IncusInstance(this.#ownerOf(), record);
+        this.#registry.add(instance);
+        return instance;
+      },
+    });
+    this.#storer = new InstanceStorer({ parts, checkpoints: this.#checkpoints, cleanUp, making, committing });
+    this.fences = new Fences({
+      cluster,
+      make: (spec, target) =>
+        this.#maker.make({ id: undefined, spec, state: 'pooled', signal: undefined, target }),
+      log: (level, message, fields) => options.log?.(level, message, fields),
+    });
     this.layers = new IncusLayers({
       files,
       images,
       requireOpen: () => this.#registry.requireOpen(),
       inUse: (id) => this.#registry.isLayerInUse(id),
     });
-    this.volumes = new PlainVolumes(parts.volumesDirectory, this.#registry.cleanUp);
+    this.#agents = new VolumeAgents({ cluster, images, owner, pool, cleanUp, making });
+    const plain = new PlainVolumes(parts.volumesDirectory, cleanUp);
+    this.volumes =
+      mountProblem !== undefined
+        ? plain
+        : new IncusVolumes({
+            cluster,
+            custom: parts.customVolumes,
+            owner,
+            pool,
+            limited: diskLimit,
+            plain,
+            agents: this.#agents,
+            cleanUp,
+            log: (level, message, fields) => options.log?.(level, message, fields),
+          });
     this.shared = {
       clusterId: parts.clusterId,
+      holder: owner,
       hasInstance: async (id) => (await this.#findLive(id)) !== undefined,
       hasCheckpoint: async (id) => (await this.#checkpoints.look(id)) !== undefined,
+      hasVolume: async (id) => this.volumes instanceof IncusVolumes && this.volumes.has(id),
+      removeLeftovers: (holder, isLost) =>
+        removeOfLost({
+          cluster,
+          owner: holder,
+          isLost,
+          onFailure: (name, error) =>
+            options.log?.('warn', 'what a lost server left could not be removed yet', {
+              name,
+              error: String(error),
+            }),
+        }),
       release: async (id) => this.#release(id),
     };
     for (const instance of found) this.#hold(instance);
@@ -170,9 +168,12 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
   create(options: CreateOptions): Promise<Instance> {
     const { id, spec, signal } = options;
     return this.#registry.create(options, {
-      check: async () => requireSpec(spec),
+      check: async () => requireSpec(spec, this.#parts),
       acquire: (instance) => this.#acquire(instance, options),
-      make: () => this.#make({ id, spec, state: 'live', signal }),
+      make: async () => {
+        const mounts = await this.#place(spec);
+        return this.#onFencedMember(spec, this.#maker.make({ id, spec, state: 'live', signal, mounts }));
+      },
     });
   }
 
@@ -180,10 +181,16 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     const { id, spec, signal, memory } = options;
     return this.#registry.restore(options, {
       check: async () => {
-        requireSpec(spec);
+        requireSpec(spec, this.#parts);
         if (memory) throw new DriverError('unsupported', 'The memory of a sandbox cannot be restored here.');
       },
-      make: (checkpoint) => this.#make({ id, spec, state: 'live', signal, checkpoint }),
+      make: async (checkpoint) => {
+        const mounts = await this.#place(spec);
+        return this.#onFencedMember(
+          spec,
+          this.#maker.make({ id, spec, state: 'live', signal, checkpoint, mounts }),
+        );
+      },
     });
   }
 
@@ -195,7 +202,17 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     const removed = await this.#registry.reap(keep);
     await this.volumes.reap();
     return translated(
-      async () => [...removed, ...(await this.#reapUnknown()), ...(await this.#reapImages())],
+      async () => [
+        ...removed,
+        ...(await removeLeftovers({
+          parts: this.#parts,
+          cleanUp: this.#registry.cleanUp,
+          instances: () => this.#registry.items,
+          checkpoints: this.#checkpoints,
+          making: this.#making,
+          committing: this.#committing,
+        })),
+      ],
       {
         code: 'unreachable',
         message: 'The cluster could not be cleaned up.',
@@ -206,8 +223,14 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {
     if (!(await this.#registry.close(options))) return;
     await this.#watch.close();
+    await this.#agents.close();
+    this.#parts.memberClients.close();
     this.#parts.cluster.client.close();
     await this.#parts.lock.release();
+  }
+
+  async #place({ mounts }: InstanceSpec): Promise<PlacedMounts> {
+    return this.volumes instanceof IncusVolumes ? this.volumes.place(mounts) : NO_MOUNTS;
   }
 
   /** Holds what an earlier process made, or another server. What it did not finish is left to the reaper. */
@@ -278,11 +301,25 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
   }
 
   async #makePooled(spec: InstanceSpec, signal: AbortSignal): Promise<IncusInstance> {
-    requireSpec(spec);
-    const instance = await this.#make({ id: undefined, spec, state: 'pooled', signal });
+    requireSpec(spec, this.#parts);
+    const mounts = await this.#place(spec);
+    const instance = await this.#maker.make({ id: undefined, spec, state: 'pooled', signal, mounts });
     try {
       await warmDaemon(this.#daemonDial(instance.record.address));
       await instance.freeze();
+      return instance;
+    } catch (error) {
+      await instance.destroy();
+      throw error;
+    }
+  }
+
+  /** Nobody is given an instance without network access on a member whose fence was not seen to hold. */
+  async #onFencedMember(spec: InstanceSpec, making: Promise<IncusInstance>): Promise<IncusInstance> {
+    const instance = await making;
+    if (spec.network.egress !== 'none') return instance;
+    try {
+      await this.fences.require(instance.record.location);
       return instance;
     } catch (error) {
       await instance.destroy();
@@ -294,12 +331,17 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     const { cluster, renameCommand } = this.#parts;
     const { name } = instance.record;
     const createdAtMs = this.#now();
+    // While it is frozen: not for a moment does it have another network than was asked for.
+    await instance.setNetwork(spec.network);
     await translated(
       async () => {
         const config = recordOf({ state: 'live', id, createdAtMs, spec });
+        const recorded = cluster.patch(name, { config });
+        // That a card is set up is recorded too, and of two records at once Incus could keep one alone.
+        if (instance.record.bare) await recorded;
         await Promise.all([
           // Another call of Incus about the same instance waits for neither.
-          cluster.patch(name, { config }),
+          recorded,
           instance.thaw().then(() => renameCommand && cluster.execute(name, renameCommand(id))),
         ]);
       },
@@ -308,160 +350,23 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     instance.acquired({ id, labels: { ...spec.labels }, createdAtMs });
   }
 
-  /** Makes an instance at an address that no other server takes meanwhile: who has made the instance has the address. */
-  async #make(options: MakeOptions): Promise<IncusInstance> {
-    const { addresses } = this.#parts;
-    for (let tries = 1; ; tries += 1) {
-      const address = addresses.take();
-      try {
-        return await this.#makeAt(address, options);
-      } catch (error) {
-        if (!(error instanceof AddressTakenError)) throw error;
-        addresses.leave(address);
-        if (tries === ADDRESS_TRIES)
-          throw new DriverError('no_capacity', 'There is no room for another sandbox.', {
-            cause: error,
-            detail: `other servers had each of ${tries} addresses that were tried`,
-          });
-      }
-    }
-  }
-
-  async #makeAt(address: string, options: MakeOptions): Promise<IncusInstance> {
-    const { spec, state, signal, checkpoint } = options;
-    const { cluster, dial, owner, command, pool, parent } = this.#parts;
-    const name = sandboxName(address);
-    const unique = randomId();
-    const id = options.id ?? name;
-    const layers = checkpoint?.layers ?? spec.layers;
-    const createdAtMs = this.#now();
-    const failed: { code: DriverErrorCode; message: string } =
-      checkpoint === undefined
-        ? { code: 'create_failed', message: 'The sandbox could not be started.' }
-        : { code: 'restore_failed', message: 'The sandbox could not be restored.' };
-    this.#making.add(name);
-    try {
-      return await this.#boots.run(async () => {
-        signal?.throwIfAborted();
-        const body = (imageBytes: number) => ({
-          name,
-          config: {
-            ...instanceConfig({
-              spec,
-              owner,
-              unique,
-              state,
-              id,
-              layers,
-              createdAtMs,
-              command: command(spec.limits.memoryMiB),
-            }),
-            [keys.imageBytes]: String(imageBytes),
-          },
-          devices: instanceDevices({ pool, parent, address, limits: spec.limits, imageBytes }),
-        });
-        // Not aborted half-way: what Incus makes in the background could not be removed yet.
-        const imageBytes =
-          checkpoint === undefined
-            ? await this.#createOfImage(body, layers, signal)
-            : await this.#createOfCheckpoint(body, checkpoint);
-        signal?.throwIfAborted();
-        const [made] = await Promise.all([
-          cluster.find(name),
-          waitForDaemon((abort) => dial(address, DAEMON_PORT, abort), { timeoutMs: BOOT_TIMEOUT_MS, signal }),
-        ]);
-        const record: IncusRecord = {
-          name,
-          unique,
-          id,
-          state,
-          labels: { ...spec.labels },
-          layers: [...layers],
-          limits: spec.limits,
-          createdAtMs,
-          address,
-          imageBytes,
-          location: made?.location ?? 'none',
-        };
-        const instance = new IncusInstance(this.#ownerOf(), record);
-        this.#registry.add(instance);
-        return instance;
-      });
-    } catch (error) {
-      await this.#discard({ name, address, unique });
-      if (isNameTaken(error)) throw new AddressTakenError(address, { cause: error });
-      signal?.throwIfAborted();
-      const translatedError = driverError(error, failed);
-      if (
-        DriverError.is(translatedError) &&
-        ['timeout', 'instance_gone', 'port_closed'].includes(translatedError.code)
-      ) {
-        throw new DriverError(failed.code, failed.message, { cause: error, detail: translatedError.message });
-      }
-      throw translatedError;
-    } finally {
-      this.#making.delete(name);
-    }
-  }
-
-  /** @returns bytes of the image */
-  async #createOfImage(
-    body: (imageBytes: number) => Record<string, unknown>,
-    layers: readonly string[],
-    signal: AbortSignal | undefined,
-  ): Promise<number> {
-    const { images, cluster } = this.#parts;
-    const attempt = async () => {
-      const { fingerprint, sizeBytes } = await images.require(layers);
-      signal?.throwIfAborted();
-      await cluster.create({ ...body(sizeBytes), source: { type: 'image', fingerprint } }, { start: true });
-      return sizeBytes;
-    };
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!IncusError.is(error) || !/image.*not found|not found.*image/i.test(error.message)) throw error;
-      // Somebody deleted the image that this process had seen: it is made again.
-      images.forget();
-      return attempt();
-    }
-  }
-
-  /** On the member that has it. @returns bytes of the image that its source was made of */
-  async #createOfCheckpoint(
-    body: (imageBytes: number) => Record<string, unknown>,
-    { name, imageBytes }: IncusCheckpoint,
-  ): Promise<number> {
-    const { cluster } = this.#parts;
-    const made = body(imageBytes);
-    const target = (await cluster.find(name))?.location;
-    const source = { type: 'copy', source: name, instance_only: true };
-    await cluster.create({ ...made, source }, { start: false, ...(target === undefined ? {} : { target }) });
-    await cluster.changeState(String(made.name), 'start');
-    return imageBytes;
-  }
-
-  /** Frees what was made so far, unless another server has it. What cannot be freed now is freed later. */
-  async #discard({ name, address, unique }: Pick<IncusRecord, 'name' | 'address' | 'unique'>): Promise<void> {
-    const { cluster, addresses, owner } = this.#parts;
-    await this.#registry.cleanUp.attempt(`instance ${name}`, async () => {
-      await cluster.remove(name, { [keys.owner]: owner, [keys.unique]: unique });
-      addresses.release(address);
-    });
-  }
-
   #ownerOf(): IncusOwner {
-    const { cluster, dial, pool } = this.#parts;
+    const { cluster, dial, pool, parent, fenced, setsUpCards } = this.#parts;
     return {
       dial,
+      fenced,
+      setsUpCards,
+      requireFence: (location) => this.fences.require(location),
+      plugCard: ({ name, address }, mode) => plugCard(cluster, { name, address, parent, mode }),
+      setUpCard: (record) => setUpCard(cluster, record),
       setFrozen: (name, frozen) => cluster.changeState(name, frozen ? 'freeze' : 'unfreeze'),
       state: (name) => cluster.state(name),
       resources: (location) => cluster.resources(location),
       poolBytes: (location) => cluster.poolBytes(pool, location),
-      checkpoint: (instance, options) => this.#checkpoint(instance, options),
-      commitLayer: (instance) => this.#commitLayer(instance),
+      checkpoint: (instance, options) => this.#storer.checkpoint(instance, options),
+      commitLayer: (instance) => this.#storer.commitLayer(instance),
       dispose: async (instance) => {
-        await this.#serialize(instance.record.name, () => this.#discard(instance.record));
+        await this.#serialize(instance.record.name, () => this.#maker.discard(instance.record));
         this.#registry.remove(instance);
       },
       look: (instance) => this.#watch.lookAt(instance),
@@ -471,107 +376,6 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
 
   #serialize<T>(name: string, task: () => Promise<T>): Promise<T> {
     return this.#mutex.run(name, task);
-  }
-
-  async #checkpoint(instance: IncusInstance, { checkpointId }: CheckpointOptions): Promise<Checkpoint> {
-    const { cluster, owner } = this.#parts;
-    const { name: source, location, layers, imageBytes } = instance.record;
-    const made = await this.#checkpoints.claim(checkpointId, async () => {
-      const name = checkpointName(checkpointId);
-      const unique = randomId();
-      this.#making.add(name);
-      try {
-        const used = (await cluster.state(source)).disk?.root?.usage ?? 0;
-        // Where the pool does not count, it is at least something.
-        const sizeBytes = Math.max(1, used - imageBytes);
-        const config = {
-          [keys.owner]: owner,
-          [keys.unique]: unique,
-          [keys.state]: 'checkpoint',
-          [keys.id]: checkpointId,
-          [keys.labels]: '{}',
-          [keys.layers]: JSON.stringify(layers),
-          [keys.sizeBytes]: String(sizeBytes),
-          [keys.imageBytes]: String(imageBytes),
-          // Unlike a sandbox it can move to another machine; left to itself Incus does not move what has a routed network card.
-          'cluster.evacuate': 'migrate',
-        };
-        await cluster.create(
-          { name, config, source: { type: 'copy', source, instance_only: true } },
-          { start: false, target: location },
-        );
-        return { id: checkpointId, name, memory: false, sizeBytes, imageBytes, layers };
-      } catch (error) {
-        this.#checkpoints.forget(name);
-        await this.#registry.cleanUp.attempt(`checkpoint ${checkpointId}`, () =>
-          cluster.remove(name, { [keys.unique]: unique }),
-        );
-        if (isNameTaken(error))
-          throw new DriverError('busy', 'A checkpoint of this name exists already.', { cause: error });
-        throw driverError(error, { code: 'unreachable', message: 'The sandbox could not be stored.' });
-      } finally {
-        this.#making.delete(name);
-      }
-    });
-    // The storage pool takes the copy at one moment, while programs run.
-    return { id: made.id, memory: false, sizeBytes: made.sizeBytes, frozenMs: 0 };
-  }
-
-  async #commitLayer(instance: IncusInstance): Promise<LayerInfo> {
-    const { cluster, images, files } = this.#parts;
-    const { name } = instance.record;
-    const layerId = randomId();
-    this.#committing.add(layerId);
-    return translated(
-      async () => {
-        await cluster.snapshot(name, layerId);
-        try {
-          const layer = await images.publishSnapshot({ instance: name, snapshot: layerId, layerId });
-          const { id, sizeBytes } = await files.add(layer);
-          return { id, sizeBytes };
-        } finally {
-          await this.#registry.cleanUp.attempt(`snapshot ${layerId}`, () =>
-            cluster.deleteSnapshot(name, layerId),
-          );
-        }
-      },
-      { code: 'unreachable', message: 'The sandbox could not be stored.' },
-    ).finally(() => this.#committing.delete(layerId));
-  }
-
-  /** Removes instances of this data directory that nobody knows: half-made ones, and those of a pool that is gone. */
-  async #reapUnknown(): Promise<string[]> {
-    const { cluster, owner } = this.#parts;
-    const known = new Set(this.#making);
-    for (const { record } of this.#registry.items) known.add(record.name);
-    for (const { name } of await this.#checkpoints.list()) known.add(name);
-    const removed: string[] = [];
-    for (const { name, config } of await cluster.listOf(owner)) {
-      if (known.has(name) || this.#making.has(name)) continue;
-      const same = { [keys.owner]: owner, [keys.unique]: config[keys.unique] };
-      if (await this.#registry.cleanUp.attempt(`instance ${name}`, () => cluster.remove(name, same))) {
-        removed.push(`half-made or pooled instance ${name}`);
-      }
-    }
-    return removed;
-  }
-
-  /** Removes images of layers that are gone. */
-  async #reapImages(): Promise<string[]> {
-    const { cluster, images, files, owner } = this.#parts;
-    const removed: string[] = [];
-    for (const { fingerprint, properties } of await images.list()) {
-      if (properties[imageKeys.owner] !== owner) continue;
-      const ids = [properties[imageKeys.layer], ...(properties[imageKeys.layers] ?? '').split(',')].filter(
-        Boolean,
-      );
-      const gone = (await Promise.all(ids.map((id) => files.find(id!)))).some((layer) => layer === undefined);
-      if (!gone || this.#committing.has(properties[imageKeys.layer] ?? '')) continue;
-      const remove = () => cluster.client.find({ method: 'DELETE', path: `/images/${fingerprint}` });
-      if (await this.#registry.cleanUp.attempt(`image ${fingerprint}`, remove))
-        removed.push(`image ${fingerprint}`);
-    }
-    return removed;
   }
 
   #daemonDial(address: string) {

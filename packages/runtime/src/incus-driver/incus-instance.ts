@@ -13,8 +13,11 @@ import type {
 import { requireCheckpointId, requireInstanceId } from '../shared/instance-id.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { driverError, gone, translated } from './driver-error.js';
-import { requireNetwork } from './instance-config.js';
 import { keys } from './keys.js';
+import { CARD } from './network/card-device.js';
+import { type CardMode, cardModeOf } from './network/card-name.js';
+import { BARE } from './network/plug-card.js';
+import { requireNetwork } from './network/require-network.js';
 import { type DialAddress, dialIncusInstance } from './reach.js';
 import { countOf, readLayerIds } from './read-wire.js';
 import type { WireInstance, WireInstanceState, WireResources } from './wire.js';
@@ -32,6 +35,10 @@ export interface IncusRecord {
   limits: InstanceLimits;
   createdAtMs: number;
   address: string;
+  /** What its network card lets through; undefined: everything, as no fence knows it. */
+  card: CardMode | undefined;
+  /** Whether that card was plugged in and has no address inside yet. */
+  bare: boolean;
   /** Of the image that it was made of. */
   imageBytes: number;
   /** Member that it runs on. */
@@ -41,6 +48,14 @@ export interface IncusRecord {
 /** What an instance asks of its driver. */
 export interface IncusOwner {
   dial: DialAddress;
+  /** Whether the members may be relied upon to keep sandboxes from the network. */
+  fenced: boolean;
+  /** Whether a card that was plugged in can be set up inside. */
+  setsUpCards: boolean;
+  /** Settles once the fence of a member is seen to hold. @throws {DriverError} `unsupported` */
+  requireFence(location: string): Promise<void>;
+  plugCard(record: IncusRecord, mode: CardMode): Promise<void>;
+  setUpCard(record: IncusRecord): Promise<void>;
   setFrozen(name: string, frozen: boolean): Promise<void>;
   state(name: string): Promise<WireInstanceState>;
   resources(location: string): Promise<WireResources>;
@@ -63,6 +78,8 @@ export class IncusInstance implements RegisteredInstance {
   #record: IncusRecord;
   #frozen: boolean;
   #over = false;
+  /** A change of the card broke off: which one there is, nobody knows. */
+  #cardUnknown = false;
   #destroying: Promise<void> | undefined;
   #onEnd!: (end: InstanceEnd) => void;
 
@@ -122,7 +139,10 @@ export class IncusInstance implements RegisteredInstance {
 
   async setNetwork(network: InstanceNetwork): Promise<void> {
     this.#requireRunning();
-    requireNetwork(network);
+    const mode = requireNetwork(network, this.#owner);
+    const { card, location } = this.#record;
+    if (mode === 'none' && card !== mode) await this.#owner.requireFence(location);
+    await this.#exclusively(() => this.#changeCard(mode));
   }
 
   async dial(port: number, options: { signal?: AbortSignal } = {}): Promise<Duplex> {
@@ -198,20 +218,49 @@ export class IncusInstance implements RegisteredInstance {
     this.#over = true;
   }
 
+  async #changeCard(mode: CardMode): Promise<void> {
+    const { card = 'internet' } = this.#record;
+    if (card !== mode || this.#cardUnknown) {
+      if (!this.#owner.setsUpCards)
+        throw new DriverError('unsupported', 'The network of a sandbox that runs cannot be changed here.');
+      this.#cardUnknown = true;
+      await this.#attempt('The network of the sandbox could not be changed.', () =>
+        this.#owner.plugCard(this.#record, mode),
+      );
+      this.#cardUnknown = false;
+      this.#record = { ...this.#record, card: mode, bare: true };
+    }
+    if (!this.#frozen) await this.#setUpCard();
+  }
+
+  /** Programs inside run only where nothing is frozen: until then a card that was plugged in leads nowhere. */
+  async #setUpCard(): Promise<void> {
+    if (!this.#record.bare) return;
+    await this.#attempt('The network of the sandbox could not be set up.', () =>
+      this.#owner.setUpCard(this.#record),
+    );
+    this.#record = { ...this.#record, bare: false };
+  }
+
+  async #attempt(message: string, task: () => Promise<void>): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      await this.#owner.look(this);
+      this.#requireRunning();
+      throw driverError(error, { code: 'unreachable', message });
+    }
+  }
+
   #setFrozen(frozen: boolean): Promise<void> {
     return this.#exclusively(async () => {
       if (this.#frozen === frozen) return;
-      try {
-        await this.#owner.setFrozen(this.#record.name, frozen);
-      } catch (error) {
-        await this.#owner.look(this);
-        this.#requireRunning();
-        throw driverError(error, {
-          code: 'unreachable',
-          message: frozen ? 'The sandbox could not be paused.' : 'The sandbox could not be resumed.',
-        });
-      }
+      await this.#attempt(
+        frozen ? 'The sandbox could not be paused.' : 'The sandbox could not be resumed.',
+        () => this.#owner.setFrozen(this.#record.name, frozen),
+      );
       this.#frozen = frozen;
+      if (!frozen) await this.#setUpCard();
     });
   }
 
@@ -230,7 +279,8 @@ export class IncusInstance implements RegisteredInstance {
 /** What Incus keeps of an instance. Undefined: it was not made to its end, or is none of ours. Pure. */
 export function readRecord({ name, config, devices, location }: WireInstance): IncusRecord | undefined {
   const state = config[keys.state];
-  const address = devices.eth0?.['ipv4.address'];
+  const card = devices[CARD];
+  const address = card?.['ipv4.address'];
   if ((state !== 'pooled' && state !== 'live') || address === undefined) return undefined;
   try {
     return {
@@ -243,6 +293,8 @@ export function readRecord({ name, config, devices, location }: WireInstance): I
       limits: readLimits(JSON.parse(config[keys.limits] ?? '{}')),
       createdAtMs: countOf(config[keys.createdAtMs]),
       address,
+      card: cardModeOf(card?.host_name),
+      bare: config[keys.card] === BARE,
       imageBytes: countOf(config[keys.imageBytes]),
       location,
     };

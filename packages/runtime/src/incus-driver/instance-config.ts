@@ -1,7 +1,12 @@
 import { DriverError } from '../contract/errors.js';
-import type { InstanceLimits, InstanceNetwork, InstanceSpec } from '../contract/instance.js';
+import type { InstanceLimits, InstanceMount, InstanceSpec } from '../contract/instance.js';
 import { HOST_BASE } from '../shared/base-name.js';
 import { keys } from './keys.js';
+import { CARD, cardDevice } from './network/card-device.js';
+import type { CardMode } from './network/card-name.js';
+import { READY } from './network/plug-card.js';
+import { requireNetwork } from './network/require-network.js';
+import { SEALED } from './sealed-config.js';
 
 const CPU_PERIOD_MS = 100;
 
@@ -27,17 +32,10 @@ export function instanceConfig(input: InstanceConfigInput): Record<string, strin
     [keys.unique]: input.unique,
     [keys.layers]: JSON.stringify(input.layers),
     [keys.limits]: JSON.stringify(limits),
+    // A copy would have the one of its source.
+    [keys.card]: READY,
     ...limitsConfig(limits),
-    // Root of each is nobody on its machine, and somebody else than the root of its neighbours.
-    'security.privileged': 'false',
-    'security.idmap.isolated': 'true',
-    'security.nesting': 'false',
-    'security.guestapi': 'false',
-    // What was lost with its machine must not come back on its own: the service has told that it is gone.
-    'boot.autostart': 'false',
-    // A machine that is to be empty is so at once: memory cannot move to another, and who is frozen would not hear a request to end.
-    'cluster.evacuate': 'stop',
-    'boot.host_shutdown_timeout': '5',
+    ...SEALED,
     'environment.PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     'environment.HOME': '/root',
     'raw.lxc': [
@@ -78,11 +76,14 @@ export function instanceDevices(options: {
   pool: string;
   parent: string;
   address: string;
+  mode: CardMode;
   limits: InstanceLimits;
   /** Of the image: Incus counts it with what is written on top. */
   imageBytes: number;
+  /** Volumes. */
+  mounts?: Record<string, Record<string, string>>;
 }): Record<string, Record<string, string>> {
-  const { pool, parent, address, limits, imageBytes } = options;
+  const { pool, parent, address, mode, limits, imageBytes, mounts = {} } = options;
   return {
     root: {
       type: 'disk',
@@ -92,22 +93,29 @@ export function instanceDevices(options: {
         ? {}
         : { size: `${limits.diskMiB + Math.ceil(imageBytes / 2 ** 20)}MiB` }),
     },
-    eth0: { type: 'nic', nictype: 'routed', name: 'eth0', parent, 'ipv4.address': address },
+    [CARD]: cardDevice({ parent, address, mode }),
+    ...mounts,
   };
 }
 
-/** @throws {DriverError} what Incus cannot do, or nobody could. */
-export function requireSpec(spec: InstanceSpec): void {
+/**
+ * @param abilities.fenced whether the operator says that the members have the fence.
+ * @param abilities.mountProblem why volumes cannot be mounted. Undefined: they can.
+ * @throws {DriverError} what Incus cannot do, or nobody could.
+ */
+export function requireSpec(
+  spec: InstanceSpec,
+  { fenced, mountProblem }: { fenced: boolean; mountProblem: string | undefined },
+): void {
   if (spec.isolation === 'gvisor')
     throw new DriverError('unsupported', 'Sandboxes of this service run in containers, not in gVisor.');
-  if (spec.mounts.length > 0)
-    throw new DriverError('unsupported', 'Volumes cannot be mounted into sandboxes of this service.');
+  for (const mount of spec.mounts) requireMount(mount, mountProblem);
   if (spec.layers.includes(HOST_BASE))
     throw new DriverError(
       'unsupported',
       "The template host shows the server's own machine, and sandboxes of this service run on others: use base, or a template of an image.",
     );
-  requireNetwork(spec.network);
+  requireNetwork(spec.network, { fenced });
   const { cpuCount, memoryMiB } = spec.limits;
   if (cpuCount !== undefined && cpuCount < 0.01)
     throw new DriverError('invalid_spec', 'cpuCount is too small.');
@@ -115,14 +123,17 @@ export function requireSpec(spec: InstanceSpec): void {
     throw new DriverError('invalid_spec', 'memoryMiB is too small.');
 }
 
-/** @throws {DriverError} `unsupported` */
-export function requireNetwork({ egress }: InstanceNetwork): void {
-  if (egress === 'none')
-    throw new DriverError('unsupported', 'Sandboxes of this service cannot be kept from the network.');
-  if (egress === 'governed')
-    throw new DriverError('unsupported', 'Nothing here decides by policy what a sandbox may reach.');
+function requireMount({ source, target }: InstanceMount, problem: string | undefined): void {
+  if (problem !== undefined)
+    throw new DriverError('unsupported', 'Volumes cannot be mounted into sandboxes of this service.', {
+      detail: problem,
+    });
+  if (source !== undefined)
+    throw new DriverError('unsupported', "Directories of the server's machine cannot be mounted here.");
+  if (!target.startsWith('/') || target.split('/').includes('..') || /[\u0000-\u001f\u007f]/.test(target))
+    throw new DriverError('invalid_spec', 'Mounts need absolute paths, without control characters.');
 }
 
 export function poolKey(spec: InstanceSpec): string {
-  return JSON.stringify([spec.layers, Object.entries(spec.limits).sort()]);
+  return JSON.stringify([spec.layers, Object.entries(spec.limits).sort(), spec.mounts]);
 }

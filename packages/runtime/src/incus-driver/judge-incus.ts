@@ -1,4 +1,5 @@
 import type { Finding } from '../host/finding.js';
+import { FENCE_HELP } from './network/judge-fence.js';
 import type { WireMember } from './wire.js';
 
 /** What was found of an Incus server or cluster. */
@@ -16,6 +17,8 @@ export interface IncusFacts {
   pool?: string | undefined;
   parent?: string | undefined;
   range?: string | undefined;
+  /** Whether the members are said to have the fence. */
+  fenced?: boolean | undefined;
   /** Name of the template base that is built on this machine. */
   base?: string | undefined;
 }
@@ -51,6 +54,7 @@ export function judgeIncus(facts: IncusFacts): Finding[] {
     ...judgeMembers(facts.members ?? []),
     judgePool(facts),
     judgeNetwork(facts),
+    judgeFenced(facts),
     base === undefined
       ? missing(
           'base',
@@ -110,6 +114,17 @@ function judgeNetwork({ parent, range }: IncusFacts): Finding {
         'network',
         'driver',
         'Name an interface that every member has (SVC_INCUS_PARENT), and free addresses in its network (SVC_INCUS_RANGE).',
+      );
+}
+
+function judgeFenced({ fenced }: IncusFacts): Finding {
+  return fenced === true
+    ? found('fence', 'networkIsolation', 'The members are said to have the fence.')
+    : missing(
+        'fence',
+        'networkIsolation',
+        'Sandboxes cannot be kept from the network: load the fence on every member, then set SVC_INCUS_FENCE=on.',
+        FENCE_HELP,
       );
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { requireVolumeId } from '../shared/instance-id.js';
 
 /** What the driver writes on everything of its own in Incus, below `user.`. */
 export const keys = {
@@ -6,7 +7,7 @@ export const keys = {
   owner: 'user.svc.owner',
   /** Random: tells it from an instance that had the same name before. */
   unique: 'user.svc.unique',
-  /** `pooled`, `live`, `checkpoint`. */
+  /** Of instances `pooled`, `live`, `checkpoint`, `volume-agent`; of volumes `live`, `deleted`. */
   state: 'user.svc.state',
   id: 'user.svc.id',
   labels: 'user.svc.labels',
@@ -14,6 +15,8 @@ export const keys = {
   limits: 'user.svc.limits',
   createdAtMs: 'user.svc.created',
   sizeBytes: 'user.svc.size',
+  /** `ready`, or `bare` while its network card has no address inside yet. */
+  card: 'user.svc.card',
   /** Of the image that it was made of: what it writes comes on top. */
   imageBytes: 'user.svc.image_size',
 } as const;
@@ -24,6 +27,7 @@ export const projectKeys = {
   parent: 'user.svc.parent',
   range: 'user.svc.range',
   gateway: 'user.svc.gateway',
+  fence: 'user.svc.fence',
 } as const;
 
 /** Of images. */
@@ -55,4 +59,22 @@ export function checkpointName(id: string): string {
 /** Whether an instance belongs to a data directory. False while its member is away, as only its name is known then. Pure. */
 export function isOf(owner: string, { config }: { config: Record<string, string> }): boolean {
   return config[keys.owner] === owner;
+}
+
+/** Tells volumes from what an operator keeps in the same project. */
+const VOLUME_PREFIX = 'svc-';
+
+/** Name in Incus of a volume, which is unique in a project. Pure. @throws {DriverError} `invalid_spec` */
+export function volumeName(id: string): string {
+  return `${VOLUME_PREFIX}${requireVolumeId(id)}`;
+}
+
+/** Undefined for what is no volume of the service. Pure. */
+export function volumeIdOf(name: string): string | undefined {
+  if (!name.startsWith(VOLUME_PREFIX)) return undefined;
+  try {
+    return requireVolumeId(name.slice(VOLUME_PREFIX.length));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,6 @@
 import { IncusError } from '../incus/incus-error.js';
 import { requireLayerId } from '../shared/instance-id.js';
+import { volumeIdOf } from './keys.js';
 import type {
   WireImage,
   WireInstance,
@@ -7,6 +8,7 @@ import type {
   WireMember,
   WireResources,
   WireServer,
+  WireVolume,
 } from './wire.js';
 
 /*
@@ -109,6 +111,27 @@ export function readMembers(value: unknown): WireMember[] {
       architecture: textOf(architecture),
     };
   });
+}
+
+/** Custom volumes, but for those with names that the service gives none. */
+export function readVolumes(value: unknown): WireVolume[] {
+  return listOf(value, 'list of volumes').flatMap((each) => {
+    const { name, location, config, type, content_type: content, created_at: at } = fieldsOf(each, 'volume');
+    if (volumeIdOf(textOf(name)) === undefined || type !== 'custom' || content !== 'filesystem') return [];
+    return [
+      {
+        name: textOf(name),
+        location: textOf(location) || 'none',
+        config: textsOf(config),
+        createdAt: textOf(at),
+      },
+    ];
+  });
+}
+
+/** Bytes that a volume takes. */
+export function readVolumeBytes(value: unknown): number {
+  return countOf(fieldsOrNone(fieldsOf(value, 'state of a volume').usage).used);
 }
 
 export function readImages(value: unknown): WireImage[] {

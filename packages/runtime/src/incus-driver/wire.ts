@@ -18,6 +18,17 @@ export interface WireInstanceState {
   processes?: number;
 }
 
+/** A custom volume of a storage pool. */
+export interface WireVolume {
+  name: string;
+  /** Member; `none` where there is no cluster. */
+  location: string;
+  /** Known while its member is away too. */
+  config: Record<string, string>;
+  /** As Incus writes times: the earlier one sorts first. */
+  createdAt: string;
+}
+
 export interface WireImage {
   fingerprint: string;
   size: number;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { anyOf } from '#support/any-of';
 import { type Endpoint, formatEndpoint, parseEndpoints } from './endpoint.js';
 import { IncusError } from './incus-error.js';
-import { type Answer, readAnswer, readOperation } from './read-answer.js';
+import { type Answer, readAnswer, readOperation, type StartedOperation } from './read-answer.js';
 
 export interface IncusCredentials {
   /** PEM of the certificate that Incus trusts, and of its key. */
@@ -88,9 +88,14 @@ export class IncusClient {
 
   /** Begins an operation that goes on by itself; gives what is known of it from the beginning. @throws {IncusError} */
   async start<T = unknown>(request: IncusRequest): Promise<T> {
+    return (await this.startOperation(request)).metadata as T;
+  }
+
+  /** As {@link start}, with the id of the operation. @throws {IncusError} */
+  async startOperation(request: IncusRequest): Promise<StartedOperation> {
     const answer = await this.#answer(request);
     if (answer.kind === 'done') throw new IncusError(500, 'Incus started no operation.');
-    return answer.operation.metadata as T;
+    return answer.operation;
   }
 
   /** As {@link call}; undefined where there is no such thing. */

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IncusClient } from './incus-client.js';
+import { openWebSocket } from './web-socket.js';
 import { FrameReader, pongFrame } from './web-socket-frames.js';
 
 /** Something that happened to an instance. */
@@ -36,23 +36,13 @@ async function listen(
   onGap: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { socket, head } = await client.upgrade({
-    path: '/events',
-    query: { type: 'lifecycle' },
-    headers: {
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': randomBytes(16).toString('base64'),
-    },
-  });
+  const socket = await openWebSocket(client, { path: '/events', query: { type: 'lifecycle' } });
   const end = () => socket.destroy();
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
   try {
     onGap();
     const reader = new FrameReader();
-    if (head.length > 0) socket.unshift(head);
     for await (const chunk of socket) {
       for (const frame of reader.push(chunk as Buffer)) {
         if (frame.kind === 'close') return;

@@ -1,5 +1,9 @@
-/** A message or control frame of the other side. */
-export type Frame = { kind: 'text'; text: string } | { kind: 'ping'; payload: Buffer } | { kind: 'close' };
+/** A message, a part of a binary one, or a control frame of the other side. */
+export type Frame =
+  | { kind: 'text'; text: string }
+  | { kind: 'binary'; payload: Buffer }
+  | { kind: 'ping'; payload: Buffer }
+  | { kind: 'close' };
 
 const LARGEST_BYTES = 4 * 2 ** 20;
 const LARGEST_CONTROL_BYTES = 125;
@@ -7,8 +11,8 @@ const MOST_FRAGMENTS = 4_096;
 const MOST_PIECES = 4_096;
 
 /**
- * Reads what a WebSocket server sends (RFC 6455), which is never masked. Fragments are put together; binary messages are left
- * out, as Incus sends none.
+ * Reads what a WebSocket server sends (RFC 6455), which is never masked. Fragments of texts are put together; of binary
+ * messages each part is given as it comes, as they are pieces of streams.
  */
 export class FrameReader {
   #buffer = Buffer.alloc(0);
@@ -18,6 +22,8 @@ export class FrameReader {
   #neededBytes = 2;
   #fragments: Buffer[] = [];
   #fragmentBytes = 0;
+  /** Whether the message that goes on is binary. */
+  #binary = false;
 
   /** @throws {Error} for what no such server sends. */
   push(chunk: Buffer): Frame[] {
@@ -33,7 +39,13 @@ export class FrameReader {
       const { final, code, payload } = part;
       if (code === 8) frames.push({ kind: 'close' });
       else if (code === 9) frames.push({ kind: 'ping', payload });
-      else if (code <= 1) {
+      else if (code > 2) continue;
+      else {
+        if (code > 0) this.#binary = code === 2;
+        if (this.#binary) {
+          if (payload.length > 0) frames.push({ kind: 'binary', payload });
+          continue;
+        }
         this.#fragments.push(payload);
         this.#fragmentBytes += payload.length;
         if (this.#fragmentBytes > LARGEST_BYTES || this.#fragments.length > MOST_FRAGMENTS)
@@ -77,6 +89,19 @@ export class FrameReader {
     this.#neededBytes = bytes;
   }
 }
+
+/** A whole binary message, masked as a client must: what precedes its bytes. A mask of zeros changes nothing. Pure. */
+export function binaryHeader(length: number): Buffer {
+  const header = Buffer.alloc(length < 126 ? 6 : length < 2 ** 16 ? 8 : 14);
+  header[0] = 0x82;
+  header[1] = 0x80 | (length < 126 ? length : length < 2 ** 16 ? 126 : 127);
+  if (length >= 2 ** 16) header.writeBigUInt64BE(BigInt(length), 2);
+  else if (length >= 126) header.writeUInt16BE(length, 2);
+  return header;
+}
+
+/** The end of a connection, masked as a client must. */
+export const CLOSE_FRAME = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
 
 /** The answer to a ping, masked as a client must. Pure. */
 export function pongFrame(payload: Buffer): Buffer {

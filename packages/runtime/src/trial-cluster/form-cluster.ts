@@ -72,9 +72,16 @@ async function beginCluster(client: IncusClient, plan: TrialPlan): Promise<strin
     [projectKeys.parent]: 'eth0',
     [projectKeys.range]: network.range,
     [projectKeys.gateway]: network.socket,
+    // member-inside.sh loads it.
+    [projectKeys.fence]: 'true',
   };
-  if ((await client.find({ path: `/projects/${PROJECT}` })) === undefined) {
+  const project = await client.find<{ config: Record<string, string> }>({ path: `/projects/${PROJECT}` });
+  if (project === undefined) {
     await client.call({ method: 'POST', path: '/projects', body: { name: PROJECT, config } });
+  } else if (project.config[projectKeys.fence] === undefined) {
+    // Of an earlier version. Incus keeps nothing of a project that is not said again, by PATCH neither.
+    const body = { config: { ...project.config, [projectKeys.fence]: config[projectKeys.fence] } };
+    await client.call({ method: 'PUT', path: `/projects/${PROJECT}`, body });
   }
   return server.environment.certificate;
 }

@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { DriverError, driverClosed } from '../contract/errors.js';
 import type { VolumeContent } from '../contract/volumes.js';
 import { jailUser } from '../jail/jail-user.js';
-import { RemoteCalls } from '../remote/remote-calls.js';
+import type { RemoteCalls } from '../remote/remote-calls.js';
 import { remoteContent } from '../remote/remote-volumes.js';
 import { assetPath } from '../shared/assets.js';
 import { requireVolumeId } from '../shared/instance-id.js';
 import { TOOL_PATH } from '../shared/script-environment.js';
-import { WINDOW_BYTES } from './window.js';
+import { contentBehind } from '../volumes/content-behind.js';
+import { callsOver } from './calls-over.js';
 
 /** Longest that it may take to load and to be jailed, ms. */
 const START_MS = 30_000;
@@ -45,16 +45,7 @@ export class VolumeProcess {
 
   content(id: string): VolumeContent {
     requireVolumeId(id);
-    const there = async () => remoteContent((await this.#run()).calls, id);
-    return {
-      stat: async (path) => (await there()).stat(path),
-      list: async (path, depth) => (await there()).list(path, depth),
-      change: async (path, change) => (await there()).change(path, change),
-      makeDirectory: async (path, options) => (await there()).makeDirectory(path, options),
-      remove: async (path) => (await there()).remove(path),
-      read: async (path) => (await there()).read(path),
-      write: async (path, body, options) => (await there()).write(path, body, options),
-    };
+    return contentBehind(async () => remoteContent((await this.#run()).calls, id));
   }
 
   /** Ends the process: nothing of it holds a mount of the volumes any more. A later call starts it again. */
@@ -113,22 +104,8 @@ export class VolumeProcess {
       child.kill('SIGKILL');
       throw error;
     }
-    const sessions = new Http2SessionManager(
-      'http://volumes',
-      { idleConnectionTimeoutMs: IDLE_MS },
-      {
-        createConnection: () => socket,
-        settings: { initialWindowSize: WINDOW_BYTES },
-      },
-    );
-    const transport = createConnectTransport({
-      baseUrl: 'http://volumes',
-      httpVersion: '2',
-      sessionManager: sessions,
-      acceptCompression: [],
-    });
     child.unref();
-    return { child, socket, calls: new RemoteCalls(transport, () => sessions.abort()) };
+    return { child, socket, calls: callsOver(socket, { idleConnectionTimeoutMs: IDLE_MS }) };
   }
 }
 

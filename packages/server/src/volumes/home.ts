@@ -1,9 +1,12 @@
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { type Owner, ownerById } from '../nodes/ownership.js';
+import { HERE, type Owner, ownerById } from '../nodes/ownership.js';
 
-/** Which node has the files of a volume. One of an earlier version that no node has files of becomes this one's. */
-export async function volumeHome(context: Uses<'db' | 'nodes'>, volumeId: string): Promise<Owner> {
+/**
+ * Which node has the files of a volume: this one, of what lies on its cluster. One of an earlier version that no node has files of
+ * becomes this one's.
+ */
+export async function volumeHome(context: Uses<'db' | 'driver' | 'nodes'>, volumeId: string): Promise<Owner> {
   if (!context.nodes.shared) return { kind: 'here' };
   const read = () =>
     context.db.selectFrom('volumes').select('node_id').where('id', '=', volumeId).executeTakeFirst();
@@ -12,35 +15,75 @@ export async function volumeHome(context: Uses<'db' | 'nodes'>, volumeId: string
     await claimVolumes(context, [volumeId]);
     row = await read();
   }
-  return ownerById(context, row?.node_id ?? null);
+  const owner = await ownerById(context, row?.node_id ?? null);
+  if (owner.kind === 'here') return owner;
+  // While the cluster cannot tell, the node that made it is asked.
+  return (await isOnCluster(context, volumeId).catch(() => false)) ? HERE : owner;
 }
 
+/** Where a sandbox that mounts volumes has to run: on one node, or on any of a cluster. */
+export type MountsHome = { nodeId: string } | { clusterId: string };
+
 /**
- * The node on which a sandbox that mounts these volumes has to run; null: any.
- * @throws {ApiError} 400 when they lie on several
+ * Where a sandbox that mounts these volumes has to run; undefined: anywhere.
+ * @throws {ApiError} 400 when they lie on several nodes
  */
 export async function homeOfMounts(
-  context: Uses<'db' | 'nodes'>,
+  context: Uses<'db' | 'driver' | 'nodes'>,
   teamId: string,
   mounts: readonly { name: string }[],
-): Promise<string | null> {
-  if (mounts.length === 0) return null;
+): Promise<MountsHome | undefined> {
+  if (mounts.length === 0) return undefined;
   const names = [...new Set(mounts.map(({ name }) => name))];
   const rows = await context.db
     .selectFrom('volumes')
-    .select(['name', 'node_id'])
+    .select(['id', 'name', 'node_id'])
     .where('team_id', '=', teamId)
     .where('name', 'in', names)
     .orderBy('name')
     .execute();
-  const homes = rows.filter(({ node_id: nodeId }) => nodeId !== null);
-  const [first] = homes;
-  const other = homes.find(({ node_id: nodeId }) => nodeId !== first?.node_id);
+  const homes = await Promise.all(
+    rows.map(async ({ id, name, node_id: nodeId }) => ({
+      name,
+      // Which of its machines they are on is for the cluster to say.
+      home: (await isOnCluster(context, id)) ? '' : nodeId,
+    })),
+  );
+  const [first, ...others] = homes.filter(({ home }) => home !== null);
+  const other = others.find(({ home }) => home !== first?.home);
   if (first !== undefined && other !== undefined)
     throw errors.badRequest(
       `volumeMounts: the volumes '${first.name}' and '${other.name}' lie on different servers: one sandbox cannot mount both`,
     );
-  return first?.node_id ?? null;
+  if (first === undefined) return undefined;
+  return first.home === '' ? { clusterId: context.driver.shared!.clusterId } : { nodeId: first.home! };
+}
+
+/**
+ * Makes the volumes of another node this one's that lie on its cluster: they are as good as they were.
+ * @throws {DriverError} `unreachable` while the cluster cannot tell
+ */
+export async function takeVolumes(
+  context: Uses<'db' | 'driver' | 'nodes'>,
+  fromNodeId: string,
+): Promise<void> {
+  const { db, driver, nodes } = context;
+  if (driver.shared === undefined) return;
+  const rows = await db.selectFrom('volumes').select('id').where('node_id', '=', fromNodeId).execute();
+  for (const { id } of rows) {
+    if (!(await isOnCluster(context, id))) continue;
+    await db
+      .updateTable('volumes')
+      .set({ node_id: nodes.nodeId })
+      .where('id', '=', id)
+      .where('node_id', '=', fromNodeId)
+      .execute();
+  }
+}
+
+/** @throws {DriverError} `unreachable` */
+async function isOnCluster({ driver }: Uses<'driver'>, volumeId: string): Promise<boolean> {
+  return (await driver.shared?.hasVolume(volumeId)) ?? false;
 }
 
 /** Makes volumes that belong to no node yet this one's. */

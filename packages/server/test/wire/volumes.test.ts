@@ -1,3 +1,4 @@
+import { DriverError } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resumeForRequest } from '../../src/sandboxes/routing.js';
 import { fromJson, toJson } from '../../src/storage/json.js';
@@ -93,7 +94,7 @@ describe('a sandbox whose volume was deleted while it was paused', () => {
       expect(answer.status).toBe(400);
       expect(answer.body.message).toContain("[0] volume 'doomed' at /data");
     }
-    expect(await resumeForRequest(test.server.context, id)).toEqual({
+    expect(await resumeForRequest(test.server.context, id, async () => false)).toEqual({
       kind: 'refused',
       message: expect.stringContaining("volume 'doomed'"),
     });
@@ -101,5 +102,23 @@ describe('a sandbox whose volume was deleted while it was paused', () => {
     expect((await test.api('DELETE', `/sandboxes/${id}`)).status).toBe(204);
     await test.server.context.volumes.emptyTrash();
     expect(await test.server.driver.volumes.list()).not.toContain(volume.volumeID);
+  });
+});
+
+describe('a volume whose machine is away', () => {
+  it.each(['unreachable', 'no_capacity'] as const)('answers 503 for %s, and says why', async (code) => {
+    const volume = await makeVolume(`away-${code.replace('_', '-')}`);
+    const { volumes } = test.server.context;
+    const contentOf = volumes.content;
+    volumes.content = () => Promise.reject(new DriverError(code, 'The machine is away.'));
+    try {
+      const answer = await content(volume, 'GET', 'path?path=/');
+      expect([answer.status, await answer.json()]).toEqual([
+        503,
+        { code: 'unavailable', message: 'The machine is away.' },
+      ]);
+    } finally {
+      volumes.content = contentOf;
+    }
   });
 });

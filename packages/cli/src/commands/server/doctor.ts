@@ -62,7 +62,7 @@ export function addDoctor(server: Command): void {
     .action(
       act(async (cli, flags: DoctorFlags) => {
         const { fix = false, dryRun = false, ociRuntime } = flags;
-        if ((flags.driver ?? cli.env.SVC_DRIVER) === 'incus') return diagnoseIncus(cli);
+        if ((flags.driver ?? cli.env.SVC_DRIVER) === 'incus') return diagnoseIncus(cli, flags);
         const { dataDir } = await findDataDirectory(cli.env, flags.dataDir);
         const isolation = flags.isolation ?? (cli.env.SVC_ISOLATION === 'gvisor' ? 'gvisor' : 'container');
         const host = { dataDir, isolation, ...(ociRuntime === undefined ? {} : { ociRuntime }) };
@@ -84,12 +84,14 @@ export function addDoctor(server: Command): void {
     );
 }
 
-/** Says of a cluster what is there, as the settings name it. */
-async function diagnoseIncus(cli: Cli): Promise<void> {
-  const { loadConfig } = await import('@svc/server');
+/** Says of a cluster what is there, as the settings name it, and sees whether its members keep sandboxes from the network. */
+async function diagnoseIncus(cli: Cli, { start }: Pick<DoctorFlags, 'start'>): Promise<void> {
+  const { loadConfig, tryFences } = await import('@svc/server');
   const { incus = {} } = await loadConfig({ env: cli.env });
-  const findings = await checkIncus(incus);
-  const isolated = linuxDriverCanRun(findings);
+  const found = await checkIncus(incus);
+  const isolated = linuxDriverCanRun(found);
+  const fenced = isolated && found.some(({ id, ok }) => id === 'fence' && ok);
+  const findings = fenced && start !== false ? [...found, ...(await tryFences({ incus }))] : found;
   const verdict = isolated
     ? cli.out.style.green('Sandboxes can run there: svc server up --driver incus')
     : cli.out.style.red('Sandboxes cannot run there yet.');

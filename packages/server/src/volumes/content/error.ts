@@ -54,5 +54,8 @@ export function fromVolumeError(error: unknown): VolumeContentError {
   if (VolumeError.is(error)) return refuse(STATUS[error.code], error.code, error.message);
   if (DriverError.is(error) && error.code === 'storage_full')
     return refuse(STATUS.no_space, 'no_space', 'no space is left for the volume');
+  // Their machine is away, or there is too much to do at once.
+  if (DriverError.is(error) && (error.code === 'unreachable' || error.code === 'no_capacity'))
+    return volumeErrors.unavailable(error.message);
   return volumeErrors.internal();
 }

@@ -7,6 +7,7 @@ import { errors } from '../../errors/catalog.js';
 import { closeUnread } from '../../http/close-unread.js';
 import { toApiError } from '../../http/error-reply.js';
 import { handOnBodies } from '../../http/hand-on-bodies.js';
+import type { ConnectionGuard } from '../../limits/connections.js';
 import type { NodeForwarder } from '../../nodes/forwarder.js';
 import { parseBoundedJson } from '../../wire/bounded-json.js';
 import { volumeHome } from '../home.js';
@@ -26,8 +27,9 @@ type Request = FastifyRequest<{ Params: { volumeID: string }; Querystring: Recor
  */
 export function registerVolumeContent(
   app: FastifyInstance,
-  context: Uses<'config' | 'db' | 'ids' | 'keys' | 'nodes' | 'now' | 'volumes'>,
+  context: Uses<'config' | 'db' | 'driver' | 'ids' | 'keys' | 'nodes' | 'now' | 'volumes'>,
   forwarder: Pick<NodeForwarder, 'comesFromNode' | 'request'>,
+  connections: Pick<ConnectionGuard, 'trust'>,
 ): void {
   app.register(
     async (routes) => {
@@ -39,6 +41,7 @@ export function registerVolumeContent(
           closeUnread(request, reply);
           throw volumeErrors.unauthorized();
         }
+        connections.trust(request.raw.socket);
         // The files are on one node. What comes from there is not sent back.
         const home = await volumeHome(context, claims.volumeId);
         if (home.kind === 'here') return;

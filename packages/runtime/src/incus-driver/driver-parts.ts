@@ -1,0 +1,45 @@
+import type { DataDirLock } from '../shared/data-dir-lock.js';
+import type { Addresses } from './addresses.js';
+import type { CheckpointRecords, IncusCheckpoint } from './checkpoint-records.js';
+import type { Images } from './image/images.js';
+import type { LayerFiles } from './image/layer-files.js';
+import type { IncusCluster } from './incus-cluster.js';
+import type { IncusDriverOptions } from './options.js';
+import type { DialAddress } from './reach.js';
+import type { CustomVolumes } from './volumes/custom-volumes.js';
+import type { MemberClients } from './volumes/member-clients.js';
+
+/** What the driver is put together of. */
+export interface IncusDriverParts {
+  options: IncusDriverOptions;
+  lock: DataDirLock;
+  cluster: IncusCluster;
+  images: Images;
+  files: LayerFiles;
+  addresses: Addresses;
+  dial: DialAddress;
+  owner: string;
+  /** Equal for all drivers on this project of this cluster. */
+  clusterId: string;
+  pool: string;
+  parent: string;
+  /** Whether the operator says that every member has the fence. */
+  fenced: boolean;
+  /** Whether the storage pool has quotas. */
+  diskLimit: boolean;
+  /** Command line of the first process of an instance. @param memoryMiB that it sees; absent: all */
+  command(memoryMiB: number | undefined): readonly string[];
+  /** Whether a card that was plugged in can be set up inside. */
+  setsUpCards: boolean;
+  /** For setting the host name inside; undefined where the daemon's directory has no such program. */
+  renameCommand: ((name: string) => readonly string[]) | undefined;
+  summary: string;
+  /** Volumes of an earlier version, and all where the storage pool cannot have them. */
+  volumesDirectory: string;
+  customVolumes: CustomVolumes;
+  memberClients: MemberClients;
+  /** Why volumes are not kept in the storage pool. Undefined: they are. */
+  mountProblem: string | undefined;
+  records: CheckpointRecords;
+  recorded: readonly IncusCheckpoint[];
+}

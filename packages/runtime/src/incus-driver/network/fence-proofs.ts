@@ -1,0 +1,73 @@
+import { DriverError } from '../../contract/errors.js';
+
+/** A fence that held may have been taken away since: by hand, or by a restart of whatever loads the rules of the member. */
+const HOLDS_MS = 600_000;
+/** Whoever loads the fence wants to see it taken note of; and requests that are refused are not to keep a member busy. */
+const FAILS_MS = 15_000;
+
+interface Proof {
+  /** What is wrong; undefined: it holds. */
+  problem: string | undefined;
+  atMs: number;
+}
+
+export interface FenceProofsOptions {
+  /** Tries the fence of a member from inside. @returns what is wrong with it; undefined: it holds */
+  prove(location: string): Promise<string | undefined>;
+  log(level: 'info' | 'error', message: string, fields: Record<string, unknown>): void;
+  /** ms of a clock that never goes back. Default the process's own. */
+  now?(): number;
+}
+
+/** Whether the fence of each member was seen to hold: without that, no sandbox is without network access there. */
+export class FenceProofs {
+  readonly #options: FenceProofsOptions;
+  readonly #proofs = new Map<string, Proof>();
+  readonly #underWay = new Map<string, Promise<Proof>>();
+
+  constructor(options: FenceProofsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Settles once the fence of a member is known to hold.
+   * @throws {DriverError} `unsupported` where it does not; what kept it from being tried.
+   */
+  async require(location: string): Promise<void> {
+    const known = this.#proofs.get(location);
+    const { problem } = known !== undefined && this.#counts(known) ? known : await this.#prove(location);
+    if (problem === undefined) return;
+    throw new DriverError(
+      'unsupported',
+      'Internet access cannot be switched off: the machine of the sandbox does not keep it from the network.',
+      { detail: `the fence of the member ${location} does not hold: ${problem}` },
+    );
+  }
+
+  #counts({ problem, atMs }: Proof): boolean {
+    return this.#now() - atMs < (problem === undefined ? HOLDS_MS : FAILS_MS);
+  }
+
+  /** One trial at a time on each member. */
+  #prove(location: string): Promise<Proof> {
+    const running = this.#underWay.get(location);
+    if (running !== undefined) return running;
+    const proving = this.#proveNow(location).finally(() => this.#underWay.delete(location));
+    this.#underWay.set(location, proving);
+    return proving;
+  }
+
+  async #proveNow(member: string): Promise<Proof> {
+    this.#proofs.delete(member);
+    const problem = await this.#options.prove(member);
+    const proof = { problem, atMs: this.#now() };
+    this.#proofs.set(member, proof);
+    if (problem === undefined) this.#options.log('info', 'the fence of a member holds', { member });
+    else this.#options.log('error', 'the fence of a member does not hold', { member, problem });
+    return proof;
+  }
+
+  #now(): number {
+    return (this.#options.now ?? (() => performance.now()))();
+  }
+}
