@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { isDiskFull, saysDiskFull } from '@svc/support/disk-full';
+import { makePipeFolder, removeDeadPipeFolders, removePipeFolder } from './pipe-folder.js';
 
 const { O_RDONLY, O_RDWR, O_WRONLY, O_NONBLOCK } = constants;
 /** Pipes made at a time: as many as one more program is worth, because another program makes them. */
@@ -52,6 +53,13 @@ const IN_MEMORY = '/dev/shm';
 export function createPipeSource(root: string = tmpdir(), fallback: string = IN_MEMORY): PipeSource {
   const ready: number[] = [];
   let refill: Promise<void> | undefined;
+  let tidied = false;
+  /** Once, and after the first pipes: somebody may wait for them. */
+  const tidy = (): void => {
+    if (tidied) return;
+    tidied = true;
+    for (const directory of [root, fallback]) removeDeadPipeFolders(directory);
+  };
 
   const prepare = (): Promise<void> => {
     refill ??= makeFifos(root, BATCH)
@@ -59,7 +67,10 @@ export function createPipeSource(root: string = tmpdir(), fallback: string = IN_
         if (!isDiskFull(error) && !saysDiskFull(String(error))) throw error;
         return makeFifos(fallback, BATCH);
       })
-      .then((made) => void ready.push(...made))
+      .then((made) => {
+        ready.push(...made);
+        setImmediate(tidy);
+      })
       .finally(() => {
         refill = undefined;
       });
@@ -130,14 +141,9 @@ function openEnds(both: number, direction: 'child-reads' | 'child-writes'): Pipe
 }
 
 async function makeFifos(root: string, count: number): Promise<number[]> {
-  const folder = mkdtempSync(join(root, '.envd-'));
-  const remove = (): void => {
-    try {
-      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 5 });
-    } catch {
-      // At an exit in the middle, the other program may still be adding to it.
-    }
-  };
+  const folder = makePipeFolder(root);
+  // At an exit in the middle, the other program may still be adding to it: a later daemon removes it then.
+  const remove = (): void => removePipeFolder(folder);
   process.once('exit', remove);
   try {
     const paths = Array.from({ length: count }, (_, index) => join(folder, String(index)));

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@svc/support/eventually';
+import { processStart } from '@svc/support/process-identity';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPipeSource } from '../../src/process/pipes.js';
 
@@ -46,6 +48,32 @@ describe('pipes of programs', () => {
     it('fail with what the system says where memory is full too', async () => {
       await expect(createPipeSource(full, full).take(true)).rejects.toThrow('ENOSPC');
     });
+  });
+
+  it('of daemons that were killed go with the next daemon; those of living ones, and what is no folder of ours, stay', async () => {
+    const root = mkdtempSync(join(directory, 'root-'));
+    const start = processStart(process.pid);
+    // No process of now has begun at that time.
+    const dead = `.envd-${process.pid}-0-abcdef`;
+    const kept = [
+      `.envd-${process.pid}-${start}-abcdef`,
+      '.envd-abcdef',
+      'other',
+      `.envd-${process.pid}-0-file`,
+    ];
+    for (const name of [dead, ...kept.slice(0, 3)]) {
+      mkdirSync(join(root, name));
+      execFileSync('mkfifo', [join(root, name, '0'), join(root, name, '35')]);
+    }
+    writeFileSync(join(root, kept[3]!), '');
+    const outside = join(root, 'other');
+    symlinkSync(outside, join(root, `.envd-${process.pid}-0-link`));
+    kept.push(`.envd-${process.pid}-0-link`);
+    const source = createPipeSource(root, root);
+    (await source.take(true)).close();
+    await eventually('the folder to go', () => !readdirSync(root).includes(dead) || undefined);
+    expect(readdirSync(root).sort()).toEqual(kept.sort());
+    expect(readdirSync(outside).sort()).toEqual(['0', '35']);
   });
 
   it('fail where their directory is missing: only a full disk is no fault', async () => {

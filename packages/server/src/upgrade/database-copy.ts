@@ -9,12 +9,15 @@ import { UpgradeError } from './upgrade-error.js';
 
 /** The second is there when the server was killed. What else SQLite keeps beside, it makes of these. */
 const FILES = [DATABASE, `${DATABASE}-wal`] as const;
+/** Should something else have taken the place of a file since it was looked at, this waits for nothing. */
+const READ = ['dd', 'iflag=nofollow,nonblock', 'bs=1M', 'status=none'];
 /** Where the database goes that a copy takes the place of. */
 const REPLACED = `${DATABASE}.replaced`;
 
 /**
  * Copies the database of a server that does not run into `directory`, which is root's. The files are read with the rights of the
- * server's user: a link that it put there leads to nothing that it may not read. What an earlier {@link putBackDatabase} kept goes.
+ * server's user, and only as files: what it put there instead, a link, a pipe or a device, could be without end, or never
+ * begin. What an earlier {@link putBackDatabase} kept goes.
  * @returns whether there is a copy: not of a database in PostgreSQL
  */
 export async function copyStoppedDatabase(dataDir: string, directory: string): Promise<boolean> {
@@ -24,10 +27,12 @@ export async function copyStoppedDatabase(dataDir: string, directory: string): P
     const copy = join(directory, name);
     const draft = `${copy}.part`;
     for (const path of [draft, copy]) await rm(path, { force: true });
-    if ((await lstat(join(from, name)).catch(() => undefined)) === undefined) continue;
+    const found = await lstat(join(from, name)).catch(() => undefined);
+    if (found === undefined) continue;
+    if (!found.isFile()) throw new UpgradeError(`${join(from, name)} is no file: it is not copied`);
     const file = await open(draft, 'wx', 0o600);
     try {
-      await runAs(owner, from, ['cat', '--', name], { output: file });
+      await runAs(owner, from, [...READ, `if=./${name}`], { output: file });
       await file.sync();
     } finally {
       await file.close();

@@ -101,11 +101,35 @@ describe.skipIf(process.getuid?.() !== 0 || dialect !== 'sqlite')(
       await expect(putBackDatabase(dataDir, copies)).rejects.toThrow('There is no copy');
     });
 
+    it.each(['server.db', 'server.db-wal'])(
+      'is copied of files alone: no link, pipe or device as %s',
+      async (name) => {
+        const { db } = await openStorage({ kind: 'sqlite' }, server);
+        await db.destroy();
+        const file = path.join(server, name);
+        await rm(file, { force: true });
+        for (const make of [
+          ['ln', '-s', '/dev/zero', file],
+          ['mkfifo', file],
+          ['mknod', file, 'c', '1', '5'],
+          ['mkdir', file],
+        ]) {
+          execFileSync(make[0]!, make.slice(1));
+          giveAway();
+          await expect(copyStoppedDatabase(dataDir, copies)).rejects.toThrow(`${name} is no file`);
+          if (name === 'server.db') expect((await readStoredServer(dataDir)).database).toBeUndefined();
+          else await expect(readStoredServer(dataDir)).rejects.toThrow('server.db-wal is no file');
+          expect(await readdir(copies)).not.toContain(name);
+          await rm(file, { recursive: true });
+        }
+      },
+    );
+
     it('is not a way for the user of the server to files of root', async () => {
       const secret = path.join(dataDir, 'of-root');
       await writeFile(secret, 'of root', { mode: 0o600 });
       await symlink(secret, path.join(server, 'server.db'));
-      await expect(copyStoppedDatabase(dataDir, copies)).rejects.toThrow('Permission denied');
+      await expect(copyStoppedDatabase(dataDir, copies)).rejects.toThrow('is no file');
       expect(await readdir(copies)).not.toContain('server.db');
 
       await rm(path.join(server, 'server.db'));
