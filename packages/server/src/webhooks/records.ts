@@ -5,6 +5,8 @@ import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
 import { toJson } from '../storage/json.js';
 import type { Database, WebhooksTable } from '../storage/schema.js';
+import { boundIdle } from './delivery/clock.js';
+import { READY } from './delivery/ready.js';
 import { encryptSignatureSecret } from './delivery/signature-secret.js';
 import { checkWebhookUrl, distinctEvents } from './rules.js';
 import { webhookToWire } from './wire.js';
@@ -92,12 +94,26 @@ export async function updateWebhook(
 }
 
 /** Ends a webhook with all that was noted about its deliveries. @throws {ApiError} 400, 404 */
-export async function deleteWebhook(db: Database, teamId: string, webhookId: string): Promise<void> {
+export async function deleteWebhook(
+  context: Uses<'db' | 'dialect'>,
+  teamId: string,
+  webhookId: string,
+): Promise<void> {
+  const { db } = context;
   const { id } = await findWebhook(db, teamId, webhookId);
   await db.transaction().execute(async (tx) => {
+    await boundIdle(tx, context);
+    // First: whoever is about to write deliveries for it is through then, and nobody begins.
+    await tx.deleteFrom('webhooks').where('id', '=', id).execute();
+    // None is the first one any more: else each that goes would give its turn to the next, of a hundred thousand perhaps.
+    await tx
+      .updateTable('webhook_deliveries')
+      .set({ waits: 1 })
+      .where('webhook_id', '=', id)
+      .where(READY)
+      .execute();
     const deliveries = tx.selectFrom('webhook_deliveries').select('id').where('webhook_id', '=', id);
     await tx.deleteFrom('webhook_attempts').where('delivery_id', 'in', deliveries).execute();
     await tx.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute();
-    await tx.deleteFrom('webhooks').where('id', '=', id).execute();
   });
 }

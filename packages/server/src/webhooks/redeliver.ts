@@ -3,6 +3,7 @@ import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { isUuid } from '../ids/parse.js';
 import { attemptsOf } from './attempts.js';
+import { afterNow, boundIdle } from './delivery/clock.js';
 import { findWebhook } from './records.js';
 import { deliveryToWire } from './wire.js';
 
@@ -14,7 +15,7 @@ const KEPT_ATTEMPTS = 10;
  * @throws {ApiError} 400, 404, 409 while it is pending or the webhook is disabled
  */
 export async function redeliverEvent(
-  context: Uses<'db' | 'events' | 'now'>,
+  context: Uses<'db' | 'dialect' | 'events' | 'now'>,
   teamId: string,
   webhookId: string,
   eventId: string,
@@ -23,6 +24,7 @@ export async function redeliverEvent(
   const webhook = await findWebhook(context.db, teamId, webhookId);
   const now = context.now();
   const answer = await context.db.transaction().execute(async (tx) => {
+    await boundIdle(tx, context);
     const delivery = await tx
       .selectFrom('webhook_deliveries')
       .select(['id', 'attempts'])
@@ -38,7 +40,7 @@ export async function redeliverEvent(
       .updateTable('webhook_deliveries')
       .set((build) => ({
         status: 'pending',
-        next_attempt_at: now,
+        next_attempt_at: afterNow(context, 0),
         redelivered_at: now,
         earlier_attempts: build.ref('attempts'),
         updated_at: now,

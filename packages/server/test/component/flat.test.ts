@@ -28,8 +28,9 @@ async function fill(from: number, to: number): Promise<void> {
     select 'iflat' || numbers.n, ${sql.lit(team)}, 'template', 'build', 'execution', null, 'paused', 'paused', 1, ${sql.lit(test.server.context.config.nodeId)}, null, 'c', 1, ${at}, ${at}, ${at}, ${at}, 300, 2, 1024, 1024, '0.6.13', null, ${sql.lit('{"allowInternetAccess":null,"autoPause":false,"autoPauseMemory":true,"autoResume":false,"mounts":[],"defaultUser":null,"defaultWorkdir":null,"startCommand":null,"layers":[]}')}, null from ${numbers}`.execute(
     db,
   );
+  // Of some hundred sandboxes: PostgreSQL keeps a lock for each whose events a transaction numbers, and has room for thousands.
   await sql`insert into events (id, team_id, sandbox_id, execution_id, template_id, build_id, type, at, data, dispatched)
-    select 'e' || numbers.n, ${sql.lit(team)}, case when numbers.n % 2 = 0 then 'iflat0' else 'iflat' || numbers.n end, 'execution', 'template', 'build', 'sandbox.lifecycle.updated', ${at}, '{}', 1 from ${numbers}`.execute(
+    select 'e' || numbers.n, ${sql.lit(team)}, case when numbers.n % 2 = 0 then 'iflat0' else 'iflat' || numbers.n % 500 end, 'execution', 'template', 'build', 'sandbox.lifecycle.updated', ${at}, '{}', 1 from ${numbers}`.execute(
     db,
   );
   await sql`insert into sandbox_logs (sandbox_id, team_id, seq, at, level, message, fields)

@@ -38,10 +38,21 @@ interface ContextOptions {
   retryDelaysMs?: number[];
   /** Default: true. */
   allowPrivateAddresses?: boolean;
+  /** For an exchange. Default: 5 s. */
+  timeoutMs?: number;
   /** Default: the clock of this machine. */
   now?: () => number;
   /** Whose database it is. Default: that of the stage. */
   store?: Storage;
+}
+
+interface EmitOptions {
+  /** Default: created. */
+  type?: LifecycleEventType;
+  /** How many they are of. Default: 1. */
+  sandboxes?: number;
+  /** Default: that of the webhooks. */
+  teamId?: string;
 }
 
 export type Context = ReturnType<WebhookStage['context']>;
@@ -105,15 +116,15 @@ export class WebhookStage implements AsyncDisposable {
         webhooks: {
           allowPrivateAddresses: options.allowPrivateAddresses ?? true,
           retryDelaysMs: options.retryDelaysMs ?? [10, 10, 10],
-          timeoutMs: 5_000,
+          timeoutMs: options.timeoutMs ?? 5_000,
         },
         events: { retentionMs: 86_400_000 },
       } as never,
     };
   }
 
-  webhook(on: Context, events: LifecycleEventType[] = ['sandbox.lifecycle.created']) {
-    return createWebhook(on, team, { name: 'test', url: this.url, events, signatureSecret: SECRET });
+  webhook(on: Context, events: LifecycleEventType[] = ['sandbox.lifecycle.created'], owner: Team = team) {
+    return createWebhook(on, owner, { name: 'test', url: this.url, events, signatureSecret: SECRET });
   }
 
   /** Delivers until it is stopped, at the latest with the stage. */
@@ -124,13 +135,13 @@ export class WebhookStage implements AsyncDisposable {
   }
 
   /** Writes events with the numbers from 0 on, in turn for each of the sandboxes. */
-  async emit(on: Context, count: number, options: { type?: LifecycleEventType; sandboxes?: number } = {}) {
+  async emit(on: Context, count: number, options: EmitOptions = {}) {
     const execution = randomIds.uuid();
     await on.db.transaction().execute(async (tx) => {
       for (let n = 0; n < count; n++)
         await on.events.emit(tx, {
           type: options.type ?? 'sandbox.lifecycle.created',
-          teamId: team.id,
+          teamId: options.teamId ?? team.id,
           sandboxId: `i${n % (options.sandboxes ?? 1)}`,
           executionId: execution,
           templateId: 'base',

@@ -143,7 +143,7 @@ describe.each(dialects)('webhook deliveries on %s', (dialect) => {
     await stage.emit(on, 3);
     await until(() => stage.received.length === 1);
     await worker.stop();
-    await deleteWebhook(on.db, team.id, hook.id);
+    await deleteWebhook(on, team.id, hook.id);
     for (const table of ['webhooks', 'webhook_deliveries', 'webhook_attempts'] as const)
       expect(await on.db.selectFrom(table).selectAll().execute()).toEqual([]);
   });

@@ -5,7 +5,8 @@ import { randomIds } from '../../src/ids/ids.js';
 import { backlogMetrics } from '../../src/operator/backlog-metrics.js';
 import { listDeliveries } from '../../src/webhooks/deliveries.js';
 import { attemptDelivery } from '../../src/webhooks/delivery/attempt.js';
-import { claimDelivery, findDueDeliveries } from '../../src/webhooks/delivery/due.js';
+import { findDueDeliveries } from '../../src/webhooks/delivery/due.js';
+import { holdDelivery } from '../../src/webhooks/delivery/hold.js';
 import { pruneEvents } from '../../src/webhooks/delivery/prune.js';
 import { deleteWebhook, updateWebhook } from '../../src/webhooks/records.js';
 import { redeliverEvent } from '../../src/webhooks/redeliver.js';
@@ -174,7 +175,7 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
         status,
         message: expect.stringMatching(message),
       });
-    await deleteWebhook(on.db, team.id, id);
+    await deleteWebhook(on, team.id, id);
     await expect(again(on, id, event)).rejects.toMatchObject({ status: 404 });
     expect(stage.received).toHaveLength(1);
   });
@@ -237,17 +238,18 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
     const { on, id, worker, event } = await delivered();
     await worker.stop();
     await again(on, id, event);
-    const [due] = await findDueDeliveries(on.db, Date.now(), 1);
-    const claimed = await claimDelivery(on.db, due!, Date.now() + 1_000);
+    const [due] = await findDueDeliveries(on, id, 1);
+    const hold = await holdDelivery(on, due!);
     // Another server takes it while the answer is on its way.
     const post = async () => {
-      expect(await claimDelivery(on.db, claimed!, Date.now() + HOUR_MS)).toBeDefined();
+      const other = { ...on, config: { webhooks: { timeoutMs: HOUR_MS } } as never };
+      expect(await holdDelivery(other, hold!.delivery)).toBeDefined();
       return { ok: false, status: 500, errorClass: 'http_error' as const };
     };
     await attemptDelivery(
       { ...on, metrics: undefined, tracer: undefined },
       { post, close: async () => {} },
-      claimed!,
+      hold!,
     );
     expect((await list(on, id))[0]).toMatchObject({ status: 'pending', attempts: [{ attempt: 1 }] });
   });

@@ -28,7 +28,7 @@ export const webhookHandlers = {
     body: await updateWebhook(context, team.id, params.webhookID, body),
   }),
   deleteWebhook: async ({ context, team, params }) => {
-    await deleteWebhook(context.db, team.id, params.webhookID);
+    await deleteWebhook(context, team.id, params.webhookID);
     return { status: 200 };
   },
   listWebhookDeliveries: async ({ context, team, params, query }) => ({

@@ -4,26 +4,23 @@ import { toJson } from '../../storage/json.js';
 import type { AttemptDetail } from '../../storage/json-shapes.js';
 import type { WebhookDelivery } from '../../storage/schema.js';
 import { inSpan } from '../../tracing/tracer.js';
-import { isStill } from './due.js';
+import { afterNow, boundIdle } from './clock.js';
 import { giveUp } from './give-up.js';
+import { type Hold, isHeld, isStill } from './hold.js';
 import type { Poster, PostResult } from './post.js';
 import { deliveryHeaders, redactHeaders, signPayload } from './sign.js';
 import { decryptSignatureSecret } from './signature-secret.js';
 
 const MAX_BODY_CHARACTERS = 65_536;
 
-type Context = Uses<'config' | 'db' | 'ids' | 'keys' | 'metrics' | 'now' | 'signal' | 'tracer'>;
+type Context = Uses<'config' | 'db' | 'dialect' | 'ids' | 'keys' | 'metrics' | 'now' | 'signal' | 'tracer'>;
 
 /**
  * Makes one attempt and notes how it went. The webhook is read anew: what was switched off or deleted meanwhile gets
- * nothing, and its delivery is given up.
- * @param delivery as it was claimed: nothing is noted once another server has it
+ * nothing, and its delivery is given up. Nothing is sent, nor noted, once another server may have the delivery.
  */
-export async function attemptDelivery(
-  context: Context,
-  poster: Poster,
-  delivery: WebhookDelivery,
-): Promise<void> {
+export async function attemptDelivery(context: Context, poster: Poster, hold: Hold): Promise<void> {
+  const { delivery } = hold;
   const webhook = await context.db
     .selectFrom('webhooks')
     .selectAll()
@@ -54,8 +51,12 @@ export async function attemptDelivery(
     timestampSeconds,
     signature,
   });
+  if (!(await isHeld(context, delivery))) return release(context, delivery);
   const post = async () => {
-    const answer = await poster.post(webhook.url, headers, body, context.signal);
+    const answer = await poster.post(webhook.url, headers, body, {
+      signal: context.signal,
+      mayStart: hold.mayStart,
+    });
     context.tracer?.annotate({
       ...(answer.status === undefined ? {} : { 'http.response.status_code': answer.status }),
       ...(answer.errorClass === undefined ? {} : { 'error.type': answer.errorClass }),
@@ -67,29 +68,22 @@ export async function attemptDelivery(
     root: true,
     attributes: { 'svc.webhook.id': webhook.id, 'svc.attempt': delivery.attempts + 1 },
   });
-  // A stop of the server is no fault of the receiver: the next start tries again.
-  if (result.errorClass === 'canceled') {
-    await context.db
-      .updateTable('webhook_deliveries')
-      .set({ next_attempt_at: startedAt })
-      .where('id', '=', delivery.id)
-      .where(isStill(delivery))
-      .execute();
-    return;
-  }
+  // A stop of the server is no fault of the receiver, nor is that it slept: the next one tries again.
+  if (result.errorClass === 'canceled') return release(context, delivery);
 
   context.metrics?.delivery(result.errorClass ?? 'delivered');
   const now = context.now();
   const attempts = delivery.attempts + 1;
   const delay = context.config.webhooks.retryDelaysMs[attempts - delivery.earlier_attempts - 1];
   await context.db.transaction().execute(async (tx) => {
+    await boundIdle(tx, context);
     const noted = await tx
       .updateTable('webhook_deliveries')
       .set({
         attempts,
         updated_at: now,
         status: result.ok ? 'success' : delay === undefined ? 'failed' : 'pending',
-        next_attempt_at: now + (delay ?? 0),
+        next_attempt_at: afterNow(context, delay ?? 0),
       })
       .where('id', '=', delivery.id)
       .where(isStill(delivery))
@@ -109,6 +103,16 @@ export async function attemptDelivery(
       })
       .execute();
   });
+}
+
+/** Makes a delivery due that was not attempted, unless somebody else has it. */
+async function release(context: Context, delivery: WebhookDelivery): Promise<void> {
+  await context.db
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at: afterNow(context, 0) })
+    .where('id', '=', delivery.id)
+    .where(isStill(delivery))
+    .execute();
 }
 
 function detailOf(

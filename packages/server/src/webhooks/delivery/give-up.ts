@@ -1,5 +1,5 @@
 import type { Database, WebhookDelivery } from '../../storage/schema.js';
-import { isStill } from './due.js';
+import { isStill } from './hold.js';
 
 /**
  * Ends a delivery that will not be attempted. What was attempted before stays on record and ends as its last attempt did; what

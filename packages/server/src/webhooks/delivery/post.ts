@@ -1,6 +1,7 @@
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import { anyOf } from '#support/any-of';
 import { assertPublicHost, ForbiddenAddressError, publicLookup } from '../../outbound/public-lookup.js';
+import { lookupHost } from '../../outbound/resolve-host.js';
 
 export type ErrorClass =
   | 'http_error'
@@ -20,26 +21,34 @@ export interface PostResult {
   errorMessage?: string;
 }
 
+export interface PostOptions {
+  signal: AbortSignal;
+  /** Asked right before the first byte, with the connection made: nothing is sent when it says no, and the result is `canceled`. */
+  mayStart(): boolean;
+}
+
 export interface Poster {
   /** Sends one POST and never throws. Redirects are answers like any other. */
-  post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<PostResult>;
+  post(url: string, headers: Record<string, string>, body: string, options: PostOptions): Promise<PostResult>;
   close(): Promise<void>;
 }
 
 const MAX_BODY_BYTES = 65_536;
 
-/** @param options.timeoutMs for the whole exchange. */
+/**
+ * Each exchange has a connection of its own: one receiver that does not answer keeps no other webhook of its host waiting.
+ * @param options.timeoutMs for the whole exchange.
+ */
 export function createPoster(options: { allowPrivateAddresses: boolean; timeoutMs: number }): Poster {
   const agent = new Agent({
     connect: {
-      ...(options.allowPrivateAddresses ? {} : { lookup: publicLookup }),
+      lookup: options.allowPrivateAddresses ? lookupHost : publicLookup,
       timeout: options.timeoutMs,
     },
-    connections: 16,
     keepAliveTimeout: 4_000,
   });
   return {
-    async post(url, headers, body, signal) {
+    async post(url, headers, body, { signal, mayStart }) {
       const timeout = AbortSignal.timeout(options.timeoutMs);
       try {
         if (!options.allowPrivateAddresses) assertPublicHost(new URL(url).hostname);
@@ -47,7 +56,7 @@ export function createPoster(options: { allowPrivateAddresses: boolean; timeoutM
           method: 'POST',
           headers,
           body,
-          dispatcher: agent,
+          dispatcher: agent.compose(askFirst(mayStart)),
           signal: anyOf([signal, timeout]),
         });
         const text = await readStart(response.body);
@@ -62,10 +71,32 @@ export function createPoster(options: { allowPrivateAddresses: boolean; timeoutM
             : { errorClass: 'http_error' as const, errorMessage: `answered ${response.statusCode}` }),
         };
       } catch (error) {
-        return { ok: false, ...classify(error, { timedOut: timeout.aborted, canceled: signal.aborted }) };
+        return {
+          ok: false,
+          ...classify(error, {
+            timedOut: timeout.aborted,
+            canceled: signal.aborted || error instanceof TooLateError,
+          }),
+        };
       }
     },
     close: () => agent.destroy(),
+  };
+}
+
+class TooLateError extends Error {
+  override readonly name = 'TooLateError';
+}
+
+/** Fails a request between its connection and its first byte unless it may start. */
+function askFirst(mayStart: () => boolean): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      if (!mayStart()) throw new TooLateError('the delivery is no longer held');
+      start?.(controller, context);
+    };
+    return dispatch(options, handler);
   };
 }
 
@@ -93,7 +124,8 @@ function classify(
   error: unknown,
   state: { timedOut: boolean; canceled: boolean },
 ): { errorClass: ErrorClass; errorMessage: string } {
-  if (state.canceled) return { errorClass: 'canceled', errorMessage: 'the server stopped' };
+  if (state.canceled)
+    return { errorClass: 'canceled', errorMessage: 'the server stopped, or slept too long' };
   if (state.timedOut) return { errorClass: 'timeout', errorMessage: 'no full answer in time' };
   if (error instanceof ForbiddenAddressError)
     return {

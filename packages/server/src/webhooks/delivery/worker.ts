@@ -1,13 +1,17 @@
 import type { Uses } from '../../context/context.js';
 import { attemptDelivery } from './attempt.js';
 import { dispatchEvents } from './dispatch.js';
-import { claimDelivery, findDueDeliveries, nextDueAt } from './due.js';
+import { findDueDeliveries, findOpenWebhooks } from './due.js';
+import { type Hold, holdDelivery } from './hold.js';
 import { createPoster } from './post.js';
+import { type Attempting, giveTurns } from './turns.js';
 
-const CONCURRENCY = 32;
+/** Attempts at the same time. A webhook alone gets a third of them. */
+const SLOTS = 48;
 /** Longest sleep: another server may have written events, or left a delivery behind when it died. */
 const IDLE_MS = 2_000;
-const LEASE_MARGIN_MS = 10_000;
+/** Shortest one when others were faster. */
+const PAUSE_MS = 20;
 
 export interface WebhookWorker {
   /** Ends when nothing is under way any more. What is not delivered stays in the database. */
@@ -18,10 +22,13 @@ type Context = Uses<
   'db' | 'dialect' | 'ids' | 'keys' | 'now' | 'config' | 'signal' | 'log' | 'metrics' | 'events' | 'tracer'
 >;
 
-/** Delivers events to webhooks until it is stopped: at least once, in order for each webhook and sandbox. */
+/**
+ * Delivers events to webhooks until it is stopped: at least once, in order for each webhook and sandbox, with any number of
+ * servers on the database.
+ */
 export function startWebhookWorker(context: Context): WebhookWorker {
   const poster = createPoster(context.config.webhooks);
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Map<Promise<void>, Attempting>();
   let stopped = false;
   let wake = () => {};
   const unsubscribe = context.events.onCommitted(() => wake());
@@ -32,11 +39,8 @@ export function startWebhookWorker(context: Context): WebhookWorker {
         wake = resolve;
       });
       try {
-        if (await round()) continue;
-        const due = await nextDueAt(context.db);
-        const pause =
-          underWay.size >= CONCURRENCY || due === undefined ? IDLE_MS : Math.max(5, due - context.now());
-        await sleepUntil(signalled, Math.min(pause, IDLE_MS));
+        const pause = await round();
+        if (pause > 0) await sleepUntil(signalled, pause);
       } catch (error) {
         if (stopped) return;
         context.log.error({ err: error }, 'webhook deliveries: will try again');
@@ -45,31 +49,37 @@ export function startWebhookWorker(context: Context): WebhookWorker {
     }
   };
 
-  /** @returns whether there may be more to do at once */
-  const round = async (): Promise<boolean> => {
+  /** @returns how long there is nothing to do unless one is woken, ms; 0 when there may be more at once */
+  const round = async (): Promise<number> => {
     const taken = await dispatchEvents(context);
-    const room = CONCURRENCY - underWay.size;
-    if (room <= 0) return false;
-    const now = context.now();
-    const due = await findDueDeliveries(context.db, now, room);
-    const leaseEnd = now + context.config.webhooks.timeoutMs + LEASE_MARGIN_MS;
+    if (underWay.size >= SLOTS) return IDLE_MS;
+    const open = await findOpenWebhooks(context);
+    const due = open.filter(({ dueInMs }) => dueInMs <= 0).sort((a, b) => a.dueInMs - b.dueInMs);
+    const turns = giveTurns(due, [...underWay.values()], SLOTS);
     let started = 0;
-    for (const delivery of due) {
-      const claimed = await claimDelivery(context.db, delivery, leaseEnd);
-      if (claimed === undefined) continue;
-      started++;
-      const attempt = attemptDelivery(context, poster, claimed)
-        .catch((error: unknown) => {
-          if (!stopped)
-            context.log.error({ err: error, deliveryId: delivery.id }, 'a webhook delivery broke off');
-        })
-        .finally(() => {
-          underWay.delete(attempt);
-          wake();
-        });
-      underWay.add(attempt);
-    }
-    return taken > 0 || (started > 0 && started === room);
+    for (const [webhookId, count] of turns)
+      for (const delivery of await findDueDeliveries(context, webhookId, count)) {
+        const hold = await holdDelivery(context, delivery);
+        if (hold === undefined) continue;
+        started++;
+        start(hold);
+      }
+    if (taken > 0 || started > 0) return 0;
+    const next = open.filter(({ dueInMs }) => dueInMs > 0).map(({ dueInMs }) => dueInMs);
+    return Math.min(IDLE_MS, ...next, ...(turns.size > 0 ? [PAUSE_MS] : []));
+  };
+
+  const start = (hold: Hold) => {
+    const { id, webhook_id, team_id } = hold.delivery;
+    const attempt = attemptDelivery(context, poster, hold)
+      .catch((error: unknown) => {
+        if (!stopped) context.log.error({ err: error, deliveryId: id }, 'a webhook delivery broke off');
+      })
+      .finally(() => {
+        underWay.delete(attempt);
+        wake();
+      });
+    underWay.set(attempt, { webhookId: webhook_id, teamId: team_id });
   };
 
   const running = loop();
@@ -79,7 +89,7 @@ export function startWebhookWorker(context: Context): WebhookWorker {
       unsubscribe();
       wake();
       await running;
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(underWay.keys());
       await poster.close();
     },
   };
