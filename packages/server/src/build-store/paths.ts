@@ -3,9 +3,13 @@ import type { ServerConfig } from '../config/config.js';
 
 type Config = Pick<ServerConfig, 'dataDir'>;
 
-/** Where uploaded files of COPY steps stand. */
+/** Where uploaded files of COPY steps stand, in a directory for each template. */
+export function allFilesDirectory(config: Config): string {
+  return path.join(config.dataDir, 'builds', 'files');
+}
+
 export function filesDirectory(config: Config, templateId: string): string {
-  return path.join(config.dataDir, 'builds', 'files', templateId);
+  return path.join(allFilesDirectory(config), templateId);
 }
 
 export function filesArchive(config: Config, templateId: string, hash: string): string {

@@ -5,11 +5,12 @@ import { fromJson } from '../storage/json.js';
 /**
  * Removes layers of this node that no build and no sandbox stands on. Does nothing while builds run: theirs are not
  * written down before they end. A failure is told and made good by the next sweep.
+ * @returns whether it did something
  */
 export async function sweepLayers(
   context: Uses<'builds' | 'config' | 'db' | 'driver' | 'log'>,
-): Promise<void> {
-  await context.builds.whenIdle(async () => {
+): Promise<boolean> {
+  return context.builds.whenIdle(async () => {
     try {
       await sweep(context);
     } catch (error) {

@@ -87,6 +87,17 @@ export interface BuildFilesTable {
   hash: string;
   size_bytes: number;
   created_at: number;
+  /** The node that they were uploaded to last; null of those from before that was recorded. */
+  node_id: string | null;
+  /** SHA-256 of the archive in hexadecimal digits; null likewise. */
+  digest: string | null;
+}
+
+/** Builds that were deleted, for the node that made them: it has yet to clear away what it has of them. */
+export interface DeletedBuildsTable {
+  build_id: string;
+  node_id: string;
+  checkpoint_id: string | null;
 }
 
 export interface LayersTable {

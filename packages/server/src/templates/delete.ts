@@ -7,8 +7,12 @@ import { errors } from '../errors/catalog.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
 import { findOwnForChange } from './find-own.js';
 
+/** Rows in one statement. */
+const BATCH = 500;
+
 /**
- * Deletes a template or snapshot with its builds, names, tags, files and stored states. Builds under way end.
+ * Deletes a template or snapshot with its builds, names, tags, files and stored states. Builds under way end. Other nodes clear
+ * away what they have of it by themselves: see `clearDeleted`.
  * @throws {ApiError} 400 while sandboxes stand on it; 403, 404
  */
 export async function deleteTemplate(
@@ -27,8 +31,19 @@ export async function deleteTemplate(
     const rows = await tx
       .deleteFrom('template_builds')
       .where('template_id', '=', id)
-      .returning(['id', 'checkpoint_id'])
+      .returning(['id', 'checkpoint_id', 'node_id'])
       .execute();
+    const elsewhere = rows.flatMap(({ id: buildId, checkpoint_id, node_id }) =>
+      node_id === null || node_id === context.config.nodeId
+        ? []
+        : [{ build_id: buildId, checkpoint_id, node_id }],
+    );
+    // SQLite takes at most some thousand values in one statement.
+    for (let start = 0; start < elsewhere.length; start += BATCH)
+      await tx
+        .insertInto('deleted_builds')
+        .values(elsewhere.slice(start, start + BATCH))
+        .execute();
     await tx.deleteFrom('template_aliases').where('template_id', '=', id).execute();
     await tx.deleteFrom('template_tags').where('template_id', '=', id).execute();
     await tx.deleteFrom('build_files').where('template_id', '=', id).execute();

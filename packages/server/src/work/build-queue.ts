@@ -45,6 +45,11 @@ export class BuildQueue {
     await job.done;
   }
 
+  /** Builds that run or wait here. */
+  get ids(): string[] {
+    return [...this.#jobs.keys()];
+  }
+
   /** How many builds run or wait here. */
   get size(): number {
     return this.#jobs.size;

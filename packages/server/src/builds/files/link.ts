@@ -1,22 +1,21 @@
-import { access } from 'node:fs/promises';
 import type { components } from '@svc/platform';
 import type { Team } from '../../auth/team.js';
-import { filesArchive } from '../../build-store/paths.js';
 import type { Uses } from '../../context/context.js';
 import { errors } from '../../errors/catalog.js';
 import { findTemplate } from '../../names/find-template.js';
 import { parseTemplateReference } from '../../names/template-reference.js';
 import { refuseSystem } from '../../templates/find-own.js';
+import { findFiles } from './find-files.js';
 import { signUpload } from './upload-token.js';
 
 const LINK_LIFE_MS = 3_600_000;
 
 /**
- * Whether files are stored, and where to upload them when they are not.
+ * Whether files are stored where a build can have them, and where to upload them when they are not.
  * @throws {ApiError} 400 bad hash; 404, for the template of another team as well
  */
 export async function filesLink(
-  context: Uses<'config' | 'db' | 'keys' | 'now'>,
+  context: Uses<'config' | 'db' | 'keys' | 'nodes' | 'now'>,
   team: Team,
   templateText: string,
   hash: string,
@@ -26,19 +25,12 @@ export async function filesLink(
   const template = await findTemplate(context, team, parseTemplateReference(templateText));
   if (template === undefined || template.team_id !== team.id) throw errors.templateNotFound(templateText);
   await refuseSystem(context.db, template.id);
-  if (await hasFiles(context, template.id, hash)) return { present: true };
+  const { kind } = await findFiles(context, template.id, hash);
+  if (kind === 'here' || kind === 'node') return { present: true };
   const token = signUpload(context.keys, {
     templateId: template.id,
     hash,
     expiresAtMs: context.now() + LINK_LIFE_MS,
   });
   return { present: false, url: `${context.config.apiUrl}/templates/uploads/${token}` };
-}
-
-/** Whether this node has the files. */
-export async function hasFiles(context: Uses<'config'>, templateId: string, hash: string): Promise<boolean> {
-  return access(filesArchive(context.config, templateId, hash)).then(
-    () => true,
-    () => false,
-  );
 }

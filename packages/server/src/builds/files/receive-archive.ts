@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,25 +21,35 @@ export interface ReceiveOptions {
   limitBytes: number;
   /** What may be in it. */
   archives: ArchiveLimits;
+  /** What its digest must be. Default: anything. */
+  digest?: string | undefined;
   signal: AbortSignal;
+}
+
+export interface ReceivedArchive {
+  sizeBytes: number;
+  /** SHA-256 in hexadecimal digits. */
+  digest: string;
 }
 
 /**
  * Stores a gzip-compressed tar archive once every entry of it was checked: it appears under its name whole or not at
  * all. A body that is too large is left unread, not destroyed, so that the answer reaches its sender.
- * @returns its size in bytes
- * @throws {ApiError} 400 when it is no such archive or leads out of itself; 413
+ * @throws {ApiError} 400 when it is no such archive, leads out of itself or has another digest; 413
  */
-export async function receiveArchive(options: ReceiveOptions): Promise<number> {
+export async function receiveArchive(options: ReceiveOptions): Promise<ReceivedArchive> {
   const { body, draft, target, limitBytes, archives, signal } = options;
   await mkdir(path.dirname(draft), { recursive: true, mode: 0o700 });
   await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
-  const counted = { bytes: 0 };
+  const counted = { bytes: 0, hash: createHash('sha256') };
   try {
     await flow(limited(body, limitBytes, counted), createWriteStream(draft, { mode: 0o600 }), { signal });
+    const digest = counted.hash.digest('hex');
+    if (options.digest !== undefined && digest !== options.digest)
+      throw errors.archiveRefused('it is not the one that was uploaded');
     await checkArchive(draft, archives, signal);
     await rename(draft, target);
-    return counted.bytes;
+    return { sizeBytes: counted.bytes, digest };
   } finally {
     await rm(draft, { force: true });
   }
@@ -47,10 +58,11 @@ export async function receiveArchive(options: ReceiveOptions): Promise<number> {
 async function* limited(
   body: Readable,
   limitBytes: number,
-  counted: { bytes: number },
+  counted: { bytes: number; hash: Hash },
 ): AsyncGenerator<Buffer> {
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     counted.bytes += chunk.length;
+    counted.hash.update(chunk);
     if (counted.bytes > limitBytes) throw errors.bodyTooLarge(limitBytes);
     yield chunk;
   }

@@ -6,6 +6,9 @@ export type TarHeader = Header;
 /** A header to write: what is missing gets the format's defaults. */
 export type NewTarHeader = Partial<Header> & Pick<Header, 'name'>;
 
+/** Bytes of an archive that are read, unpacked or passed on at once: each piece costs several turns of the event loop. */
+export const PIECE_BYTES = 256 * 1024;
+
 export interface TarEntry {
   header: TarHeader;
   /** Its bytes; must be read to the end or skipped before the next entry comes. */
@@ -45,7 +48,25 @@ export function writeTar(write: (packed: Pack) => Promise<void>): Readable {
     () => packed.finalize(),
     (error: Error) => packed.destroy(error),
   );
-  return Readable.from(packed, { objectMode: false });
+  return Readable.from(inLargePieces(packed as AsyncIterable<Buffer>), {
+    objectMode: false,
+    highWaterMark: PIECE_BYTES,
+  });
+}
+
+/** Of headers, contents and what fills up blocks, pieces that are worth passing on. */
+async function* inLargePieces(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of source) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size < PIECE_BYTES) continue;
+    yield pieces.length === 1 ? piece : Buffer.concat(pieces, size);
+    pieces = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(pieces, size);
 }
 
 /** Adds a file with its content. */

@@ -21,7 +21,7 @@ export async function uploadFiles(
   if (!(await exists(context, grant.templateId))) throw errors.templateNotFound(grant.templateId);
   await assertDiskRoom(context);
   if (!(body instanceof Readable)) throw errors.archiveRefused('it is empty');
-  const sizeBytes = await receiveArchive({
+  const { sizeBytes, digest } = await receiveArchive({
     body,
     target: filesArchive(context.config, grant.templateId, grant.hash),
     draft: path.join(draftsDirectory(context.config), context.ids.uuid()),
@@ -29,17 +29,11 @@ export async function uploadFiles(
     archives: context.config.archives,
     signal,
   });
+  const place = { size_bytes: sizeBytes, digest, node_id: context.config.nodeId };
   await context.db
     .insertInto('build_files')
-    .values({
-      template_id: grant.templateId,
-      hash: grant.hash,
-      size_bytes: sizeBytes,
-      created_at: context.now(),
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['template_id', 'hash']).doUpdateSet({ size_bytes: sizeBytes }),
-    )
+    .values({ template_id: grant.templateId, hash: grant.hash, created_at: context.now(), ...place })
+    .onConflict((conflict) => conflict.columns(['template_id', 'hash']).doUpdateSet(place))
     .execute();
 }
 

@@ -5,6 +5,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { ArchiveError, type ArchiveLimits, meterExpansion } from '@svc/runtime';
+import { PIECE_BYTES } from '../files/tar.js';
 import { BuildError } from '../shared/build-error.js';
 import { zstdDecoder } from './zstd.js';
 
@@ -16,7 +17,7 @@ export function readLayer(file: string, limits: ArchiveLimits): Readable {
   const out = new PassThrough();
   const run = async () => {
     const unpack = await decoderFor(file);
-    const source = createReadStream(file);
+    const source = createReadStream(file, { highWaterMark: PIECE_BYTES });
     const { compressed, unpacked } = meterExpansion(limits);
     await (unpack === undefined
       ? pipeline(source, out)
@@ -40,7 +41,7 @@ async function decoderFor(file: string) {
   } finally {
     await handle.close();
   }
-  if (head[0] === 0x1f && head[1] === 0x8b) return zlib.createGunzip();
+  if (head[0] === 0x1f && head[1] === 0x8b) return zlib.createGunzip({ chunkSize: PIECE_BYTES });
   if (head.readUInt32LE(0) !== 0xfd2fb528) return undefined;
   return zstdDecoder();
 }

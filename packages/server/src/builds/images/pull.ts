@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { lookup } from 'node:dns/promises';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { components } from '@svc/platform';
 import { anyOf } from '#support/any-of';
 import { openGuardProxy } from '../../outbound/guard-proxy.js';
 import { isPublicAddress } from '../../outbound/public-address.js';
+import { resolveHost } from '../../outbound/resolve-host.js';
 import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
 import { BuildError } from '../shared/build-error.js';
 import { OWN_ARCHITECTURE } from './oci-layout.js';
@@ -120,9 +120,9 @@ async function runTool(
 /** @throws {BuildError} when the name of a registry stands for an address that is not public */
 async function assertPublicRegistry(registry: string): Promise<void> {
   const host = registry.replace(/:\d+$/, '');
-  const { address } = await lookup(host).catch(() => ({ address: undefined }));
-  // Only the proxy can resolve this name, so the proxy decides.
-  if (address !== undefined && !isPublicAddress(address)) throw notPublic(registry);
+  // Only the proxy can resolve a name without addresses, so the proxy decides.
+  const [first] = await resolveHost(host).catch(() => []);
+  if (first !== undefined && !isPublicAddress(first.address)) throw notPublic(registry);
 }
 
 function notPublic(host: string): BuildError {

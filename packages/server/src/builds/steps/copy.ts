@@ -1,8 +1,7 @@
 import { posix } from 'node:path';
 import type { Readable } from 'node:stream';
-import { filesArchive } from '../../build-store/paths.js';
+import { bringFiles } from '../files/bring-files.js';
 import { planCopy } from '../files/copy-plan.js';
-import { hasFiles } from '../files/link.js';
 import { listArchive, repackArchive } from '../files/repack.js';
 import { BuildError } from '../shared/build-error.js';
 import type { BuildState } from '../shared/build-state.js';
@@ -71,10 +70,8 @@ export const readCopy: StepReader = ({ type, args = [], filesHash }, limits) => 
     throw new BuildError(`${what}: '${owner}' is not an owner: user or user:group`);
   return {
     title: `${what} ${source} ${target}`,
-    work: async (state, { context, templateId, machine }) => {
-      if (!(await hasFiles(context, templateId, filesHash)))
-        throw new BuildError(`${what}: no files with the hash ${filesHash} were uploaded to this server`);
-      const archive = filesArchive(context.config, templateId, filesHash);
+    work: async (state, { context, templateId, machine, signal }) => {
+      const archive = await bringFiles(context, { templateId, hash: filesHash, signal });
       const { archives } = context.config;
       const plan = planCopy(source, await listArchive(archive, archives));
       const work = limits.rootfs ? `/.build-${context.ids.hex(6)}` : `.build-${context.ids.hex(6)}`;

@@ -6,7 +6,7 @@ import type { BuildMachine } from '../shared/machine.js';
 
 /** What steps work with. */
 export interface StepTools {
-  context: Uses<'config' | 'ids'>;
+  context: Uses<'config' | 'copies' | 'db' | 'ids' | 'log' | 'nodes'>;
   templateId: string;
   machine: BuildMachine;
   log: BuildLog;
