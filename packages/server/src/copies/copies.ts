@@ -1,12 +1,5 @@
 import { Readable } from 'node:stream';
-import { json } from 'node:stream/consumers';
-import {
-  DriverError,
-  type ObjectDescription,
-  requireObject,
-  type StoredObject,
-  type Transfers,
-} from '@svc/runtime';
+import { DriverError, type StoredObject, type Transfers } from '@svc/runtime';
 import { anyOf } from '#support/any-of';
 import { KeyedMutex } from '#support/keyed-mutex';
 import { Semaphore } from '#support/semaphore';
@@ -16,13 +9,16 @@ import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { NodeForwarder } from '../nodes/forwarder.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
+import { readAnswer } from '../nodes/read-answer.js';
 import type { NodeRecord } from '../nodes/registry.js';
 import { copyHolders, forgetCopy, mostBytesOf, recordCopy } from './holders.js';
+import { type DescribedObject, readDescription } from './read-description.js';
 import { readResumed } from './read-resumed.js';
 
 /** Copies that come at the same time: more would only share the disk and the network. */
 const SIDE_BY_SIDE = 2;
 const DESCRIBE_MS = 15_000;
+const MOST_DESCRIPTION_BYTES = 1024 * 1024;
 /** Bytes between two lines about a copy that takes long. */
 const PROGRESS_BYTES = 256 * 2 ** 20;
 
@@ -117,18 +113,20 @@ export class Copies implements ObjectCopies {
     await this.#places.run(() => this.#receive(transfers, described, node));
   }
 
-  async #describe(object: StoredObject, node: NodeRecord, signal: AbortSignal): Promise<ObjectDescription> {
+  async #describe(object: StoredObject, node: NodeRecord, signal: AbortSignal): Promise<DescribedObject> {
     const answer = await this.forwarder.open(node, {
       method: 'GET',
       url: pathOf(object, '/description'),
       signal,
     });
-    const body = (await json(answer)) as ObjectDescription;
-    if (answer.statusCode !== 200) throw refusedBy(node, answer.statusCode);
-    return { ...body, ...object, needs: body.needs.map(requireObject) };
+    if (answer.statusCode !== 200) {
+      answer.destroy();
+      throw refusedBy(node, answer.statusCode);
+    }
+    return readDescription((await readAnswer(answer, MOST_DESCRIPTION_BYTES)).toString('utf8'), object);
   }
 
-  async #receive(transfers: Transfers, described: ObjectDescription, node: NodeRecord): Promise<void> {
+  async #receive(transfers: Transfers, described: DescribedObject, node: NodeRecord): Promise<void> {
     const context = this.#context();
     const { log, metrics, signal } = context;
     const object = { kind: described.kind, id: described.id };

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 /** How long a source may say nothing, ms. */
 const STALL_MS = 30_000;
+/** After so long, ms, a source must have given so much for each second of it: no link between servers is as slow. */
+const PACE = { graceMs: 60_000, bytesPerSecond: 16 * 1024 };
 /** How often in turn a connection may break without a byte in between. */
 const MOST_TRIES = 5;
 
@@ -9,35 +11,44 @@ const MOST_TRIES = 5;
  * Reads a stream that may break off, and goes on where it did.
  * @param open opens it from an offset on
  * @param onBytes is told of the bytes as they come
- * @throws what `open` throws, or the last break without progress
+ * @throws what `open` throws, the last break without progress, or that the source is too slow
  */
 export async function* readResumed(
   open: (offset: number, signal: AbortSignal) => Promise<IncomingMessage>,
   onBytes: (count: number) => void,
   stallMs = STALL_MS,
+  pace = PACE,
 ): AsyncGenerator<Buffer> {
   let offset = 0;
+  /** On the source, not on whoever reads. */
+  let waitedMs = 0;
+  let tooSlow = false;
   for (let tries = 1; ; tries += 1) {
     const stalled = new AbortController();
     const timer = setTimeout(() => stalled.abort(new Error('the other server says nothing')), stallMs);
     let source: IncomingMessage | undefined;
+    let since = performance.now();
     try {
       source = await open(offset, stalled.signal);
       for await (const chunk of source as AsyncIterable<Buffer>) {
         timer.refresh();
+        waitedMs += performance.now() - since;
         offset += chunk.length;
         tries = 0;
         onBytes(chunk.length);
+        tooSlow = waitedMs > pace.graceMs && offset < (waitedMs / 1000) * pace.bytesPerSecond;
+        if (tooSlow) throw new Error('the other server is too slow');
         yield chunk;
         // Whoever reads may take its time.
         timer.refresh();
+        since = performance.now();
       }
       if (source.complete) return;
       throw new Error('the connection broke off');
     } catch (error) {
       // A refusal is an answer; silence is none.
       const refused = source === undefined && !stalled.signal.aborted;
-      if (tries >= MOST_TRIES || refused) throw error;
+      if (tries >= MOST_TRIES || refused || tooSlow) throw error;
     } finally {
       clearTimeout(timer);
       source?.destroy();

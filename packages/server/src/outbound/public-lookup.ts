@@ -1,6 +1,7 @@
-import { lookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-address.js';
+import { lookupHost } from './resolve-host.js';
 
 /** A name that only addresses outside the public internet stand for, or such an address itself. */
 export class ForbiddenAddressError extends Error {}
@@ -10,9 +11,9 @@ export class ForbiddenAddressError extends Error {}
  * that was checked is the one that is used: no second look-up can give another.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) =>
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+  lookupHost(hostname, { ...options, all: true }, (error, found) => {
     if (error) return callback(error, '', 0);
-    const allowed = addresses.filter((each) => isPublicAddress(each.address));
+    const allowed = (found as LookupAddress[]).filter((each) => isPublicAddress(each.address));
     const first = allowed[0];
     if (first === undefined) return callback(new ForbiddenAddressError(hostname), '', 0);
     if (options.all === true) return callback(null, allowed);

@@ -1,6 +1,6 @@
-import { lookup } from 'node:dns/promises';
 import { deniedRangeOf, parseAddress, readRanges } from '@svc/egress/policy';
 import { errors } from '../errors/catalog.js';
+import { resolveHost } from '../outbound/resolve-host.js';
 import type { NetworkConfig } from '../storage/json-shapes.js';
 
 /**
@@ -14,7 +14,7 @@ export async function checkProxyAddress(
 ): Promise<void> {
   if (egressProxy === undefined || egressProxy === null) return;
   const host = egressProxy.address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
-  const found = await lookup(host, { all: true }).catch(() => []);
+  const found = await resolveHost(host).catch(() => []);
   if (found.length === 0) throw errors.badRequest('network.egressProxy.address: the host has no address');
   const except = readRanges(allowRanges);
   for (const { address } of found) {

@@ -14,7 +14,7 @@ describe('a stream that breaks off', () => {
   });
 
   /** @param lengths bytes that each answer gives before its connection breaks; undefined: all, and its end. */
-  const serve = async (lengths: (number | undefined | 'silence')[]) => {
+  const serve = async (lengths: (number | undefined | 'silence' | 'drip')[]) => {
     const offsets: number[] = [];
     server = createServer((req, res) => {
       const offset = Number(new URL(req.url!, 'http://a').searchParams.get('offset'));
@@ -22,6 +22,10 @@ describe('a stream that breaks off', () => {
       offsets.push(offset);
       if (length === undefined) return void res.end(CONTENT.subarray(offset));
       if (length === 'silence') return void res.write(CONTENT.subarray(offset, offset + 10));
+      if (length === 'drip') {
+        const drop = setInterval(() => res.write('x'), 5);
+        return void res.once('close', () => clearInterval(drop));
+      }
       res.write(CONTENT.subarray(offset, offset + length), () => res.destroy());
     });
     await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
@@ -62,6 +66,13 @@ describe('a stream that breaks off', () => {
     const { open, offsets } = await serve(Array(20).fill(0));
     await expect(buffer(readResumed(open, () => {}))).rejects.toThrow();
     expect(offsets.length).toBeLessThanOrEqual(5);
+  });
+
+  it('is given up when its source lets it drip, however whole its connection is', async () => {
+    const { open, offsets } = await serve(['drip']);
+    const pace = { graceMs: 100, bytesPerSecond: 2 ** 30 };
+    await expect(buffer(readResumed(open, () => {}, 600_000, pace))).rejects.toThrow('too slow');
+    expect(offsets).toEqual([0]);
   });
 
   it('is not tried again when its source refuses', async () => {

@@ -23,7 +23,7 @@ export function isHere(host: LinuxHost, { kind, id }: StoredObject): boolean {
   }
 }
 
-/** What is told of an object that is here. @throws {DriverError} `not_found`, `unsupported` */
+/** What is told of an object that is here. @throws {DriverError} `not_found` */
 export async function describeObject(
   host: LinuxHost,
   object: StoredObject,
@@ -58,12 +58,7 @@ async function read(host: LinuxHost, { kind, id }: StoredObject): Promise<Found 
     case 'checkpoint': {
       const record = readCheckpoint(host, id);
       if (record === undefined) return undefined;
-      const { id: _, sizeBytes, inMemory, ...checkpoint } = record;
-      if (inMemory === true)
-        throw new DriverError(
-          'unsupported',
-          'A checkpoint that was made for copies at once stays where it is.',
-        );
+      const { id: _, sizeBytes, inMemory: __, ...checkpoint } = record;
       return { sizeBytes, checkpoint };
     }
   }

@@ -1,17 +1,27 @@
 import { KeyedMutex } from '#support/keyed-mutex';
-import type { Transfers } from '../../contract/transfers.js';
+import type { StoredObject, Transfers } from '../../contract/transfers.js';
 import { readMachine } from '../../host/read-machine.js';
 import { objectName, requireObject } from '../../transfer/object-id.js';
+import { storeImages } from '../checkpoints/store-images.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { Tiers } from '../make-tiers.js';
 import { describeObject, isHere } from './describe-object.js';
 import { exportObject } from './export-object.js';
 import { importObject } from './import-object.js';
+import type { ObjectHead } from './object-head.js';
 
 /** Objects of the store on their way to and from other hosts whose drivers have the same key. */
 export function linuxTransfers(host: LinuxHost, tiers: Tiers, key: Buffer): Transfers {
   const machine = readMachine();
   const importing = new KeyedMutex();
+  const storing = new KeyedMutex();
+  /** What is told of an object that can be sent. */
+  const describe = async (object: StoredObject): Promise<ObjectHead> => {
+    await host.up();
+    // One that was made for copies at once may be in memory only.
+    if (object.kind === 'checkpoint') await storing.run(object.id, () => storeImages(host, object.id));
+    return describeObject(host, object, machine);
+  };
   return {
     machine,
     async has(asked) {
@@ -20,15 +30,11 @@ export function linuxTransfers(host: LinuxHost, tiers: Tiers, key: Buffer): Tran
       return isHere(host, object);
     },
     async describe(asked) {
-      const object = requireObject(asked);
-      await host.up();
-      const { layer: _, checkpoint: __, ...description } = await describeObject(host, object, machine);
+      const { layer: _, checkpoint: __, ...description } = await describe(requireObject(asked));
       return description;
     },
     async export(asked, { offset = 0 } = {}) {
-      const object = requireObject(asked);
-      await host.up();
-      return exportObject(host, await describeObject(host, object, machine), { key, offset });
+      return exportObject(host, await describe(requireObject(asked)), { key, offset });
     },
     async import(asked, archive, options = {}) {
       const object = requireObject(asked);
