@@ -31,8 +31,10 @@ export interface OpenAnswer {
   leave(): void;
 }
 
-const plain = new PlainAgent({ keepAlive: true, maxSockets: 256 });
-const tls = new TlsAgent({ keepAlive: true, maxSockets: 256 });
+/** Only with a time of its own, ms, does an agent keep to what `Keep-Alive` of an answer says. */
+const AGENT = { keepAlive: true, maxSockets: 256, timeout: 600_000 };
+const plain = new PlainAgent(AGENT);
+const tls = new TlsAgent(AGENT);
 
 /** Closes the connections that are kept for later, so that nothing outlives the run. */
 export function closeConnections(): void {

@@ -51,7 +51,7 @@ const byErrorCode: Record<string, Row> = {
   sandbox_feature_unsupported: {
     make: CapacityError,
     retryable: false,
-    hint: 'No node supports an option of this request: leave it out.',
+    hint: 'No server here can do this, now or later.',
   },
   idempotency_in_progress: {
     make: ConflictError,

@@ -46,6 +46,7 @@ describe('errorFromAnswer', () => {
     [503, {}, 'ServerError', true],
     [503, { body: { message: 'm', error_code: 'sandbox_capacity_unavailable' } }, 'CapacityError', true],
     [503, { body: { message: 'm', error_code: 'sandbox_no_compatible_node' } }, 'CapacityError', false],
+    [503, { body: { message: 'm', error_code: 'sandbox_feature_unsupported' } }, 'CapacityError', false],
     [504, { body: { message: 'm', error_code: 'sandbox_placement_timeout' } }, 'CapacityError', true],
     [500, { body: { message: 'm', error_code: 'sandbox_create_failed' } }, 'ServerError', false],
     [409, { body: { message: 'm', error_code: 'idempotency_in_progress' } }, 'ConflictError', true],

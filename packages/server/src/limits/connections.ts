@@ -61,11 +61,16 @@ export class ConnectionGuard {
   }
 
   /**
-   * `Keep-Alive` for the answer to a request without a valid credential: two seconds less than the connection is kept, so that
+   * `Keep-Alive` for answers over a connection without a valid credential: two seconds less than the connection is kept, so that
    * a client which is slow to notice does not send its next request into one that was just closed.
    */
   get strangersKeepAlive(): string {
     return `timeout=${Math.max(1, Math.floor(this.#limits.strangerIdleMs / 1000) - 2)}`;
+  }
+
+  /** Whether no valid credential came over the connection so far. */
+  isStranger(socket: Socket): boolean {
+    return this.#strangers.has(this.#below.get(socket) ?? socket);
   }
 
   /** A valid credential came over the connection: it may be kept for later requests. */

@@ -45,6 +45,7 @@ export async function statusOf(
   const { config, driver } = context;
   const problem = context.draining() ? undefined : await databaseProblem(context.db);
   const shared = problem === undefined && context.nodes.shared ? await ofSharedDatabase(context) : {};
+  const sandboxes = await countSandboxes(context, problem === undefined);
   return {
     state: context.draining() ? 'draining' : problem === undefined ? 'running' : 'degraded',
     ...(context.nodes.taken
@@ -63,7 +64,7 @@ export async function statusOf(
     },
     storage: context.dialect,
     uptimeSeconds: Math.floor((context.now() - startedAtMs) / 1000),
-    sandboxes: { ...countSandboxes(context), most: config.maxSandboxes },
+    sandboxes: { ...sandboxes, most: config.maxSandboxes },
     recovered: { running: recovery.adopted, paused: recovery.paused, removed: recovery.removed },
     disk: await diskStatus(context),
     ...shared,
@@ -120,12 +121,30 @@ export async function diskMetrics(context: Uses<'config' | 'driver'>): Promise<M
   ];
 }
 
-/** Sandboxes held by this process. */
-export function countSandboxes(context: Uses<'sandboxes'>): {
+interface SandboxCounts {
   running: number;
   paused: number;
   changing: number;
-} {
+}
+
+/** The sandboxes of this server: those that it holds, and the paused ones that nobody has asked for since it started too. */
+async function countSandboxes(
+  context: Uses<'config' | 'db' | 'sandboxes'>,
+  databaseAnswers: boolean,
+): Promise<SandboxCounts> {
+  const held = countHeld(context);
+  if (!databaseAnswers) return held;
+  const stored = await context.db
+    .selectFrom('sandboxes')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('node_id', '=', context.config.nodeId)
+    .where('state', '=', 'paused')
+    .executeTakeFirstOrThrow();
+  return { ...held, paused: Number(stored.count) };
+}
+
+/** Sandboxes held by this process. */
+function countHeld(context: Uses<'sandboxes'>): SandboxCounts {
   const counts = { running: 0, paused: 0, changing: 0 };
   for (const live of context.sandboxes.values()) {
     if (live.transition !== undefined) counts.changing += 1;
@@ -135,14 +154,16 @@ export function countSandboxes(context: Uses<'sandboxes'>): {
   return counts;
 }
 
-/** The sandboxes of this process, as metrics. */
-export function sandboxMetrics(context: Uses<'sandboxes'>): MetricFamily[] {
+/** The sandboxes of this server, as metrics. */
+export async function sandboxMetrics(context: Uses<'config' | 'db' | 'sandboxes'>): Promise<MetricFamily[]> {
+  const problem = await databaseProblem(context.db);
+  const counts = await countSandboxes(context, problem === undefined);
   return [
     {
       name: 'svc_sandboxes',
-      help: 'Sandboxes held by this server.',
+      help: 'Sandboxes of this server.',
       type: 'gauge',
-      samples: Object.entries(countSandboxes(context)).map(([state, value]) => ({
+      samples: Object.entries(counts).map(([state, value]) => ({
         value,
         labels: { state },
       })),

@@ -1,7 +1,9 @@
 import type { components } from '@svc/platform';
+import { DriverError } from '@svc/runtime';
 import type { Team } from '../auth/team.js';
 import { initDaemon } from '../daemon/daemon-control.js';
 import { egressOf } from '../egress/policy-of.js';
+import { errors } from '../errors/catalog.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { LiveSandbox } from '../sandbox-state/live.js';
@@ -64,7 +66,9 @@ export async function updateSandboxNetwork(
 /** Makes a running sandbox follow its row. What a pause or an end took over meanwhile is left to it. */
 async function putInForce(context: SandboxPorts, live: LiveSandbox, wasIntercepted: boolean): Promise<void> {
   const { row, instance } = live;
-  if (instance === undefined || !context.driver.capabilities.egressPolicy) return;
+  const { egressPolicy, networkIsolation } = context.driver.capabilities;
+  // Where it can do neither, only settings that ask for nothing came so far.
+  if (instance === undefined || !(egressPolicy || networkIsolation)) return;
   try {
     // The policy comes first, so that nothing that it allows is refused for want of it.
     await governSandbox(context, row, instance);
@@ -75,7 +79,7 @@ async function putInForce(context: SandboxPorts, live: LiveSandbox, wasIntercept
       });
   } catch (error) {
     if (live.instance !== instance || live.transition !== undefined) return;
-    throw error;
+    throw DriverError.is(error) ? errors.networkNotInForce(error.message, error) : error;
   }
 }
 

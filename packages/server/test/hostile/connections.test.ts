@@ -85,6 +85,49 @@ describe('idle connections', () => {
     });
   });
 
+  it('say for how long they are kept, whatever was asked over them', async () => {
+    const test = await start({ strangerIdleMs: 30_000 });
+    const volume = await test.api('POST', '/volumes', { name: 'kept' });
+    expect(volume.status).toBe(201);
+    /** Answers over one connection. */
+    const keptAfter = async (...requests: [path: string, headers: Record<string, string>][]) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      onTestFinished(() => agent.destroy());
+      const answers: [number | undefined, string | undefined][] = [];
+      for (const [path, headers] of requests) {
+        const sent = request(`${test.server.apiUrl}${path}`, { agent, headers });
+        sent.end();
+        const [response] = await once(sent, 'response');
+        response.resume();
+        await once(response, 'end');
+        answers.push([response.statusCode, response.headers['keep-alive']]);
+      }
+      return answers;
+    };
+    const file = `/volumecontent/${volume.body.volumeID}/dir?path=/`;
+    const key = { 'X-API-Key': test.server.apiKey };
+    expect(
+      await keptAfter(
+        ['/health', {}],
+        ['/nowhere', {}],
+        ['/v2/sandboxes', { 'X-API-Key': 'wrong' }],
+        [file, { Authorization: 'Bearer wrong' }],
+        ['/v2/sandboxes', key],
+        ['/health', {}],
+      ),
+    ).toEqual([
+      [204, 'timeout=28'],
+      [404, 'timeout=28'],
+      [401, 'timeout=28'],
+      [401, 'timeout=28'],
+      [200, 'timeout=620'],
+      [204, 'timeout=620'],
+    ]);
+    expect(await keptAfter([file, { Authorization: `Bearer ${volume.body.token}` }])).toEqual([
+      [200, 'timeout=620'],
+    ]);
+  });
+
   it('unused ones are closed soon unless a valid key came over them', async () => {
     const test = await start({ strangerIdleMs: 200 });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

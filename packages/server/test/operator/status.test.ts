@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { startTestServer } from '../support/server.js';
+
+it('the status and the metrics count paused sandboxes that are stored, before anybody asks for them', async () => {
+  await using test = await startTestServer();
+  const counts = async () => {
+    const status = await (await fetch(`${test.server.operatorUrl}/status`)).json();
+    const metrics = await (await fetch(`${test.server.operatorUrl}/metrics`)).text();
+    return [status.sandboxes, /svc_sandboxes\{state="paused"\} (\d+)/.exec(metrics)?.[1]];
+  };
+  for (const pause of [true, true, false]) {
+    const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base' });
+    if (pause)
+      expect(
+        (await test.api('POST', `/sandboxes/${made.body.sandboxID}/pause`, { memory: false })).status,
+      ).toBe(204);
+  }
+  const expected = [expect.objectContaining({ running: 1, paused: 2, changing: 0 }), '2'];
+  expect(await counts()).toEqual(expected);
+  await test.restart();
+  expect(await counts()).toEqual(expected);
+});

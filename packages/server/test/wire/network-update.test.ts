@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { daemonProgram } from '@svc/envd';
+import { createProcessDriver, type Driver, DriverError, type Instance } from '@svc/runtime';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startTestServer, type TestServer } from '../support/server.js';
+
+/**
+ * The process driver as one that can shut a sandbox off the network and decides nothing by policy. `modes`: what it was asked for.
+ * @param problem why its machine cannot all the same, from some moment on.
+ */
+async function start(
+  modes?: string[],
+  problem: () => string | undefined = () => undefined,
+): Promise<TestServer> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'svc-network-'));
+  const behind = await createProcessDriver({ dataDir: directory, daemon: daemonProgram });
+  const over = <T extends object>(target: T, own: Partial<T>): T =>
+    new Proxy(target, {
+      get(_, name) {
+        if (Object.hasOwn(own, name)) return Reflect.get(own, name) as unknown;
+        const value = Reflect.get(target, name, target) as unknown;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  const driver =
+    modes === undefined
+      ? behind
+      : over<Driver>(behind, {
+          capabilities: { ...behind.capabilities, networkIsolation: true },
+          create: async ({ spec, ...rest }) =>
+            over<Instance>(
+              await behind.create({ ...rest, spec: { ...spec, network: { egress: 'internet' } } }),
+              {
+                setNetwork: async ({ egress }) => {
+                  modes.push(egress);
+                  const message = problem();
+                  if (message !== undefined) throw new DriverError('unsupported', message);
+                },
+              },
+            ),
+        });
+  const test = await startTestServer({ driver });
+  onTestFinished(async () => {
+    await test[Symbol.asyncDispose]();
+    await driver.close({ destroyInstances: true });
+    await rm(directory, { recursive: true, force: true });
+  });
+  return test;
+}
+
+const create = (test: TestServer, more = {}) =>
+  test.api('POST', '/v2/sandboxes', { templateID: 'base', ...more });
+
+describe('network settings of a sandbox that runs', () => {
+  it.each([
+    [{ allow_internet_access: false }, 'internet access cannot be switched off'],
+    [{ denyOut: ['192.0.2.0/24'] }, 'network.denyOut is refused'],
+    [{ allowOut: ['example.com'], denyOut: ['0.0.0.0/0'] }, 'network.allowOut is refused'],
+  ])('are refused as at its creation where the driver cannot enforce them: %j', async (settings, message) => {
+    const test = await start();
+    const { allow_internet_access, ...network } = settings as Record<string, unknown>;
+    const refused = await create(test, { allow_internet_access, network });
+    expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });
+    const at = `/sandboxes/${(await create(test)).body.sandboxID}`;
+    const before = (await test.api('GET', at)).body;
+    expect(await test.api('PUT', `${at}/network`, settings)).toMatchObject({
+      status: 400,
+      body: refused.body,
+    });
+    expect((await test.api('GET', at)).body).toEqual(before);
+  });
+
+  it('shut it off, and let it out again, with a driver that can do that alone', async () => {
+    const modes: string[] = [];
+    const test = await start(modes);
+    const at = `/sandboxes/${(await create(test)).body.sandboxID}`;
+    modes.length = 0;
+    expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(204);
+    expect((await test.api('PUT', `${at}/network`, {})).status).toBe(204);
+    expect(modes).toEqual(['none', 'internet']);
+    const refused = await test.api('PUT', `${at}/network`, { denyOut: ['192.0.2.0/24'] });
+    expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining('denyOut') } });
+    expect(modes).toHaveLength(2);
+  });
+
+  it('are said not to be in force where the machine of the sandbox cannot keep it from the network', async () => {
+    const modes: string[] = [];
+    let problem: string | undefined;
+    const test = await start(modes, () => problem);
+    const at = `/sandboxes/${(await create(test)).body.sandboxID}`;
+    problem = 'its machine has no fence.';
+    expect(await test.api('PUT', `${at}/network`, { allow_internet_access: false })).toMatchObject({
+      status: 503,
+      body: { message: 'the network settings are stored, but not in force: its machine has no fence.' },
+    });
+    problem = undefined;
+    expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(204);
+    expect(modes.slice(-2)).toEqual(['none', 'none']);
+  });
+});
