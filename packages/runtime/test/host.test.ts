@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -172,6 +172,22 @@ describe('this host', () => {
     expect(lines.filter((line) => line.startsWith('warn') && line.includes('NO ISOLATION'))).toHaveLength(1);
   });
 
+  it.each([
+    ['process', 'gvisor', 'The driver process cannot give the isolation gvisor: it gives nothing.'],
+    ['process', 'container', 'The driver process cannot give the isolation container: it gives nothing.'],
+    ['incus', 'gvisor', 'The driver incus cannot give the isolation gvisor: it gives container.'],
+  ] as const)(
+    'starts no sandboxes of the driver %s for who asks for %s',
+    async (preferred, isolation, message) => {
+      const asked = selectDriver({ preferred, dataDir, daemon: envdBundle, linux: { isolation } });
+      await expect(asked).rejects.toMatchObject({
+        code: 'unsupported',
+        message: expect.stringContaining(message),
+      });
+      expect(await readdir(dataDir)).toEqual([]);
+    },
+  );
+
   it('never falls back to the process driver silently', async () => {
     // A runtime that does not exist makes any host one that cannot.
     const options = { dataDir, daemon: envdBundle, linux: { ociRuntime: 'no-such-runtime' } };
@@ -182,6 +198,10 @@ describe('this host', () => {
       (e: unknown) => e,
     );
     expect(DriverError.is(asked) && asked.code).toBe('unsupported');
+    const linux = { ...options.linux, isolation: 'container' as const };
+    await expect(selectDriver({ ...options, linux, allowProcess: true })).rejects.toMatchObject({
+      code: 'unsupported',
+    });
     const { driver, why } = await selectDriver({ ...options, allowProcess: true });
     await driver.close();
     expect(driver.name).toBe('process');

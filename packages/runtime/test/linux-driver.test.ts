@@ -6,6 +6,12 @@ import { linuxLeaks } from './linux-leaks.js';
 
 describeDriver(
   'linux',
-  ({ dataDir }) => createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 }),
+  ({ dataDir }) =>
+    createLinuxDriver({
+      dataDir,
+      daemon: envdBundle,
+      storeSizeMiB: 4096,
+      transferKey: Buffer.alloc(32, 'k'),
+    }),
   { skip: linuxSkipReason(), leaks: linuxLeaks },
 );

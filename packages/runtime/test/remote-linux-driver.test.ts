@@ -8,6 +8,13 @@ import { overSocket } from './serve-for-test.js';
 describeDriver(
   'linux, over a socket',
   async ({ dataDir }) =>
-    overSocket(await createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 4096 })),
+    overSocket(
+      await createLinuxDriver({
+        dataDir,
+        daemon: envdBundle,
+        storeSizeMiB: 4096,
+        transferKey: Buffer.alloc(32, 'k'),
+      }),
+    ),
   { skip: linuxSkipReason(), leaks: linuxLeaks },
 );

@@ -3,7 +3,13 @@
 export type { ApiKey, CreatedApiKey } from './api-keys/api-key.js';
 export type { AuditEntry, AuditFilter, AuditOutcome } from './operator/audit-entry.js';
 export { AuditTrail } from './operator/audit-trail.js';
-export type { ForgottenNode, NodeReport, OperatedNode } from './operator/node.js';
+export type {
+  ForgottenNode,
+  NodeMoving,
+  NodeReport,
+  OperatedNode,
+  StayingObject,
+} from './operator/node.js';
 export { Nodes } from './operator/nodes.js';
 export { OperatorClient } from './operator/operator-client.js';
 export type { OperatorClientOptions } from './operator/options.js';

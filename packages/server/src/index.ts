@@ -23,6 +23,7 @@ export { hardenProcess } from './start/harden-process.js';
 export { installLastResort } from './start/last-resort.js';
 export type { Server, StopOptions } from './start/server.js';
 export { startServer } from './start/start-server.js';
+export { tryFences } from './start/try-fences.js';
 export { type TryStartOptions, tryStart } from './start/try-start.js';
 export { StorageError } from './storage/open.js';
 export { DataDirectoryError } from './storage/private-directory.js';

@@ -24,7 +24,7 @@ import { useExport } from './export.js';
 const LOOK_MS = 3_000;
 
 /** What is offered where an actor is typed: kinds, and then what identifies others than keys. */
-const actors = ['key', 'operator', 'system', 'dashboard', 'timeout', 'traffic', 'ended', 'orphaned'];
+const actors = ['key', 'operator', 'system', 'dashboard', 'timeout', 'traffic', 'ended', 'orphaned', 'drain'];
 
 /** Operations that change something. The others leave an entry only where they show secrets or keys. */
 const operations = Object.entries({ ...platformOperations, ...operatorOperations })

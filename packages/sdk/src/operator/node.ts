@@ -9,12 +9,35 @@ export interface OperatedNode {
   readonly sandboxUrl: string;
   /** Age of its last heartbeat, exact to the second; undefined when it stopped. */
   readonly lastSeenMs: number | undefined;
-  /** Whether it gets no new sandboxes (`keep`), and those that run are paused too (`pause`). */
-  readonly drain: 'no' | 'keep' | 'pause';
+  /** Whether it gets no new sandboxes (`keep`), those that run are paused too (`pause`), or all that can leaves it (`move`). */
+  readonly drain: 'no' | 'keep' | 'pause' | 'move';
+  /** How far a node is that empties itself; undefined for others, and until it has begun. */
+  readonly moving: NodeMoving | undefined;
   /** Sandboxes that it has by the records. */
   readonly sandboxes: { readonly running: number; readonly paused: number };
   /** What it told of itself with its last heartbeat; undefined before the first. */
   readonly report: NodeReport | undefined;
+}
+
+/** What a node that empties itself still has. */
+export interface NodeMoving {
+  /** Sandboxes that are on their way, or wait for their turn. */
+  readonly sandboxes: number;
+  /** Snapshots and builds of templates, likewise. */
+  readonly templates: number;
+  /** What cannot leave as things are; the first 50. It is tried again now and then. */
+  readonly stays: readonly StayingObject[];
+  /** How many cannot leave as things are. */
+  readonly staysTotal: number;
+}
+
+/** Something that cannot leave a node. */
+export interface StayingObject {
+  /** `template`: a snapshot, or a build of a template. */
+  readonly kind: 'sandbox' | 'template' | 'volume';
+  readonly id: string;
+  /** Why it stays, as a sentence. */
+  readonly reason: string;
 }
 
 /** How full a node is. */

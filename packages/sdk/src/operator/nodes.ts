@@ -29,7 +29,8 @@ export class Nodes {
 
   /**
    * Sends new sandboxes to other nodes, within 2 s. Repeating it is fine.
-   * @param options `sandboxes`: `keep` (default) lets what runs go on, `pause` pauses it, with its memory where that can be stored
+   * @param options `sandboxes`: `keep` (default) lets what runs go on, `pause` pauses it, with its memory where that can be stored, `move`
+   * has the node empty itself: what can leave it goes on on other nodes, see `moving` of the node
    * @throws NotFoundError, ConflictError where there is no other node
    * @example
    * await operator.nodes.drain(nodeId, { sandboxes: 'pause' });
@@ -37,7 +38,7 @@ export class Nodes {
    */
   async drain(
     nodeId: string,
-    options: RequestOptions & { sandboxes?: 'keep' | 'pause' | undefined } = {},
+    options: RequestOptions & { sandboxes?: 'keep' | 'pause' | 'move' | undefined } = {},
   ): Promise<OperatedNode> {
     const body = { sandboxes: options.sandboxes ?? 'keep' };
     const data = await this.#caller.call(
@@ -49,7 +50,7 @@ export class Nodes {
   }
 
   /**
-   * Takes a drained node into use again. What was paused stays paused.
+   * Takes a drained node into use again. What was paused stays paused, and what has moved stays where it went.
    * @throws NotFoundError, ConflictError where there is no other node
    * @example
    * await operator.nodes.undrain(nodeId);

@@ -73,11 +73,12 @@ export function fromAuditEntry({ id, at, teamID, requestID, nodeID, ...entry }: 
   };
 }
 
-export function fromNode({ nodeID, lastSeenSeconds, report, ...node }: WireNode): OperatedNode {
+export function fromNode({ nodeID, lastSeenSeconds, moving, report, ...node }: WireNode): OperatedNode {
   return {
     ...node,
     nodeId: nodeID,
     lastSeenMs: lastSeenSeconds === null ? undefined : lastSeenSeconds * 1000,
+    moving: moving ?? undefined,
     report: report === null ? undefined : fromReport(report),
   };
 }

@@ -50,7 +50,7 @@ export interface ApiOptions {
  * Order: CORS, route (404, 405), credential, request against the document, rate limit, handler.
  */
 export function createApi(options: ApiOptions): FastifyInstance {
-  const { context } = options;
+  const { context, connections } = options;
   const document = readPlatformDocument();
   const routes = readRoutes(document);
   assertComplete(routes, options.handlers);
@@ -98,9 +98,18 @@ export function createApi(options: ApiOptions): FastifyInstance {
       reply.header('Connection', 'close');
       if (!request.url.startsWith('/health')) return done(errors.shuttingDown() as Error);
     }
-    // The other node knows that this one is not frozen.
-    if (options.forwarder.comesFromNode(request.raw)) reply.raw.writeProcessing();
+    if (options.forwarder.comesFromNode(request.raw)) {
+      connections?.trust(request.raw.socket);
+      // The other node knows that this one is not frozen.
+      reply.raw.writeProcessing();
+    }
     done();
+  });
+  // Last, when it is known who sent the request: else a client would send its next one into a connection that was just closed.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (connections?.isStranger(request.raw.socket) === true)
+      reply.header('Keep-Alive', connections.strangersKeepAlive);
+    done(null, payload);
   });
 
   const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): void => {
@@ -123,7 +132,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       validateResponses: options.validateResponses === true,
       bodyReadMs: options.bodyReadMs ?? 10_000,
       sendFailure,
-      connections: options.connections,
+      connections,
     };
     if (takesFiles(route))
       app.register(async (scope) => {

@@ -36,7 +36,6 @@ export class CredentialCheck {
           : await authenticate(context.teams, key, route.allowedWhenBlocked);
       this.#identities.set(request, identity);
     } catch (error) {
-      if (connections !== undefined) reply.header('Keep-Alive', connections.strangersKeepAlive);
       closeUnread(request, reply);
       throw error;
     }

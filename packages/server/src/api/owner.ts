@@ -4,31 +4,36 @@ import type { Uses } from '../context/context.js';
 import { ApiError, type ErrorRecord } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { killLost } from '../fleet/lost-sandboxes.js';
-import { moveSandbox } from '../fleet/move-sandbox.js';
+import { type MovePorts, moveSandbox } from '../fleet/move-sandbox.js';
 import { parseSandboxId } from '../ids/parse.js';
 import type { ApiAnswer, ApiRequest, NodeForwarder } from '../nodes/forwarder.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { ownerOfSandbox } from '../nodes/ownership.js';
 import type { NodeRecord } from '../nodes/registry.js';
 import { isFull } from '../sandboxes/placement-error.js';
-import type { RowPorts } from '../sandboxes/ports.js';
 import type { AnyResult } from './operations.js';
 import type { RouteEntry } from './route-table.js';
 
-type Ports = RowPorts &
-  Uses<'copies' | 'driver' | 'fleet' | 'ids' | 'keys' | 'log' | 'now' | 'signal' | 'takeOvers'>;
+export type OwnerPorts = MovePorts & Uses<'takeOvers'>;
+
+/** A request, and what is known of it. */
+export interface OwnedRequest {
+  forwarder: NodeForwarder;
+  route: RouteEntry;
+  request: FastifyRequest;
+  team: Team | undefined;
+  signal: AbortSignal;
+}
 
 /**
  * The answer of the node that has the sandbox that a request acts on; undefined: this one has to answer.
+ * @param onAsk is told which node is asked
  * @throws {ApiError} 503 when that node is gone; what was passed on once is not passed on again
  */
 export async function askOwner(
-  ports: Ports,
-  forwarder: NodeForwarder,
-  route: RouteEntry,
-  request: FastifyRequest,
-  team: Team | undefined,
-  signal: AbortSignal,
+  ports: OwnerPorts,
+  { forwarder, route, request, team, signal }: OwnedRequest,
+  onAsk: (nodeId: string) => void,
 ): Promise<ApiAnswer | undefined> {
   if (!ports.nodes.shared || route.actsOn !== 'sandbox') return undefined;
   const sandboxId = parseSandboxId((request.params as { sandboxID: string }).sandboxID);
@@ -39,10 +44,12 @@ export async function askOwner(
     return { status: 204, headers: {}, body: Buffer.alloc(0) };
   }
   if (owner.kind === 'gone' || forwarder.comesFromNode(request.raw)) throw errors.nodeGone();
-  const ask = (node: NodeRecord) =>
-    forwarder.ask(node, toApiRequest(request, signal)).catch((error: unknown) => {
+  const ask = (node: NodeRecord) => {
+    onAsk(node.id);
+    return forwarder.ask(node, toApiRequest(request, signal)).catch((error: unknown) => {
       throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
     });
+  };
   if (!WAKING.has(route.operationId) || team === undefined) return ask(owner.node);
   const drained = (await ports.fleet.places()).some(
     ({ record, place }) => record.id === owner.node.id && place.drained,
@@ -84,17 +91,26 @@ function toApiRequest({ method, raw, headers, body, id }: FastifyRequest, signal
   return { method, url: raw.url ?? '', headers, body, requestId: id, signal };
 }
 
-/** What a node answered, as a handler of this node would have. @throws {ApiError} */
-function resultOf({ status, headers, body }: ApiAnswer): AnyResult {
-  const text = body.toString('utf8');
-  const parsed: unknown = text === '' ? undefined : JSON.parse(text);
-  if (status < 300) return parsed === undefined ? { status } : { status, body: parsed };
-  const record = (parsed ?? {}) as Partial<ErrorRecord>;
+/** What a node answered, as a handler of this node would have. Its shape is its own affair until here. @throws {ApiError} */
+export function resultOf({ status, headers, body }: ApiAnswer): AnyResult {
+  const parsed = body.length === 0 ? undefined : parse(body.toString('utf8'));
+  if (status >= 200 && status < 300) return parsed === undefined ? { status } : { status, body: parsed };
+  if (status < 400 || status > 599) throw errors.nodeGone();
+  const { message, error_code: errorCode } = (parsed ?? {}) as { [name in keyof ErrorRecord]?: unknown };
   const retryAfter = headers['retry-after'];
   throw new ApiError({
     status,
-    message: record.message ?? 'another node of the service failed',
-    ...(record.error_code === undefined ? {} : { errorCode: record.error_code }),
+    message: typeof message === 'string' ? message : 'another node of the service failed',
+    ...(typeof errorCode === 'string' ? { errorCode } : {}),
     ...(typeof retryAfter === 'string' ? { headers: { 'Retry-After': retryAfter } } : {}),
   });
+}
+
+/** @throws {ApiError} 503 */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw errors.nodeGone();
+  }
 }

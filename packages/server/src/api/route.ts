@@ -10,7 +10,8 @@ import { clientAddressOf } from '../http/client-address.js';
 import { toApiError } from '../http/error-reply.js';
 import type { ConnectionGuard } from '../limits/connections.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
-import type { ApiAnswer, NodeForwarder } from '../nodes/forwarder.js';
+import type { NodeForwarder } from '../nodes/forwarder.js';
+import { answerByOwner, type PassedOn } from './answer-by-owner.js';
 import { BodyTimer } from './body-timer.js';
 import { CredentialCheck } from './credential.js';
 import { withDeadline } from './deadline.js';
@@ -19,7 +20,7 @@ import { findProblem } from './find-problem.js';
 import type { AnyHandler } from './handler.js';
 import { logRequest } from './log-request.js';
 import type { AnyResult } from './operations.js';
-import { askOwner, passOnOf } from './owner.js';
+import { passOnOf } from './owner.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
 import { type RouteEntry, routerPath, takesFiles } from './route-table.js';
 import type { OperationChecks } from './validation.js';
@@ -96,23 +97,23 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
       if (team !== undefined) context.tracer?.annotate({ 'svc.team.id': team.id });
       const act = actOf(install, identity, request);
       const result = await withDeadline<AnyResult | PassedOn>(reply, timeoutMs, context.signal, (signal) =>
-        withEntry<AnyResult | PassedOn>(context.audit, act, async () => {
-          const answer = await askOwner(context, forwarder, route, request, team, signal);
-          if (answer !== undefined) return { ...answer, passedOn: true };
-          return install.handler({
-            passOn: passOnOf(context, forwarder, request, signal),
-            context,
-            team,
-            apiKeyId: identity?.apiKeyId,
-            params: request.params,
-            query,
-            body: json || streams ? request.body : undefined,
-            headers: request.headers,
-            requestId: request.id,
-            log: request.log,
-            signal,
-          });
-        }),
+        withEntry<AnyResult | PassedOn>(context.audit, act, () =>
+          answerByOwner<AnyResult>(context, { forwarder, route, request, team, signal }, () =>
+            install.handler({
+              passOn: passOnOf(context, forwarder, request, signal),
+              context,
+              team,
+              apiKeyId: identity?.apiKeyId,
+              params: request.params,
+              query,
+              body: json || streams ? request.body : undefined,
+              headers: request.headers,
+              requestId: request.id,
+              log: request.log,
+              signal,
+            }),
+          ),
+        ),
       );
       const id = madeId(route.operationId, result.body);
       if (id !== undefined) made.set(request, id);
@@ -136,11 +137,6 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
       install.sendFailure(request, reply, checkedFailure(install, error));
     },
   });
-}
-
-/** The answer of the node that a request was passed on to. */
-interface PassedOn extends ApiAnswer {
-  passedOn: true;
 }
 
 /** What the audit trail says of a request. One that another node passed on has its entry there. */

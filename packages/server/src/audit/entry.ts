@@ -9,9 +9,10 @@ export type Actor =
 
 /**
  * Why the service acts by itself: `timeout`, the time of a sandbox was over; `traffic`, a request woke it; `ended`, its
- * programs' instance ended by itself; `orphaned`, a start found it without what it needs, or its node was given up.
+ * programs' instance ended by itself; `orphaned`, a start found it without what it needs, or its node was given up; `drain`, its
+ * node empties itself.
  */
-export type SystemReason = 'timeout' | 'traffic' | 'ended' | 'orphaned';
+export type SystemReason = 'timeout' | 'traffic' | 'ended' | 'orphaned' | 'drain';
 
 /** What was acted on. An identifier is absent until it is known, and for lists. */
 export interface Resource {

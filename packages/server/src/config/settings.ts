@@ -137,6 +137,11 @@ export const settings = {
     range: text({ variable: 'SVC_INCUS_RANGE' }),
     /** Name servers in sandboxes. Default `1.1.1.1` and `8.8.8.8`. */
     nameServers: texts({ variable: 'SVC_INCUS_NAME_SERVERS' }),
+    /**
+     * Whether every member has the fence (`fence.nft`), so that sandboxes can be kept from the network. It is tried from inside before
+     * it is relied upon. Default: whether the project says so (`user.svc.fence`).
+     */
+    fence: toggle({ variable: 'SVC_INCUS_FENCE' }),
   },
   /** Where the records are kept. */
   storage: {

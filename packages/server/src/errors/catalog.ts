@@ -106,6 +106,8 @@ export const errors = {
       retryAfterSeconds: 1,
       cause,
     }),
+  networkNotInForce: (reason: string, cause: unknown) =>
+    error(503, `the network settings are stored, but not in force: ${reason}`, { cause }),
   volumeMountsFailed: (cause: unknown) => error(500, 'failed to convert volume mounts', { cause }),
   volumesDeleted: (sandboxId: string, mounts: string[]) =>
     error(
@@ -114,16 +116,19 @@ export const errors = {
     ),
   nodeBusy: (sandboxId: string) =>
     error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
-  nodeGone: (cause?: { refused: boolean }) =>
+  nodeGone: (cause?: unknown) =>
     error(
       503,
-      cause?.refused === true
+      (cause as { refused?: unknown } | undefined)?.refused === true
         ? 'the certificate of the node that holds this sandbox, template or volume is not accepted by the server that was asked: its operator has to put that right'
         : 'the node that holds this sandbox, template or volume does not answer, try again later',
       { retryAfterSeconds: 5, cause },
     ),
+  /** It does not pass: with the code clients do not try again. */
   memorySnapshotMissing: (what: string) =>
-    error(503, `${what} needs memory snapshots, which this server cannot make (capability memorySnapshot)`),
+    error(503, `${what} needs memory snapshots, which this server cannot make (capability memorySnapshot)`, {
+      errorCode: 'sandbox_feature_unsupported',
+    }),
   checkpointFailed: (what: string, reason: string, cause: unknown) =>
     error(500, `${what} failed: ${reason}`, { cause }),
 

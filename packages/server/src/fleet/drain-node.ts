@@ -1,5 +1,6 @@
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { fromJson, toJson } from '../storage/json.js';
 import type { NodeDrain } from '../storage/schema.js';
 
 /**
@@ -12,10 +13,20 @@ export async function drainNode(
   drain: NodeDrain,
 ): Promise<void> {
   if (!context.nodes.shared) throw errors.onlyNode();
-  const { numUpdatedRows } = await context.db
-    .updateTable('nodes')
-    .set({ drain })
-    .where('id', '=', nodeId)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw errors.nodeNotFound(nodeId);
+  await context.db.transaction().execute(async (tx) => {
+    const node = await tx
+      .selectFrom('nodes')
+      .select('report')
+      .where('id', '=', nodeId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (node === undefined) throw errors.nodeNotFound(nodeId);
+    // How far it was when it was drained before says nothing of this time.
+    const { moving: _, ...report } = fromJson(node.report);
+    await tx
+      .updateTable('nodes')
+      .set({ drain, report: toJson(report) })
+      .where('id', '=', nodeId)
+      .execute();
+  });
 }

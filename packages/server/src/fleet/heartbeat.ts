@@ -5,13 +5,15 @@ import type { NodeReport } from '../storage/json-shapes.js';
 import { newerSteps } from '../storage/newer-steps.js';
 import { repeat } from '../work/repeat.js';
 import { emptyNode } from './empty-node.js';
+import { failLostBuilds } from './lost-builds.js';
 import { expireLost } from './lost-sandboxes.js';
 import { measureNode } from './measure-node.js';
+import { NodeMover } from './node-mover.js';
 import { rateSharing } from './rate-sharing.js';
 import { rejoin } from './rejoin.js';
 import { takeOverLost } from './take-over.js';
 
-/** Between two looks at sandboxes of lost nodes whose time is over, ms. */
+/** Between two looks at what lost nodes had: sandboxes whose time is over, and builds. */
 const LOST_MS = 10_000;
 
 /** Between two looks for a newer schema, ms. */
@@ -27,6 +29,7 @@ export async function startHeartbeat(
 ): Promise<() => Promise<void>> {
   const { nodes, log } = context;
   const shareRates = rateSharing(context);
+  const mover = new NodeMover(context);
   let report: NodeReport | undefined;
   const beat = async () => {
     if (nodes.taken) return;
@@ -44,7 +47,8 @@ export async function startHeartbeat(
     log.error({ err: error }, `${what}, will be tried again`);
   // A driver that does not answer must not hold up the heartbeat.
   const measure = async () => {
-    report = await measureNode(context);
+    const { moving } = mover;
+    report = { ...(await measureNode(context)), ...(moving === undefined ? {} : { moving }) };
   };
   let lastNewer = '';
   const compareSchema = async () => {
@@ -63,12 +67,15 @@ export async function startHeartbeat(
     }),
     repeat(HEARTBEAT_MS, measure, told('this node could not be measured')),
     repeat(HEARTBEAT_MS, () => emptyNode(context), told('emptying this node failed')),
+    repeat(HEARTBEAT_MS, () => mover.round(), told('moving things to other nodes failed')),
     repeat(SCHEMA_MS, compareSchema, told('the schema could not be compared')),
     repeat(HEARTBEAT_MS, () => takeOverLost(context), told('taking over sandboxes of lost nodes failed')),
     repeat(LOST_MS, () => expireLost(context), told('ending sandboxes of lost nodes failed')),
+    repeat(LOST_MS, () => failLostBuilds(context), told('ending builds of lost nodes failed')),
   ];
   await measure().then(beat).catch(told('this node could not be measured'));
   return async () => {
+    mover.stop();
     await Promise.all(stops.map((stop) => stop()));
     await nodes.leave();
   };

@@ -13,7 +13,9 @@ export async function measureNode(context: Uses<'config' | 'driver' | 'sandboxes
   return {
     version: config.envdVersion,
     driver: driver.name,
-    ...(driver.shared === undefined ? {} : { clusterId: driver.shared.clusterId }),
+    ...(driver.shared === undefined
+      ? {}
+      : { clusterId: driver.shared.clusterId, clusterHolder: driver.shared.holder }),
     running: activeSandboxes(context),
     maxSandboxes: config.maxSandboxes,
     pooled: pool.waiting,

@@ -1,18 +1,18 @@
-import { memoryMisfit } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
-import { orderPlaces } from '../nodes/order-places.js';
 import type { NodeRecord } from '../nodes/registry.js';
+import { isMoving } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import { isFull } from '../sandboxes/placement-error.js';
-import type { RowPorts } from '../sandboxes/ports.js';
+import { destinations } from './destinations.js';
+import { type Offer, offer } from './offer.js';
 import type { PassOn } from './place-sandbox.js';
-import { isMovable, takeSandbox } from './take-sandbox.js';
+import { isMovable, type TakePorts, takeSandbox } from './take-sandbox.js';
 
 /** How many nodes are asked to take one sandbox, at most. */
 const MOST_TRIES = 3;
 
-type Ports = RowPorts & Uses<'copies' | 'driver' | 'fleet' | 'log' | 'now' | 'signal'>;
+export type MovePorts = TakePorts & Uses<'fleet'>;
 
 /** Where a sandbox went. */
 export type Moved = { kind: 'here' } | { kind: 'node'; node: NodeRecord };
@@ -23,10 +23,10 @@ export type Moved = { kind: 'here' } | { kind: 'node'; node: NodeRecord };
  * @returns undefined when it stays where it is, or is not the team's
  */
 export async function moveSandbox(
-  context: Ports,
+  context: MovePorts,
   { sandboxId, teamId }: { sandboxId: string; teamId: string },
 ): Promise<Moved | undefined> {
-  const { copies, db, fleet, log, nodes, signal } = context;
+  const { copies, db, log } = context;
   if (!copies.possible) return undefined;
   const row = await db
     .selectFrom('sandboxes')
@@ -34,41 +34,52 @@ export async function moveSandbox(
     .where('id', '=', sandboxId)
     .where('team_id', '=', teamId)
     .executeTakeFirst();
-  if (row === undefined || !isMovable(row)) return undefined;
-  for (const node of await destinations({ fleet }, row)) {
-    try {
-      if (node.id === nodes.nodeId) {
-        await takeSandbox(context, sandboxId);
-        return { kind: 'here' };
-      }
-      const answer = await copies.forwarder.open(node, {
-        method: 'POST',
-        url: `/node/sandboxes/${sandboxId}/take`,
-        signal,
-      });
-      answer.resume();
-      if (answer.statusCode === 204) return { kind: 'node', node };
-      throw new ApiError({ status: 503, message: `the other server refuses (${answer.statusCode})` });
-    } catch (error) {
-      log.warn({ err: error, sandboxId, toNodeId: node.id }, 'a paused sandbox was not taken over');
+  // One on its way already is the business of whoever has it.
+  if (row === undefined || !isMovable(row) || isMoving(row)) return undefined;
+  const cargo = {
+    nodeId: row.node_id,
+    memory: row.paused_memory === 1,
+    memoryMiB: row.memory_mb,
+    runs: false,
+  };
+  const { nodes } = await destinations(context, cargo);
+  const asked = await offerOf(context, row);
+  for (const node of nodes.slice(0, MOST_TRIES)) {
+    if (node.id !== context.nodes.nodeId) {
+      const offered = await offer(context, { nodes: [node], ...asked, signal: context.signal });
+      if (offered.node !== undefined) return { kind: 'node', node: offered.node };
+      continue;
     }
+    await takeSandbox(context, sandboxId, { version: row.version }).catch((error: unknown) => {
+      log.warn({ err: error, sandboxId }, 'a paused sandbox was not taken over');
+    });
+    if ((await asked.home()) === node.id) return { kind: 'here' };
   }
   return undefined;
 }
 
-async function destinations({ fleet }: Uses<'fleet'>, row: SandboxRow): Promise<NodeRecord[]> {
-  const members = await fleet.places();
-  const from = members.find(({ record }) => record.id === row.node_id)?.place.report?.machine;
-  const fitting = members.filter(({ record, place }) => {
-    if (record.id === row.node_id || place.report?.machine === undefined) return false;
-    if (row.paused_memory !== 1) return true;
-    return from !== undefined && memoryMisfit(from, place.report.machine) === undefined;
-  });
-  const order = orderPlaces(
-    fitting.map(({ place }) => place),
-    { memoryMiB: row.memory_mb, pooled: false },
-  );
-  return order.slice(0, MOST_TRIES).map((id) => fitting.find(({ record }) => record.id === id)!.record);
+/**
+ * What other nodes are asked so that one takes over a stored sandbox.
+ * @param stays whether a paused one is to stay paused
+ */
+export async function offerOf(
+  { db }: Uses<'db'>,
+  row: SandboxRow,
+  stays = false,
+): Promise<Pick<Offer, 'path' | 'sizeBytes' | 'home'>> {
+  const checkpoint = await db
+    .selectFrom('checkpoints')
+    .select('size_bytes')
+    .where('id', '=', row.checkpoint_id ?? '')
+    .executeTakeFirst();
+  return {
+    // Whoever is asked late takes nothing that has changed since.
+    path: `/node/sandboxes/${row.id}/take?version=${row.version}${stays ? '&stays=1' : ''}`,
+    sizeBytes: checkpoint?.size_bytes ?? 0,
+    home: async () =>
+      (await db.selectFrom('sandboxes').select('node_id').where('id', '=', row.id).executeTakeFirst())
+        ?.node_id,
+  };
 }
 
 /**
@@ -76,7 +87,7 @@ async function destinations({ fleet }: Uses<'fleet'>, row: SandboxRow): Promise<
  * @param passOn undefined where another node passed the request on: that one looks for another place.
  */
 export async function wakeOrMove<A>(
-  context: Ports,
+  context: MovePorts,
   { sandboxId, teamId, passOn }: { sandboxId: string; teamId: string; passOn: PassOn<A> | undefined },
   wake: () => Promise<A>,
 ): Promise<A> {

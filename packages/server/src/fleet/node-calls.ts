@@ -1,14 +1,24 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { DriverError, requireObject } from '@svc/runtime';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { filesArchive } from '../build-store/paths.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { closeUnread } from '../http/close-unread.js';
 import { toApiError } from '../http/error-reply.js';
 import type { NodeForwarder } from '../nodes/forwarder.js';
-import type { StartPorts } from '../sandboxes/ports.js';
-import { takeSandbox } from './take-sandbox.js';
+import { endHere } from './end-forks.js';
+import { readForkCall, readSandboxIds } from './fork-call.js';
+import { takeBuild } from './take-build.js';
+import { takeForks } from './take-forks.js';
+import { type TakePorts, takeSandbox } from './take-sandbox.js';
 
-type Request = FastifyRequest<{ Params: { kind: string; id: string }; Querystring: { offset?: string } }>;
+type FilesRequest = FastifyRequest<{ Params: { templateID: string; hash: string } }>;
+type Request = FastifyRequest<{
+  Params: { kind: string; id: string };
+  Querystring: { offset?: string; ids?: string; stays?: string; version?: string };
+}>;
 
 /**
  * What nodes ask of each other under `/node`, and nobody else can: who does not show the token of a node for the very request
@@ -16,7 +26,7 @@ type Request = FastifyRequest<{ Params: { kind: string; id: string }; Querystrin
  */
 export function registerNodeCalls(
   app: FastifyInstance,
-  context: StartPorts & Uses<'copies'>,
+  context: TakePorts & Uses<'teams'>,
   forwarder: Pick<NodeForwarder, 'comesFromNode'>,
 ): void {
   app.register(
@@ -43,9 +53,45 @@ export function registerNodeCalls(
         reply.raw.once('close', () => archive.destroy());
         return reply.type('application/octet-stream').send(archive);
       });
+      routes.get('/files/:templateID/:hash', async (request: FilesRequest, reply) => {
+        const { templateID, hash } = request.params;
+        if (!/^[a-z0-9]{1,40}$/.test(templateID) || !/^[0-9a-f]{64}$/.test(hash)) throw errors.notFound();
+        const archive = filesArchive(context.config, templateID, hash);
+        const size = await stat(archive).then(
+          (found) => found.size,
+          () => undefined,
+        );
+        if (size === undefined) throw errors.notFound();
+        return reply
+          .header('content-length', size)
+          .type('application/octet-stream')
+          .send(createReadStream(archive));
+      });
       routes.post('/sandboxes/:id/take', async (request: Request, reply) => {
-        await takeSandbox(context, request.params.id);
+        const { stays, version } = request.query;
+        if (version !== undefined && !/^\d{1,15}$/.test(version))
+          throw errors.badRequest('version must be a number');
+        await takeSandbox(context, request.params.id, {
+          stays: stays === '1',
+          version: version === undefined ? undefined : Number(version),
+        });
         return reply.code(204).send();
+      });
+      routes.post('/builds/:id/take', async (request: Request, reply) => {
+        await takeBuild(context, request.params.id);
+        return reply.code(204).send();
+      });
+      routes.post('/forks/end', async (request: Request, reply) => {
+        await endHere(context, readSandboxIds(request.query.ids));
+        return reply.code(204).send();
+      });
+      routes.post('/forks/:id', async (request: Request, reply) => {
+        const call = readForkCall(request.params.id, request.query);
+        const asker = new AbortController();
+        reply.raw.once('close', () => {
+          if (!reply.raw.writableFinished) asker.abort(new Error('the node that asked for forks left'));
+        });
+        return takeForks(context, call, asker.signal);
       });
     },
     { prefix: '/node' },

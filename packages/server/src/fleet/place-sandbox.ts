@@ -20,7 +20,7 @@ const MOST_TRIES = 5;
 /** What it starts from, or mounts, is there and nowhere else; or there was no time to know better. */
 const DRAINED = 'the server that would run it is being drained';
 
-type Ports = Uses<'config' | 'copies' | 'db' | 'fleet' | 'log' | 'nodes' | 'templates'>;
+type Ports = Uses<'config' | 'copies' | 'db' | 'driver' | 'fleet' | 'log' | 'nodes' | 'templates'>;
 
 /** Has another node answer the request that is being answered. @throws {ApiError} its failure; {NodeUnreachableError} */
 export type PassOn<A> = (node: NodeRecord) => Promise<A>;
@@ -53,10 +53,10 @@ export async function placeSandbox<A>(
   // Whoever makes it says what is wrong with the reference.
   if (resolved === undefined) return here();
   const home = await homeOfMounts(context, team.id, request.volumeMounts ?? []);
-  if (home !== null) return makeThere(context, home, passOn, here);
+  if (home !== undefined && 'nodeId' in home) return makeThere(context, home.nodeId, passOn, here);
   const holder = nodeOf(resolved);
-  // What lies on a cluster is there for all of its nodes; volumes are on the disk of one.
-  const clusterId = holder === null ? undefined : await clusterOf(context, holder);
+  // What lies on a cluster is there for all of its nodes.
+  const clusterId = (holder === null ? undefined : await clusterOf(context, holder)) ?? home?.clusterId;
   let full: unknown = errors.capacityUnavailable('every server is being drained or does not answer');
   let tried = await candidates(context, resolved, clusterId);
   const copied = holder !== null && clusterId === undefined;

@@ -1,11 +1,13 @@
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { nodeIsAlive } from '../nodes/database-clock.js';
-import { toJson } from '../storage/json.js';
-import type { Tx } from '../storage/schema.js';
+import { fromJson, toJson } from '../storage/json.js';
+import type { Database, Tx } from '../storage/schema.js';
+import { takeVolumes } from '../volumes/home.js';
+import { clearForgotten } from './clear-lost.js';
 import { removeLost } from './lost-sandboxes.js';
 
-type Ports = Uses<'config' | 'db' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
+type Ports = Uses<'config' | 'db' | 'driver' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
 
 /** What went with a node that was forgotten. */
 export interface Forgotten {
@@ -21,6 +23,7 @@ export interface Forgotten {
  */
 export async function removeNode(context: Ports, nodeId: string): Promise<void> {
   await assertStopped(context, nodeId);
+  await takeVolumes(context, nodeId);
   const { db } = context;
   await db.transaction().execute(async (tx) => {
     const sandboxes = await tx
@@ -28,7 +31,7 @@ export async function removeNode(context: Ports, nodeId: string): Promise<void> 
       .select((build) => build.fn.countAll<number>().as('count'))
       .where('node_id', '=', nodeId)
       .executeTakeFirstOrThrow();
-    const builds = await onlyThere(tx, nodeId).execute();
+    const builds = await buildsAtHome(tx, nodeId).execute();
     const volumes = await volumesThere(tx, nodeId);
     if (Number(sandboxes.count) > 0 || builds.length > 0 || volumes > 0)
       throw errors.nodeHolds(nodeId, {
@@ -41,25 +44,27 @@ export async function removeNode(context: Ports, nodeId: string): Promise<void> 
 }
 
 /**
- * Gives up a node that is lost: its sandboxes and volumes end, and what only it had of templates and snapshots cannot be used
+ * Gives up a node that is lost: its sandboxes and volumes end, but for volumes on a cluster, and what only it had of templates and snapshots cannot be used
  * any more.
  * Should it come back all the same, it finds its name taken and clears away what it has when it starts again.
  * @throws {ApiError} 404; 409 while it lives
  */
 export async function forgetNode(context: Ports, nodeId: string): Promise<Forgotten> {
   await assertStopped(context, nodeId);
+  await takeVolumes(context, nodeId);
   const { db } = context;
   const rows = await db
     .selectFrom('sandboxes')
     .select(['id', 'team_id'])
     .where('node_id', '=', nodeId)
     .execute();
+  const node = await db.selectFrom('nodes').select('report').where('id', '=', nodeId).executeTakeFirst();
   let sandboxes = 0;
   for (const row of rows)
     if ((await removeLost(context, { id: row.id, teamId: row.team_id }, 'orphaned')) !== undefined)
       sandboxes += 1;
   const { builds, volumes } = await db.transaction().execute(async (tx) => {
-    const lost = await onlyThere(tx, nodeId).execute();
+    const lost = await buildsAtHome(tx, nodeId).execute();
     for (const { id } of lost)
       await tx
         .updateTable('template_builds')
@@ -75,6 +80,7 @@ export async function forgetNode(context: Ports, nodeId: string): Promise<Forgot
     await dropRecords(tx, nodeId);
     return { builds: lost.length, volumes: lostVolumes };
   });
+  if (node !== undefined) void clearForgotten(context, { id: nodeId, report: fromJson(node.report) });
   context.log.warn({ forgottenNodeId: nodeId, sandboxes, builds, volumes }, 'a node was forgotten');
   return { sandboxes, builds, volumes };
 }
@@ -91,8 +97,8 @@ async function assertStopped({ db, nodes }: Ports, nodeId: string): Promise<void
 }
 
 /** Builds whose stored state or layers lie on this node, and those that it was working on. */
-function onlyThere(tx: Tx, nodeId: string) {
-  return tx
+export function buildsAtHome(db: Database | Tx, nodeId: string) {
+  return db
     .selectFrom('template_builds')
     .select('id')
     .where('node_id', '=', nodeId)
@@ -120,5 +126,7 @@ async function dropRecords(tx: Tx, nodeId: string): Promise<void> {
   await tx.deleteFrom('checkpoints').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('layers').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('object_copies').where('node_id', '=', nodeId).execute();
+  await tx.deleteFrom('build_files').where('node_id', '=', nodeId).execute();
+  await tx.deleteFrom('deleted_builds').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('nodes').where('id', '=', nodeId).execute();
 }

@@ -3,25 +3,25 @@ import type { Uses } from '../context/context.js';
 import { nodeIsSilent } from '../nodes/database-clock.js';
 import type { SandboxTakeOvers } from '../nodes/ports.js';
 import { adoptSandbox } from '../recovery/adopt-sandbox.js';
-import type { SandboxPorts } from '../sandboxes/ports.js';
+import type { StartPorts } from '../sandboxes/ports.js';
 import { sideBySide } from '../work/side-by-side.js';
 
 /** How many sandboxes are taken over in one round, and at the same time, at most. */
 const ROUND = 200;
 const SIDE_BY_SIDE = 8;
 
-type Ports = SandboxPorts & Uses<'draining' | 'takeOvers'>;
+type Ports = StartPorts & Uses<'draining' | 'takeOvers'>;
 
 /**
  * Takes over sandboxes of silent nodes whose instances this node reaches as well, because all are on one cluster. Who had
  * them finds out by the version of the row: it can change nothing of them any more.
  */
 export class TakeOvers implements SandboxTakeOvers {
-  readonly #context: () => SandboxPorts & Uses<'draining'>;
+  readonly #context: () => StartPorts & Uses<'draining'>;
   readonly #underWay = new Map<string, Promise<boolean>>();
 
   /** @param context a function, because the context contains what is made here. */
-  constructor(context: () => SandboxPorts & Uses<'draining'>) {
+  constructor(context: () => StartPorts & Uses<'draining'>) {
     this.#context = context;
   }
 
@@ -68,7 +68,7 @@ export async function takeOverLost(context: Ports): Promise<number> {
   return taken;
 }
 
-async function takeOver(context: SandboxPorts, clusterId: string, sandboxId: string): Promise<boolean> {
+async function takeOver(context: StartPorts, clusterId: string, sandboxId: string): Promise<boolean> {
   const { db, driver, nodes } = context;
   const row = await db
     .selectFrom('sandboxes')

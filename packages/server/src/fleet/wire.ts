@@ -15,8 +15,21 @@ export function nodeToWire(row: NodeRow): Schemas['Node'] {
     lastSeenSeconds: row.silentMs === undefined ? null : Math.floor(row.silentMs / 1000),
     drain: row.drain,
     sandboxes: { running: row.running, paused: row.paused },
+    moving: movingOf(row, report),
     report: isWhole(report) ? reportToWire(report) : null,
   };
+}
+
+/** What it told last, and what has come to it since by the records. Once it is to keep what it has, that counts for nothing. */
+function movingOf(
+  { drain, running, paused }: NodeRow,
+  { moving }: Partial<NodeReport>,
+): Schemas['NodeMoving'] | null {
+  if (drain !== 'move' || moving === undefined) return null;
+  const staying = moving.stays.filter(({ kind }) => kind === 'sandbox').length;
+  // Of many that stay it is not told what they are.
+  const unknown = moving.staysTotal - moving.stays.length;
+  return { ...moving, sandboxes: Math.max(moving.sandboxes, running + paused - staying - unknown) };
 }
 
 /** Before the first heartbeat there is none. */
@@ -26,11 +39,13 @@ function isWhole(report: Partial<NodeReport>): report is NodeReport {
 
 function reportToWire({
   clusterId: _,
+  clusterHolder: _holder,
   memoryFreeMiB,
   memoryTotalMiB,
   diskFreeMiB,
   demand: _demand,
   machine: _machine,
+  moving: _moving,
   ...rest
 }: NodeReport): Schemas['NodeReport'] {
   return { ...rest, memoryFreeMB: memoryFreeMiB, memoryTotalMB: memoryTotalMiB, diskFreeMB: diskFreeMiB };

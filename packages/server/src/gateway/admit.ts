@@ -21,9 +21,12 @@ export type Admit = (
   req: IncomingMessage,
   res: ServerResponse,
   addressed: AddressedRequest,
-) => Promise<Admitted | undefined>;
+) => Promise<Admitted | 'elsewhere' | undefined>;
 
-/** Decides everything that is decided before a connection is opened. Undefined: the request was answered, or its client left. */
+/**
+ * Decides everything that is decided before a connection is opened. Undefined: the request was answered, or its client left;
+ * `elsewhere`: another server has its sandbox by now.
+ */
 export function createAdmission({ deps, settings, stats, wallNow, exchanges, refuse }: GatewayParts): Admit {
   const resuming = new Map<string, Promise<ResumeOutcome>>();
   const resume = (sandboxId: string, credentials: ResumeCredentials) => {
@@ -65,6 +68,7 @@ export function createAdmission({ deps, settings, stats, wallNow, exchanges, ref
       return undefined;
     }
     if (located.kind === 'refused') return no(located.refusal);
+    if (located.kind === 'elsewhere') return 'elsewhere';
     const { link } = located;
     if (link !== undefined && opensPage(req)) {
       const tls = speaksTls(req, settings.tls);

@@ -59,7 +59,9 @@ export type ResumeOutcome =
   /** Too many running sandboxes. 429. */
   | { kind: 'limited'; message: string }
   /** Another operation has the sandbox. The gateway waits for it and starts over. */
-  | { kind: 'transition' };
+  | { kind: 'transition' }
+  /** Another server has it now, which answers the request. */
+  | { kind: 'moved' };
 
 /** Which sandbox and port a request means, or why that cannot be told. */
 export type AddressedRequest =
@@ -113,6 +115,19 @@ export interface GatewayConfig {
   drainMs?: number;
 }
 
+/** What becomes of requests whose sandbox is another server's by now. Nothing of them was read or answered. */
+export interface Elsewhere {
+  /** Whether another server has it. */
+  has(sandboxId: string): Promise<boolean>;
+  request(
+    req: IncomingMessage,
+    res: ServerResponse,
+    sandboxId: string,
+    expectContinue: boolean,
+  ): Promise<void>;
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, sandboxId: string): Promise<void>;
+}
+
 export interface GatewayDeps {
   /** The sandbox, or undefined when it is unknown or killed. */
   findRoute(sandboxId: string): Promise<Route | undefined> | Route | undefined;
@@ -120,6 +135,8 @@ export interface GatewayDeps {
   resume(sandboxId: string, credentials: ResumeCredentials): Promise<ResumeOutcome>;
   /** Resolves when the sandbox is no longer in transition. Default: `findRoute` is asked again every 50 ms. */
   settled?: ((sandboxId: string, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Answers for sandboxes that another server has taken over since a request came. Default: such a sandbox is unknown. */
+  elsewhere?: Elsewhere | undefined;
   /** Told of client connections over which a request reached a sandbox. */
   onAdmitted?: ((socket: Socket) => void) | undefined;
   config?: GatewayConfig;

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { createAdmission } from './admit.js';
 import { createConnector } from './connector.js';
-import type { Gateway, GatewayDeps } from './contract.js';
+import type { AddressedRequest, Gateway, GatewayDeps } from './contract.js';
 import { Exchanges } from './exchanges.js';
 import { handleRequest } from './handle-request.js';
 import { handleUpgrade } from './handle-upgrade.js';
@@ -15,6 +16,8 @@ import { resolveSettings } from './settings.js';
 import { createStats } from './stats.js';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+
+const sandboxIdOf = (addressed: AddressedRequest) => (addressed.kind === 'target' ? addressed.sandboxId : '');
 
 /** Creates the way into sandboxes. It owns connections into sandboxes, but no listening socket. */
 export function createGateway(deps: GatewayDeps): Gateway {
@@ -49,7 +52,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   ) => {
     stats.requests++;
     const admitted = await admit(req, res, addressed);
-    if (admitted) await handleRequest(parts, req, res, admitted, expectContinue);
+    if (admitted === 'elsewhere')
+      await deps.elsewhere?.request(req, res, sandboxIdOf(addressed), expectContinue);
+    else if (admitted) await handleRequest(parts, req, res, admitted, expectContinue);
   };
 
   /** An unforeseen failure: counted, logged by name, answered as 502 when nothing was sent, else broken off. */
@@ -74,7 +79,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (hasBody(req)) return refuse(req, res, { reason: 'bad_request' });
       const upgrade = async () => {
         const admitted = await admit(req, res, addressed);
-        if (admitted) await handleUpgrade(parts, req, socket, head, res, admitted);
+        if (admitted === 'elsewhere') {
+          // The answer is the other server's, on the socket as it is.
+          res.detachSocket(socket as Socket);
+          await deps.elsewhere?.upgrade(req, socket, head, sandboxIdOf(addressed));
+        } else if (admitted) await handleUpgrade(parts, req, socket, head, res, admitted);
       };
       guard(upgrade(), req, res);
     },

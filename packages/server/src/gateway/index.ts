@@ -1,5 +1,6 @@
 export type {
   AddressedRequest,
+  Elsewhere,
   Gateway,
   GatewayConfig,
   GatewayDeps,

@@ -6,13 +6,13 @@ import http, {
 } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { certificateRefusal, refusalText } from './certificate-refusal.js';
 import { ForwardWatch } from './forward-watch.js';
 import { isFromNode, issueNodeToken, NODE_HEADER } from './node-token.js';
 import { NodeUnreachableError } from './node-unreachable.js';
 import { HERE, type Owner, ownerOfSandbox } from './ownership.js';
 import type { NodePorts } from './ports.js';
+import { readAnswer } from './read-answer.js';
 import type { NodeRecord } from './registry.js';
 
 /** A request of the platform API for another node, its body read already. */
@@ -44,9 +44,15 @@ const OWN = /^(connection|keep-alive|transfer-encoding|content-length|date|x-req
 /** How long a node may take to say that it has got a request, ms. */
 const ACKNOWLEDGE_MS = 5_000;
 
+/** The largest that a server answers to a request of the API, with room to spare. */
+const MOST_ANSWER_BYTES = 32 * 2 ** 20;
+
 const POOL = { keepAlive: true, maxFreeSockets: 64, timeout: 60_000 };
 
-/** Passes requests on to the nodes that they belong to. One that comes from another node is never passed on once more. */
+/**
+ * Passes requests on to the nodes that they belong to. One that comes from another node is passed on once more only when its sandbox was here
+ * and has moved meanwhile.
+ */
 export class NodeForwarder {
   readonly #ports: NodePorts;
   readonly #plain = new http.Agent(POOL);
@@ -106,7 +112,8 @@ export class NodeForwarder {
       const kept = Object.entries(up.headers).filter(
         (entry): entry is [string, string | string[]] => entry[1] !== undefined && !OWN.test(entry[0]),
       );
-      return { status: up.statusCode ?? 502, headers: Object.fromEntries(kept), body: await buffer(up) };
+      const answer = await readAnswer(up, MOST_ANSWER_BYTES);
+      return { status: up.statusCode ?? 502, headers: Object.fromEntries(kept), body: answer };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (NodeUnreachableError.is(error)) throw error;

@@ -37,7 +37,8 @@ export function orderPlaces(
     .map(({ place }) => place.nodeId);
 }
 
-function isFull({ report, sent }: Place, need: { memoryMiB: number }): boolean {
+/** Whether a node seems to have no room for a sandbox that is to run. */
+export function isFull({ report, sent }: Place, need: { memoryMiB: number }): boolean {
   if (report === undefined) return false;
   const { running, maxSandboxes, memoryFreeMiB, memoryTotalMiB } = report;
   // Sandboxes rarely use at once what they may: no more than an eighth of the machine must be free for one.

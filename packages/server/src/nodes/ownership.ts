@@ -16,16 +16,20 @@ export function ownerOfSandbox(ports: NodePorts, sandboxId: string): Owner | Pro
 }
 
 async function lookUp(ports: NodePorts, sandboxId: string): Promise<Owner> {
-  const owner = await ownerById(ports, await nodeOf(ports, sandboxId));
+  const owner = await ownerById(ports, await homeOfSandbox(ports, sandboxId));
   // The row is this node's before the sandbox is.
   const underWay = ports.takeOvers.underWay(sandboxId);
   if (owner.kind !== 'gone' && underWay === undefined) return owner;
   if (await (underWay ?? ports.takeOvers.take(sandboxId))) return HERE;
   // Another node may have been faster.
-  return ownerById(ports, await nodeOf(ports, sandboxId));
+  return ownerById(ports, await homeOfSandbox(ports, sandboxId));
 }
 
-async function nodeOf({ db }: NodePorts, sandboxId: string): Promise<string | null> {
+/** The node that has a sandbox by its record; null when there is none. */
+export async function homeOfSandbox(
+  { db }: Pick<NodePorts, 'db'>,
+  sandboxId: string,
+): Promise<string | null> {
   const row = await db
     .selectFrom('sandboxes')
     .select('node_id')

@@ -25,6 +25,8 @@ export async function storageUse(
       .selectFrom('checkpoints')
       .select((build) => build.fn.sum('size_bytes').as('bytes'))
       .where('team_id', '=', teamId)
+      // Gone within the request that makes it.
+      .where('owner_kind', '!=', 'fork')
       .executeTakeFirst(),
     db
       .selectFrom('build_files')

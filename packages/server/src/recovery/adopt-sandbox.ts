@@ -1,6 +1,6 @@
 import { newLive, type SandboxRow } from '../sandbox-state/live.js';
 import { governAdopted } from '../sandboxes/govern.js';
-import type { SandboxPorts } from '../sandboxes/ports.js';
+import type { StartPorts } from '../sandboxes/ports.js';
 import { begin } from '../sandboxes/transition.js';
 import { shownDuringRepair } from './repairs.js';
 import { settle } from './settle.js';
@@ -10,11 +10,7 @@ import { settle } from './settle.js';
  * good by a repair; never rejects.
  * @param checkpoint whether the stored state that the row names is whole
  */
-export async function adoptSandbox(
-  context: SandboxPorts,
-  row: SandboxRow,
-  checkpoint: boolean,
-): Promise<void> {
+export async function adoptSandbox(context: StartPorts, row: SandboxRow, checkpoint: boolean): Promise<void> {
   const live = newLive(row);
   try {
     live.instance = await context.driver.adopt(row.id);

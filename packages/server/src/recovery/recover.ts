@@ -1,9 +1,10 @@
 import type { InstanceRecord } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
+import { isMoving } from '../sandbox-state/config.js';
 import { newLive, type SandboxRow } from '../sandbox-state/live.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
 import { governAdopted } from '../sandboxes/govern.js';
-import type { SandboxPorts } from '../sandboxes/ports.js';
+import type { StartPorts } from '../sandboxes/ports.js';
 import { settle } from './settle.js';
 
 export interface RecoveryReport {
@@ -17,7 +18,7 @@ export interface RecoveryReport {
  * Makes rows and instances agree after the last process of this node ended: it adopts what still runs, finishes what was half
  * made or half killed, and leaves nothing without a record.
  */
-export async function recover(context: SandboxPorts): Promise<RecoveryReport> {
+export async function recover(context: StartPorts): Promise<RecoveryReport> {
   const records = new Map((await context.driver.list()).map((record) => [record.id, record]));
   const checkpoints = new Set((await context.driver.listCheckpoints()).map((checkpoint) => checkpoint.id));
   const rows = await context.db
@@ -49,7 +50,7 @@ export async function recover(context: SandboxPorts): Promise<RecoveryReport> {
 }
 
 async function recoverOne(
-  context: SandboxPorts,
+  context: StartPorts,
   row: SandboxRow,
   record: InstanceRecord | undefined,
   checkpoints: Set<string>,
@@ -66,6 +67,12 @@ async function recoverOne(
   const checkpoint =
     row.checkpoint_id !== null &&
     (checkpoints.has(row.checkpoint_id) || ((await shared?.hasCheckpoint(row.checkpoint_id)) ?? false));
+  if (checkpoint && live.instance === undefined && isMoving(row)) {
+    // It starts again, which nobody has to wait for.
+    context.repairs.later(live);
+    report.paused += 1;
+    return;
+  }
   report[await settle(context, live, { instance: live.instance !== undefined, checkpoint })] += 1;
 }
 

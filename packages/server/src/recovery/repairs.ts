@@ -1,4 +1,5 @@
 import type { Uses } from '../context/context.js';
+import { isMoving } from '../sandbox-state/config.js';
 import {
   isBetweenStates,
   type LiveSandbox,
@@ -6,7 +7,7 @@ import {
   type Transition,
 } from '../sandbox-state/live.js';
 import { governAdopted } from '../sandboxes/govern.js';
-import type { SandboxPorts } from '../sandboxes/ports.js';
+import type { StartPorts } from '../sandboxes/ports.js';
 import { changeRow } from '../sandboxes/rows.js';
 import { begin } from '../sandboxes/transition.js';
 import type { Retries } from '../work/retries.js';
@@ -14,7 +15,7 @@ import { endedElsewhere } from './ended-elsewhere.js';
 import { settle } from './settle.js';
 
 /** @param context a function, because the context contains what is made here. */
-export function createRepairs(context: () => SandboxPorts, retries: Retries): SandboxRepairs {
+export function createRepairs(context: () => StartPorts, retries: Retries): SandboxRepairs {
   const now = (live: LiveSandbox) => repair(context(), live);
   return {
     now,
@@ -23,7 +24,7 @@ export function createRepairs(context: () => SandboxPorts, retries: Retries): Sa
 }
 
 /** Does for one sandbox what the recovery after a crash would do. */
-async function repair(context: SandboxPorts, live: LiveSandbox): Promise<void> {
+async function repair(context: StartPorts, live: LiveSandbox): Promise<void> {
   // A running transition comes back here when it fails.
   if (live.transition !== undefined || context.sandboxes.get(live.row.id) !== live) return;
   // Reads the row again when the outcome of its last change is unknown.
@@ -37,11 +38,13 @@ async function repair(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   if (live.gone || live.transition !== undefined) return;
   const { state } = live.row;
   if (!isBetweenStates(state) && (state === 'paused' || (held && found.instance))) return;
-  await begin(context, live, shownDuringRepair[state], () => settle(context, live, found));
+  await begin(context, live, shownDuringRepair[state], () => settle(context, live, found), {
+    ...(isMoving(live.row) ? { moving: true as const } : {}),
+  });
 }
 
 async function lookFor(
-  context: SandboxPorts,
+  context: StartPorts,
   live: LiveSandbox,
 ): Promise<{ instance: boolean; checkpoint: boolean }> {
   const { id, checkpoint_id: checkpointId } = live.row;

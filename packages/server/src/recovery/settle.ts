@@ -1,8 +1,10 @@
+import { isMoving, notMovingPatch } from '../sandbox-state/config.js';
 import type { LiveSandbox } from '../sandbox-state/live.js';
 import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import { goOn } from '../sandboxes/go-on.js';
 import { finishKill } from '../sandboxes/kill.js';
 import { finishPause } from '../sandboxes/pause.js';
-import type { SandboxPorts } from '../sandboxes/ports.js';
+import type { SandboxPorts, StartPorts } from '../sandboxes/ports.js';
 import { unquiesceSandbox } from '../sandboxes/quiesce.js';
 import { changeRow, release, removeRow } from '../sandboxes/rows.js';
 import { watchInstance } from '../sandboxes/watch-instance.js';
@@ -10,7 +12,7 @@ import { decideRecovery } from './decide.js';
 
 /** Makes the row and the instance of one sandbox agree after an interrupted transition. Idempotent. */
 export async function settle(
-  context: SandboxPorts,
+  context: StartPorts,
   live: LiveSandbox,
   found: {
     /** It lives, running or frozen. */
@@ -36,7 +38,13 @@ export async function settle(
       await live.instance?.destroy();
       live.instance = undefined;
       if (row.state === 'pausing') await finishPause(context, live);
-      else if (row.state !== 'paused')
+      // Until now it was on its way to another node: it goes on here, and may be moved again.
+      if (isMoving(live.row)) {
+        await goOn(context, live);
+        release(context, live);
+        return live.instance === undefined ? 'paused' : 'adopted';
+      }
+      if (row.state !== 'paused' && row.state !== 'pausing')
         await changeRow(context, live, () => ({ state: 'paused', instance_id: null }));
       release(context, live);
       return 'paused';
@@ -59,8 +67,9 @@ async function backToRunning(context: SandboxPorts, live: LiveSandbox): Promise<
   const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
   // The daemon may still be waiting for a checkpoint that was abandoned.
   const told = await unquiesceSandbox(context, live);
-  await changeRow(context, live, () => ({
+  await changeRow(context, live, (row) => ({
     ...told,
+    ...notMovingPatch(row),
     state: 'running',
     checkpoint_id: null,
     paused_memory: 0,

@@ -10,6 +10,8 @@ export interface Transition {
   kind: 'creating' | 'pausing' | 'snapshotting' | 'killing' | 'resuming';
   /** Its end, with the error when it failed. */
   result: Promise<unknown>;
+  /** It only changes its place: whoever wants anything of it waits for the end of that, and looks again. */
+  moving?: true;
 }
 
 /** One sandbox as this process knows it: the last row read or written, and the hold on its instance. */

@@ -84,7 +84,8 @@ export function decide(state: SandboxRowState, action: Action): Decision {
 const NEXT: Record<SandboxRowState, readonly (SandboxRowState | 'gone')[]> = {
   creating: ['running', 'gone'],
   running: ['pausing', 'killing', 'snapshotting', 'gone'],
-  pausing: ['paused', 'running', 'killing', 'gone'],
+  // Stored to go on elsewhere, a sandbox keeps its place among those that run.
+  pausing: ['paused', 'running', 'resuming', 'killing', 'gone'],
   snapshotting: ['running', 'killing', 'pausing', 'gone'],
   killing: ['gone'],
   paused: ['resuming', 'killing', 'gone'],

@@ -1,5 +1,6 @@
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import type { Database, Tx } from '../storage/schema.js';
 
@@ -36,8 +37,39 @@ export function activeSandboxes({ sandboxes }: Uses<'sandboxes'>): number {
  * @throws {ApiError} 429
  */
 export async function assertTeamRoom(tx: Tx, team: Team, asking: { memory_mb: number }): Promise<void> {
+  assertWithinLimits(team, await teamRunning(tx, team.id), asking);
+}
+
+/**
+ * How many more sandboxes a team may run now, and what is said of the others. Only a forecast, to save work for nothing: what counts is
+ * `assertTeamRoom`.
+ * @param count how many are asked for
+ */
+export async function forecastTeamRoom(
+  db: Database,
+  team: Team,
+  { count, memory_mb }: { count: number; memory_mb: number },
+): Promise<{ fitting: number; refusal: ApiError | undefined }> {
+  const running = await teamRunning(db, team.id);
+  for (let fitting = 0; fitting < count; fitting += 1) {
+    running.sandboxes += 1;
+    running.memoryMiB += memory_mb;
+    try {
+      assertWithinLimits(team, running, { memory_mb });
+    } catch (error) {
+      if (ApiError.is(error)) return { fitting, refusal: error };
+      throw error;
+    }
+  }
+  return { fitting: count, refusal: undefined };
+}
+
+function assertWithinLimits(
+  team: Team,
+  running: { sandboxes: number; memoryMiB: number },
+  asking: { memory_mb: number },
+): void {
   const { maxConcurrentSandboxes, maxTotalMemoryMiB } = team.limits;
-  const running = await teamRunning(tx, team.id);
   if (running.sandboxes > maxConcurrentSandboxes) throw errors.tooManySandboxes(maxConcurrentSandboxes);
   if (maxTotalMemoryMiB === undefined || running.memoryMiB <= maxTotalMemoryMiB) return;
   throw errors.teamMemoryFull({

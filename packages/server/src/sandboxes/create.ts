@@ -111,6 +111,8 @@ export interface StartOptions {
   source: BootSource;
   /** Whether the daemon in memory still holds what the source printed. Forks set their place in it themselves. */
   inheritsLogs?: boolean;
+  /** Runs in the transaction that makes it a running sandbox: what it throws undoes the start. */
+  confirm?: (tx: Tx) => Promise<void>;
   signal?: AbortSignal;
 }
 
@@ -167,6 +169,7 @@ async function finishCreate(
           };
         },
         async (tx, row) => {
+          await options.confirm?.(tx);
           await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.created', row));
           await countSpawn(tx, row.template_id, row.started_at);
         },

@@ -1,21 +1,21 @@
 import type { components } from '@svc/platform';
 import { anyOf } from '#support/any-of';
 import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
-import { imageToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
-import { toJson } from '../storage/json.js';
-import { collectLogs, startLogsAt } from '../telemetry/collect-logs.js';
+import { collectLogs } from '../telemetry/collect-logs.js';
+import { activeSandboxes } from './capacity.js';
 import { checkpointError } from './checkpoint-error.js';
-import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
-import { startNew } from './create.js';
+import { dropCheckpoint, recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import { newLife } from './new-life.js';
+import { isFull } from './placement-error.js';
 import type { SandboxPorts, StartPorts } from './ports.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow } from './rows.js';
+import { forkError, startFork } from './start-fork.js';
 import { admit, begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
 import { assertVolumesExist } from './volume-mounts.js';
@@ -26,14 +26,44 @@ export interface ForkOptions {
   sandboxId: string;
   timeoutSeconds: number;
   count: number;
+  /** Has other nodes start what this one has no place for. Undefined: there are none. */
+  elsewhere?: ForkElsewhere | undefined;
   signal?: AbortSignal;
 }
+
+/** A fork that runs, or why it does not. */
+export type ForkOutcome = SandboxRow | ApiError;
+
+/** Forks that the node of their source has no place for. */
+export interface ForksLeft {
+  team: Team;
+  /** What they are forks of, as it was when its checkpoint was made. */
+  source: SandboxRow;
+  checkpointId: string;
+  /** Number of the last log entry before the checkpoint. */
+  logsFrom: number;
+  timeoutSeconds: number;
+  count: number;
+  /** Why none of them starts here. */
+  full: ApiError;
+  /** When the forks have to be there, by `performance.now()`. */
+  endsAtMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Starts forks on other nodes. Never rejects.
+ * @returns one outcome for each of them; and what ends forks that nobody is told of, to be called once no fork can start from the
+ * checkpoint any more.
+ */
+export type ForkElsewhere = (left: ForksLeft) => Promise<{ outcomes: ForkOutcome[]; endOthers: () => void }>;
 
 type Result = components['schemas']['ForkResult'];
 
 /**
- * Snapshots a running sandbox once, memory and all, and starts `count` new ones from it. A fork that the team may not
- * have (429), that the server has no place for (503) or that does not start in the request's time (504) fails by itself.
+ * Snapshots a running sandbox once, memory and all, and starts `count` new ones from it: here what fits, on other nodes what does not. A
+ * fork that the team may not have (429), that no server has a place for (503) or that does not start in the request's time (504) fails
+ * by itself.
  * @returns one result per fork, in any mix of success and failure.
  * @throws {ApiError} 400, 404, 409, 500, 503 when not even the snapshot was made.
  */
@@ -42,24 +72,71 @@ export async function forkSandbox(context: StartPorts, options: ForkOptions): Pr
   checkTimeout(options.timeoutSeconds, team.limits);
   const { live } = await admit(context, team.id, options.sandboxId, 'fork');
   if (!context.driver.capabilities.memorySnapshot) throw errors.memorySnapshotMissing('fork');
+  // A volume is on the disk of one node.
+  const elsewhere = configOf(live.row).mounts.length === 0 ? options.elsewhere : undefined;
+  const drained = context.nodes.drain !== 'no';
+  if (drained && elsewhere === undefined)
+    throw errors.capacityUnavailable('the server that has the sandbox is being drained');
   const checkpointId = `fork-${context.ids.uuid()}`;
-  const endsAt = performance.now() + context.config.requestTimeoutMs * 0.9;
+  const endsAtMs = performance.now() + context.config.requestTimeoutMs * 0.9;
+  let endOthers = () => {};
   try {
     const logsFrom = await begin(context, live, 'snapshotting', () =>
       snapshotRunning(context, live, checkpointId),
     );
     options.signal?.throwIfAborted();
-    const source = live.row;
     // Once forks exist the answer must name them: their time ends before that of the request.
-    const timeout = AbortSignal.timeout(Math.max(0, Math.round(endsAt - performance.now())));
-    return await Promise.all(
-      Array.from({ length: options.count }, () =>
-        startFork(context, { ...options, timeout }, source, checkpointId, logsFrom),
+    const timeout = AbortSignal.timeout(Math.max(0, Math.round(endsAtMs - performance.now())));
+    const signal = options.signal === undefined ? timeout : anyOf([timeout, options.signal]);
+    const { timeoutSeconds } = options;
+    const plan = { team, source: live.row, checkpointId, logsFrom, timeoutSeconds, signal };
+    const outcomes = await Promise.all(
+      Array.from({ length: countHere(context, options.count, { drained, elsewhere }) }, () =>
+        startFork(context, plan).catch((error: unknown) => forkError(error, timeout.aborted)),
       ),
     );
+    const here = elsewhere === undefined ? outcomes : outcomes.filter((outcome) => !isRefused(outcome));
+    const count = options.count - here.length;
+    if (elsewhere === undefined || count === 0) return toResults(context, here);
+    const full = outcomes.find(isRefused) ?? fullError(context, drained);
+    const others = await elsewhere({ ...plan, count, full, endsAtMs });
+    endOthers = others.endOthers;
+    return toResults(context, [...here, ...others.outcomes]);
   } finally {
     await dropCheckpoint(context, checkpointId);
+    endOthers();
   }
+}
+
+/** How many forks are tried on this node: where others can have them, no more than fit. */
+function countHere(
+  context: Uses<'config' | 'sandboxes'>,
+  count: number,
+  { drained, elsewhere }: { drained: boolean; elsewhere: ForkElsewhere | undefined },
+): number {
+  if (elsewhere === undefined) return count;
+  if (drained) return 0;
+  return Math.min(count, Math.max(0, context.config.maxSandboxes - activeSandboxes(context)));
+}
+
+function fullError({ config }: Uses<'config'>, drained: boolean): ApiError {
+  return errors.capacityUnavailable(
+    drained
+      ? 'the server that has the sandbox is being drained'
+      : `this server runs ${config.maxSandboxes} sandboxes, its most`,
+  );
+}
+
+function isRefused(outcome: ForkOutcome): outcome is ApiError {
+  return ApiError.is(outcome) && isFull(outcome);
+}
+
+function toResults(context: Uses<'config' | 'keys'>, outcomes: ForkOutcome[]): Result[] {
+  return outcomes.map((outcome) =>
+    ApiError.is(outcome)
+      ? { error: outcome.toRecord() }
+      : { sandbox: sandboxToWire(outcome, { keys: context.keys, ...context.config }) },
+  );
 }
 
 /** Gives the number of the last log entry before the snapshot: forks do not repeat what the source printed. */
@@ -77,10 +154,16 @@ async function snapshotRunning(
     (tx) => recordCheckpoint(context, tx, checkpointId, owner, true),
   );
   let failure: ApiError | undefined;
+  let sizeBytes = 0;
   const logsFrom = await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => 0);
   try {
     await quiesceSandbox(context, live, checkpointId);
-    await live.instance!.checkpoint({ checkpointId, memory: true, then: 'continue', brief: true });
+    ({ sizeBytes } = await live.instance!.checkpoint({
+      checkpointId,
+      memory: true,
+      then: 'continue',
+      brief: true,
+    }));
   } catch (error) {
     failure = checkpointError(live.row.id, 'forking', error);
   }
@@ -90,47 +173,11 @@ async function snapshotRunning(
     live,
     () => ({ ...told, state: 'running' }),
     async (tx, row) => {
-      if (failure === undefined)
-        await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.checkpointed', row));
+      if (failure !== undefined) return;
+      await recordCheckpointSize(tx, checkpointId, sizeBytes);
+      await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.checkpointed', row));
     },
   );
   if (failure !== undefined) throw failure;
   return logsFrom;
-}
-
-async function startFork(
-  context: StartPorts,
-  options: ForkOptions & { timeout: AbortSignal },
-  source: SandboxRow,
-  checkpointId: string,
-  logsFrom: number,
-): Promise<Result> {
-  const config = toJson({ ...configOf(source), forkedFrom: source.id });
-  const row: SandboxRow = { ...source, ...newLife(context, options.timeoutSeconds), config };
-  try {
-    await startLogsAt(context, row, logsFrom);
-    const made = await startNew(context, {
-      team: options.team,
-      row,
-      source: {
-        kind: 'checkpoint',
-        checkpointId,
-        memory: true,
-        tokens: [imageToken(context.keys, checkpointId)],
-      },
-      signal: options.signal === undefined ? options.timeout : anyOf([options.timeout, options.signal]),
-    });
-    return { sandbox: sandboxToWire(made, { keys: context.keys, ...context.config }) };
-  } catch (error) {
-    const known = forkError(error, options.timeout.aborted);
-    if (known.status >= 500)
-      context.log.warn({ err: error, sandboxId: row.id }, 'a fork could not be started');
-    return { error: known.toRecord() };
-  }
-}
-
-function forkError(error: unknown, timedOut: boolean): ApiError {
-  if (ApiError.is(error) && error.status < 500) return error;
-  if (timedOut) return errors.placementTimeout(1);
-  return ApiError.is(error) ? error : errors.internal(error);
 }

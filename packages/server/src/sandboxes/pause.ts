@@ -4,6 +4,7 @@ import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
 import { assertTeamStorage } from '../quota/storage-use.js';
+import { isMoving, movingPatch, notMovingPatch } from '../sandbox-state/config.js';
 import type { LiveSandbox } from '../sandbox-state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
 import { checkpointError } from './checkpoint-error.js';
@@ -41,48 +42,66 @@ export function pauseHeld(
   memory: boolean,
   options: { timedOut?: boolean } = {},
 ): Promise<void> {
+  return begin(context, live, 'pausing', () => storeSandbox(context, live, memory, options)).finally(() =>
+    release(context, live),
+  );
+}
+
+/**
+ * Stores a running sandbox, as the work of a transition. What fails leaves it running.
+ * @param options `timedOut`: nobody asked for it; `moving`: it is to go on on another node, and keeps its place among those that run
+ */
+export async function storeSandbox(
+  context: SandboxPorts,
+  live: LiveSandbox,
+  memory: boolean,
+  options: { timedOut?: boolean; moving?: boolean },
+): Promise<void> {
   // Without memory snapshots the memory stays where it is: frozen, in RAM.
   const freeze = memory && !context.driver.capabilities.memorySnapshot;
-  return begin(context, live, 'pausing', async () => {
-    const { instance } = live;
-    if (instance === undefined) throw errors.internal(new Error('a running sandbox without an instance'));
-    await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => {});
-    context.sandboxClosed(live.row.id, 'paused');
-    const checkpointId = freeze ? null : `pause-${context.ids.uuid()}`;
-    await changeRow(
-      context,
-      live,
-      () => ({ state: 'pausing', checkpoint_id: checkpointId, paused_memory: memory ? 1 : 0 }),
-      checkpointId === null
-        ? undefined
-        : (tx, row) =>
-            recordCheckpoint(
-              context,
-              tx,
-              checkpointId,
-              { owner_kind: 'sandbox', owner_id: row.id, team_id: row.team_id },
-              memory,
-            ),
-    );
-    let sizeBytes: number | undefined;
-    try {
-      if (checkpointId !== null && memory)
-        await quiesceSandbox(context, live, checkpointId).catch((error: unknown) => {
-          // Its time may be over: a daemon that does not answer must not keep the sandbox running.
-          context.log.warn(
-            { err: error, sandboxId: live.row.id },
-            'a daemon could not be quiesced for the pause',
-          );
-        });
-      if (checkpointId === null) await instance.freeze();
-      else ({ sizeBytes } = await instance.checkpoint({ checkpointId, memory, then: 'destroy' }));
-    } catch (error) {
-      await backToRunning(context, live, checkpointId, memory);
-      throw checkpointError(live.row.id, 'pausing', error);
-    }
-    if (checkpointId !== null) live.instance = undefined;
-    await finishPause(context, live, { sizeBytes, timedOut: options.timedOut });
-  }).finally(() => release(context, live));
+  const { instance } = live;
+  if (instance === undefined) throw errors.internal(new Error('a running sandbox without an instance'));
+  await collectLogs(context, live, { timeoutMs: 2_000 }).catch(() => {});
+  context.sandboxClosed(live.row.id, 'paused');
+  const checkpointId = freeze ? null : `pause-${context.ids.uuid()}`;
+  await changeRow(
+    context,
+    live,
+    (row) => ({
+      state: 'pausing',
+      checkpoint_id: checkpointId,
+      paused_memory: memory ? 1 : 0,
+      ...(options.moving === true ? movingPatch(row) : {}),
+    }),
+    checkpointId === null
+      ? undefined
+      : (tx, row) =>
+          recordCheckpoint(
+            context,
+            tx,
+            checkpointId,
+            { owner_kind: 'sandbox', owner_id: row.id, team_id: row.team_id },
+            memory,
+          ),
+  );
+  let sizeBytes: number | undefined;
+  try {
+    if (checkpointId !== null && memory)
+      await quiesceSandbox(context, live, checkpointId).catch((error: unknown) => {
+        // Its time may be over: a daemon that does not answer must not keep the sandbox running.
+        context.log.warn(
+          { err: error, sandboxId: live.row.id },
+          'a daemon could not be quiesced for the pause',
+        );
+      });
+    if (checkpointId === null) await instance.freeze();
+    else ({ sizeBytes } = await instance.checkpoint({ checkpointId, memory, then: 'destroy' }));
+  } catch (error) {
+    await backToRunning(context, live, checkpointId, memory);
+    throw checkpointError(live.row.id, 'pausing', error);
+  }
+  if (checkpointId !== null) live.instance = undefined;
+  await finishPause(context, live, { sizeBytes, timedOut: options.timedOut });
 }
 
 /**
@@ -99,7 +118,7 @@ export async function finishPause(
     context,
     live,
     (row) => ({
-      state: 'paused',
+      state: isMoving(row) ? 'resuming' : 'paused',
       paused_at: context.now(),
       instance_id: live.instance === undefined ? null : row.id,
     }),
@@ -110,7 +129,9 @@ export async function finishPause(
         tx,
         lifecycleEvent('sandbox.lifecycle.paused', row, executionData(row, row.paused_at ?? context.now())),
       );
-      if (timedOut) await recordSystemAct(context, tx, { reason: 'timeout', operation: 'pauseSandbox' }, row);
+      const reason = timedOut ? 'timeout' : isMoving(row) ? 'drain' : undefined;
+      if (reason !== undefined)
+        await recordSystemAct(context, tx, { reason, operation: 'pauseSandbox' }, row);
     },
   );
 }
@@ -130,7 +151,13 @@ async function backToRunning(
   await changeRow(
     context,
     live,
-    () => ({ ...told, state: 'running', checkpoint_id: null, paused_memory: 0 }),
+    (row) => ({
+      ...told,
+      ...notMovingPatch(row),
+      state: 'running',
+      checkpoint_id: null,
+      paused_memory: 0,
+    }),
     checkpointId === null
       ? undefined
       : async (tx) => {

@@ -20,6 +20,12 @@ export function placementError(error: unknown, timedOut: boolean): ApiError {
     case 'unsupported':
     case 'restore_failed':
       return errors.noCompatibleNode(error.message, error);
+    // Nobody's machine could give that, such as volumes of two machines.
+    case 'invalid_spec':
+      return errors.badRequest(error.message);
+    // What it needs is on a machine of a cluster that is away.
+    case 'unreachable':
+      return errors.nodeGone(error);
     case 'timeout':
       return errors.placementTimeout(1);
     default:

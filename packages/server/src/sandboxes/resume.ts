@@ -1,3 +1,4 @@
+import type { SystemReason } from '../audit/entry.js';
 import { recordSystemAct } from '../audit/record-system-act.js';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
@@ -15,7 +16,7 @@ import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { countSpawn } from './create.js';
 import { lifecycleEvent } from './lifecycle-events.js';
-import type { RowPorts, StartPorts } from './ports.js';
+import type { RowPorts, SandboxPorts, StartPorts } from './ports.js';
 import { changeRow, release } from './rows.js';
 import { admit, begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
@@ -74,39 +75,63 @@ export function resumeHeld(
       await changeRow(context, live, () => ({ state: 'paused' }));
       throw error;
     }
-    const usedCheckpoint = live.row.checkpoint_id;
-    await changeRow(
-      context,
-      live,
-      (row) => {
-        const now = context.now();
-        return {
-          state: 'running',
-          execution_id: executionId,
-          daemon_generation: row.daemon_generation + 1,
-          instance_id: row.id,
-          checkpoint_id: null,
-          paused_memory: 0,
-          paused_at: null,
-          started_at: now,
-          end_at: now + options.timeoutSeconds * 1000,
-          ...(options.autoPause === undefined
-            ? {}
-            : { config: toJson({ ...configOf(before), autoPause: options.autoPause }) }),
-        };
-      },
-      async (tx, row) => {
-        await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.resumed', row));
-        await countSpawn(tx, row.template_id, row.started_at);
-        if (options.forTraffic === true)
-          await recordSystemAct(context, tx, { reason: 'traffic', operation: 'resumeSandbox' }, row);
-      },
-    );
-    live.run += 1;
-    watchInstance(context, live);
-    if (usedCheckpoint !== null) await dropCheckpoint(context, usedCheckpoint);
+    await finishResume(context, live, {
+      executionId,
+      endAt: (startedAtMs) => startedAtMs + options.timeoutSeconds * 1000,
+      ...(options.autoPause === undefined
+        ? {}
+        : { config: toJson({ ...configOf(before), autoPause: options.autoPause }) }),
+      ...(options.forTraffic === true ? { because: 'traffic' } : {}),
+    });
     return live.row;
   }).finally(() => release(context, live));
+}
+
+/** Puts down that a sandbox whose instance goes on runs again. */
+export async function finishResume(
+  context: SandboxPorts,
+  live: LiveSandbox,
+  given: {
+    executionId: string;
+    /** When the run ends, milliseconds since the epoch, by when it started. */
+    endAt(startedAtMs: number): number;
+    /** Replaces the row's. */
+    config?: SandboxRow['config'];
+    /** Why the service woke it, where nobody asked for that. */
+    because?: SystemReason;
+  },
+): Promise<void> {
+  const { because, config, executionId } = given;
+  const usedCheckpoint = live.row.checkpoint_id;
+  await changeRow(
+    context,
+    live,
+    (row) => {
+      // Read once: a run of 300 s lasts 300,000 ms by its own record.
+      const startedAtMs = context.now();
+      return {
+        state: 'running',
+        execution_id: executionId,
+        daemon_generation: row.daemon_generation + 1,
+        instance_id: row.id,
+        checkpoint_id: null,
+        paused_memory: 0,
+        paused_at: null,
+        started_at: startedAtMs,
+        end_at: given.endAt(startedAtMs),
+        ...(config === undefined ? {} : { config }),
+      };
+    },
+    async (tx, row) => {
+      await context.events.emit(tx, lifecycleEvent('sandbox.lifecycle.resumed', row));
+      await countSpawn(tx, row.template_id, row.started_at);
+      if (because !== undefined)
+        await recordSystemAct(context, tx, { reason: because, operation: 'resumeSandbox' }, row);
+    },
+  );
+  live.run += 1;
+  watchInstance(context, live);
+  if (usedCheckpoint !== null) await dropCheckpoint(context, usedCheckpoint);
 }
 
 /** The daemon's token as the row has it, and the next: a resume that failed may have told it already. */
@@ -164,8 +189,9 @@ async function storeFrozen(context: RowPorts & Uses<'ids' | 'now'>, live: LiveSa
   }
 }
 
-async function restore(
-  context: StartPorts,
+/** Makes the instance of a sandbox whose state is stored. */
+export async function restore(
+  context: SandboxPorts & Uses<'volumes'>,
   live: LiveSandbox,
   executionId: string,
   cold: boolean,

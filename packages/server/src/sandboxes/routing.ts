@@ -3,11 +3,12 @@ import { ApiError } from '../errors/api-error.js';
 import type { ResumeOutcome, Route } from '../gateway/contract.js';
 import { accessToken, daemonToken, trafficToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
-import { type LiveSandbox, stateOf } from '../sandbox-state/live.js';
+import { type LiveSandbox, type SandboxRow, stateOf } from '../sandbox-state/live.js';
 import { daemonMetrics } from '../telemetry/daemon-metrics.js';
+import { isFull } from './placement-error.js';
 import type { StartPorts } from './ports.js';
 import { resumeHeld } from './resume.js';
-import { findLive, release } from './rows.js';
+import { findLive, forget, release } from './rows.js';
 
 /** Where requests for a sandbox go. Sandboxes that run here are found without touching the database. */
 export function findRoute(
@@ -49,10 +50,14 @@ function routeOf(context: Uses<'keys' | 'now'>, live: LiveSandbox): Route | unde
   };
 }
 
-/** Wakes a paused sandbox for a request. Its time to live is that of the create request, at least the configured least. */
+/**
+ * Wakes a paused sandbox for a request. Its time to live is that of the create request, at least the configured least.
+ * @param move has another node take it over, which is tried where this one is drained or has no place for it: whether one has it now
+ */
 export async function resumeForRequest(
   context: StartPorts & Uses<'teams'>,
   sandboxId: string,
+  move: (row: SandboxRow) => Promise<boolean>,
 ): Promise<ResumeOutcome> {
   const live = await findLive(context, sandboxId);
   if (live === undefined || live.gone) return { kind: 'gone' };
@@ -63,7 +68,15 @@ export async function resumeForRequest(
   const team = await context.teams.get(live.row.team_id);
   if (team === undefined) return { kind: 'gone' };
   if (team.banned || team.blocked) return { kind: 'refused', message: 'The team is blocked' };
-  if (stateOf(live) !== 'paused' || live.gone) return { kind: 'transition' };
+  const moveAway = async () => {
+    if (!(await move(live.row))) return false;
+    forget(context, live);
+    return true;
+  };
+  if (context.nodes.drain !== 'no' && (await moveAway())) return { kind: 'moved' };
+  // Whoever only looked at it may have let go of it meanwhile: nobody would see then that it wakes.
+  const held = context.sandboxes.get(sandboxId) === live;
+  if (!held || stateOf(live) !== 'paused') return { kind: 'transition' };
   const timeoutSeconds = Math.min(
     Math.max(live.row.timeout_seconds, context.config.minAutoResumeSeconds),
     team.limits.maxTimeToLiveSeconds,
@@ -71,6 +84,7 @@ export async function resumeForRequest(
   try {
     await resumeHeld(context, live, { team, timeoutSeconds, forTraffic: true });
   } catch (error) {
+    if (ApiError.is(error) && isFull(error) && (await moveAway())) return { kind: 'moved' };
     if (ApiError.is(error) && error.status === 429) return { kind: 'limited', message: error.message };
     if (ApiError.is(error) && error.status === 404) return { kind: 'gone' };
     // What keeps it from ever starting again is told to who asks: waiting does not help.

@@ -29,6 +29,10 @@ export async function admit(
       await context.repairs.now(live);
       if (round < ROUNDS) continue;
     }
+    if (live.transition?.moving === true && round < ROUNDS) {
+      await live.transition.result.catch(() => {});
+      continue;
+    }
     const state = stateOf(live);
     const decision = decide(state, action);
     switch (decision) {
@@ -56,12 +60,14 @@ export async function admit(
 /**
  * Starts a transition. Until it ends, the sandbox is in the state that `kind` names. One that breaks off half-way is
  * finished or undone later.
+ * @param options `moving`: it only changes its place
  */
 export function begin<T>(
   context: Uses<'repairs'>,
   live: LiveSandbox,
   kind: Transition['kind'],
   work: () => Promise<T>,
+  options: { moving?: true } = {},
 ): Promise<T> {
   const result = Promise.resolve()
     .then(work)
@@ -71,6 +77,6 @@ export function begin<T>(
     });
   // Who joins sees the failure; nobody joining must not end the process.
   result.catch(() => {});
-  live.transition = { kind, result };
+  live.transition = { kind, result, ...options };
   return result;
 }

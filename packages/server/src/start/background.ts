@@ -3,6 +3,8 @@ import type { ResolvedSettings } from '../config/config.js';
 import { LINUX_POOL_SIZE } from '../config/settings.js';
 import type { ServerContext } from '../context/context.js';
 import { dropCopies } from '../copies/drop-copies.js';
+import { clearDeleted } from '../fleet/clear-deleted.js';
+import { clearLost } from '../fleet/clear-lost.js';
 import { enforceEgressLimits } from '../sandboxes/enforce-egress-limits.js';
 import { expireDue } from '../sandboxes/expiry.js';
 import { poolableSpec } from '../sandboxes/instance-spec.js';
@@ -33,6 +35,12 @@ const PACKETS_MS = 10_000;
 /** Between two looks for copies that belong to nothing any more. */
 const COPIES_MS = 15_000;
 
+/** Between two looks for what other servers deleted. */
+const DELETED_MS = 15_000;
+
+/** Between two looks for what lost nodes left on a cluster. */
+const LEFTOVERS_MS = 60_000;
+
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(
   context: ServerContext,
@@ -55,6 +63,12 @@ export function startBackground(
     every('copies', 'removing copies', COPIES_MS, async () => {
       if (!context.nodes.taken) await dropCopies(context);
     });
+  if (context.nodes.shared)
+    every('deleted templates', 'clearing what others deleted', DELETED_MS, async () => {
+      if (!context.nodes.taken) await clearDeleted(context);
+    });
+  if (driver.shared !== undefined)
+    every('leftovers', 'removing what lost nodes left', LEFTOVERS_MS, () => clearLost(context));
   every('samples', 'sampling', config.metrics.sampleMs, () => sampleAll(context, cpuMemory));
   every('retention', 'retention', RETENTION_MS, async () => {
     await compactMetrics(context);

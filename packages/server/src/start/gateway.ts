@@ -1,17 +1,20 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
+import type { Duplex } from 'node:stream';
 import type { ResolvedSettings } from '../config/config.js';
 import type { ServerContext } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { moveSandbox } from '../fleet/move-sandbox.js';
 import {
   type AddressedRequest,
   createGateway,
+  type Elsewhere,
   type Gateway,
   gatewayServerOptions,
 } from '../gateway/index.js';
 import type { ConnectionGuard } from '../limits/connections.js';
 import { type NodeForwarder, refuseGone } from '../nodes/forwarder.js';
-import type { Owner } from '../nodes/ownership.js';
+import { homeOfSandbox, type Owner, ownerOfSandbox } from '../nodes/ownership.js';
 import { findRoute, resumeForRequest, settled } from '../sandboxes/routing.js';
 import type { Certificates } from '../tls/certificates.js';
 import { OpenRequests } from './open-requests.js';
@@ -33,7 +36,13 @@ export function createGatewayServer(
 } {
   const gateway = createGateway({
     findRoute: (sandboxId) => findRoute(context, sandboxId),
-    resume: (sandboxId) => resumeForRequest(context, sandboxId),
+    resume: (sandboxId) =>
+      resumeForRequest(
+        context,
+        sandboxId,
+        async ({ team_id: teamId }) => (await moveSandbox(context, { sandboxId, teamId }))?.kind === 'node',
+      ),
+    ...(context.nodes.shared ? { elsewhere: elsewhere(context, forwarder) } : {}),
     settled: (sandboxId, signal) => settled(context, sandboxId, signal),
     onAdmitted: (socket) => guard.trust(socket),
     log: context.log,
@@ -83,19 +92,45 @@ export function createGatewayServer(
   server.on('request', (req, res) => handle(req, res, false));
   server.on('checkContinue', (req, res) => handle(req, res, true));
   server.on('upgrade', (req, socket, head) => {
-    const unavailable = () =>
-      void socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n');
-    if (context.draining()) return unavailable();
+    if (context.draining()) return refuseUpgrade(socket);
     if (forwarder.comesFromNode(req)) socket.write('HTTP/1.1 102 Processing\r\n\r\n');
     const addressed = gateway.read(req);
     route(req, addressed, (owner) => {
       if (owner.kind === 'node') forwarder.upgrade(owner.node, req, socket, head);
-      else if (owner.kind === 'gone') unavailable();
+      else if (owner.kind === 'gone') refuseUpgrade(socket);
       else gateway.handleUpgrade(req, socket, head, addressed);
     });
   });
   server.on('connect', (req, socket) => gateway.handleConnect(req, socket));
   return { gateway, server, forwarder, guard, open };
+}
+
+/** Has the server answer that has a sandbox by now. Should it be this one again, the client is told to come again. */
+function elsewhere(context: ServerContext, forwarder: NodeForwarder): Elsewhere {
+  const nodeOf = async (sandboxId: string) => {
+    const owner = await ownerOfSandbox(context, sandboxId);
+    return owner.kind === 'node' ? owner.node : undefined;
+  };
+  return {
+    async has(sandboxId) {
+      const home = await homeOfSandbox(context, sandboxId);
+      return home !== null && home !== context.nodes.nodeId;
+    },
+    async request(req, res, sandboxId, expectContinue) {
+      const node = await nodeOf(sandboxId);
+      if (node === undefined) refuseGone(res);
+      else forwarder.request(node, req, res, expectContinue);
+    },
+    async upgrade(req, socket, head, sandboxId) {
+      const node = await nodeOf(sandboxId);
+      if (node === undefined) refuseUpgrade(socket);
+      else forwarder.upgrade(node, req, socket, head);
+    },
+  };
+}
+
+function refuseUpgrade(socket: Duplex): void {
+  socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\n');
 }
 
 /** Answers a request that comes on an open connection while the server stops. */

@@ -72,7 +72,7 @@ export async function openDoors(
       if (metrics !== undefined) measureApi(app, metrics);
     },
     routesBeside: (app) => {
-      registerVolumeContent(app, context, forwarder);
+      registerVolumeContent(app, context, forwarder, guards.api);
       registerNodeCalls(app, context, forwarder);
     },
     validateResponses,
@@ -123,7 +123,7 @@ export async function openDoors(
           {
             metrics: async () =>
               openMetrics.show([
-                ...sandboxMetrics(context),
+                ...(await sandboxMetrics(context)),
                 ...(await backlogMetrics(context)),
                 ...(await diskMetrics(context)),
                 ...(await nodeMetrics(context)),

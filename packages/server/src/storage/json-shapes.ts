@@ -29,6 +29,8 @@ export interface SandboxConfig {
   isolation?: Apartness;
   /** The sandbox that it is a fork of. */
   forkedFrom?: string;
+  /** It was stored to go on on another node: whoever has it lets it go on, also after a crash. */
+  moving?: true;
 }
 
 /** What of a sandbox is stored encrypted. */
@@ -67,6 +69,8 @@ export interface NodeReport {
   driver: string;
   /** Of the cluster that its instances are on, if other nodes reach them there. */
   clusterId?: string;
+  /** Names what it made there. */
+  clusterHolder?: string;
   /** Sandboxes that it runs or is about to, and the most that it may. */
   running: number;
   maxSandboxes: number;
@@ -82,4 +86,25 @@ export interface NodeReport {
   demand?: Record<string, number>;
   /** What stored memory needs of it. Absent where nothing that it stores can leave it, and in reports of earlier versions. */
   machine?: Machine;
+  /** How far a node is that empties itself. */
+  moving?: NodeMoving;
+}
+
+/** What a node that empties itself still has. */
+export interface NodeMoving {
+  /** What is on its way, or waits for its turn. */
+  sandboxes: number;
+  /** Snapshots and builds of templates, likewise. */
+  templates: number;
+  /** What cannot leave as things are, by the last try; of many only the first are told. */
+  stays: StayingObject[];
+  /** How many stay. */
+  staysTotal: number;
+}
+
+export interface StayingObject {
+  kind: 'sandbox' | 'template' | 'volume';
+  id: string;
+  /** A sentence for the operator. */
+  reason: string;
 }

@@ -7,6 +7,7 @@ import type { ApiKeyMask, AttemptDetail, NodeReport, SandboxConfig, SandboxSecre
 import type {
   BuildFilesTable,
   BuildLogsTable,
+  DeletedBuildsTable,
   LayersTable,
   TemplateAliasesTable,
   TemplateBuildsTable,
@@ -39,6 +40,7 @@ export interface Schema {
   template_builds: TemplateBuildsTable;
   build_logs: BuildLogsTable;
   build_files: BuildFilesTable;
+  deleted_builds: DeletedBuildsTable;
   layers: LayersTable;
   secrets: SecretsTable;
   secret_versions: SecretVersionsTable;
@@ -102,8 +104,8 @@ export interface NodesTable {
   report: Generated<Json<Partial<NodeReport>>>;
 }
 
-/** `keep`: it gets no new sandboxes. `pause`: those that run are paused too. */
-export type NodeDrain = 'no' | 'keep' | 'pause';
+/** `keep`: it gets no new sandboxes. `pause`: those that run are paused too. `move`: all that can leaves for other nodes. */
+export type NodeDrain = 'no' | 'keep' | 'pause' | 'move';
 
 export interface SettingsTable {
   key: string;
@@ -243,6 +245,8 @@ export interface WebhookDeliveriesTable {
   redelivered_at: number | null;
   /** How many of the attempts were made before that: the waiting times between them begin anew. */
   earlier_attempts: Generated<number>;
+  /** 1 while an earlier one of its webhook and sandbox is open. Triggers keep it. */
+  waits: Generated<number>;
 }
 
 export type WebhookDelivery = Selectable<WebhookDeliveriesTable>;

@@ -107,8 +107,11 @@ async function dump(db: Database): Promise<string> {
             as line from information_schema.columns where table_schema = current_schema() order by 1`,
           sql<{ line: string }>`select replace(indexdef, schemaname || '.', '') as line from pg_indexes
             where schemaname = current_schema() order by 1`,
-          sql<{ line: string }>`select replace(pg_get_triggerdef(oid), current_schema() || '.', '') as line
-            from pg_trigger where not tgisinternal and tgrelid::regclass::text = 'sandboxes' order by 1`,
+          sql<{
+            line: string;
+          }>`select replace(pg_get_triggerdef(pg_trigger.oid), current_schema() || '.', '') as line
+            from pg_trigger join pg_class on pg_class.oid = tgrelid
+            where not tgisinternal and relnamespace = current_schema()::regnamespace order by 1`,
           sql<{ line: string }>`select 'FUNCTION ' || proname || ' ' || prosrc as line
             from pg_proc where pronamespace = current_schema()::regnamespace order by 1`,
         ];

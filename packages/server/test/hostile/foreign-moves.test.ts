@@ -35,6 +35,8 @@ describe.each(dialects)('a paused sandbox on a drained node, with its records on
         forwarder: {
           open: async (to: NodeRecord, { url }: { url: string }) => {
             asked.push(`${to.id} ${url}`);
+            // It does what it says.
+            await db.updateTable('sandboxes').set({ node_id: to.id }).where('id', '=', 'paused').execute();
             return Object.assign(new PassThrough(), { statusCode: 204 });
           },
         },
@@ -76,6 +78,6 @@ describe.each(dialects)('a paused sandbox on a drained node, with its records on
 
   it('goes where there is room for its own team', async () => {
     expect(await connectAs('owner')).toBe('answered by empty');
-    expect(asked).toEqual(['empty /node/sandboxes/paused/take']);
+    expect(asked).toEqual(['empty /node/sandboxes/paused/take?version=1']);
   });
 });

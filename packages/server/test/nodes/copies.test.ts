@@ -187,6 +187,48 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       });
     });
 
+    it('leaves a server that empties itself: programs go on elsewhere with their memory, and it can be removed', async () => {
+      third = await startChildServer(thirdEnv);
+      const known = new Set([idOf(first), idOf(second)]);
+      const thirdNode = async () => (await nodes()).find(({ nodeID }) => !known.has(nodeID));
+      await eventually('it has told how full it is', async () => (await thirdNode())?.report != null);
+      const thirdId = (await thirdNode())!.nodeID;
+      await drain(first, 'drain');
+      await drain(second, 'drain');
+      const made = await ask(first, 'POST', '/v2/sandboxes', { templateID: 'base', timeout: 3_600 });
+      expect(made).toMatchObject({ status: 201 });
+      const sandbox = { id: made.body.sandboxID as string, token: made.body.envdAccessToken as string };
+      expect(await rowOf(sandbox.id)).toMatchObject({ node_id: thirdId });
+      await startCounting(sandbox);
+      await eventually('it counts', async () => (await count(sandbox).catch(() => 0)) > 5);
+      const before = await rowOf(sandbox.id);
+      await drain(second, 'undrain');
+      const body = { sandboxes: 'move' };
+      expect((await operate(first.server, 'POST', `/nodes/${thirdId}/drain`, body)).status).toBe(200);
+      await eventually('it is on its way', async () => (await rowOf(sandbox.id)).state !== 'running');
+      // Wherever it is by then, whoever has its record lets it go on.
+      await third.kill();
+      third = await startChildServer(thirdEnv);
+      await eventually('it runs elsewhere', async () => {
+        const row = await rowOf(sandbox.id);
+        return row.state === 'running' && row.node_id === idOf(second);
+      });
+      expect(await rowOf(sandbox.id)).toMatchObject({ end_at: before.end_at, config: before.config });
+      const moved = await count(sandbox);
+      expect(moved).toBeGreaterThan(5);
+      await eventually('its program goes on', async () => (await count(sandbox)) > moved);
+      await eventually('it is empty', async () => {
+        const { moving } = (await thirdNode()) as unknown as {
+          moving: { sandboxes: number; templates: number; staysTotal: number } | null;
+        };
+        return moving !== null && moving.sandboxes + moving.templates + moving.staysTotal === 0;
+      });
+      await third.stop();
+      expect((await operate(first.server, 'DELETE', `/nodes/${thirdId}`)).status).toBe(204);
+      await drain(first, 'undrain');
+      expect((await ask(first, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
+    });
+
     it('is given to nobody but another server', async () => {
       const sandbox = await createOn(first);
       expect((await ask(first, 'POST', `/sandboxes/${sandbox.id}/pause`)).status).toBe(204);

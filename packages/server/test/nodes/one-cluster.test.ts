@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Driver } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
+import { clearLost } from '../../src/fleet/clear-lost.js';
 import { takeOverLost } from '../../src/fleet/take-over.js';
 import { type PlayedCluster, playCluster } from '../support/cluster-driver.js';
 import { operate } from '../support/operate.js';
@@ -90,6 +92,22 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
       },
     };
   };
+
+  const makeVolume = async (name: string) => {
+    const made = await ask(first, 'POST', '/volumes', { name });
+    expect(made.status).toBe(201);
+    return { id: made.body.volumeID as string, token: made.body.token as string };
+  };
+  const content = (
+    { server }: TestServer,
+    { id, token }: { id: string; token: string },
+    path: string,
+    init: RequestInit = {},
+  ) =>
+    fetch(`${server.apiUrl}/volumecontent/${id}/${path}`, {
+      ...init,
+      headers: { Authorization: `Bearer ${token}` },
+    });
 
   it('leave to each other what a living one has', async () => {
     const sandbox = await create(first);
@@ -179,6 +197,46 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     expect((await ask(second, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
   });
 
+  it('work on volumes of each other, also of one that is silent', async () => {
+    const volume = await makeVolume('of-first');
+    expect(await content(first, volume, 'file?path=/a.txt', { method: 'PUT', body: 'kept' })).toMatchObject({
+      status: 201,
+    });
+    const { comeBack } = await cutOff();
+    expect(await (await content(second, volume, 'file?path=/a.txt')).text()).toBe('kept');
+    cluster.reachable = false;
+    expect((await content(second, volume, 'file?path=/a.txt')).status).toBe(503);
+    cluster.reachable = true;
+    expect((await ask(second, 'DELETE', `/volumes/${volume.id}`)).status).toBe(204);
+    expect(await second.server.context.driver.volumes.list()).toEqual([]);
+    await comeBack();
+  });
+
+  it('remove what one that is silent for long had given to nobody', async () => {
+    const { context } = second.server;
+    // The server looks by itself too.
+    const cleared = async () => {
+      const holders: string[] = [];
+      const removeLeftovers = async (holder: string, isLost: () => Promise<boolean>) => {
+        if (await isLost()) holders.push(holder);
+        return [];
+      };
+      const { clusterId, holder } = context.driver.shared!;
+      await clearLost({
+        ...context,
+        driver: { shared: { clusterId, holder, removeLeftovers } } as unknown as Driver,
+      });
+      return holders;
+    };
+    expect(await cleared()).toEqual([]);
+    const { comeBack } = await cutOff();
+    expect(await cleared()).toEqual(['first']);
+    // It left by itself: its next start removes what it has to.
+    await setHeartbeat(first, 0);
+    expect(await cleared()).toEqual([]);
+    await comeBack();
+  });
+
   it('take over what one had that stopped; it neither ends nor reaps it when it starts again', async () => {
     const running = await create(first);
     await run(first, running, 'echo kept > note.txt');
@@ -193,5 +251,19 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     expect(await run(first, running, 'cat note.txt')).toBe('kept\n');
     expect((await ask(first, 'DELETE', `/sandboxes/${running.id}`)).status).toBe(204);
     expect(await cluster.owners()).toEqual({});
+  });
+
+  it('keep volumes of one that is forgotten', async () => {
+    const volume = await makeVolume('stays');
+    await content(first, volume, 'file?path=/a.txt', { method: 'PUT', body: 'kept' });
+    // It was started anew, and would say again that it is there.
+    await first.server.stop({ destroySandboxes: false });
+    second.advance(2_000);
+    cluster.cleared.length = 0;
+    const forgotten = await operate(second.server, 'POST', `/nodes/${idOf(first)}/forget`);
+    expect(forgotten).toMatchObject({ status: 200, body: { volumes: 0 } });
+    await eventually('its leftovers are removed', () => cluster.cleared.includes('first by second'));
+    expect(await (await content(second, volume, 'file?path=/a.txt')).text()).toBe('kept');
+    expect((await ask(second, 'DELETE', `/volumes/${volume.id}`)).status).toBe(204);
   });
 });

@@ -7,6 +7,8 @@ export interface PlayedCluster extends AsyncDisposable {
   open(name: string): Driver;
   /** Whether it can be asked what is there. Default true. */
   reachable: boolean;
+  /** Whose leftovers were removed, and by whom. */
+  cleared: string[];
   /** Ids of all instances, with who has them. */
   owners(): Promise<Record<string, string>>;
 }
@@ -40,6 +42,11 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
     const own: Partial<Driver> = {
       shared: {
         clusterId: 'played',
+        holder: name,
+        removeLeftovers: async (holder, isLost) => {
+          if (await isLost()) cluster.cleared.push(`${holder} by ${name}`);
+          return [];
+        },
         hasInstance: async (id) => {
           requireReachable();
           return (await behind.adopt(id)) !== undefined;
@@ -47,6 +54,10 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
         hasCheckpoint: async (id) => {
           requireReachable();
           return (await behind.listCheckpoints()).some((checkpoint) => checkpoint.id === id);
+        },
+        hasVolume: async (id) => {
+          requireReachable();
+          return (await behind.volumes.list()).includes(id);
         },
         release: async () => {},
       },
@@ -78,6 +89,7 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
   const cluster: PlayedCluster = {
     open,
     reachable: true,
+    cleared: [],
     owners: async () =>
       Object.fromEntries((await idsOf(() => true)).map((id) => [id, owners.get(id) ?? 'nobody'])),
     [Symbol.asyncDispose]: () => behind.close({ destroyInstances: true }),

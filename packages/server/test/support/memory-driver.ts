@@ -1,5 +1,6 @@
 import { daemonProgram } from '@svc/envd';
-import { createProcessDriver, type Driver, type Instance } from '@svc/runtime';
+import { createProcessDriver, type Driver, type Instance, type Machine } from '@svc/runtime';
+import { directoryTransfers } from './directory-transfers.js';
 
 export interface MemoryDriver extends Driver {
   /** Runs before every restore; what it throws is the restore's failure. */
@@ -8,8 +9,14 @@ export interface MemoryDriver extends Driver {
   readonly stored: ReadonlySet<string>;
 }
 
-/** The process driver claiming memory snapshots: it stores and restores files only. For what the server does around them. */
-export async function createMemoryDriver(dataDir: string): Promise<MemoryDriver> {
+/**
+ * The process driver claiming memory snapshots: it stores and restores files only. For what the server does around them.
+ * @param options.machine of a driver whose checkpoints other such drivers can copy
+ */
+export async function createMemoryDriver(
+  dataDir: string,
+  { machine }: { machine?: Machine } = {},
+): Promise<MemoryDriver> {
   const behind = await createProcessDriver({ dataDir, daemon: daemonProgram });
   const stored = new Set<string>();
   const wrap = (instance: Instance): Instance =>
@@ -28,6 +35,7 @@ export async function createMemoryDriver(dataDir: string): Promise<MemoryDriver>
   const own: Partial<MemoryDriver> & { beforeRestore: MemoryDriver['beforeRestore'] } = {
     capabilities: { ...behind.capabilities, memorySnapshot: true },
     stored,
+    ...(machine === undefined ? {} : { transfers: directoryTransfers(dataDir, machine, stored) }),
     beforeRestore: () => Promise.resolve(),
     create: async (options) => wrap(await behind.create(options)),
     restore: async (options) => {

@@ -199,6 +199,15 @@ describe('a create request with a failing driver', () => {
         expect(answer).toMatchObject({ status, body: { error_code: errorCode } });
         expect(answer.body.message).toMatch(/^Failed to place sandbox: /);
       }
+      // What is wrong with the request, and a machine that is away, are told as everywhere.
+      for (const [code, status, message] of [
+        ['invalid_spec', 400, 'no luck'],
+        ['unreachable', 503, 'does not answer, try again later'],
+      ] as const) {
+        driver.create = () => Promise.reject(new DriverError(code, 'no luck'));
+        const answer = await test.api('POST', '/v2/sandboxes', { templateID: 'base' });
+        expect(answer).toMatchObject({ status, body: { message: expect.stringContaining(message) } });
+      }
       driver.create = () => Promise.reject(new Error('secret detail'));
       expect(await test.api('POST', '/v2/sandboxes', { templateID: 'base' })).toMatchObject({
         status: 500,

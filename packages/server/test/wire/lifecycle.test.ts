@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import { createSandbox, eventTypes, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
@@ -59,6 +59,25 @@ describe('resumeSandbox', () => {
     expect((await test.api('POST', '/sandboxes/iunknown/resume')).status).toBe(404);
     expect((await test.api('POST', `/sandboxes/${id}/resume`, { timeout: 86_401 })).status).toBe(400);
     expect((await test.api('POST', `/sandboxes/${id}/resume`, { timeout: 0 })).status).toBe(400);
+  });
+});
+
+describe('a run', () => {
+  it('lasts as long as was asked by its own record, to the millisecond, on a clock that never stands still', async () => {
+    let reads = 0;
+    const hurried = await startTestServer({ now: () => Date.now() + ++reads });
+    onTestFinished(() => hurried[Symbol.asyncDispose]());
+    const { id } = await createSandbox(hurried, { timeout: 300 });
+    const lastsMs = async () => {
+      const { startedAt, endAt } = (await hurried.api('GET', `/sandboxes/${id}`)).body;
+      return Date.parse(endAt) - Date.parse(startedAt);
+    };
+    expect(await lastsMs()).toBe(300_000);
+    for (const operation of [`/sandboxes/${id}/resume`, `/sandboxes/${id}/connect`]) {
+      await hurried.api('POST', `/sandboxes/${id}/pause`);
+      expect((await hurried.api('POST', operation, { timeout: 200 })).status).toBe(201);
+      expect(await lastsMs()).toBe(200_000);
+    }
   });
 });
 

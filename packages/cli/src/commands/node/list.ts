@@ -39,10 +39,17 @@ export function addList(node: Command): void {
 }
 
 /** How a node stands, in a word or two. Pure. */
-export function stateOf({ state, drain, lastSeenMs }: OperatedNode): string {
-  const drained = drain === 'no' ? '' : ', drained';
+export function stateOf({ state, drain, lastSeenMs, moving }: OperatedNode): string {
+  const drained = drain === 'no' ? '' : drain === 'move' ? `, ${howEmpty(moving)}` : ', drained';
   if (state !== 'silent') return `${state}${drained}`;
   return `silent for ${formatDuration(lastSeenMs ?? 0)}${drained}`;
+}
+
+function howEmpty(moving: OperatedNode['moving']): string {
+  if (moving === undefined) return 'moving';
+  const { sandboxes, templates, staysTotal } = moving;
+  if (sandboxes + templates > 0) return `moving, ${sandboxes + templates} left`;
+  return staysTotal > 0 ? `moved, ${staysTotal} stay` : 'moved';
 }
 
 function ratio(part: number | undefined, whole: number | undefined, unit = ''): string | undefined {

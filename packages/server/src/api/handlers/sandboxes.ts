@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { Uses } from '../../context/context.js';
 import { errors } from '../../errors/catalog.js';
+import { forkElsewhere } from '../../fleet/fork-elsewhere.js';
 import { wakeOrMove } from '../../fleet/move-sandbox.js';
 import { type PassOn, placeSandbox } from '../../fleet/place-sandbox.js';
 import { parseSandboxId } from '../../ids/parse.js';
@@ -145,6 +146,7 @@ export const sandboxHandlers = {
       sandboxId: parseSandboxId(params.sandboxID),
       timeoutSeconds: body?.timeout ?? 15,
       count: body?.count ?? 1,
+      elsewhere: context.copies.possible ? (left) => forkElsewhere(context, left) : undefined,
       signal,
     });
     return { status: 201, body: results };

@@ -10,6 +10,9 @@ import { teamUsage } from './009-team-usage.js';
 import { teamRunning } from './010-team-running.js';
 import { objectCopies } from './011-object-copies.js';
 import { redelivery } from './012-redelivery.js';
+import { eventOrder } from './013-event-order.js';
+import { webhookTurns } from './014-webhook-turns.js';
+import { buildFileNodes } from './015-build-file-nodes.js';
 import type { NumberedMigration } from './migration.js';
 
 /** In the order in which they apply. */
@@ -26,4 +29,7 @@ export const migrations: readonly NumberedMigration[] = [
   teamRunning,
   objectCopies,
   redelivery,
+  eventOrder,
+  webhookTurns,
+  buildFileNodes,
 ];

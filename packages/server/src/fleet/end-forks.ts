@@ -1,0 +1,61 @@
+import type { Uses } from '../context/context.js';
+import { errors } from '../errors/catalog.js';
+import { configOf } from '../sandbox-state/config.js';
+import { killHeld } from '../sandboxes/kill.js';
+import type { SandboxPorts } from '../sandboxes/ports.js';
+import { findLive } from '../sandboxes/rows.js';
+import { admit } from '../sandboxes/transition.js';
+import { removeLost } from './lost-sandboxes.js';
+
+/** Forks that a node was asked for, and that nobody was told of. */
+export interface UnclaimedForks {
+  nodeId: string;
+  sandboxIds: string[];
+}
+
+const ASK_MS = 15_000;
+
+/**
+ * Ends what another node may have started after all, once no more can appear. Done when no record of them is left: until then it is
+ * to be called again. A node that fell silent ends them when it is back.
+ * @throws while some are left
+ */
+export async function endForks(
+  context: SandboxPorts & Uses<'copies'>,
+  { nodeId, sandboxIds }: UnclaimedForks,
+): Promise<void> {
+  const { copies, db, nodes } = context;
+  const left = () =>
+    db
+      .selectFrom('sandboxes')
+      .select(['id', 'team_id'])
+      .where('id', 'in', sandboxIds)
+      .where('node_id', '=', nodeId)
+      .execute();
+  for (const { id, team_id: teamId } of await left()) await removeLost(context, { id, teamId }, 'orphaned');
+  const rows = await left();
+  if (rows.length === 0) return;
+  const node = await nodes.findAlive(nodeId);
+  if (node === undefined) throw errors.nodeGone();
+  const answer = await copies.forwarder.open(node, {
+    method: 'POST',
+    url: `/node/forks/end?ids=${rows.map(({ id }) => id).join('.')}`,
+    signal: AbortSignal.timeout(ASK_MS),
+  });
+  answer.destroy();
+  if ((await left()).length > 0) throw errors.nodeGone();
+}
+
+/** Ends forks that this node has, whichever state they are in. Others that these ids may name stay. */
+export async function endHere(context: SandboxPorts, sandboxIds: readonly string[]): Promise<void> {
+  for (const id of sandboxIds) {
+    const live = await findLive(context, id);
+    if (live === undefined || configOf(live.row).forkedFrom === undefined) continue;
+    try {
+      const admission = await admit(context, live.row.team_id, id, 'kill');
+      await (admission.kind === 'join' ? admission.result : killHeld(context, admission.live, 'orphaned'));
+    } catch (error) {
+      context.log.warn({ err: error, sandboxId: id }, 'a fork that nobody was told of could not be ended');
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { anyOf } from '#support/any-of';
+import type { Uses } from '../context/context.js';
+import { dropCopy } from '../copies/drop-copy.js';
+import { ApiError } from '../errors/api-error.js';
+import { errors } from '../errors/catalog.js';
+import { configOf } from '../sandbox-state/config.js';
+import { activeSandboxes } from '../sandboxes/capacity.js';
+import { placementError } from '../sandboxes/placement-error.js';
+import type { StartPorts } from '../sandboxes/ports.js';
+import { forkError, startFork } from '../sandboxes/start-fork.js';
+import type { Tx } from '../storage/schema.js';
+import { endHere } from './end-forks.js';
+import type { ForkCall, ForkEntry } from './fork-call.js';
+
+type Ports = StartPorts & Uses<'copies' | 'teams'>;
+
+/**
+ * Starts forks of a sandbox of another node here, from a copy of its checkpoint that is removed again at the end. What they are made of
+ * is read from the records: only what a fork under way has stored can be had.
+ * @param asker aborts when whoever asks is not there any more: then none of them stays.
+ * @throws {ApiError} 404; 503 when none of them can start here
+ */
+export async function takeForks(context: Ports, call: ForkCall, asker: AbortSignal): Promise<ForkEntry[]> {
+  const { config, copies, nodes, teams } = context;
+  if (nodes.drain !== 'no') throw errors.capacityUnavailable('the server is being drained');
+  if (activeSandboxes(context) >= config.maxSandboxes)
+    throw errors.capacityUnavailable(`this server runs ${config.maxSandboxes} sandboxes, its most`);
+  const found = await findSource(context, call.checkpointId);
+  const team = found === undefined ? undefined : await teams.get(found.source.team_id);
+  if (found === undefined || team === undefined) throw errors.notFound();
+  const { source, nodeId } = found;
+  if (nodeId === config.nodeId || configOf(source).mounts.length > 0)
+    throw errors.noCompatibleNode('its forks cannot start on another server');
+  const timeout = AbortSignal.timeout(Math.min(call.withinMs, config.requestTimeoutMs));
+  const checkpoint = { kind: 'checkpoint', id: call.checkpointId } as const;
+  // Nobody removes the copy meanwhile, though no record says that its place is here.
+  return copies.holding(checkpoint, async () => {
+    try {
+      await copies.bring(checkpoint, [nodeId]).catch((error: unknown) => {
+        throw placementError(error, false);
+      });
+      const outcomes = await Promise.all(
+        call.sandboxIds.map((sandboxId) =>
+          startFork(context, {
+            ...{ team, source, sandboxId },
+            checkpointId: checkpoint.id,
+            logsFrom: call.logsFrom,
+            timeoutSeconds: call.timeoutSeconds,
+            confirm: (tx) => assertUnderWay(tx, checkpoint.id),
+            signal: anyOf([timeout, asker]),
+          }).catch((error: unknown) => forkError(error, timeout.aborted)),
+        ),
+      );
+      if (asker.aborted) await endHere(context, call.sandboxIds);
+      return outcomes.map((outcome) =>
+        ApiError.is(outcome) ? { error: outcome.toRecord() } : { sandboxID: outcome.id },
+      );
+    } finally {
+      await dropCopy(context, checkpoint);
+    }
+  });
+}
+
+async function findSource({ db }: Uses<'db'>, checkpointId: string) {
+  const row = await db
+    .selectFrom('checkpoints')
+    .innerJoin('sandboxes', 'sandboxes.id', 'checkpoints.owner_id')
+    .selectAll('sandboxes')
+    .select('checkpoints.node_id as stored_on')
+    .where('checkpoints.id', '=', checkpointId)
+    .where('checkpoints.owner_kind', '=', 'fork')
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { stored_on: nodeId, ...source } = row;
+  return { source, nodeId };
+}
+
+/** The record of the checkpoint goes with the request that asked for forks: none appears that its answer does not name. */
+async function assertUnderWay(tx: Tx, checkpointId: string): Promise<void> {
+  const row = await tx
+    .selectFrom('checkpoints')
+    .select('id')
+    .where('id', '=', checkpointId)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (row === undefined) throw errors.placementTimeout(1);
+}

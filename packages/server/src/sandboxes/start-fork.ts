@@ -1,0 +1,69 @@
+import type { Team } from '../auth/team.js';
+import { ApiError } from '../errors/api-error.js';
+import { errors } from '../errors/catalog.js';
+import { imageToken } from '../keys/sandbox-tokens.js';
+import { configOf } from '../sandbox-state/config.js';
+import type { SandboxRow } from '../sandbox-state/live.js';
+import { toJson } from '../storage/json.js';
+import type { Tx } from '../storage/schema.js';
+import { startLogsAt } from '../telemetry/collect-logs.js';
+import { startNew } from './create.js';
+import { newLife } from './new-life.js';
+import type { StartPorts } from './ports.js';
+
+export interface StartForkOptions {
+  team: Team;
+  /** What it is a fork of. */
+  source: SandboxRow;
+  /** Stored on this node. */
+  checkpointId: string;
+  /** Number of the last log entry before the checkpoint: forks do not repeat what the source printed. */
+  logsFrom: number;
+  timeoutSeconds: number;
+  /** Default: a new one. */
+  sandboxId?: string;
+  /** As in `startNew`. */
+  confirm?: (tx: Tx) => Promise<void>;
+  signal: AbortSignal;
+}
+
+/** Starts a fork on this node. Nothing is left when it fails. @throws {ApiError} 429, 500, 503, 504 */
+export async function startFork(
+  context: StartPorts,
+  { team, source, checkpointId, logsFrom, timeoutSeconds, ...options }: StartForkOptions,
+): Promise<SandboxRow> {
+  const life = newLife(context, timeoutSeconds);
+  const row: SandboxRow = {
+    ...source,
+    ...life,
+    id: options.sandboxId ?? life.id,
+    node_id: context.config.nodeId,
+    config: toJson({ ...configOf(source), forkedFrom: source.id }),
+  };
+  try {
+    await startLogsAt(context, row, logsFrom);
+    return await startNew(context, {
+      team,
+      row,
+      source: {
+        kind: 'checkpoint',
+        checkpointId,
+        memory: true,
+        tokens: [imageToken(context.keys, checkpointId)],
+      },
+      ...(options.confirm === undefined ? {} : { confirm: options.confirm }),
+      signal: options.signal,
+    });
+  } catch (error) {
+    if (!ApiError.is(error) || error.status >= 500)
+      context.log.warn({ err: error, sandboxId: row.id }, 'a fork could not be started');
+    throw error;
+  }
+}
+
+/** Why a fork did not start, as its entry of the answer has it. @param timedOut whether its time was up */
+export function forkError(error: unknown, timedOut: boolean): ApiError {
+  if (ApiError.is(error) && error.status < 500) return error;
+  if (timedOut) return errors.placementTimeout(1);
+  return ApiError.is(error) ? error : errors.internal(error);
+}
