@@ -54,6 +54,26 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
     expect(await content.stat('/here')).toMatchObject({ size: 6_000_000 });
   });
 
+  it('cannot fill the memory of the process that started it with what it prints', async () => {
+    // Beside the program, with its output: what prints once told to, and says whether anybody takes it.
+    const [start, taken] = [join(folder, 'start'), join(folder, 'taken')];
+    execFileSync('mkfifo', [start]);
+    const print = `(read -r _ <"$0"; env printf more 2>/dev/null; echo $? >"$1.new"; mv "$1.new" "$1") & shift; exec "$@"`;
+    const loud = new VolumeProcess(async () => ({
+      directory: volumes,
+      enter: (command) => ['sh', '-c', print, start, taken, ...command],
+    }));
+    try {
+      await loud.content('mine').stat('/');
+      await writeFile(start, '\n');
+      await eventually('the program to print', () => existsSync(taken));
+
+      expect(readFileSync(taken, 'utf8')).not.toBe('0\n');
+    } finally {
+      await loud.close();
+    }
+  });
+
   it('is started once by calls that come at the same time', async () => {
     let started = 0;
     const one = new VolumeProcess(async () => {

@@ -127,10 +127,12 @@ function jailed(child: ChildProcess): Promise<void> {
       diagnostics = `${diagnostics}${text}`.slice(-2_000);
     });
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
+      output = `${output}${text}`.slice(-2_000);
       if (output === 'loaded\n') child.stdin!.end('\n');
       if (!output.includes('jailed\n')) return;
       clearTimeout(timer);
+      // It has no more to say, and whoever took it over must not fill the memory of this process.
+      child.stdout!.destroy();
       resolve();
     });
     child.once('error', (error) => fail(error.message));

@@ -69,7 +69,7 @@ function copyDatabase(): DatabaseFacts {
          where item.value not like '%-%' and item.value <> 'host'`,
       ),
       sandboxes: copy
-        .prepare('select state, end_at from sandboxes')
+        .prepare(`select state, end_at from sandboxes where state in ('running', 'paused')`)
         .all()
         .map((row) => ({ state: String(row.state), endAt: Number(row.end_at) })),
     };

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { linesWithin } from '#support/lines-within';
 import { type Owner, rightsOf } from '../separate/rights-of.js';
 import { BackupError } from './backup-error.js';
 
@@ -12,7 +12,7 @@ export interface DatabaseFacts {
   migrations: string[];
   checkpoints: string[];
   layers: string[];
-  /** `endAt`: when its time is over, ms since 1970. */
+  /** Those that run or are paused. `endAt`: when its time is over, ms since 1970. */
   sandboxes: { state: string; endAt: number }[];
 }
 
@@ -25,6 +25,9 @@ export interface ServerPart {
   /** Ends it, whatever it does. */
   close(): Promise<void>;
 }
+
+/** Longest answer, bytes: room for the names of a million things. The database is what a process with fewer rights wrote. */
+const LONGEST_ANSWER = 64 * 1024 * 1024;
 
 /** @param owner user and group that the directory belongs to: the process becomes that */
 export function openServerPart(directory: string, owner: Owner, names: readonly string[]): ServerPart {
@@ -45,7 +48,7 @@ export function openServerPart(directory: string, owner: Owner, names: readonly 
     child.once('close', resolve);
   });
   closed.catch(() => undefined);
-  const answers = createInterface({ input: child.stdio[3] as Readable })[Symbol.asyncIterator]();
+  const answers = linesWithin(child.stdio[3] as Readable, LONGEST_ANSWER);
   const fail = (cause?: unknown) =>
     new BackupError(`What the server keeps cannot be read: ${stderr.trim() || 'its reader ended'}.`, {
       cause,
@@ -53,8 +56,14 @@ export function openServerPart(directory: string, owner: Owner, names: readonly 
   return {
     async copyDatabase() {
       child.stdin!.write('database\n');
-      const answer = await answers.next();
-      if (answer.done !== true) return JSON.parse(answer.value) as DatabaseFacts;
+      try {
+        const answer = await answers.next();
+        if (answer.done !== true) return JSON.parse(answer.value) as DatabaseFacts;
+      } catch (cause) {
+        throw new BackupError(`What the server keeps cannot be read: ${(cause as Error).message}.`, {
+          cause,
+        });
+      }
       await closed.catch((cause: unknown) => {
         throw fail(cause);
       });

@@ -13,6 +13,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { migrations } from '../../src/storage/migrations/index.js';
 import { openStorage } from '../../src/storage/open.js';
@@ -54,6 +55,17 @@ describe.skipIf(process.getuid?.() !== 0 || dialect !== 'sqlite')(
         database: { migrations: migrations.map(({ id }) => id), sandboxes: [], sizeBytes: before.length },
       });
       expect(await readFile(path.join(server, 'server.db'))).toEqual(before);
+    });
+
+    it('is not read into memory whole by root, whatever its owner wrote there', async () => {
+      const { db } = await openStorage({ kind: 'sqlite' }, server);
+      // Longer than any answer, in a column that is read.
+      await sql`insert into kysely_migration (name, timestamp) values (printf('%.*c', 70000000, 'x'), '')`.execute(
+        db,
+      );
+      await db.destroy();
+      giveAway();
+      await expect(readStoredServer(dataDir)).rejects.toThrow('a line has more than');
     });
 
     it('comes back with its log, and what took its place is kept beside', async () => {
@@ -104,8 +116,8 @@ describe.skipIf(process.getuid?.() !== 0 || dialect !== 'sqlite')(
     it.each(['server.db', 'server.db-wal'])(
       'is copied of files alone: no link, pipe or device as %s',
       async (name) => {
-        const { db } = await openStorage({ kind: 'sqlite' }, server);
-        await db.destroy();
+        // No database: SQLite, closing it some time later, would remove what stands in the place of its log.
+        await writeFile(path.join(server, 'server.db'), 'a file');
         const file = path.join(server, name);
         await rm(file, { force: true });
         for (const make of [
