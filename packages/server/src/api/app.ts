@@ -105,13 +105,6 @@ export function createApi(options: ApiOptions): FastifyInstance {
     }
     done();
   });
-  // Last, when it is known who sent the request: else a client would send its next one into a connection that was just closed.
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (connections?.isStranger(request.raw.socket) === true)
-      reply.header('Keep-Alive', connections.strangersKeepAlive);
-    done(null, payload);
-  });
-
   const sendFailure = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): void => {
     const error = toApiError(thrown, context.config.bodyLimitBytes);
     if (error.status >= 500 && error.cause !== undefined)

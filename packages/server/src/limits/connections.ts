@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { announceKept } from './announce-kept.js';
 
 export interface ConnectionLimits {
   /** Connections at once. */
@@ -28,7 +29,7 @@ interface Entry {
 /**
  * Keeps one listener within its share of connections, so that whoever holds many, idle or slow, can neither use up the
  * process's descriptors nor keep others out: each address has a limit, connections that showed no credential are closed
- * soon when unused, and the oldest of them give way to new ones.
+ * soon when unused, which their answers say, and the oldest of them give way to new ones.
  */
 export class ConnectionGuard {
   readonly #limits: ConnectionLimits;
@@ -55,22 +56,10 @@ export class ConnectionGuard {
     const encrypted = server instanceof TlsServer;
     server.on('connection', (socket) => this.#admit(socket, encrypted));
     if (encrypted) (server as TlsServer).on('secureConnection', (stream) => this.#secured(stream));
-    server.on('request', (request, response) => this.#begin(request.socket, response));
-    server.on('checkContinue', (request, response) => this.#begin(request.socket, response));
+    // Before those who answer, some of them at once.
+    for (const event of ['request', 'checkContinue'] as const)
+      server.prependListener(event, (request, response) => this.#begin(request.socket, response));
     server.on('upgrade', (request) => this.#begin(request.socket as Socket));
-  }
-
-  /**
-   * `Keep-Alive` for answers over a connection without a valid credential: two seconds less than the connection is kept, so that
-   * a client which is slow to notice does not send its next request into one that was just closed.
-   */
-  get strangersKeepAlive(): string {
-    return `timeout=${Math.max(1, Math.floor(this.#limits.strangerIdleMs / 1000) - 2)}`;
-  }
-
-  /** Whether no valid credential came over the connection so far. */
-  isStranger(socket: Socket): boolean {
-    return this.#strangers.has(this.#below.get(socket) ?? socket);
   }
 
   /** A valid credential came over the connection: it may be kept for later requests. */
@@ -118,11 +107,21 @@ export class ConnectionGuard {
     const entry = this.#open.get(socket);
     if (entry === undefined) return;
     entry.busy += 1;
+    if (response !== undefined && this.#strangers.has(socket))
+      announceKept(response, () => (this.#strangers.has(socket) ? this.#strangersKeepAlive : undefined));
     response?.once('close', () => {
       entry.busy -= 1;
       // After Node's own, which is for connections that may be kept.
       if (this.#strangers.has(socket)) stream.setTimeout(this.#limits.strangerIdleMs);
     });
+  }
+
+  /**
+   * Two seconds less than the connection is kept, so that a client which is slow to notice does not send its next request into one
+   * that was just closed.
+   */
+  get #strangersKeepAlive(): string {
+    return `timeout=${Math.max(1, Math.floor(this.#limits.strangerIdleMs / 1000) - 2)}`;
   }
 
   #evictOne(): boolean {

@@ -34,6 +34,25 @@ async function start(connections: Record<string, number>) {
   return test;
 }
 
+/** Answers over one connection: status, and for how long it says that it is kept. */
+async function keptAfter(
+  url: string | undefined,
+  ...requests: [path: string, headers: Record<string, string>][]
+) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const answers: [number | undefined, string | undefined][] = [];
+  for (const [path, headers] of requests) {
+    const sent = request(`${url}${path}`, { agent, headers });
+    sent.end();
+    const [response] = await once(sent, 'response');
+    response.resume();
+    await once(response, 'end');
+    answers.push([response.statusCode, response.headers['keep-alive']]);
+  }
+  return answers;
+}
+
 describe('idle connections', () => {
   it('thousands of them from many addresses keep nobody from the API, the gateway or the operator port', async () => {
     const test = await start({
@@ -89,25 +108,11 @@ describe('idle connections', () => {
     const test = await start({ strangerIdleMs: 30_000 });
     const volume = await test.api('POST', '/volumes', { name: 'kept' });
     expect(volume.status).toBe(201);
-    /** Answers over one connection. */
-    const keptAfter = async (...requests: [path: string, headers: Record<string, string>][]) => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      onTestFinished(() => agent.destroy());
-      const answers: [number | undefined, string | undefined][] = [];
-      for (const [path, headers] of requests) {
-        const sent = request(`${test.server.apiUrl}${path}`, { agent, headers });
-        sent.end();
-        const [response] = await once(sent, 'response');
-        response.resume();
-        await once(response, 'end');
-        answers.push([response.statusCode, response.headers['keep-alive']]);
-      }
-      return answers;
-    };
     const file = `/volumecontent/${volume.body.volumeID}/dir?path=/`;
     const key = { 'X-API-Key': test.server.apiKey };
     expect(
       await keptAfter(
+        test.server.apiUrl,
         ['/health', {}],
         ['/nowhere', {}],
         ['/v2/sandboxes', { 'X-API-Key': 'wrong' }],
@@ -123,8 +128,42 @@ describe('idle connections', () => {
       [200, 'timeout=620'],
       [204, 'timeout=620'],
     ]);
-    expect(await keptAfter([file, { Authorization: `Bearer ${volume.body.token}` }])).toEqual([
-      [200, 'timeout=620'],
+    expect(
+      await keptAfter(test.server.apiUrl, [file, { Authorization: `Bearer ${volume.body.token}` }]),
+    ).toEqual([[200, 'timeout=620']]);
+  });
+
+  it('say so at the gateway and at the operator port, too', async () => {
+    const test = await start({ strangerIdleMs: 30_000 });
+    const sandbox = await createSandbox(test);
+    const daemon = { 'Svc-Sandbox-Id': sandbox.id, 'Svc-Sandbox-Port': '49983' };
+    expect(
+      await keptAfter(
+        test.server.sandboxUrl,
+        ['/', {}],
+        ['/', { ...daemon, 'Svc-Sandbox-Id': 'nowhere' }],
+        ['/files?path=/etc/hostname', { ...daemon, 'X-Access-Token': sandbox.token }],
+      ),
+    ).toEqual([
+      [400, 'timeout=28'],
+      [502, 'timeout=28'],
+      [200, 'timeout=630'],
+    ]);
+    expect(
+      await keptAfter(
+        test.server.operatorUrl,
+        ['/status', {}],
+        ['/metrics', {}],
+        ['/teams', {}],
+        ['/', {}],
+        ['/status', { Connection: 'close' }],
+      ),
+    ).toEqual([
+      [200, 'timeout=28'],
+      [200, 'timeout=28'],
+      [401, 'timeout=28'],
+      [302, 'timeout=28'],
+      [200, undefined],
     ]);
   });
 
