@@ -107,7 +107,9 @@ export const errors = {
       cause,
     }),
   networkNotInForce: (reason: string, cause: unknown) =>
-    error(503, `the network settings are stored, but not in force: ${reason}`, { cause }),
+    error(503, `the network settings are stored, but not in force yet, which is tried again: ${reason}`, {
+      cause,
+    }),
   volumeMountsFailed: (cause: unknown) => error(500, 'failed to convert volume mounts', { cause }),
   volumesDeleted: (sandboxId: string, mounts: string[]) =>
     error(

@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
-import { DriverError } from '@svc/runtime';
+import { DriverError, type Instance } from '@svc/runtime';
 import type { Team } from '../auth/team.js';
+import type { Uses } from '../context/context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
 import { egressOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
@@ -19,14 +20,17 @@ import { changeRow } from './rows.js';
 import { admit } from './transition.js';
 import { checkNetwork, isAddress, withoutPassword } from './validate-network.js';
 
+type Ports = SandboxPorts & Uses<'retries'>;
+
 /**
  * Replaces the outbound part of the network settings; what is omitted is cleared. It is in force when this settles: for
  * new connections, and for open ones that are no longer allowed.
- * @throws {ApiError} 400, 403, 404, 409; 503 when the settings are stored but cannot be put in force yet: what is governed
- * sends nothing until they are.
+ * @throws {ApiError} 400, 403, 404, 409; 503 when the settings are stored but cannot be put in force yet. They are what counts from
+ * then on: this is tried again until they are in force, and whatever starts the sandbox again, or takes hold of it after a crash,
+ * follows them too.
  */
 export async function updateSandboxNetwork(
-  context: SandboxPorts,
+  context: Ports,
   team: Team,
   sandboxId: string,
   update: components['schemas']['SandboxNetworkUpdate'],
@@ -64,7 +68,7 @@ export async function updateSandboxNetwork(
 }
 
 /** Makes a running sandbox follow its row. What a pause or an end took over meanwhile is left to it. */
-async function putInForce(context: SandboxPorts, live: LiveSandbox, wasIntercepted: boolean): Promise<void> {
+async function putInForce(context: Ports, live: LiveSandbox, wasIntercepted: boolean): Promise<void> {
   const { row, instance } = live;
   const { egressPolicy, networkIsolation } = context.driver.capabilities;
   // Where it can do neither, only settings that ask for nothing came so far.
@@ -78,9 +82,21 @@ async function putInForce(context: SandboxPorts, live: LiveSandbox, wasIntercept
         tokens: [daemonToken(context.keys, row)],
       });
   } catch (error) {
-    if (live.instance !== instance || live.transition !== undefined) return;
+    if (live.instance !== instance) return;
+    context.retries.add(`network of sandbox ${row.id}`, () => tryAgain(context, live, instance));
+    if (live.transition !== undefined) return;
     throw DriverError.is(error) ? errors.networkNotInForce(error.message, error) : error;
   }
+}
+
+/** @throws what keeps the settings from being in force still */
+async function tryAgain(context: Ports, live: LiveSandbox, instance: Instance): Promise<void> {
+  // What starts next follows the row.
+  if (live.gone || live.instance !== instance) return;
+  if (live.transition !== undefined || live.row.state !== 'running')
+    throw new Error('something else is done to the sandbox');
+  // Changes meanwhile may have removed the rules that it trusted an authority for.
+  await inNetworkTurn(live, () => putInForce(context, live, true));
 }
 
 /** Ingress as it was, egress as given. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
 import { createProcessDriver, type Driver, DriverError, type Instance } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '#support/eventually';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 /**
@@ -93,10 +94,33 @@ describe('network settings of a sandbox that runs', () => {
     problem = 'its machine has no fence.';
     expect(await test.api('PUT', `${at}/network`, { allow_internet_access: false })).toMatchObject({
       status: 503,
-      body: { message: 'the network settings are stored, but not in force: its machine has no fence.' },
+      body: {
+        message:
+          'the network settings are stored, but not in force yet, which is tried again: its machine has no fence.',
+      },
     });
     problem = undefined;
     expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(204);
     expect(modes.slice(-2)).toEqual(['none', 'none']);
+  });
+
+  it('that could not be put in force are what counts, and come into force as soon as that is possible', async () => {
+    const modes: string[] = [];
+    let problem: string | undefined;
+    const test = await start(modes, () => problem);
+    const at = `/sandboxes/${(await create(test)).body.sandboxID}`;
+    problem = 'its machine has no fence.';
+    expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(503);
+    expect((await test.api('GET', at)).body).toMatchObject({ allowInternetAccess: false });
+    const failed = modes.length;
+    await eventually('it is tried again', () => modes.length > failed);
+    problem = undefined;
+    await eventually('nothing is left to do', () => test.server.context.retries.size === 0);
+    expect(modes.at(-1)).toBe('none');
+    // Nothing goes on trying for a sandbox that has ended.
+    problem = 'its machine has no fence.';
+    expect((await test.api('PUT', `${at}/network`, {})).status).toBe(503);
+    expect((await test.api('DELETE', at)).status).toBe(204);
+    await eventually('nothing is left to do', () => test.server.context.retries.size === 0);
   });
 });
