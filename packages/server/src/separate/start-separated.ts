@@ -8,6 +8,7 @@ import { startServer } from '../start/start-server.js';
 import { dataLayout } from './data-layout.js';
 import { joinRuntime, type Runtime, useRuntime } from './join-runtime.js';
 import type { SeparatePlan } from './plan-start.js';
+import { requireIsolation } from './require-isolation.js';
 
 export interface SeparatedServer extends Server {
   /** The user that the server runs as. */
@@ -26,8 +27,16 @@ export async function startSeparatedServer(
   plan: SeparatePlan,
 ): Promise<SeparatedServer> {
   const log = createLogger(options.logLevel);
-  if (plan.kind === 'beside-root')
-    return startOn(await joinRuntime(plan.socket, log), options, userInfo().username);
+  if (plan.kind === 'beside-root') {
+    const runtime = await joinRuntime(plan.socket, log);
+    try {
+      requireIsolation(options.isolation, runtime, plan.socket);
+    } catch (error) {
+      await letGo(runtime);
+      throw error;
+    }
+    return startOn(runtime, options, userInfo().username);
+  }
   // One that runs already is told at once. Root's process waits for the one before it, whose server may have been killed.
   await (await lockDirectory(dataLayout(options.dataDir).server, 'server.lock')).release();
   return startOn(await useRuntime(await plan.orders.runtime(), log), options, plan.orders.user);
@@ -45,7 +54,7 @@ async function startOn(runtime: Runtime, options: ServerOptions, user: string): 
       builds: { imageDirectories: [join(options.dataDir, 'images')], ...options.tuning?.builds },
     },
   }).catch(async (error: unknown) => {
-    await runtime.driver.close({ destroyInstances: false }).catch(() => undefined);
+    await letGo(runtime);
     throw error;
   });
   let stopped: Promise<void> | undefined;
@@ -65,3 +74,7 @@ async function startOn(runtime: Runtime, options: ServerOptions, user: string): 
     [Symbol.asyncDispose]: () => stop(),
   };
 }
+
+/** A server that does not start leaves nothing open. */
+const letGo = (runtime: Runtime): Promise<void> =>
+  runtime.driver.close({ destroyInstances: false }).catch(() => undefined);

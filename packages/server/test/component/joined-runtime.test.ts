@@ -1,0 +1,32 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { daemonProgram } from '@svc/envd';
+import { createProcessDriver, serveDriver } from '@svc/runtime';
+import { expect, it, onTestFinished } from 'vitest';
+import { runtimeTokenFile } from '../../src/separate/runtime-socket.js';
+import { startSeparatedServer } from '../../src/separate/start-separated.js';
+
+it('a server does not start beside a runtime that keeps sandboxes apart by something else than it was told', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'svc-joined-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  const driver = await createProcessDriver({
+    dataDir: path.join(directory, 'driver'),
+    daemon: daemonProgram,
+  });
+  const socketPath = path.join(directory, 'runtime.sock');
+  const token = 'of-a-test';
+  const served = await serveDriver(driver, { socketPath, token });
+  onTestFinished(() => served.close());
+  await writeFile(runtimeTokenFile(socketPath), token);
+  const refused = startSeparatedServer(
+    { dataDir: directory, apiPort: 0, sandboxPort: 0, logLevel: 'silent', isolation: 'gvisor' },
+    { kind: 'beside-root', socket: socketPath },
+  );
+  await expect(refused).rejects.toMatchObject({
+    code: 'unsupported',
+    message: expect.stringMatching(/by "gvisor", and the svc-runtime at .* by "none": give both the same/),
+  });
+  // It is let go, so that it starts again with what it is told then.
+  await served.abandoned;
+});
