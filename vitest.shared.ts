@@ -28,12 +28,6 @@ export function packageTests(options: PackageTestOptions = {}) {
     ssr: { resolve: { conditions: [...conditions, 'node'], externalConditions: conditions } },
     test: {
       include: ['test/**/*.test.ts'],
-      typecheck: {
-        enabled: true,
-        include: ['test/**/*.test-d.ts'],
-        tsconfig: './tsconfig.json',
-        checker: fileURLToPath(new URL('node_modules/typescript-7/bin/tsc', import.meta.url)),
-      },
       testTimeout: options.testTimeout ?? 300_000,
       hookTimeout: 300_000,
       // Sandboxes stand on the host's /usr unless a test asks for the base, which takes a minute to build.

@@ -21,7 +21,7 @@ run() { # run PACKAGE FILTER...
   local package=$1
   shift
   [ "$whole" = no ] || set --
-  (cd "packages/$package" && node ../../node_modules/vitest/vitest.mjs run --typecheck.enabled=false "$@") || failed=1
+  (cd "packages/$package" && node ../../node_modules/vitest/vitest.mjs run "$@") || failed=1
 }
 whole=no
 [ "${2:-}" != --whole ] || whole=yes

@@ -44,8 +44,6 @@ job() { # job FUNCTION ARGUMENT...
   "$@" &
 }
 
-turbo() { node_modules/.bin/turbo run "$@"; }
-
 # PostgreSQL for the tests of the second storage dialect; without it those tests say that they are skipped.
 # It has a directory of this run's own: another checkout may run its tests at the same time.
 export SVC_TEST_POSTGRES_DIR=$state/postgres
@@ -73,7 +71,7 @@ other_node() { # other_node VERSION
 # mostly wait, and what needs the processors are side by side.
 job check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
 job check "Imports, specifications, generated code, shell scripts, links" node scripts/check-all.mjs
-job check "Types" turbo typecheck --output-logs=errors-only --concurrency=1
+job check "Types" npm run typecheck --silent
 job check "API reference and documentation site" node scripts/site.mjs
 first=(packages/{runtime,sdk,bench,server,conformance,cli} examples packages/code-interpreter)
 for folder in "${first[@]}"; do

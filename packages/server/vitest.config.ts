@@ -28,7 +28,6 @@ export default mergeConfig(packageTests(), {
                 name: 'postgres',
                 env: { SVC_TEST_DIALECT: 'postgres' },
                 exclude: once,
-                typecheck: { enabled: false },
               },
             },
           ]),
