@@ -78,13 +78,16 @@ describe('the packed package', () => {
   });
 
   it.each([
-    ['an ECMAScript module', 'esm.mts', { module: 'NodeNext', moduleResolution: 'NodeNext' }],
-    ['CommonJS', 'cjs.cts', { module: 'NodeNext', moduleResolution: 'NodeNext' }],
-    ['a bundled program', 'bundled.ts', { module: 'ESNext', moduleResolution: 'Bundler' }],
-  ])('gives its types to %s', (_, file, options) => {
-    consumer.write(file, typedUse);
+    [
+      'ECMAScript modules and to CommonJS',
+      ['esm.mts', 'cjs.cts'],
+      { module: 'NodeNext', moduleResolution: 'NodeNext' },
+    ],
+    ['a bundled program', ['bundled.ts'], { module: 'ESNext', moduleResolution: 'Bundler' }],
+  ])('gives its types to %s', (_, files, options) => {
+    for (const file of files) consumer.write(file, typedUse);
     // Declarations of Connect name Node's and newer JavaScript's types; ours must not fail because of theirs.
-    consumer.typecheck([file], { ...options, skipLibCheck: true });
+    consumer.typecheck(files, { ...options, skipLibCheck: true });
   });
 
   it('makes a browser bundle without a trace of Node', async () => {

@@ -129,14 +129,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
     expect(await run('main.cjs')).toBe(expected);
   });
 
-  it.each([
-    ['an ECMAScript module', 'esm.mts', { module: 'Node16', moduleResolution: 'Node16' }],
-    ['CommonJS', 'cjs.cts', { module: 'Node16', moduleResolution: 'Node16' }],
-    ['a bundled program', 'bundled.ts', { module: 'ESNext', moduleResolution: 'Bundler' }],
-  ])('give their types to %s', (_, file, options) => {
-    consumer.write(
-      file,
-      `import { Client, type CommandResult, type LifecycleEvent, Sandbox, SvcError, Template } from '@svc/sdk';
+  const typedUse = `import { Client, type CommandResult, type LifecycleEvent, Sandbox, SvcError, Template } from '@svc/sdk';
 import { TestService } from '@svc/sdk/testing';
 export async function main(): Promise<CommandResult> {
   const client = new Client({ apiKey: 'x' });
@@ -153,9 +146,18 @@ export function describe(event: LifecycleEvent): string | undefined {
 export const code = (error: unknown): string | undefined => (SvcError.is(error) ? error.code : undefined);
 // @ts-expect-error the types are real
 export const wrong: number = Template.from('base');
-`,
-    );
-    consumer.typecheck([file], {
+`;
+
+  it.each([
+    [
+      'ECMAScript modules and to CommonJS',
+      ['esm.mts', 'cjs.cts'],
+      { module: 'Node16', moduleResolution: 'Node16' },
+    ],
+    ['a bundled program', ['bundled.ts'], { module: 'ESNext', moduleResolution: 'Bundler' }],
+  ])('give their types to %s', (_, files, options) => {
+    for (const file of files) consumer.write(file, typedUse);
+    consumer.typecheck(files, {
       ...options,
       skipLibCheck: true,
       types: ['node'],
