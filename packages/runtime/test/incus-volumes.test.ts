@@ -16,7 +16,7 @@ import { IncusCluster } from '../src/incus-driver/incus-cluster.js';
 import { requireSpec } from '../src/incus-driver/instance-config.js';
 import { keys, volumeIdOf, volumeName } from '../src/incus-driver/keys.js';
 import { removeOfLost } from '../src/incus-driver/leftovers.js';
-import { readVolumes } from '../src/incus-driver/read-wire.js';
+import { readVolumePlaces, readVolumes } from '../src/incus-driver/read-wire.js';
 import { callsOfAgent } from '../src/incus-driver/volumes/agent-calls.js';
 import { AGENT_VOLUME, agentBody } from '../src/incus-driver/volumes/agent-spec.js';
 import { chooseMember } from '../src/incus-driver/volumes/choose-member.js';
@@ -204,11 +204,14 @@ describe('volumes of the cluster', () => {
   const path = '/1.0/storage-pools/p/volumes/custom';
   function play({ method, path: asked, query, body }: PlayedRequest) {
     if (asked === '/1.0/cluster/members') return done(members);
-    if (asked === path && method === 'GET') {
-      const name = /^name eq (.*)$/.exec(query.get('filter') ?? '')?.[1];
-      const listed = stored.filter((volume) => name === undefined || volume.name === name);
-      return done(listed.map((volume) => ({ ...volume, type: 'custom', content_type: 'filesystem' })));
-    }
+    const told = (volume: (typeof stored)[number]) => ({
+      ...volume,
+      type: 'custom',
+      content_type: 'filesystem',
+    });
+    if (asked === path && method === 'GET' && query.get('recursion') === '1') return done(stored.map(told));
+    if (asked === path && method === 'GET')
+      return done(stored.map(({ name, location }) => `${path}/${name}?project=svc&target=${location}`));
     const given = body.length === 0 ? {} : JSON.parse(body.toString('utf8'));
     const location = query.get('target')!;
     if (asked === path) {
@@ -217,6 +220,7 @@ describe('volumes of the cluster', () => {
     }
     const found = stored.find(({ name, location: at }) => asked === `${path}/${name}` && at === location);
     if (found === undefined) return failed(404, 'Storage volume not found');
+    if (method === 'GET') return done(told(found));
     if (method === 'PATCH') Object.assign(found.config, given.config);
     else if (inUse.has(found.name)) return failed(400, 'The storage volume is still in use');
     else stored = stored.filter((volume) => volume !== found);
@@ -264,6 +268,12 @@ describe('volumes of the cluster', () => {
     };
     await volumes.make('v');
     expect(stored).toMatchObject([{ name: 'svc-v', config: { [keys.owner]: 'they' } }]);
+    // While both are there still.
+    const [first] = stored;
+    const other = { ...first!, location: first!.location === 'a' ? 'b' : 'a', created_at: '2026-01-02' };
+    stored.unshift(other);
+    const mounted = await volumes.place([{ volumeId: 'v', target: '/x' }]);
+    expect(mounted.location).toBe(first!.location);
   });
 
   it('that something has mounted are gone for everybody at once, and removed later', async () => {
@@ -287,6 +297,26 @@ describe('volumes of the cluster', () => {
     await expect(volumes.make('w')).rejects.toMatchObject({ code: 'no_capacity' });
   });
 
+  it('are found without a look at all others, which takes Incus a look through all instances for each', async () => {
+    await volumes.make('v');
+    await volumes.place([{ volumeId: 'v', target: '/x' }]);
+    await volumes.usedBytes('v');
+    expect(await volumes.has('v')).toBe(true);
+    await volumes.delete('v');
+    expect(
+      incus.requests.filter(({ path: asked, query }) => asked === path && query.has('recursion')),
+    ).toEqual([]);
+  });
+
+  it('are known while their member is away', async () => {
+    await volumes.make('v');
+    answerVolumes = ({ method, path: asked }) =>
+      method === 'GET' && asked === `${path}/svc-v` ? failed(503, 'Failed to connect') : undefined;
+    expect(await volumes.has('v')).toBe(true);
+    stored[0]!.config[keys.state] = 'deleted';
+    expect(await volumes.has('v')).toBe(false);
+  });
+
   it('of an earlier version stay with the server that has them, and say why nothing mounts them', async () => {
     await mkdir(join(directory, 'plain', 'old'), { recursive: true });
     await writeFile(join(directory, 'plain', 'old', 'a.txt'), 'kept');
@@ -308,6 +338,14 @@ describe('volumes of the cluster', () => {
       else expect(listed).toMatchObject({ code: 'unreachable' });
     },
   );
+
+  it('are where their paths say', () => {
+    const at = '/1.0/storage-pools/p/volumes/custom';
+    expect(readVolumePlaces([`${at}/svc-a?project=svc&target=m1`, `${at}/svc-b`, `${at}/other`, 7])).toEqual([
+      { name: 'svc-a', location: 'm1' },
+      { name: 'svc-b', location: 'none' },
+    ]);
+  });
 
   it('with names of others are not believed', () => {
     const wire = { type: 'custom', content_type: 'filesystem', config: 7, location: 7 };

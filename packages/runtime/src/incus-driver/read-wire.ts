@@ -9,6 +9,7 @@ import type {
   WireResources,
   WireServer,
   WireVolume,
+  WireVolumePlace,
 } from './wire.js';
 
 /*
@@ -126,6 +127,17 @@ export function readVolumes(value: unknown): WireVolume[] {
         createdAt: textOf(at),
       },
     ];
+  });
+}
+
+/** The same of a list that holds paths alone, such as `/1.0/storage-pools/p/volumes/custom/svc-v?project=svc&target=m1`. */
+export function readVolumePlaces(value: unknown): WireVolumePlace[] {
+  return listOf(value, 'list of paths of volumes').flatMap((each) => {
+    const [path = '', query] = textOf(each).split('?');
+    // Names of the service need no encoding.
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    if (volumeIdOf(name) === undefined) return [];
+    return [{ name, location: new URLSearchParams(query).get('target') || 'none' }];
   });
 }
 

@@ -18,11 +18,15 @@ export interface WireInstanceState {
   processes?: number;
 }
 
-/** A custom volume of a storage pool. */
-export interface WireVolume {
+/** Where a custom volume of a storage pool is. */
+export interface WireVolumePlace {
   name: string;
   /** Member; `none` where there is no cluster. */
   location: string;
+}
+
+/** A custom volume of a storage pool. */
+export interface WireVolume extends WireVolumePlace {
   /** Known while its member is away too. */
   config: Record<string, string>;
   /** As Incus writes times: the earlier one sorts first. */

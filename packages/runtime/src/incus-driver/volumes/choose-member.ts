@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DriverError } from '../../contract/errors.js';
-import type { WireMember, WireVolume } from '../wire.js';
+import type { WireMember, WireVolumePlace } from '../wire.js';
 
 /**
  * The member that a new volume is made on: of those that take something, one with the fewest volumes. Undefined where there is
@@ -9,7 +9,7 @@ import type { WireMember, WireVolume } from '../wire.js';
  */
 export function chooseMember(
   members: readonly WireMember[],
-  volumes: readonly Pick<WireVolume, 'location'>[],
+  volumes: readonly Pick<WireVolumePlace, 'location'>[],
   id: string,
 ): string | undefined {
   if (members.length === 0) return undefined;

@@ -1,8 +1,11 @@
 import type { IncusClient } from '../../incus/incus-client.js';
 import { IncusError } from '../../incus/incus-error.js';
-import { readVolumeBytes, readVolumes } from '../read-wire.js';
-import type { WireVolume } from '../wire.js';
+import { readVolumeBytes, readVolumePlaces, readVolumes } from '../read-wire.js';
+import type { WireVolume, WireVolumePlace } from '../wire.js';
 import type { MemberClients } from './member-clients.js';
+
+/** Longest wait for what a member says of one volume, ms. */
+const READ_MS = 10_000;
 
 export interface CustomVolumesOptions {
   client: IncusClient;
@@ -20,12 +23,24 @@ export class CustomVolumes {
     this.#path = `/storage-pools/${encodeURIComponent(options.pool)}/volumes/custom`;
   }
 
-  /** Those of the service in the project, on every member, also on one that is away. @param name of one alone */
-  async list(name?: string): Promise<WireVolume[]> {
-    const filter = name === undefined ? {} : { filter: `name eq ${name}` };
-    const query = { recursion: '1', ...filter };
-    const all = readVolumes(await this.#options.client.call({ path: this.#path, query }));
-    return all.filter((volume) => name === undefined || volume.name === name);
+  /**
+   * Those of the service in the project, on every member, also on one that is away. Dear: of each volume Incus looks through all
+   * instances for those that use it, whatever a filter leaves of the answer.
+   */
+  async list(): Promise<WireVolume[]> {
+    return readVolumes(await this.#options.client.call({ path: this.#path, query: { recursion: '1' } }));
+  }
+
+  /** Where those of the service are. Cheap. @param name of one alone */
+  async places(name?: string): Promise<WireVolumePlace[]> {
+    const all = readVolumePlaces(await this.#options.client.call({ path: this.#path }));
+    return name === undefined ? all : all.filter((place) => place.name === name);
+  }
+
+  /** Those of a name: at most one, unless servers are just making it. */
+  async find(name: string): Promise<WireVolume[]> {
+    const found = await Promise.all((await this.places(name)).map((place) => this.#read(place)));
+    return found.flat();
   }
 
   /** @param target the member; undefined where there is no cluster */
@@ -49,7 +64,7 @@ export class CustomVolumes {
   }
 
   /** Undefined where it is not counted: only the member that has it tells. */
-  async usedBytes(volume: WireVolume): Promise<number | undefined> {
+  async usedBytes(volume: WireVolumePlace): Promise<number | undefined> {
     const client = await this.#options.members.of(volume.location);
     if (client === undefined) return undefined;
     try {
@@ -60,7 +75,19 @@ export class CustomVolumes {
     }
   }
 
-  #at({ name, location }: WireVolume) {
+  async #read(place: WireVolumePlace): Promise<WireVolume[]> {
+    try {
+      const volume = await this.#options.client.find({ ...this.#at(place), timeoutMs: READ_MS });
+      return volume === undefined ? [] : readVolumes([volume]);
+    } catch (error) {
+      if (!IncusError.is(error)) throw error;
+      // Its member is away: then the list of all still has it.
+      const all = await this.list();
+      return all.filter(({ name, location }) => name === place.name && location === place.location);
+    }
+  }
+
+  #at({ name, location }: WireVolumePlace) {
     const query = location === 'none' ? {} : { target: location };
     return { path: `${this.#path}/${encodeURIComponent(name)}`, query };
   }

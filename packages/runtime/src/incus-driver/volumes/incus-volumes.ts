@@ -10,7 +10,7 @@ import type { PlainVolumes } from '../../volumes/plain-volumes.js';
 import { translated } from '../driver-error.js';
 import type { IncusCluster } from '../incus-cluster.js';
 import { isOf, keys, volumeIdOf, volumeName } from '../keys.js';
-import type { WireVolume } from '../wire.js';
+import type { WireVolume, WireVolumePlace } from '../wire.js';
 import { chooseMember } from './choose-member.js';
 import type { CustomVolumes } from './custom-volumes.js';
 import { NO_MOUNTS, type PlacedMounts, placeMounts } from './place-mounts.js';
@@ -78,7 +78,7 @@ export class IncusVolumes implements Volumes {
   async usedBytes(id: string): Promise<number | undefined> {
     const { custom, limited } = this.#options;
     if (!limited || (await this.#isPlain(id))) return undefined;
-    const [found] = await this.#find(id).catch(() => []);
+    const found = await this.#placeOf(id).catch(() => undefined);
     const bytes = found === undefined ? undefined : await custom.usedBytes(found).catch(() => undefined);
     if (bytes !== undefined) this.#measured.set(id, bytes);
     return bytes ?? this.#measured.get(id) ?? 0;
@@ -113,7 +113,7 @@ export class IncusVolumes implements Volumes {
           'unsupported',
           'A volume of an earlier version lies on the machine of its server, where no sandbox can mount it: copy its files into a new one.',
         );
-      const [found] = await translated(() => this.#find(volumeId), AWAY);
+      const found = await translated(() => this.#placeOf(volumeId), AWAY);
       if (found !== undefined) locations.set(volumeId, found.location);
     }
     const placed = placeMounts(mounts, { pool: this.#options.pool, locations });
@@ -150,7 +150,7 @@ export class IncusVolumes implements Volumes {
   /** On one member: servers that make it at the same moment agree which of theirs stays. */
   async #create(id: string): Promise<WireVolume> {
     const { cluster, custom, owner } = this.#options;
-    const target = chooseMember(await cluster.members(), await custom.list(), id);
+    const target = chooseMember(await cluster.members(), await custom.places(), id);
     await custom.create(volumeName(id), target, {
       [keys.owner]: owner,
       [keys.state]: 'live',
@@ -181,14 +181,20 @@ export class IncusVolumes implements Volumes {
 
   /** At most one, unless servers are just making it: then the one that stays, the oldest, is the first. */
   async #find(id: string): Promise<WireVolume[]> {
-    const found = await this.#options.custom.list(volumeName(id));
+    const found = await this.#options.custom.find(volumeName(id));
     const orderOf = ({ createdAt, location }: WireVolume) => `${createdAt} ${location}`;
     return found.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
   }
 
+  /** Undefined where it is not there. */
+  async #placeOf(id: string): Promise<WireVolumePlace | undefined> {
+    const [place, ...others] = await this.#options.custom.places(volumeName(id));
+    return others.length === 0 ? place : (await this.#find(id))[0];
+  }
+
   /** @throws {DriverError} `unreachable` */
   async #whereIs(id: string): Promise<string | undefined> {
-    const [found] = await translated(() => this.#find(id), AWAY);
+    const found = await translated(() => this.#placeOf(id), AWAY);
     if (found === undefined) throw new DriverError(AWAY.code, AWAY.message, { detail: 'it is not there' });
     const location = found.location === 'none' ? undefined : found.location;
     await this.#requireOnline(location);
