@@ -44,6 +44,7 @@ mkdir -p "$tree/var/lib/incus" "$tree/srv/pool"
 mount --bind "$directory/incus" "$tree/var/lib/incus"
 mount -o loop "$directory/pool.img" "$directory/pool"
 mount --bind "$directory/pool" "$tree/srv/pool"
+cp "$here/keep-quotas.sh" "$tree/run/"
 # The first process of its own process namespace: whoever kills it kills all.
 # shellcheck disable=SC2016 # The inner shell expands it.
 exec unshare --pid --fork --kill-child=KILL sh -ec '
@@ -52,5 +53,6 @@ exec unshare --pid --fork --kill-child=KILL sh -ec '
   pivot_root . mnt
   umount -l /mnt
   export INCUS_DIR=/var/lib/incus HOME=/root PATH=/usr/libexec/incus:/usr/sbin:/usr/bin:/sbin:/bin
+  sh /run/keep-quotas.sh /srv/pool &
   exec /usr/bin/tini -g -- incusd --group root
 ' sh "$tree"
