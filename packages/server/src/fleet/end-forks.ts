@@ -1,10 +1,6 @@
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { configOf } from '../sandbox-state/config.js';
-import { killHeld } from '../sandboxes/kill.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';
-import { findLive } from '../sandboxes/rows.js';
-import { admit } from '../sandboxes/transition.js';
 import { removeLost } from './lost-sandboxes.js';
 
 /** Forks that a node was asked for, and that nobody was told of. */
@@ -44,18 +40,4 @@ export async function endForks(
   });
   answer.destroy();
   if ((await left()).length > 0) throw errors.nodeGone();
-}
-
-/** Ends forks that this node has, whichever state they are in. Others that these ids may name stay. */
-export async function endHere(context: SandboxPorts, sandboxIds: readonly string[]): Promise<void> {
-  for (const id of sandboxIds) {
-    const live = await findLive(context, id);
-    if (live === undefined || configOf(live.row).forkedFrom === undefined) continue;
-    try {
-      const admission = await admit(context, live.row.team_id, id, 'kill');
-      await (admission.kind === 'join' ? admission.result : killHeld(context, admission.live, 'orphaned'));
-    } catch (error) {
-      context.log.warn({ err: error, sandboxId: id }, 'a fork that nobody was told of could not be ended');
-    }
-  }
 }

@@ -7,7 +7,7 @@ import type { NodeRecord } from '../nodes/registry.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import { forecastTeamRoom } from '../sandboxes/capacity.js';
-import type { ForkOutcome, ForksLeft } from '../sandboxes/fork.js';
+import type { ForkElsewhere, ForkOutcome, ForksLeft } from '../sandboxes/fork.js';
 import { isFull } from '../sandboxes/placement-error.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';
 import { misfitOf } from './destinations.js';
@@ -19,6 +19,8 @@ import { spreadForks } from './spread-forks.js';
 const MOST_ROUNDS = 3;
 /** What a node may say of the forks that it was asked for, bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
+/** Forks that could not be ended are tried again after 1 s first, and so often at least, ms. */
+const MAX_END_DELAY_MS = 60_000;
 
 type Ports = SandboxPorts & Uses<'copies' | 'fleet' | 'retries'>;
 
@@ -27,19 +29,19 @@ interface Part {
   outcomes: ForkOutcome[];
   /** How many another node may start. */
   refused: number;
-  unclaimed: UnclaimedForks | undefined;
+  unclaimed: string[];
+  /** Those that have an outcome, and run. */
+  made: string[];
 }
 
 /**
  * Has other nodes start forks of a sandbox of this one, each from a copy of its checkpoint: those that new sandboxes would go to, of
  * those that its memory can go on on. What one of them does not start goes to the next.
  */
-export async function forkElsewhere(
-  context: Ports,
-  left: ForksLeft,
-): Promise<{ outcomes: ForkOutcome[]; endOthers: () => void }> {
+export async function forkElsewhere(context: Ports, left: ForksLeft): ReturnType<ForkElsewhere> {
   const outcomes: ForkOutcome[] = [];
   const unclaimed: UnclaimedForks[] = [];
+  const made: UnclaimedForks[] = [];
   let count = left.count;
   try {
     // A copy for nothing is dear.
@@ -68,12 +70,13 @@ export async function forkElsewhere(
           const { record } = members.find((member) => member.record.id === nodeId)!;
           const part = await askNode(context, left, record, asked);
           if (part.refused > 0) excluded.add(nodeId);
-          return part;
+          return { nodeId, ...part };
         }),
       );
-      for (const part of parts) {
+      for (const { nodeId, ...part } of parts) {
         outcomes.push(...part.outcomes);
-        if (part.unclaimed !== undefined) unclaimed.push(part.unclaimed);
+        unclaimed.push({ nodeId, sandboxIds: part.unclaimed });
+        made.push({ nodeId, sandboxIds: part.made });
         count -= part.outcomes.length;
       }
     }
@@ -83,9 +86,12 @@ export async function forkElsewhere(
   outcomes.push(...Array(count).fill(left.signal.aborted ? errors.placementTimeout(1) : left.full));
   return {
     outcomes,
-    endOthers: () => {
-      for (const forks of unclaimed)
-        context.retries.add(`end forks ${forks.sandboxIds[0]}`, () => endForks(context, forks));
+    endOthers: (which) => {
+      for (const forks of which === 'all' ? [...unclaimed, ...made] : unclaimed)
+        if (forks.sandboxIds.length > 0)
+          context.retries.add(`end forks ${forks.sandboxIds[0]}`, () => endForks(context, forks), {
+            ...{ atOnce: true, maxDelayMs: MAX_END_DELAY_MS },
+          });
     },
   };
 }
@@ -113,16 +119,16 @@ async function askNode(context: Ports, left: ForksLeft, node: NodeRecord, count:
     const rows = await readMade(context, left, { node, made, askedAtMs });
     const outcomes = [...rows.values(), ...entries.filter(isFinal)];
     for (const _ of rows.keys()) await fleet.sent(node.id);
-    const others = sandboxIds.filter((id) => !rows.has(id));
     return {
       outcomes,
       refused: count - outcomes.length,
-      unclaimed: others.length === 0 ? undefined : { nodeId: node.id, sandboxIds: others },
+      unclaimed: sandboxIds.filter((id) => !rows.has(id)),
+      made: [...rows.keys()],
     };
   } catch (error) {
     if (NodeUnreachableError.is(error)) fleet.avoid(node.id);
     log.warn({ err: error, forkedOnNodeId: node.id, count }, 'a node did not start forks');
-    return { outcomes: [], refused: count, unclaimed: { nodeId: node.id, sandboxIds } };
+    return { outcomes: [], refused: count, unclaimed: sandboxIds, made: [] };
   }
 }
 

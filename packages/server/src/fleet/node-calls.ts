@@ -8,7 +8,7 @@ import { errors } from '../errors/catalog.js';
 import { closeUnread } from '../http/close-unread.js';
 import { toApiError } from '../http/error-reply.js';
 import type { NodeForwarder } from '../nodes/forwarder.js';
-import { endHere } from './end-forks.js';
+import { endForksHere } from '../sandboxes/end-forks-here.js';
 import { readForkCall, readSandboxIds } from './fork-call.js';
 import { takeBuild } from './take-build.js';
 import { takeForks } from './take-forks.js';
@@ -26,7 +26,7 @@ type Request = FastifyRequest<{
  */
 export function registerNodeCalls(
   app: FastifyInstance,
-  context: TakePorts & Uses<'teams'>,
+  context: TakePorts & Uses<'retries' | 'teams'>,
   forwarder: Pick<NodeForwarder, 'comesFromNode'>,
 ): void {
   app.register(
@@ -82,7 +82,7 @@ export function registerNodeCalls(
         return reply.code(204).send();
       });
       routes.post('/forks/end', async (request: Request, reply) => {
-        await endHere(context, readSandboxIds(request.query.ids));
+        await endForksHere(context, readSandboxIds(request.query.ids));
         return reply.code(204).send();
       });
       routes.post('/forks/:id', async (request: Request, reply) => {

@@ -5,19 +5,19 @@ import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { configOf } from '../sandbox-state/config.js';
 import { activeSandboxes } from '../sandboxes/capacity.js';
+import { endForksHere } from '../sandboxes/end-forks-here.js';
 import { placementError } from '../sandboxes/placement-error.js';
 import type { StartPorts } from '../sandboxes/ports.js';
 import { forkError, startFork } from '../sandboxes/start-fork.js';
 import type { Tx } from '../storage/schema.js';
-import { endHere } from './end-forks.js';
 import type { ForkCall, ForkEntry } from './fork-call.js';
 
-type Ports = StartPorts & Uses<'copies' | 'teams'>;
+type Ports = StartPorts & Uses<'copies' | 'retries' | 'teams'>;
 
 /**
  * Starts forks of a sandbox of another node here, from a copy of its checkpoint that is removed again at the end. What they are made of
  * is read from the records: only what a fork under way has stored can be had.
- * @param asker aborts when whoever asks is not there any more: then none of them stays.
+ * @param asker aborts when whoever asks is not there any more, until it has the answer: then none of them stays.
  * @throws {ApiError} 404; 503 when none of them can start here
  */
 export async function takeForks(context: Ports, call: ForkCall, asker: AbortSignal): Promise<ForkEntry[]> {
@@ -51,7 +51,9 @@ export async function takeForks(context: Ports, call: ForkCall, asker: AbortSign
           }).catch((error: unknown) => forkError(error, timeout.aborted)),
         ),
       );
-      if (asker.aborted) await endHere(context, call.sandboxIds);
+      const end = () => endForksHere(context, call.sandboxIds);
+      if (asker.aborted) await end();
+      else asker.addEventListener('abort', () => void end(), { once: true });
       return outcomes.map((outcome) =>
         ApiError.is(outcome) ? { error: outcome.toRecord() } : { sandboxID: outcome.id },
       );

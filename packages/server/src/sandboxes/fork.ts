@@ -10,6 +10,7 @@ import { collectLogs } from '../telemetry/collect-logs.js';
 import { activeSandboxes } from './capacity.js';
 import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint, recordCheckpointSize } from './checkpoints.js';
+import { endForksHere } from './end-forks-here.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import { isFull } from './placement-error.js';
 import type { SandboxPorts, StartPorts } from './ports.js';
@@ -54,20 +55,25 @@ export interface ForksLeft {
 /**
  * Starts forks on other nodes. Never rejects.
  * @returns one outcome for each of them; and what ends forks that nobody is told of, to be called once no fork can start from the
- * checkpoint any more.
+ * checkpoint any more: those without an outcome, or all of them.
  */
-export type ForkElsewhere = (left: ForksLeft) => Promise<{ outcomes: ForkOutcome[]; endOthers: () => void }>;
+export type ForkElsewhere = (
+  left: ForksLeft,
+) => Promise<{ outcomes: ForkOutcome[]; endOthers: (which: 'untold' | 'all') => void }>;
 
 type Result = components['schemas']['ForkResult'];
 
 /**
  * Snapshots a running sandbox once, memory and all, and starts `count` new ones from it: here what fits, on other nodes what does not. A
  * fork that the team may not have (429), that no server has a place for (503) or that does not start in the request's time (504) fails
- * by itself.
+ * by itself. None stays once the request is over, because its client left: nobody knows of them.
  * @returns one result per fork, in any mix of success and failure.
  * @throws {ApiError} 400, 404, 409, 500, 503 when not even the snapshot was made.
  */
-export async function forkSandbox(context: StartPorts, options: ForkOptions): Promise<Result[]> {
+export async function forkSandbox(
+  context: StartPorts & Uses<'retries'>,
+  options: ForkOptions,
+): Promise<Result[]> {
   const { team } = options;
   checkTimeout(options.timeoutSeconds, team.limits);
   const { live } = await admit(context, team.id, options.sandboxId, 'fork');
@@ -79,7 +85,9 @@ export async function forkSandbox(context: StartPorts, options: ForkOptions): Pr
     throw errors.capacityUnavailable('the server that has the sandbox is being drained');
   const checkpointId = `fork-${context.ids.uuid()}`;
   const endsAtMs = performance.now() + context.config.requestTimeoutMs * 0.9;
-  let endOthers = () => {};
+  let endOthers = (_which: 'untold' | 'all') => {};
+  let made: string[] = [];
+  let results: Result[] | undefined;
   try {
     const logsFrom = await begin(context, live, 'snapshotting', () =>
       snapshotRunning(context, live, checkpointId),
@@ -95,16 +103,19 @@ export async function forkSandbox(context: StartPorts, options: ForkOptions): Pr
         startFork(context, plan).catch((error: unknown) => forkError(error, timeout.aborted)),
       ),
     );
+    made = outcomes.flatMap((outcome) => (ApiError.is(outcome) ? [] : outcome.id));
     const here = elsewhere === undefined ? outcomes : outcomes.filter((outcome) => !isRefused(outcome));
     const count = options.count - here.length;
-    if (elsewhere === undefined || count === 0) return toResults(context, here);
+    if (elsewhere === undefined || count === 0) return (results = toResults(context, here));
     const full = outcomes.find(isRefused) ?? fullError(context, drained);
     const others = await elsewhere({ ...plan, count, full, endsAtMs });
     endOthers = others.endOthers;
-    return toResults(context, [...here, ...others.outcomes]);
+    return (results = toResults(context, [...here, ...others.outcomes]));
   } finally {
     await dropCheckpoint(context, checkpointId);
-    endOthers();
+    const told = results !== undefined && options.signal?.aborted !== true;
+    endOthers(told ? 'untold' : 'all');
+    if (!told) await endForksHere(context, made);
   }
 }
 

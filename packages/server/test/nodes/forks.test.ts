@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { toJson } from '../../src/storage/json.js';
+import { failEnds } from '../support/fail-ends.js';
 import { type FakeNode, startFakeNode } from '../support/fake-node.js';
 import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.js';
 import { operate } from '../support/operate.js';
@@ -311,6 +312,44 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
     expect(await counts()).toEqual([2, 0, 0]);
     for (const driver of drivers.slice(1)) expect(await driver.list()).toEqual([]);
     await nothingStored();
+  });
+
+  it('end when who asked for them is gone with its answer, also when that fails at first', async () => {
+    const source = await createOn(first);
+    await settled();
+    const { forwarder } = first.server.context.copies;
+    const open = forwarder.open.bind(forwarder);
+    const failures = shared.servers.slice(1).map((server) => failEnds(server, 1));
+    // As of a server that is killed: it does not read the answer, and ends nothing afterwards.
+    const killed: string[] = [];
+    forwarder.open = async (node, request) => {
+      if (request.url.startsWith('/node/forks/end')) throw new Error('it is gone');
+      if (!request.url.startsWith('/node/forks/fork-')) return open(node, request);
+      killed.push(...idsOf(new URL(request.url, 'http://node')));
+      const ids = idsOf(new URL(request.url, 'http://node'));
+      const connection = new AbortController();
+      void eventually('they run', async () =>
+        (await rows()).some(({ id, state }) => ids.includes(id) && state === 'running'),
+      ).then(() => connection.abort());
+      return open(node, { ...request, signal: connection.signal });
+    };
+    for (const driver of drivers.slice(1)) {
+      let restores = 0;
+      driver.beforeRestore = async (signal) => {
+        restores += 1;
+        if (restores === 1) return;
+        await new Promise((_, reject) =>
+          signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+        );
+      };
+    }
+    const made = madeOf(await fork(source.id, 5));
+    expect(made).toHaveLength(1);
+    expect(killed).toHaveLength(4);
+    await onlyThese([source.id, made[0]!.sandboxID]);
+    expect(failures.map(({ left }) => left)).toEqual([0, 0]);
+    Reflect.deleteProperty(forwarder, 'open');
+    await eventually('nothing is left to do', () => first.server.context.retries.size === 0);
   });
 
   it('never appear once their request is over, though the server that starts them has not noticed', async () => {

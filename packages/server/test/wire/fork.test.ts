@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import type { ServerOptions } from '../../src/index.js';
 import { fromJson, toJson } from '../../src/storage/json.js';
+import { failEnds } from '../support/fail-ends.js';
 import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.js';
 import { createSandbox } from '../support/sandboxes.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
@@ -123,6 +124,33 @@ describe('forkSandbox', () => {
     const answer = await fork(id, { count: 3, timeout: 60 });
     expect(answer.status).toBe(201);
     expect(errorsOf(answer)).toEqual(['504 sandbox_placement_timeout', '504 sandbox_placement_timeout']);
+    await nothingLeft();
+  });
+  it('leaves no fork that nobody was told of when the client leaves, also when one cannot be ended at once', async () => {
+    await start({});
+    const { id } = await createSandbox(test);
+    let restores = 0;
+    driver.beforeRestore = async (signal) => {
+      restores += 1;
+      if (restores < 3) return;
+      await new Promise((_, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+      );
+    };
+    const client = new AbortController();
+    const pending = fetch(`${test.server.apiUrl}/sandboxes/${id}/fork`, {
+      method: 'POST',
+      headers: { 'X-API-Key': test.server.apiKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ count: 3, timeout: 600 }),
+      signal: client.signal,
+    });
+    await eventually('two forks run, one waits', () => runningForks(id) === 2 && restores === 3);
+    const failures = failEnds(test, 2);
+    client.abort();
+    await expect(pending).rejects.toThrow();
+    await eventually('the source alone is left', () => test.server.context.sandboxes.size === 1);
+    expect(failures.left).toBe(0);
+    expect((await test.api('GET', `/sandboxes/${id}`)).body.state).toBe('running');
     await nothingLeft();
   });
 });
