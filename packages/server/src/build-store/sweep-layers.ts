@@ -3,14 +3,14 @@ import type { Uses } from '../context/context.js';
 import { fromJson } from '../storage/json.js';
 
 /**
- * Removes layers of this node that no build and no sandbox stands on. Does nothing while builds run: theirs are not
+ * Removes layers of this node that no build and no sandbox stands on. While builds run it is postponed: theirs are not
  * written down before they end. A failure is told and made good by the next sweep.
- * @returns whether it did something
+ * @returns whether it is done
  */
 export async function sweepLayers(
   context: Uses<'builds' | 'config' | 'db' | 'driver' | 'log'>,
 ): Promise<boolean> {
-  return context.builds.whenIdle(async () => {
+  return context.builds.whenIdle('sweep layers', async () => {
     try {
       await sweep(context);
     } catch (error) {

@@ -25,7 +25,7 @@ export async function clearDeleted(context: Ports): Promise<void> {
     .execute();
   if (deleted.length === 0) return;
   for (const { checkpoint_id: id } of deleted) if (id !== null) await dropCheckpoint(context, id);
-  // While a build runs here the layers stay, and the next round tries again.
+  // While a build runs here the layers stay: the records go in a later round.
   if (!(await sweepLayers(context))) return;
   await db
     .deleteFrom('deleted_builds')

@@ -15,6 +15,8 @@ export class BuildQueue {
   #running = 0;
   /** Work that needs that no build runs. */
   #exclusive: Promise<unknown> | undefined;
+  /** Such work that came while builds were there, by what it does. */
+  readonly #postponed = new Map<string, () => Promise<void>>();
   #closed = false;
 
   /** @param limit >= 1 */
@@ -55,30 +57,52 @@ export class BuildQueue {
     return this.#jobs.size;
   }
 
-  /** Does something while no build runs; builds that come meanwhile wait. Does nothing while one is there. */
-  async whenIdle(task: () => Promise<void>): Promise<boolean> {
-    if (this.#jobs.size > 0 || this.#exclusive !== undefined || this.#closed) return false;
-    this.#exclusive = task();
-    try {
-      await this.#exclusive;
-      return true;
-    } finally {
-      this.#exclusive = undefined;
-      this.#next();
+  /**
+   * Does something while no build runs; builds that come meanwhile wait. While one is there it is postponed until none is, and then
+   * done once, however often it was asked for.
+   * @param name what it does
+   * @returns whether it is done
+   */
+  async whenIdle(name: string, task: () => Promise<void>): Promise<boolean> {
+    if (this.#closed) return false;
+    if (this.#jobs.size > 0 || this.#exclusive !== undefined) {
+      this.#postponed.set(name, task);
+      return false;
     }
+    await this.#doAlone(task);
+    return true;
   }
 
   /** Cancels everything and waits for its end. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#postponed.clear();
     for (const job of this.#jobs.values()) job.abort.abort(new Error('the server stops'));
     await this.#exclusive?.catch(() => {});
     this.#next();
     while (this.#jobs.size > 0) await Promise.all([...this.#jobs.values()].map((job) => job.done));
   }
 
+  async #doAlone(task: () => Promise<void>): Promise<void> {
+    this.#exclusive = task();
+    try {
+      await this.#exclusive;
+    } finally {
+      this.#exclusive = undefined;
+      this.#next();
+    }
+  }
+
   #next(): void {
     if (this.#exclusive !== undefined) return;
+    const [postponed] = this.#jobs.size === 0 ? this.#postponed : [];
+    if (postponed !== undefined) {
+      const [name, task] = postponed;
+      this.#postponed.delete(name);
+      // Nobody waits for it: it tells its failures itself.
+      void this.#doAlone(task).catch(() => {});
+      return;
+    }
     for (const job of this.#jobs.values()) {
       // A cancelled job runs at once: it has only to say that it ended.
       if (job.started || (this.#running >= this.#limit && !job.abort.signal.aborted)) continue;

@@ -162,13 +162,57 @@ describe('the queue of builds', () => {
     const queue = new BuildQueue(1);
     const { log, add } = jobs(queue);
     let release = () => {};
-    const quiet = queue.whenIdle(() => new Promise((resolve) => (release = resolve)));
+    const quiet = queue.whenIdle('rest', () => new Promise((resolve) => (release = resolve)));
     add('a');
     expect(log).toEqual([]);
     release();
     expect(await quiet).toBe(true);
     expect(log).toEqual(['start a']);
-    expect(await queue.whenIdle(async () => {})).toBe(false);
+    expect(await queue.whenIdle('rest', async () => {})).toBe(false);
     await queue.close();
+  });
+
+  it('does once no build is there what was asked for meanwhile, once however often', async () => {
+    const queue = new BuildQueue(1);
+    const { log, ends, add } = jobs(queue);
+    let release = () => {};
+    const sweep = async () => {
+      log.push('sweep');
+      await new Promise<void>((resolve) => (release = resolve));
+    };
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    add('a');
+    add('b');
+    expect(await queue.whenIdle('sweep', sweep)).toBe(false);
+    expect(await queue.whenIdle('sweep', sweep)).toBe(false);
+    ends.get('a')!();
+    await turn();
+    expect(log).toEqual(['start a', 'start b']);
+    ends.get('b')!();
+    await turn();
+    expect(log).toEqual(['start a', 'start b', 'sweep']);
+    // What is asked for while it is done may be more than it sees.
+    expect(await queue.whenIdle('sweep', sweep)).toBe(false);
+    add('c');
+    release();
+    await turn();
+    expect(log.slice(3)).toEqual(['start c']);
+    ends.get('c')!();
+    await turn();
+    expect(log.slice(4)).toEqual(['sweep']);
+    release();
+    await turn();
+    expect(await queue.whenIdle('nothing', async () => {})).toBe(true);
+    await queue.close();
+  });
+
+  it('leaves what was postponed to the next start when it closes', async () => {
+    const queue = new BuildQueue(1);
+    const { add } = jobs(queue);
+    add('a');
+    let done = 0;
+    expect(await queue.whenIdle('sweep', async () => void (done += 1))).toBe(false);
+    await queue.close();
+    expect(done).toBe(0);
   });
 });
