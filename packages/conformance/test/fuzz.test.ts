@@ -11,7 +11,7 @@ import { assertStatus, call } from '../src/wire/call.js';
 import { daemon, platform, volumes } from '../src/wire/documents.js';
 import { daemonSend } from '../src/wire/rpc.js';
 
-const seconds = Number(process.env.SVC_FUZZ_SECONDS ?? 30);
+const seconds = Number(process.env.SVC_FUZZ_SECONDS ?? 15);
 const LANES = 6;
 
 test(
