@@ -44,8 +44,8 @@ export async function removeNode(context: Ports, nodeId: string): Promise<void> 
 }
 
 /**
- * Gives up a node that is lost: its sandboxes and volumes end, but for volumes on a cluster, and what only it had of templates and snapshots cannot be used
- * any more.
+ * Gives up a node that is lost: its sandboxes and volumes end, but for volumes on a cluster, which another node of it gets, and what only
+ * it had of templates and snapshots cannot be used any more.
  * Should it come back all the same, it finds its name taken and clears away what it has when it starts again.
  * @throws {ApiError} 404; 409 while it lives
  */

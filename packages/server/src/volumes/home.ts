@@ -1,5 +1,6 @@
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
+import { clusterOf, otherMember } from '../nodes/cluster-of.js';
 import { HERE, type Owner, ownerById } from '../nodes/ownership.js';
 
 /**
@@ -60,7 +61,8 @@ export async function homeOfMounts(
 }
 
 /**
- * Makes the volumes of another node this one's that lie on its cluster: they are as good as they were.
+ * Gives the volumes of another node that lie on a cluster to a node that reaches them there: they are as good as they were. To this
+ * one, when it is on the cluster.
  * @throws {DriverError} `unreachable` while the cluster cannot tell
  */
 export async function takeVolumes(
@@ -68,17 +70,19 @@ export async function takeVolumes(
   fromNodeId: string,
 ): Promise<void> {
   const { db, driver, nodes } = context;
+  const clusterId = await clusterOf(context, fromNodeId);
+  const give = (toNodeId: string) =>
+    db.updateTable('volumes').set({ node_id: toNodeId }).where('node_id', '=', fromNodeId);
+  if (clusterId !== undefined && clusterId !== driver.shared?.clusterId) {
+    // What of them is not there only they can tell, when they are asked for it.
+    const member = await otherMember(context, clusterId, fromNodeId);
+    if (member !== undefined) await give(member).execute();
+    return;
+  }
   if (driver.shared === undefined) return;
   const rows = await db.selectFrom('volumes').select('id').where('node_id', '=', fromNodeId).execute();
-  for (const { id } of rows) {
-    if (!(await isOnCluster(context, id))) continue;
-    await db
-      .updateTable('volumes')
-      .set({ node_id: nodes.nodeId })
-      .where('id', '=', id)
-      .where('node_id', '=', fromNodeId)
-      .execute();
-  }
+  for (const { id } of rows)
+    if (await isOnCluster(context, id)) await give(nodes.nodeId).where('id', '=', id).execute();
 }
 
 /** @throws {DriverError} `unreachable` */

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { clearLost } from '../../src/fleet/clear-lost.js';
 import { takeOverLost } from '../../src/fleet/take-over.js';
+import type { ServerOptions } from '../../src/index.js';
 import { type PlayedCluster, playCluster } from '../support/cluster-driver.js';
 import { operate } from '../support/operate.js';
 import { run } from '../support/sandboxes.js';
@@ -20,12 +21,13 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
   let first: TestServer;
   let second: TestServer;
   let schema: string | undefined;
+  let shared: Partial<ServerOptions>;
   beforeAll(async () => {
     const stored = await testStorage();
     schema = stored.schema;
     directory = await mkdtemp(path.join(tmpdir(), 'svc-cluster-'));
     cluster = await playCluster(directory);
-    const shared = {
+    shared = {
       storage: stored.storage,
       serverKey: randomBytes(32).toString('hex'),
       validateResponses: false,
@@ -265,5 +267,32 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     await eventually('its leftovers are removed', () => cluster.cleared.includes('first by second'));
     expect(await (await content(second, volume, 'file?path=/a.txt')).text()).toBe('kept');
     expect((await ask(second, 'DELETE', `/volumes/${volume.id}`)).status).toBe(204);
+  });
+
+  it('keep volumes of one that a server forgets which is on no cluster', async () => {
+    await first.restart();
+    await eventually('it told of itself', async () => {
+      const nodes = (await operate(second.server, 'GET', '/nodes')).body as {
+        nodeID: string;
+        report: unknown;
+      }[];
+      return nodes.some(({ nodeID, report }) => nodeID === idOf(first) && report !== null);
+    });
+    first.server.context.nodes.announce = async () => ({ wasSilent: false });
+    const volume = await makeVolume('stays-elsewhere');
+    await content(first, volume, 'file?path=/a.txt', { method: 'PUT', body: 'kept' });
+    await first.server.stop({ destroySandboxes: false });
+    await using other = await startTestServer({ ...shared, driver: 'process' });
+    const forgotten = await operate(other.server, 'POST', `/nodes/${idOf(first)}/forget`);
+    expect(forgotten).toMatchObject({ status: 200, body: { volumes: 0 } });
+    const row = await second.server.context.db
+      .selectFrom('volumes')
+      .select('node_id')
+      .where('id', '=', volume.id)
+      .executeTakeFirst();
+    expect(row?.node_id).toBe(idOf(second));
+    for (const server of [second, other])
+      expect(await (await content(server, volume, 'file?path=/a.txt')).text()).toBe('kept');
+    expect((await ask(other, 'DELETE', `/volumes/${volume.id}`)).status).toBe(204);
   });
 });
