@@ -38,7 +38,9 @@ export async function createIncusDriver(options: IncusDriverOptions): Promise<In
   try {
     const access = await accessOf(options);
     client = new IncusClient(access);
-    return await open(options, { client, members: new MemberClients(access), lock });
+    const cluster = new IncusCluster(client);
+    const members = new MemberClients({ ...access, members: () => cluster.members() });
+    return await open(options, { client, cluster, members, lock });
   } catch (error) {
     client?.close();
     await lock.release();
@@ -48,13 +50,17 @@ export async function createIncusDriver(options: IncusDriverOptions): Promise<In
 
 async function open(
   options: IncusDriverOptions,
-  given: { client: IncusClient; members: MemberClients; lock: Awaited<ReturnType<typeof lockDataDir>> },
+  given: {
+    client: IncusClient;
+    cluster: IncusCluster;
+    members: MemberClients;
+    lock: Awaited<ReturnType<typeof lockDataDir>>;
+  },
 ): Promise<IncusDriver> {
-  const { client, members, lock } = given;
+  const { client, cluster, members, lock } = given;
   const { dataDir, daemon, now = Date.now } = options;
   const server = readServer(await client.call({ path: '' }));
   requireServer(server);
-  const cluster = new IncusCluster(client);
   const settings = await readSettings(options, client);
   const owner = await ownerOf(dataDir);
   const agents = join(dataDir, 'agents');
