@@ -8,23 +8,25 @@ gvisor_keep_tmp() { # DIRECTORY
   [ -e "$1/.X11-unix" ] || [ -L "$1/.X11-unix" ] || mkdir -m 1777 "$1/.X11-unix"
 }
 
-# Stores memory and file system of one moment. ADDRESS: of the sandbox; DAEMON_PORT: where its daemon listens; RUNSC: command line
-# of the runtime for this sandbox, up to the verb; WORK: for logs. The sandbox stands still afterwards.
+# Ends what this host has open to the daemon of a sandbox. Connections of its programs among themselves that lived through a restore
+# and ended since are reported for ever in later copies; so before it is stored the daemon has to end what it tunnels.
+gvisor_hang_up() { # ADDRESS DAEMON_PORT
+  ss -K -H dst "$1" dport = "$2" >/dev/null 2>&1
+  ip netns exec gw ss -K -H dst "$1" dport = "$2" >/dev/null 2>&1
+  return 0
+}
+
+# Stores memory and file system of one moment. ADDRESS: of the sandbox; RUNSC: command line of the runtime for this sandbox, up to the
+# verb; WORK: for logs. The sandbox stands still afterwards.
 #
 # Connections over the network cannot be stored. gVisor cuts them off while it writes, and what it then writes of an epoll
 # that waits for one contradicts itself: in copies that epoll reports it for ever and nothing else. So the first checkpoint
 # goes to where nothing fits: it fails at its first bytes, but has cut all of them off by then, while the programs stand still.
 # A program must not be closing one at that time, TLS above all: then too copies report it for ever, and under a number that a
 # new connection gets. So what this host holds ends only when the programs stand still.
-# Connections of programs among themselves stay; of those too, ones that lived through a restore and ended since are
-# reported for ever in later copies. So what this host has open to the daemon ends a moment before, in time for the daemon to
-# end what it tunnels.
 gvisor_store() { # NAME IMAGES SOURCE TARGET LIMIT_S RUNSC ...
   name=$1 images=$2 source=$3 target=$4 limit=$5
   shift 5
-  ss -K -H dst "$ADDRESS" dport = "$DAEMON_PORT" >/dev/null 2>&1
-  ip netns exec gw ss -K -H dst "$ADDRESS" dport = "$DAEMON_PORT" >/dev/null 2>&1
-  sleep 0.2
   timeout -s KILL "$limit" "$@" pause "$name" >"$WORK/pause.log" 2>&1 </dev/null || return
   mkdir "$WORK/full"
   mount -t tmpfs -o mode=700,size=4k full "$WORK/full" || return

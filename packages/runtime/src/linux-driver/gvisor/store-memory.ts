@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { saysDiskFull } from '#support/disk-full';
 import { DriverError } from '../../contract/errors.js';
+import { dialTcp } from '../../shared/dial.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { readText } from '../../shared/read-text.js';
 import type { LinuxHost } from '../host/linux-host.js';
@@ -8,10 +9,12 @@ import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storeIsFull } from '../store/storage-full.js';
 import type { StoreMemoryOptions } from '../tiers/tier.js';
+import { settleDaemon } from './settle-daemon.js';
 
 /** Longest for one call of the runtime. A checkpoint writes about 500 MiB per second. */
 const CALL_TIMEOUT_S = 90;
 const RESUME_TIMEOUT_S = 10;
+const HANG_UP_TIMEOUT_MS = 30_000;
 
 /**
  * Writes the memory of an instance and copies its file system. gVisor's kernel stops its programs, writes them down and
@@ -28,16 +31,19 @@ export async function storeMemory(
   const { cgroups, paths, store } = host;
   const work = join(paths.store, draft, 'wk');
   const wasFrozen = cgroups.frozen(entry.name);
+  const address = host.network.addressOf(entry.lease);
   onStandstill();
   if (wasFrozen) cgroups.thaw(entry.name);
+  let held: Disposable | undefined;
   try {
+    await keeper.script(
+      { name: 'gvisor_hang_up', arguments: [address, `${DAEMON_PORT}`] },
+      { timeoutMs: HANG_UP_TIMEOUT_MS },
+    );
+    held = await settleDaemon((signal) => dialTcp(address, DAEMON_PORT, signal));
     const call = store.call({
       name: 'gvisor_store',
-      variables: {
-        WORK: work,
-        ADDRESS: host.network.addressOf(entry.lease),
-        DAEMON_PORT: `${DAEMON_PORT}`,
-      },
+      variables: { WORK: work, ADDRESS: address },
       arguments: [entry.name, images, `i/${entry.name}/sv`, `${draft}/sv`, `${CALL_TIMEOUT_S}`, ...command],
     });
     const result = await keeper.script(call, { timeoutMs: (2 * CALL_TIMEOUT_S + 60) * 1000 });
@@ -55,6 +61,7 @@ export async function storeMemory(
       { detail },
     );
   } finally {
+    held?.[Symbol.dispose]();
     if (wasFrozen) {
       await letGo(host, command, entry);
       await cgroups.freeze(entry.name);
