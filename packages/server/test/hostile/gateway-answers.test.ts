@@ -64,7 +64,11 @@ it.concurrent.each(Object.entries(hostileAnswers))(
       return connections > 1;
     });
     await ask(stage.port, to('ihostile'), 300);
-    expect(await ask(stage.port, to('ineighbour'), 30_000)).toBe(200);
+    // A busy machine may take longer than what this gateway allows a daemon for its health.
+    await eventually(
+      'an answer of the neighbour',
+      async () => (await ask(stage.port, to('ineighbour'), 30_000)) === 200,
+    );
   },
 );
 
