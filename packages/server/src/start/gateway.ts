@@ -69,9 +69,15 @@ export function createGatewayServer(
       then({ kind: 'gone' });
     });
   };
+  /** Whether another server sent it. What it has open is kept for its next requests, whatever sandbox this one is for. */
+  const isFromNode = (req: IncomingMessage) => {
+    const passedOn = forwarder.comesFromNode(req);
+    if (passedOn) guard.trust(req.socket);
+    return passedOn;
+  };
   const handle = (req: IncomingMessage, res: ServerResponse, expectContinue: boolean) => {
     if (context.draining()) return refuseStopping(res);
-    if (forwarder.comesFromNode(req)) res.writeProcessing();
+    if (isFromNode(req)) res.writeProcessing();
     const addressed = gateway.read(req);
     open.track(req, res, addressed.kind === 'target' ? addressed.daemonStream : undefined);
     if (context.tracer === undefined) pass(req, res, expectContinue, addressed);
@@ -93,7 +99,7 @@ export function createGatewayServer(
   server.on('checkContinue', (req, res) => handle(req, res, true));
   server.on('upgrade', (req, socket, head) => {
     if (context.draining()) return refuseUpgrade(socket);
-    if (forwarder.comesFromNode(req)) socket.write('HTTP/1.1 102 Processing\r\n\r\n');
+    if (isFromNode(req)) socket.write('HTTP/1.1 102 Processing\r\n\r\n');
     const addressed = gateway.read(req);
     route(req, addressed, (owner) => {
       if (owner.kind === 'node') forwarder.upgrade(owner.node, req, socket, head);

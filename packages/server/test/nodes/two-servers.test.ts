@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
+import { issueNodeToken, NODE_HEADER } from '../../src/nodes/node-token.js';
 import { run } from '../support/sandboxes.js';
 import type { TestServer } from '../support/server.js';
 import { dialect } from '../support/server-storage.js';
@@ -112,6 +115,33 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
     await db.updateTable('nodes').set({ api_url: real.api_url }).where('id', '=', nodeId).execute();
     second.advance(2_000);
     expect((await askSecond('DELETE', `/sandboxes/${id}`)).status).toBe(204);
+  });
+
+  it('keep open at the gateway what they have open among themselves, whatever was asked', async () => {
+    const { config, keys, now } = first.server.context;
+    /** Over a connection of its own: others of this process were trusted for what they brought. */
+    const keptFor = async (token?: string) => {
+      const agent = new Agent({ keepAlive: true });
+      const headers = { 'Svc-Sandbox-Id': 'iunknown', 'Svc-Sandbox-Port': '3000' };
+      const asked = get(`${first.server.sandboxUrl}/x`, {
+        agent,
+        headers: token === undefined ? headers : { ...headers, [NODE_HEADER]: token },
+      });
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      agent.destroy();
+      return Number(/^timeout=(\d+)$/.exec(String(answer.headers['keep-alive']))?.[1]);
+    };
+    const request = {
+      from: second.server.context.config.nodeId,
+      to: config.nodeId,
+      method: 'GET',
+      url: '/x',
+    };
+    const token = issueNodeToken(keys, request, now());
+    const stranger = await keptFor();
+    expect(stranger).toBeLessThan(5);
+    expect(await keptFor(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`)).toBe(stranger);
+    expect(await keptFor(token)).toBeGreaterThan(60);
   });
 
   it('say 503 about sandboxes of a node without a heartbeat', async () => {
