@@ -75,7 +75,7 @@ export async function takeVolumes(
     db.updateTable('volumes').set({ node_id: toNodeId }).where('node_id', '=', fromNodeId);
   if (clusterId !== undefined && clusterId !== driver.shared?.clusterId) {
     // What of them is not there only they can tell, when they are asked for it.
-    const member = await otherMember(context, clusterId, fromNodeId);
+    const member = nodes.shared ? await otherMember(context, clusterId, fromNodeId) : undefined;
     if (member !== undefined) await give(member).execute();
     return;
   }
