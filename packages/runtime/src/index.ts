@@ -103,6 +103,7 @@ export {
   type ClusterStatusOptions,
   clusterStatus,
   findTrialCluster,
+  incusRoot,
   type JoinClusterOptions,
   type JoinedCluster,
   joinCluster,

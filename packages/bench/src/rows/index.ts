@@ -2,6 +2,7 @@ import type { Row } from '../row.js';
 import { bigProgram } from './big-program.js';
 import { browserBundle } from './browser-bundle.js';
 import { burstsAgain } from './bursts.js';
+import { cluster } from './cluster.js';
 import { coldScript } from './cold-script.js';
 import { create } from './create.js';
 import { crowd } from './crowd.js';
@@ -38,4 +39,5 @@ export const rows: readonly Row[] = [
   idleCost,
   hostility,
   tiers,
+  cluster,
 ];

@@ -7,12 +7,14 @@ import { fileURLToPath } from 'node:url';
 import type { Isolation } from '@svc/runtime';
 
 export interface ServerRequest {
-  driver: 'linux' | 'process';
+  driver: 'linux' | 'process' | 'incus';
   poolSize: number;
   /** Default: the server's. */
   poolMemoryMiB?: number;
   /** Of the `linux` driver. Default: `container`. */
   isolation?: Isolation;
+  /** Of the `incus` driver: where a member answers. */
+  incusAddress?: string;
 }
 
 /** What the process of the server is told. */

@@ -16,6 +16,7 @@ const options = {
   poolSize: request.poolSize,
   ...(request.poolMemoryMiB === undefined ? {} : { poolMemoryMiB: request.poolMemoryMiB }),
   ...(request.driver === 'linux' ? { isolation: request.isolation ?? 'container' } : {}),
+  ...(request.incusAddress === undefined ? {} : { incus: { address: request.incusAddress } }),
   // What is measured is the service, not its limits.
   rateLimits: { general: { rate: 0, burst: 0 }, create: { rate: 0, burst: 0 } },
   teamLimits: { maxConcurrentSandboxes: 500 },

@@ -1,4 +1,5 @@
 export { type ClusterStatus, type ClusterStatusOptions, clusterStatus } from './cluster-status.js';
+export { incusRoot } from './install-incus.js';
 export {
   type JoinClusterOptions,
   type JoinedCluster,
