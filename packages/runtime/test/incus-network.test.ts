@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DriverError } from '../src/contract/errors.js';
 import { IncusError } from '../src/incus/incus-error.js';
 import { incusCapabilities } from '../src/incus-driver/capabilities.js';
@@ -12,6 +12,7 @@ import { judgeIncus } from '../src/incus-driver/judge-incus.js';
 import { keys } from '../src/incus-driver/keys.js';
 import { cardModeOf, cardName, LONGEST_CARD_NAME } from '../src/incus-driver/network/card-name.js';
 import { FenceProofs } from '../src/incus-driver/network/fence-proofs.js';
+import { FenceWatch } from '../src/incus-driver/network/fence-watch.js';
 import { Fences } from '../src/incus-driver/network/fences.js';
 import { FENCE_HELP, judgeFence } from '../src/incus-driver/network/judge-fence.js';
 import {
@@ -231,6 +232,7 @@ describe('the fence of a member', () => {
             destroy: async () => undefined,
           } as IncusInstance;
         },
+        relying: () => new Map(),
         log: () => undefined,
       });
 
@@ -290,12 +292,73 @@ describe('the fence of a member', () => {
       expect(tried).toEqual(['m1', 'm1']);
     });
 
+    it('not while another trial shows that it is gone', async () => {
+      const { proofs, tried } = proofsOf([undefined, 'it leaks', undefined]);
+      await proofs.require('m1');
+      expect(await proofs.proveAgain('m1')).toBe('it leaks');
+      expect(await failure(proofs.require('m1'))).toMatchObject({ code: 'unsupported' });
+      expect(proofs.problemOf('m1')).toBe('it leaks');
+      expect(await proofs.proveAgain('m1')).toBeUndefined();
+      await proofs.require('m1');
+      expect([proofs.problemOf('m1'), tried]).toEqual([undefined, ['m1', 'm1', 'm1']]);
+    });
+
     it('not where it could not be tried', async () => {
       const { proofs, tried } = proofsOf([new DriverError('no_capacity', 'no room'), undefined]);
       expect(await failure(proofs.require('m1'))).toMatchObject({ code: 'no_capacity' });
       await proofs.require('m1');
       expect(tried).toEqual(['m1', 'm1']);
     });
+  });
+});
+
+describe('the watch of fences', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const watchOf = (relying: Map<string, number>, outcomes: Record<string, string | Error | undefined>) => {
+    const tried: string[] = [];
+    const told: string[] = [];
+    const watch = new FenceWatch({
+      relying: () => relying,
+      prove: async (member) => {
+        tried.push(member);
+        const outcome = outcomes[member];
+        if (outcome instanceof Error) throw outcome;
+        return outcome;
+      },
+      log: (level, _message, fields) =>
+        told.push(`${level} ${fields.member} ${fields.sandboxes ?? ''}`.trim()),
+      random: () => 1,
+    });
+    return { watch, tried, told };
+  };
+
+  it('tries those that sandboxes rely on, and says which do not hold', async () => {
+    const relying = new Map([
+      ['m1', 2],
+      ['m2', 1],
+      ['m3', 1],
+    ]);
+    const outcomes = { m2: 'it leaks', m3: new Error('no room') };
+    const { watch, tried, told } = watchOf(relying, outcomes);
+    await vi.advanceTimersByTimeAsync(750_000);
+    expect(tried).toEqual(['m1', 'm2', 'm3']);
+    expect(told).toEqual(['error m2 1', 'warn m3']);
+    relying.clear();
+    await vi.advanceTimersByTimeAsync(7_500_000);
+    expect(tried).toHaveLength(3);
+    relying.set('m1', 1);
+    await vi.advanceTimersByTimeAsync(750_000);
+    expect(tried).toHaveLength(4);
+    await watch.close();
+  });
+
+  it('ends with the server', async () => {
+    const { watch, tried } = watchOf(new Map([['m1', 1]]), {});
+    await watch.close();
+    await vi.advanceTimersByTimeAsync(7_500_000);
+    expect([tried, vi.getTimerCount()]).toEqual([[], 0]);
   });
 });
 

@@ -183,6 +183,8 @@ export interface Driver {
   readonly transfers?: Transfers | undefined;
   /** Undefined where the driver has no storage of its own. */
   storage?(): Promise<StorageUse>;
+  /** What keeps it from what it promised to instances that run, each in a sentence: for the operator to mend. Undefined: it cannot tell. */
+  problems?(): string[];
   /**
    * What the network refused of running instances, beside what the egress process denied. Counts begin anew when an instance
    * or the network is made again. Undefined where nothing is counted.

@@ -95,6 +95,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       cluster,
       make: (spec, target) =>
         this.#maker.make({ id: undefined, spec, state: 'pooled', signal: undefined, target }),
+      relying: () => this.#relyingOnFences(),
       log: (level, message, fields) => options.log?.(level, message, fields),
     });
     this.layers = new IncusLayers({
@@ -220,13 +221,30 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     );
   }
 
+  problems(): string[] {
+    return this.fences.problems();
+  }
+
   async close(options: { destroyInstances?: boolean } = {}): Promise<void> {
+    // Its probes are instances of the registry.
+    await this.fences.close();
     if (!(await this.#registry.close(options))) return;
     await this.#watch.close();
     await this.#agents.close();
     this.#parts.memberClients.close();
     this.#parts.cluster.client.close();
     await this.#parts.lock.release();
+  }
+
+  /** How many sandboxes without network access run on each member. What is frozen sends nothing. */
+  #relyingOnFences(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const instance of this.#registry.items) {
+      const { card, location } = instance.record;
+      if (instance.named && instance.running && !instance.frozen && card === 'none')
+        counts.set(location, (counts.get(location) ?? 0) + 1);
+    }
+    return counts;
   }
 
   async #place({ mounts }: InstanceSpec): Promise<PlacedMounts> {

@@ -22,6 +22,8 @@ export interface ServerStatus {
   /** Sandboxes of the server before that this one found at its start: running, paused, and ended or lost meanwhile. */
   recovered: { running: number; paused: number; removed: number };
   disk: DiskStatus;
+  /** What keeps the driver from what it promised to sandboxes that run, such as a fence of Incus that is gone. */
+  problems?: string[];
   /** Servers that share the database, this one among them. */
   nodes?: NodeCounts;
   /** Steps of the schema that a newer server has made and this version does not know: update this one too. */
@@ -46,6 +48,7 @@ export async function statusOf(
   const problem = context.draining() ? undefined : await databaseProblem(context.db);
   const shared = problem === undefined && context.nodes.shared ? await ofSharedDatabase(context) : {};
   const sandboxes = await countSandboxes(context, problem === undefined);
+  const problems = driver.problems?.() ?? [];
   return {
     state: context.draining() ? 'draining' : problem === undefined ? 'running' : 'degraded',
     ...(context.nodes.taken
@@ -67,6 +70,7 @@ export async function statusOf(
     sandboxes: { ...sandboxes, most: config.maxSandboxes },
     recovered: { running: recovery.adopted, paused: recovery.paused, removed: recovery.removed },
     disk: await diskStatus(context),
+    ...(problems.length === 0 ? {} : { problems }),
     ...shared,
   };
 }
@@ -118,6 +122,19 @@ export async function diskMetrics(context: Uses<'config' | 'driver'>): Promise<M
           gauge('svc_store_used_bytes', 'Used by sandboxes, volumes, snapshots and layers.', store.usedMiB),
           gauge('svc_store_free_bytes', 'Free for them.', store.freeMiB),
         ]),
+  ];
+}
+
+/** How many things the operator has to mend, as metrics. */
+export function driverMetrics({ driver }: Uses<'driver'>): MetricFamily[] {
+  const problems = driver.problems?.() ?? [];
+  return [
+    {
+      name: 'svc_driver_problems',
+      help: 'Things that keep the driver from what it promised to sandboxes that run; /status says which.',
+      type: 'gauge',
+      samples: [{ value: problems.length }],
+    },
   ];
 }
 

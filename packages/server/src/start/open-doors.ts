@@ -20,7 +20,7 @@ import {
   tracingMetrics,
 } from '../operator/index.js';
 import { createOperatorApi } from '../operator/operator-api.js';
-import { diskMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
+import { diskMetrics, driverMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
 import type { RecoveryReport } from '../recovery/recover.js';
 import { traceApi } from '../tracing/trace-api.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
@@ -126,6 +126,7 @@ export async function openDoors(
                 ...(await sandboxMetrics(context)),
                 ...(await backlogMetrics(context)),
                 ...(await diskMetrics(context)),
+                ...driverMetrics(context),
                 ...(await nodeMetrics(context)),
                 ...egressMetrics(context),
                 ...gatewayMetrics(gateway.stats),

@@ -20,3 +20,15 @@ it('the status and the metrics count paused sandboxes that are stored, before an
   await test.restart();
   expect(await counts()).toEqual(expected);
 });
+
+it('the status and the metrics tell what the driver cannot keep of what it promised', async () => {
+  await using test = await startTestServer();
+  const read = async () => {
+    const { problems } = await (await fetch(`${test.server.operatorUrl}/status`)).json();
+    const metrics = await (await fetch(`${test.server.operatorUrl}/metrics`)).text();
+    return [problems, /^svc_driver_problems (\d+)$/m.exec(metrics)?.[1]];
+  };
+  expect(await read()).toEqual([undefined, '0']);
+  test.server.context.driver.problems = () => ['The fence of m1 does not hold.'];
+  expect(await read()).toEqual([['The fence of m1 does not hold.'], '1']);
+});

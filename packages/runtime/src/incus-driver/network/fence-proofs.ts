@@ -24,6 +24,8 @@ export class FenceProofs {
   readonly #options: FenceProofsOptions;
   readonly #proofs = new Map<string, Proof>();
   readonly #underWay = new Map<string, Promise<Proof>>();
+  /** What is wrong by the last trial that came to its end, also while another one is under way. */
+  readonly #problems = new Map<string, string>();
 
   constructor(options: FenceProofsOptions) {
     this.#options = options;
@@ -44,6 +46,16 @@ export class FenceProofs {
     );
   }
 
+  /** Tries the fence of a member whatever is known of it. @returns as {@link FenceProofsOptions.prove} */
+  async proveAgain(location: string): Promise<string | undefined> {
+    return (await this.#prove(location)).problem;
+  }
+
+  /** What was wrong with the fence of a member when it was tried last; undefined: nothing. */
+  problemOf(location: string): string | undefined {
+    return this.#problems.get(location);
+  }
+
   #counts({ problem, atMs }: Proof): boolean {
     return this.#now() - atMs < (problem === undefined ? HOLDS_MS : FAILS_MS);
   }
@@ -62,6 +74,8 @@ export class FenceProofs {
     const problem = await this.#options.prove(member);
     const proof = { problem, atMs: this.#now() };
     this.#proofs.set(member, proof);
+    if (problem === undefined) this.#problems.delete(member);
+    else this.#problems.set(member, problem);
     if (problem === undefined) this.#options.log('info', 'the fence of a member holds', { member });
     else this.#options.log('error', 'the fence of a member does not hold', { member, problem });
     return proof;

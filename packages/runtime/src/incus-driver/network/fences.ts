@@ -3,6 +3,7 @@ import type { InstanceSpec } from '../../contract/instance.js';
 import type { IncusCluster } from '../incus-cluster.js';
 import type { CardMode } from './card-name.js';
 import { FenceProofs } from './fence-proofs.js';
+import { FenceWatch } from './fence-watch.js';
 import { type FenceProbe, tryFence } from './try-fence.js';
 
 const PROBE_MIB = 256;
@@ -17,6 +18,8 @@ export interface FencesOptions {
   cluster: Pick<IncusCluster, 'executeForCode' | 'members'>;
   /** Makes an instance of nobody's on a member. */
   make(spec: InstanceSpec, target: string): Promise<MadeProbe>;
+  /** As {@link FenceWatchOptions.relying}. */
+  relying(): ReadonlyMap<string, number>;
   log: NonNullable<DriverOptions['log']>;
 }
 
@@ -30,10 +33,30 @@ export interface TriedFence {
 export class Fences {
   readonly #options: FencesOptions;
   readonly #proofs: FenceProofs;
+  readonly #watch: FenceWatch;
 
   constructor(options: FencesOptions) {
     this.#options = options;
     this.#proofs = new FenceProofs({ prove: (location) => this.#try(location), log: options.log });
+    this.#watch = new FenceWatch({
+      relying: options.relying,
+      prove: (location) => this.#proofs.proveAgain(location),
+      log: options.log,
+    });
+  }
+
+  /** Members whose fence does not hold though sandboxes rely on it, each in a sentence. */
+  problems(): string[] {
+    return [...this.#options.relying()].flatMap(([member, count]) => {
+      const problem = this.#proofs.problemOf(member);
+      if (problem === undefined) return [];
+      return `The fence of ${member} does not hold, and ${count} sandbox(es) without network access run there: ${problem}.`;
+    });
+  }
+
+  /** Ends the watch. */
+  close(): Promise<void> {
+    return this.#watch.close();
   }
 
   /** As {@link FenceProofs.require}. */
