@@ -7,7 +7,7 @@ import { egressOf } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { daemonToken } from '../keys/sandbox-tokens.js';
 import { configOf } from '../sandbox-state/config.js';
-import type { LiveSandbox } from '../sandbox-state/live.js';
+import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { toJson } from '../storage/json.js';
 import type { NetworkConfig, SandboxConfig } from '../storage/json-shapes.js';
 import { decryptSecrets, encryptSecrets, trustOf } from './boot.js';
@@ -21,6 +21,9 @@ import { admit } from './transition.js';
 import { checkNetwork, isAddress, withoutPassword } from './validate-network.js';
 
 type Ports = SandboxPorts & Uses<'retries'>;
+
+/** Settings that could not be put in force are tried again after 1 s first, and so often at least, ms. */
+const MAX_DELAY_MS = 60_000;
 
 /**
  * Replaces the outbound part of the network settings; what is omitted is cleared. It is in force when this settles: for
@@ -70,23 +73,35 @@ export async function updateSandboxNetwork(
 /** Makes a running sandbox follow its row. What a pause or an end took over meanwhile is left to it. */
 async function putInForce(context: Ports, live: LiveSandbox, wasIntercepted: boolean): Promise<void> {
   const { row, instance } = live;
-  const { egressPolicy, networkIsolation } = context.driver.capabilities;
-  // Where it can do neither, only settings that ask for nothing came so far.
-  if (instance === undefined || !(egressPolicy || networkIsolation)) return;
+  if (instance === undefined) return;
   try {
-    // The policy comes first, so that nothing that it allows is refused for want of it.
-    await governSandbox(context, row, instance);
-    await setNetworkMode(context, row, instance);
-    if (isIntercepted(row) || wasIntercepted)
-      await initDaemon(instance, await trustOf(context, row, true), {
-        tokens: [daemonToken(context.keys, row)],
-      });
+    await tryPut(context, row, instance, wasIntercepted);
   } catch (error) {
     if (live.instance !== instance) return;
-    context.retries.add(`network of sandbox ${row.id}`, () => tryAgain(context, live, instance));
+    context.retries.add(`network of sandbox ${row.id}`, () => tryAgain(context, live, instance), {
+      maxDelayMs: MAX_DELAY_MS,
+    });
     if (live.transition !== undefined) return;
     throw DriverError.is(error) ? errors.networkNotInForce(error.message, error) : error;
   }
+}
+
+async function tryPut(
+  context: Ports,
+  row: SandboxRow,
+  instance: Instance,
+  wasIntercepted: boolean,
+): Promise<void> {
+  const { egressPolicy, networkIsolation } = context.driver.capabilities;
+  // Where it can do neither, only settings that ask for nothing came so far.
+  if (!(egressPolicy || networkIsolation)) return;
+  // The policy comes first, so that nothing that it allows is refused for want of it.
+  await governSandbox(context, row, instance);
+  await setNetworkMode(context, row, instance);
+  if (isIntercepted(row) || wasIntercepted)
+    await initDaemon(instance, await trustOf(context, row, true), {
+      tokens: [daemonToken(context.keys, row)],
+    });
 }
 
 /** @throws what keeps the settings from being in force still */
@@ -96,7 +111,7 @@ async function tryAgain(context: Ports, live: LiveSandbox, instance: Instance): 
   if (live.transition !== undefined || live.row.state !== 'running')
     throw new Error('something else is done to the sandbox');
   // Changes meanwhile may have removed the rules that it trusted an authority for.
-  await inNetworkTurn(live, () => putInForce(context, live, true));
+  await inNetworkTurn(live, () => tryPut(context, live.row, instance, true));
 }
 
 /** Ingress as it was, egress as given. */

@@ -25,22 +25,25 @@ async function start(
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
+  const able = (instance: Instance) =>
+    over<Instance>(instance, {
+      setNetwork: async ({ egress }) => {
+        modes!.push(egress);
+        const message = problem();
+        if (message !== undefined) throw new DriverError('unsupported', message);
+      },
+    });
   const driver =
     modes === undefined
       ? behind
       : over<Driver>(behind, {
           capabilities: { ...behind.capabilities, networkIsolation: true },
           create: async ({ spec, ...rest }) =>
-            over<Instance>(
-              await behind.create({ ...rest, spec: { ...spec, network: { egress: 'internet' } } }),
-              {
-                setNetwork: async ({ egress }) => {
-                  modes.push(egress);
-                  const message = problem();
-                  if (message !== undefined) throw new DriverError('unsupported', message);
-                },
-              },
-            ),
+            able(await behind.create({ ...rest, spec: { ...spec, network: { egress: 'internet' } } })),
+          adopt: async (id) => {
+            const adopted = await behind.adopt(id);
+            return adopted === undefined ? undefined : able(adopted);
+          },
         });
   const test = await startTestServer({ driver });
   onTestFinished(async () => {
@@ -112,8 +115,18 @@ describe('network settings of a sandbox that runs', () => {
     problem = 'its machine has no fence.';
     expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(503);
     expect((await test.api('GET', at)).body).toMatchObject({ allowInternetAccess: false });
+    // What fails again waits ever longer: it is not begun anew.
+    const { retries } = test.server.context;
+    const added: string[] = [];
+    const add = retries.add.bind(retries);
+    retries.add = (key, ...rest) => {
+      added.push(key);
+      add(key, ...rest);
+    };
     const failed = modes.length;
     await eventually('it is tried again', () => modes.length > failed);
+    await eventually('and again', () => modes.length > failed + 1);
+    expect(added).toEqual([]);
     problem = undefined;
     await eventually('nothing is left to do', () => test.server.context.retries.size === 0);
     expect(modes.at(-1)).toBe('none');
@@ -122,5 +135,21 @@ describe('network settings of a sandbox that runs', () => {
     expect((await test.api('PUT', `${at}/network`, {})).status).toBe(503);
     expect((await test.api('DELETE', at)).status).toBe(204);
     await eventually('nothing is left to do', () => test.server.context.retries.size === 0);
+  });
+
+  it('that could not be put in force come into force after a restart of the server', async () => {
+    const modes: string[] = [];
+    let problem: string | undefined;
+    const test = await start(modes, () => problem);
+    const at = `/sandboxes/${(await create(test)).body.sandboxID}`;
+    problem = 'its machine has no fence.';
+    expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(503);
+    await test.restart();
+    const failed = modes.length;
+    await eventually('it is tried again', () => modes.length > failed);
+    problem = undefined;
+    await eventually('nothing is left to do', () => test.server.context.retries.size === 0);
+    expect(modes.at(-1)).toBe('none');
+    expect((await test.api('GET', at)).body).toMatchObject({ state: 'running' });
   });
 });
