@@ -26,6 +26,7 @@ export type {
   ForwardedTraffic,
   ImportOptions,
   Layers,
+  LostDriver,
   PoolGrowth,
   PoolRequest,
   PoolState,

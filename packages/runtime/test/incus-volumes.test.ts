@@ -14,8 +14,8 @@ import { binaryHeader } from '../src/incus/web-socket-frames.js';
 import { incusCapabilities } from '../src/incus-driver/capabilities.js';
 import { IncusCluster } from '../src/incus-driver/incus-cluster.js';
 import { requireSpec } from '../src/incus-driver/instance-config.js';
-import { keys, volumeIdOf, volumeName } from '../src/incus-driver/keys.js';
-import { removeOfLost } from '../src/incus-driver/leftovers.js';
+import { imageKeys, keys, volumeIdOf, volumeName } from '../src/incus-driver/keys.js';
+import { type LostOptions, removeOfLost } from '../src/incus-driver/lost-leftovers.js';
 import { readVolumePlaces, readVolumes } from '../src/incus-driver/read-wire.js';
 import { callsOfAgent } from '../src/incus-driver/volumes/agent-calls.js';
 import { AGENT_VOLUME, agentBody } from '../src/incus-driver/volumes/agent-spec.js';
@@ -27,7 +27,7 @@ import { MemberClients } from '../src/incus-driver/volumes/member-clients.js';
 import { mountProblem } from '../src/incus-driver/volumes/mount-problem.js';
 import { placeMounts, withoutMounts } from '../src/incus-driver/volumes/place-mounts.js';
 import type { VolumeAgents } from '../src/incus-driver/volumes/volume-agents.js';
-import type { WireInstance, WireMember } from '../src/incus-driver/wire.js';
+import type { WireImage, WireInstance, WireMember } from '../src/incus-driver/wire.js';
 import type { RemoteCalls } from '../src/remote/remote-calls.js';
 import { remoteContent } from '../src/remote/remote-volumes.js';
 import { RetryLater } from '../src/shared/retry-later.js';
@@ -227,6 +227,37 @@ describe('volumes of the cluster', () => {
     return done({});
   }
 
+  it("of a server that is lost become this one's, but for those that it had still to delete", async () => {
+    const of = (name: string, owner: string, state: string) => ({
+      name: `svc-${name}`,
+      location: 'a',
+      config: { [keys.owner]: owner, [keys.state]: state },
+      created_at: `2026-01-01T00:00:0${stored.length}Z`,
+    });
+    const all = [
+      of('used', 'lost', 'live'),
+      of('unknown', 'lost', 'live'),
+      of('deleted', 'lost', 'deleted'),
+      of('mounted', 'lost', 'live'),
+      of('of-another', 'other', 'deleted'),
+    ];
+    stored = structuredClone(all);
+    inUse.add('svc-mounted');
+    const usedVolumes = async () => new Set(['used']);
+    expect(await volumes.takeOver({ holder: 'lost', isLost: async () => false, usedVolumes })).toEqual([]);
+    expect(stored).toEqual(all);
+    const removed = await volumes.takeOver({ holder: 'lost', isLost: async () => true, usedVolumes });
+    expect(removed).toEqual(['volume unknown', 'volume deleted']);
+    expect(stored.map(({ name, config }) => [name, config[keys.owner], config[keys.state]])).toEqual([
+      ['svc-used', 'me', 'live'],
+      ['svc-mounted', 'me', 'deleted'],
+      ['svc-of-another', 'other', 'deleted'],
+    ]);
+    inUse.clear();
+    await cleanUp.retry();
+    expect(stored.map(({ name }) => name)).toEqual(['svc-used', 'svc-of-another']);
+  });
+
   it('are made once, for everybody inside, and get their limit', async () => {
     await volumes.make('v', { limitMiB: 100 });
     expect(stored).toMatchObject([
@@ -375,10 +406,25 @@ describe('what a lost server left', () => {
     instance('s3', 'pooled'),
   ];
 
-  async function clear(options: { isLost?: () => Promise<boolean>; away?: string }) {
+  const image = (fingerprint: string, owner: string, properties: Record<string, string>) => ({
+    fingerprint,
+    size: 1,
+    properties: { [imageKeys.owner]: owner, ...properties },
+  });
+  const attempt = (_name: string, task: () => Promise<unknown>) => task().then(() => true);
+
+  async function clear(options: {
+    isLost?: () => Promise<boolean>;
+    away?: string;
+    images?: WireImage[];
+    volumes?: LostOptions['volumes'];
+  }) {
     const asked: Record<string, unknown> = {};
     const failures: string[] = [];
     const removed = await removeOfLost({
+      volumes: options.volumes,
+      images: { list: async () => options.images ?? [], delete: async () => undefined },
+      cleanUp: { attempt },
       cluster: {
         listOf: async (owner) => (owner === 'lost' ? all : []),
         remove: async (name, config) => {
@@ -386,8 +432,12 @@ describe('what a lost server left', () => {
           asked[name] = config;
         },
       },
-      owner: 'lost',
-      isLost: options.isLost ?? (async () => true),
+      lost: {
+        holder: 'lost',
+        isLost: options.isLost ?? (async () => true),
+        usedLayers: async () => new Set(['used']),
+        usedVolumes: async () => new Set(['used']),
+      },
       onFailure: (name) => failures.push(name),
     });
     return { removed, asked, failures };
@@ -406,6 +456,29 @@ describe('what a lost server left', () => {
       return asked < 2;
     };
     expect((await clear({ isLost })).removed).toEqual(['s1']);
+  });
+
+  it('goes with its images of layers that nothing uses, and after its agents the volumes that it had to delete', async () => {
+    const { removed } = await clear({
+      images: [
+        image('base', 'lost', { [imageKeys.stack]: 's', [imageKeys.layers]: '' }),
+        image('used', 'lost', { [imageKeys.layer]: 'used' }),
+        image('unused', 'lost', { [imageKeys.layer]: 'unused' }),
+        image('above', 'lost', { [imageKeys.stack]: 't', [imageKeys.layers]: 'used,unused' }),
+        image('of-another', 'other', { [imageKeys.layer]: 'unused' }),
+      ],
+      volumes: { takeOver: async ({ holder }) => [`volume of ${holder}`] },
+    });
+    expect(removed.slice(3)).toEqual(['volume of lost', 'image unused', 'image above']);
+    let asked = 0;
+    const kept = await clear({
+      images: [image('unused', 'lost', { [imageKeys.layer]: 'unused' })],
+      isLost: async () => {
+        asked += 1;
+        return asked <= 3;
+      },
+    });
+    expect(kept.removed).toEqual(['s1', 'v1', 's3']);
   });
 
   it('on a machine that is away holds up nothing else', async () => {

@@ -134,13 +134,24 @@ export interface SharedInstances {
   hasCheckpoint(id: string): Promise<boolean>;
   hasVolume(id: string): Promise<boolean>;
   /**
-   * Removes what another driver made and gave to nobody, such as its pool. Of instances that somebody has, nothing.
-   * @param isLost whether that driver still is: asked again before each removal
+   * Removes what another driver made and gave to nobody, such as its pool, volumes that it had still to delete, and images of layers
+   * that nothing uses. Its other volumes become this one's. Of instances that somebody has, nothing.
    * @returns names of what was removed, for the log
    */
-  removeLeftovers(holder: string, isLost: () => Promise<boolean>): Promise<string[]>;
+  removeLeftovers(lost: LostDriver): Promise<string[]>;
   /** Lets go of an instance that another driver has taken: it runs on. Does nothing for one that is not held. */
   release(id: string): Promise<void>;
+}
+
+/** A driver on the same cluster whose server is lost. */
+export interface LostDriver {
+  holder: string;
+  /** Whether it still is: asked again before each removal. */
+  isLost(): Promise<boolean>;
+  /** Ids of layers that something stands on, or may start from. */
+  usedLayers(): Promise<ReadonlySet<string>>;
+  /** Ids of volumes that a team has. */
+  usedVolumes(): Promise<ReadonlySet<string>>;
 }
 
 /**

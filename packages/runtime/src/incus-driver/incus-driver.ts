@@ -20,7 +20,8 @@ import { poolKey, recordOf, requireSpec } from './instance-config.js';
 import { InstanceMaker } from './instance-maker.js';
 import { InstanceStorer } from './instance-storer.js';
 import { isOf, keys } from './keys.js';
-import { removeLeftovers, removeOfLost } from './leftovers.js';
+import { removeLeftovers } from './leftovers.js';
+import { removeOfLost } from './lost-leftovers.js';
 import { Fences } from './network/fences.js';
 import { plugCard, setUpCard } from './network/plug-card.js';
 import { IncusVolumes } from './volumes/incus-volumes.js';
@@ -126,11 +127,13 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       hasInstance: async (id) => (await this.#findLive(id)) !== undefined,
       hasCheckpoint: async (id) => (await this.#checkpoints.look(id)) !== undefined,
       hasVolume: async (id) => this.volumes instanceof IncusVolumes && this.volumes.has(id),
-      removeLeftovers: (holder, isLost) =>
+      removeLeftovers: (lost) =>
         removeOfLost({
           cluster,
-          owner: holder,
-          isLost,
+          volumes: this.volumes instanceof IncusVolumes ? this.volumes : undefined,
+          images,
+          cleanUp,
+          lost,
           onFailure: (name, error) =>
             options.log?.('warn', 'what a lost server left could not be removed yet', {
               name,

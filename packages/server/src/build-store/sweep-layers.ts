@@ -1,6 +1,8 @@
 import { DriverError } from '@svc/runtime';
+import type { Selectable } from 'kysely';
 import type { Uses } from '../context/context.js';
 import { fromJson } from '../storage/json.js';
+import type { TemplateBuildsTable } from '../storage/schema.js';
 
 /**
  * Removes layers of this node that no build and no sandbox stands on. While builds run it is postponed: theirs are not
@@ -22,12 +24,8 @@ export async function sweepLayers(
 async function sweep(context: Uses<'config' | 'db' | 'driver'>): Promise<void> {
   const present = await context.driver.layers.list();
   if (present.length === 0) return;
-  const wanted = new Set<string>();
-  for (const { layers } of await context.db.selectFrom('template_builds').select('layers').execute())
-    for (const id of fromJson(layers)) wanted.add(id);
-  // On a cluster sandboxes of other nodes stand on them too.
-  const sandboxes = await context.db.selectFrom('sandboxes').select('config').execute();
-  for (const { config } of sandboxes) for (const id of fromJson(config).layers) wanted.add(id);
+  const builds = await context.db.selectFrom('template_builds').select('layers').execute();
+  const wanted = await layersOf(context, builds);
   for (const { id } of present) {
     if (wanted.has(id)) continue;
     await context.db
@@ -40,4 +38,25 @@ async function sweep(context: Uses<'config' | 'db' | 'driver'>): Promise<void> {
       if (!DriverError.is(error) || error.code !== 'busy') throw error;
     });
   }
+}
+
+/** Layers that nothing can start from are left out: those of builds that failed, or were lost with the node that had them. */
+export async function usedLayers(context: Uses<'db'>): Promise<Set<string>> {
+  const builds = await context.db
+    .selectFrom('template_builds')
+    .select('layers')
+    .where('status', '!=', 'error')
+    .execute();
+  return layersOf(context, builds);
+}
+
+/** With those of sandboxes: on a cluster sandboxes of other nodes stand on them too. */
+async function layersOf(
+  { db }: Uses<'db'>,
+  builds: readonly Pick<Selectable<TemplateBuildsTable>, 'layers'>[],
+): Promise<Set<string>> {
+  const used = new Set(builds.flatMap(({ layers }) => fromJson(layers)));
+  for (const { config } of await db.selectFrom('sandboxes').select('config').execute())
+    for (const id of fromJson(config).layers) used.add(id);
+  return used;
 }

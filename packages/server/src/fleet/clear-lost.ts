@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from 'kysely';
+import { usedLayers } from '../build-store/sweep-layers.js';
 import type { Uses } from '../context/context.js';
 import { databaseNow } from '../nodes/database-clock.js';
 import { fromJson } from '../storage/json.js';
@@ -55,14 +56,20 @@ export async function clearForgotten(
 }
 
 async function clearNode(
-  { driver: { shared }, log }: Ports,
+  { db, driver: { shared }, log }: Ports,
   { id, report: { clusterId, clusterHolder } }: { id: string; report: Partial<NodeReport> },
   stillLost: () => Promise<boolean>,
 ): Promise<void> {
   // A node that has another name now has the same things still.
   const own = clusterHolder === shared?.holder;
   if (shared === undefined || clusterId !== shared.clusterId || clusterHolder === undefined || own) return;
-  const removed = await shared.removeLeftovers(clusterHolder, stillLost);
+  const removed = await shared.removeLeftovers({
+    holder: clusterHolder,
+    isLost: stillLost,
+    usedLayers: () => usedLayers({ db }),
+    usedVolumes: async () =>
+      new Set((await db.selectFrom('volumes').select('id').execute()).map(({ id }) => id)),
+  });
   if (removed.length > 0)
     log.warn({ lostNodeId: id, removed }, 'what a lost node left on the cluster was removed');
 }

@@ -38,8 +38,8 @@ const COPIES_MS = 15_000;
 /** Between two looks for what other servers deleted. */
 const DELETED_MS = 15_000;
 
-/** Between two looks for what lost nodes left on a cluster. */
-const LEFTOVERS_MS = 60_000;
+/** Between two looks for what lost nodes left on a cluster: each of them lists all of its instances and volumes. */
+const LEFTOVERS_MS = 300_000;
 
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
 export function startBackground(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Driver } from '@svc/runtime';
+import type { Driver, LostDriver } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { clearLost } from '../../src/fleet/clear-lost.js';
@@ -219,7 +219,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     // The server looks by itself too.
     const cleared = async () => {
       const holders: string[] = [];
-      const removeLeftovers = async (holder: string, isLost: () => Promise<boolean>) => {
+      const removeLeftovers = async ({ holder, isLost }: LostDriver) => {
         if (await isLost()) holders.push(holder);
         return [];
       };

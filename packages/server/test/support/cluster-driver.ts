@@ -43,7 +43,7 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
       shared: {
         clusterId: 'played',
         holder: name,
-        removeLeftovers: async (holder, isLost) => {
+        removeLeftovers: async ({ holder, isLost }) => {
           if (await isLost()) cluster.cleared.push(`${holder} by ${name}`);
           return [];
         },

@@ -113,8 +113,13 @@ export class Images {
     for (const { fingerprint, properties } of await this.list()) {
       const layers = (properties[imageKeys.layers] ?? '').split(',');
       if (properties[imageKeys.layer] !== layerId && !layers.includes(layerId)) continue;
-      await this.#options.client.find({ method: 'DELETE', path: `/images/${fingerprint}` });
+      await this.delete(fingerprint);
     }
+  }
+
+  /** Repeating it is fine. */
+  async delete(fingerprint: string): Promise<void> {
+    await this.#options.client.find({ method: 'DELETE', path: `/images/${fingerprint}` });
     this.forget();
   }
 

@@ -1,4 +1,5 @@
 import { KeyedMutex } from '#support/keyed-mutex';
+import type { LostDriver } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
 import type { InstanceMount } from '../../contract/instance.js';
 import type { VolumeContent, Volumes } from '../../contract/volumes.js';
@@ -127,7 +128,33 @@ export class IncusVolumes implements Volumes {
     await plain.reap();
     for (const volume of await custom.list())
       if (isOf(owner, volume) && isDeleted(volume))
-        await cleanUp.attempt(`volume ${volumeIdOf(volume.name)}`, () => this.#remove(volume));
+        await cleanUp.attempt(nameForLog(volume), () => this.#remove(volume));
+  }
+
+  /**
+   * Takes those of another data directory, whose server is lost, and removes what that one had still to delete.
+   * @returns names of what was removed, for the log
+   */
+  async takeOver({
+    holder,
+    isLost,
+    usedVolumes,
+  }: Pick<LostDriver, 'holder' | 'isLost' | 'usedVolumes'>): Promise<string[]> {
+    const { custom, owner, cleanUp } = this.#options;
+    const theirs = (await custom.list()).filter((volume) => isOf(holder, volume));
+    if (theirs.length === 0) return [];
+    const used = await usedVolumes();
+    const removed: string[] = [];
+    for (const volume of theirs) {
+      if (!(await isLost())) break;
+      const what = nameForLog(volume);
+      const isUsed = !isDeleted(volume) && used.has(volumeIdOf(volume.name)!);
+      const done = await cleanUp.attempt(what, () =>
+        isUsed ? custom.change(volume, { [keys.owner]: owner }) : this.#remove(volume),
+      );
+      if (done && !isUsed) removed.push(what);
+    }
+    return removed;
   }
 
   async #make(id: string, { limitMiB }: { limitMiB?: number }): Promise<void> {
@@ -217,4 +244,8 @@ export class IncusVolumes implements Volumes {
 
 function isDeleted({ config }: WireVolume): boolean {
   return config[keys.state] === 'deleted';
+}
+
+function nameForLog({ name }: WireVolume): string {
+  return `volume ${volumeIdOf(name)}`;
 }

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startTrialCluster, stopTrialCluster } from '@svc/runtime';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { eventually } from '#support/eventually';
+import { clearLost } from '../../src/fleet/clear-lost.js';
+import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
+import { operate } from '../support/operate.js';
+import { run } from '../support/sandboxes.js';
+import { startTestServer, type TestServer } from '../support/server.js';
+import { childStorage, dialect, dropSchema } from '../support/server-storage.js';
+import { type Created, ended } from '../support/templates.js';
+
+// Members unpack whole images.
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
+
+const able = process.getuid?.() === 0 && process.env.SVC_HEAVY === '1';
+
+interface Made {
+  name: string;
+  config: Record<string, string>;
+}
+
+/** The first one is killed and does not come back; the second one is in this process. */
+describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an Incus cluster', () => {
+  let directory: string;
+  let socket: string;
+  let first: ChildServer;
+  let firstDir: string;
+  let firstId: string;
+  let second: TestServer;
+  let schema: string | undefined;
+  beforeAll(async () => {
+    const parent = await mkdtemp(path.join(tmpdir(), 'svc-incus-'));
+    directory = path.join(parent, 'cluster');
+    const { members } = await startTrialCluster({ directory, members: 3, diskMiB: 20_480 });
+    socket = members[0]!.socket;
+    const address = members.map((member) => member.socket).join(',');
+    const stored = await childStorage();
+    schema = stored.schema;
+    const serverKey = randomBytes(32).toString('hex');
+    second = await startTestServer({
+      storage: { kind: 'postgres', url: stored.url!, poolSize: 4 },
+      serverKey,
+      driver: 'incus',
+      incus: { address },
+      validateResponses: false,
+    });
+    // What is asked of it stays there: the first one gets what the tests ask it for.
+    second.server.context.fleet.places = () => Promise.resolve([]);
+    const ownId = second.server.context.config.nodeId;
+    firstDir = await mkdtemp(path.join(tmpdir(), 'svc-first-'));
+    first = await startChildServer({
+      ...childEnvironment(firstDir, 'incus'),
+      SVC_POSTGRES_URL: stored.url!,
+      SVC_SERVER_KEY: serverKey,
+      SVC_INCUS_ADDRESS: address,
+      SVC_POOL_SIZE: '1',
+    });
+    const nodes = await second.server.context.db.selectFrom('nodes').select('id').execute();
+    firstId = nodes.find(({ id }) => id !== ownId)!.id;
+  });
+  afterAll(async () => {
+    await first?.kill();
+    await second?.[Symbol.asyncDispose]();
+    await dropSchema(schema);
+    if (directory !== undefined) {
+      await stopTrialCluster({ directory });
+      await rm(path.dirname(directory), { recursive: true, force: true });
+    }
+    if (firstDir !== undefined) await rm(firstDir, { recursive: true, force: true });
+  });
+
+  const askFirst = async (method: string, target: string, body?: object) => {
+    const response = await fetch(`${first.apiUrl}${target}`, {
+      method,
+      headers: { 'X-API-Key': second.server.apiKey, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    expect(response.ok, `${method} ${target}: ${response.status} ${text}`).toBe(true);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+  const list = async <T>(what: string): Promise<T[]> => {
+    const text = await new Promise<string>((resolve, reject) => {
+      const target = `/1.0/${what}?recursion=1&project=svc`;
+      const call = request({ socketPath: socket, path: target }, async (response) => {
+        let read = '';
+        for await (const chunk of response.setEncoding('utf8')) read += chunk as string;
+        resolve(read);
+      });
+      call.on('error', reject).end();
+    });
+    return (JSON.parse(text) as { metadata: T[] }).metadata;
+  };
+  const volumes = () => list<Made>('storage-pools/svc/volumes/custom');
+  /** What one server made and gave to nobody. */
+  const ungiven = async (holder: string) =>
+    (await list<Made>('instances'))
+      .filter(({ config }) => config['user.svc.owner'] === holder)
+      .map(({ config }) => config['user.svc.state'])
+      .filter((state) => state === 'pooled' || state === 'volume-agent')
+      .sort();
+  const layersOf = async (holder: string) =>
+    (await list<{ properties: Record<string, string> }>('images')).filter(
+      ({ properties }) => properties['svc.owner'] === holder && properties['svc.layer'] !== undefined,
+    ).length;
+  const build = async (name: string): Promise<Created> => {
+    const made = (await askFirst('POST', '/v3/templates', { name })) as Created;
+    await askFirst('POST', `/v2/templates/${made.templateID}/builds/${made.buildID}`, {
+      fromTemplate: 'base',
+      steps: [{ type: 'RUN', args: [`echo ${name} > /home/user/note`] }],
+    });
+    expect(await ended(second, made, 800_000)).toMatchObject({ status: 'ready' });
+    return made;
+  };
+  const makeVolume = async (name: string) => {
+    const { volumeID: id, token } = await askFirst('POST', '/volumes', { name });
+    const written = await fetch(`${first.apiUrl}/volumecontent/${id}/file?path=/note`, {
+      method: 'PUT',
+      body: name,
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    expect(written.status).toBe(201);
+    return { id: id as string, token: token as string };
+  };
+  const create = async (body: object) => {
+    const made = await second.api('POST', '/v2/sandboxes', { timeout: 3_600, ...body });
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    return { id: made.body.sandboxID as string, token: made.body.envdAccessToken as string };
+  };
+
+  it('is removed by another one, but for what anybody has or may still use', async () => {
+    const { db } = second.server.context;
+    const reportOf = async () => {
+      const row = await db.selectFrom('nodes').select('report').where('id', '=', firstId).executeTakeFirst();
+      return JSON.parse((row?.report as string | null) ?? '{}') as {
+        clusterHolder?: string;
+        pooled?: number;
+      };
+    };
+    await eventually('the pool is full', async () => (await reportOf()).pooled === 1, 800_000);
+    const holder = (await reportOf()).clusterHolder!;
+    const [kept, deleted] = [await build('kept'), await build('deleted')];
+    const mounted = [{ name: 'waiting', path: '/data' }];
+    const [used, waiting] = [await makeVolume('used'), await makeVolume('waiting')];
+    const inside = await create({ templateID: 'base', volumeMounts: mounted });
+    await askFirst('DELETE', `/volumes/${waiting.id}`);
+    // An agent of the volume that stays, whatever was idle meanwhile.
+    const read = await fetch(`${first.apiUrl}/volumecontent/${used.id}/file?path=/note`, {
+      headers: { Authorization: `Bearer ${used.token}` },
+    });
+    expect(await read.text()).toBe('used');
+    await first.kill();
+    expect(await ungiven(holder)).toEqual(expect.arrayContaining(['pooled', 'volume-agent']));
+    const before = await layersOf(holder);
+    expect(before).toBeGreaterThanOrEqual(2);
+
+    await db.updateTable('nodes').set({ heartbeat_at: 1 }).where('id', '=', firstId).execute();
+    expect((await second.api('DELETE', `/templates/${deleted.templateID}`)).status).toBe(204);
+    await clearLost(second.server.context);
+    expect(await ungiven(holder)).toEqual([]);
+    expect(await layersOf(holder)).toBeLessThan(before);
+    expect(await layersOf(holder)).toBeGreaterThan(0);
+    // A sandbox has it: it is removed after that.
+    expect((await volumes()).map(({ name }) => name).sort()).toEqual(
+      [`svc-${used.id}`, `svc-${waiting.id}`].sort(),
+    );
+    expect(await run(second, inside, 'cat /data/note')).toBe('waiting');
+    const copy = await create({ templateID: 'kept', volumeMounts: [{ name: 'used', path: '/data' }] });
+    expect(await run(second, copy, 'cat /home/user/note /data/note')).toBe('kept\nused');
+    for (const { id } of [inside, copy])
+      expect((await second.api('DELETE', `/sandboxes/${id}`)).status).toBe(204);
+    await eventually(
+      'the volume that waited is gone',
+      async () => (await volumes()).every(({ name }) => name === `svc-${used.id}`),
+      300_000,
+    );
+
+    const forgotten = await operate(second.server, 'POST', `/nodes/${firstId}/forget`);
+    expect(forgotten).toMatchObject({ status: 200, body: { builds: 1, volumes: 0 } });
+    await eventually('its images are gone', async () => (await layersOf(holder)) === 0, 300_000);
+    expect((await second.api('DELETE', `/volumes/${used.id}`)).status).toBe(204);
+    expect(await volumes()).toEqual([]);
+    expect((await second.api('DELETE', `/templates/${kept.templateID}`)).status).toBe(204);
+  });
+});
