@@ -21,12 +21,13 @@ async function bursts(context: BenchContext, poolMemoryMiB: number | undefined):
   });
   const client = new Client({ ...server, requestTimeoutMs: 60_000 });
   const series: number[] = [];
-  const count = LEARNING + runs(context, 3, 1);
+  const learning = runs(context, LEARNING, 0);
+  const count = learning + runs(context, 3, 1);
   for (let burst = 0; burst < count; burst++) {
     const made = await Promise.all(
       Array.from({ length: runs(context, AT_ONCE, 2) }, () => createAndRun(client)),
     );
-    if (burst >= LEARNING) series.push(...made.map(({ ms }) => ms));
+    if (burst >= learning) series.push(...made.map(({ ms }) => ms));
     for (const { value } of made) await value.kill();
     if (!context.quick) await sleep(EVERY_MS);
     await server.poolReady();

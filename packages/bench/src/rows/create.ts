@@ -42,8 +42,8 @@ export const create: Row = {
   id: 'create',
   about: 'create + first command: from the pool, cold, staggered, and 100 at once',
   async run(context) {
-    const few = runs(context, 30, 2);
-    const many = runs(context, 100, 3);
+    const few = runs(context, 30, 1);
+    const many = runs(context, 100, 2);
     context.progress('from the pool, one after another');
     const pooled = summarize(await sequential(context, 4, few));
     context.progress('cold, one after another');
