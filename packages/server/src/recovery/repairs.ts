@@ -10,6 +10,7 @@ import { governAdopted } from '../sandboxes/govern.js';
 import type { StartPorts } from '../sandboxes/ports.js';
 import { changeRow } from '../sandboxes/rows.js';
 import { begin } from '../sandboxes/transition.js';
+import { watchInstance } from '../sandboxes/watch-instance.js';
 import type { Retries } from '../work/retries.js';
 import { endedElsewhere } from './ended-elsewhere.js';
 import { settle } from './settle.js';
@@ -37,7 +38,11 @@ async function repair(context: StartPorts, live: LiveSandbox): Promise<void> {
   const found = await lookFor(context, live);
   if (live.gone || live.transition !== undefined) return;
   const { state } = live.row;
-  if (!isBetweenStates(state) && (state === 'paused' || (held && found.instance))) return;
+  if (!isBetweenStates(state) && (state === 'paused' || (held && found.instance))) {
+    // Nobody watches yet what a start took hold of and could not recover at once. To watch twice does no harm.
+    if (state === 'running') watchInstance(context, live);
+    return;
+  }
   await begin(context, live, shownDuringRepair[state], () => settle(context, live, found), {
     ...(isMoving(live.row) ? { moving: true as const } : {}),
   });

@@ -10,10 +10,12 @@ import { startTestServer, type TestServer } from '../support/server.js';
 /**
  * The process driver as one that can shut a sandbox off the network and decides nothing by policy. `modes`: what it was asked for.
  * @param problem why its machine cannot all the same, from some moment on.
+ * @param adoptedEnds when an instance that was adopted ends by itself.
  */
 async function start(
   modes?: string[],
   problem: () => string | undefined = () => undefined,
+  adoptedEnds: Promise<{ reason: 'exited' }> = new Promise(() => {}),
 ): Promise<TestServer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'svc-network-'));
   const behind = await createProcessDriver({ dataDir: directory, daemon: daemonProgram });
@@ -25,8 +27,9 @@ async function start(
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-  const able = (instance: Instance) =>
+  const able = (instance: Instance, own: Partial<Instance> = {}) =>
     over<Instance>(instance, {
+      ...own,
       setNetwork: async ({ egress }) => {
         modes!.push(egress);
         const message = problem();
@@ -42,7 +45,7 @@ async function start(
             able(await behind.create({ ...rest, spec: { ...spec, network: { egress: 'internet' } } })),
           adopt: async (id) => {
             const adopted = await behind.adopt(id);
-            return adopted === undefined ? undefined : able(adopted);
+            return adopted === undefined ? undefined : able(adopted, { ended: adoptedEnds });
           },
         });
   const test = await startTestServer({ driver });
@@ -140,7 +143,11 @@ describe('network settings of a sandbox that runs', () => {
   it('that could not be put in force come into force after a restart of the server', async () => {
     const modes: string[] = [];
     let problem: string | undefined;
-    const test = await start(modes, () => problem);
+    let end = () => {};
+    const ended = new Promise<{ reason: 'exited' }>((resolve) => {
+      end = () => resolve({ reason: 'exited' });
+    });
+    const test = await start(modes, () => problem, ended);
     const at = `/sandboxes/${(await create(test)).body.sandboxID}`;
     problem = 'its machine has no fence.';
     expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(503);
@@ -151,5 +158,8 @@ describe('network settings of a sandbox that runs', () => {
     await eventually('nothing is left to do', () => test.server.context.retries.size === 0);
     expect(modes.at(-1)).toBe('none');
     expect((await test.api('GET', at)).body).toMatchObject({ state: 'running' });
+    // It is watched like any other one.
+    end();
+    await eventually('its end is noticed', async () => (await test.api('GET', at)).status === 404);
   });
 });
