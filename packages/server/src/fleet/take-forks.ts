@@ -8,7 +8,7 @@ import { activeSandboxes } from '../sandboxes/capacity.js';
 import { endForksHere } from '../sandboxes/end-forks-here.js';
 import { placementError } from '../sandboxes/placement-error.js';
 import type { StartPorts } from '../sandboxes/ports.js';
-import { forkError, startFork } from '../sandboxes/start-fork.js';
+import { startForks } from '../sandboxes/start-forks.js';
 import type { Tx } from '../storage/schema.js';
 import type { ForkCall, ForkEntry } from './fork-call.js';
 
@@ -39,17 +39,18 @@ export async function takeForks(context: Ports, call: ForkCall, asker: AbortSign
       await copies.bring(checkpoint, [nodeId]).catch((error: unknown) => {
         throw placementError(error, false);
       });
-      const outcomes = await Promise.all(
-        call.sandboxIds.map((sandboxId) =>
-          startFork(context, {
-            ...{ team, source, sandboxId },
-            checkpointId: checkpoint.id,
-            logsFrom: call.logsFrom,
-            timeoutSeconds: call.timeoutSeconds,
-            confirm: (tx) => assertUnderWay(tx, checkpoint.id),
-            signal: anyOf([timeout, asker]),
-          }).catch((error: unknown) => forkError(error, timeout.aborted)),
-        ),
+      const plan = {
+        ...{ team, source },
+        checkpointId: checkpoint.id,
+        logsFrom: call.logsFrom,
+        timeoutSeconds: call.timeoutSeconds,
+        confirm: (tx: Tx) => assertUnderWay(tx, checkpoint.id),
+        signal: anyOf([timeout, asker]),
+      };
+      const outcomes = await startForks(
+        context,
+        call.sandboxIds.map((sandboxId) => ({ ...plan, sandboxId })),
+        timeout,
       );
       const end = () => endForksHere(context, call.sandboxIds);
       if (asker.aborted) await end();

@@ -16,7 +16,7 @@ import { isFull } from './placement-error.js';
 import type { SandboxPorts, StartPorts } from './ports.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 import { changeRow } from './rows.js';
-import { forkError, startFork } from './start-fork.js';
+import { type ForkOutcome, startForks } from './start-forks.js';
 import { admit, begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
 import { assertVolumesExist } from './volume-mounts.js';
@@ -31,9 +31,6 @@ export interface ForkOptions {
   elsewhere?: ForkElsewhere | undefined;
   signal?: AbortSignal;
 }
-
-/** A fork that runs, or why it does not. */
-export type ForkOutcome = SandboxRow | ApiError;
 
 /** Forks that the node of their source has no place for. */
 export interface ForksLeft {
@@ -98,10 +95,10 @@ export async function forkSandbox(
     const signal = options.signal === undefined ? timeout : anyOf([timeout, options.signal]);
     const { timeoutSeconds } = options;
     const plan = { team, source: live.row, checkpointId, logsFrom, timeoutSeconds, signal };
-    const outcomes = await Promise.all(
-      Array.from({ length: countHere(context, options.count, { drained, elsewhere }) }, () =>
-        startFork(context, plan).catch((error: unknown) => forkError(error, timeout.aborted)),
-      ),
+    const outcomes = await startForks(
+      context,
+      Array(countHere(context, options.count, { drained, elsewhere })).fill(plan),
+      timeout,
     );
     made = outcomes.flatMap((outcome) => (ApiError.is(outcome) ? [] : outcome.id));
     const here = elsewhere === undefined ? outcomes : outcomes.filter((outcome) => !isRefused(outcome));

@@ -7,6 +7,7 @@ import type { SandboxRow } from '../sandbox-state/live.js';
 import { toJson } from '../storage/json.js';
 import type { Tx } from '../storage/schema.js';
 import { startLogsAt } from '../telemetry/collect-logs.js';
+import { sideBySide } from '../work/side-by-side.js';
 import { startNew } from './create.js';
 import { newLife } from './new-life.js';
 import type { StartPorts } from './ports.js';
@@ -27,8 +28,33 @@ export interface StartForkOptions {
   signal: AbortSignal;
 }
 
+/** A fork that runs, or why it does not. */
+export type ForkOutcome = SandboxRow | ApiError;
+
+/** Forks of one request that start at the same time. With more each takes longer, until the last are given up. */
+const AT_ONCE = 16;
+
+/**
+ * Starts forks on this node, some at a time. Never rejects.
+ * @param timeout when the time of the request is up
+ * @returns one outcome for each of them, in their order
+ */
+export async function startForks(
+  context: StartPorts,
+  forks: readonly StartForkOptions[],
+  timeout: AbortSignal,
+): Promise<ForkOutcome[]> {
+  const outcomes: ForkOutcome[] = [];
+  await sideBySide(forks.entries(), AT_ONCE, async ([index, fork]) => {
+    outcomes[index] = await startFork(context, fork).catch((error: unknown) =>
+      forkError(error, timeout.aborted),
+    );
+  });
+  return outcomes;
+}
+
 /** Starts a fork on this node. Nothing is left when it fails. @throws {ApiError} 429, 500, 503, 504 */
-export async function startFork(
+async function startFork(
   context: StartPorts,
   { team, source, checkpointId, logsFrom, timeoutSeconds, ...options }: StartForkOptions,
 ): Promise<SandboxRow> {
@@ -62,7 +88,7 @@ export async function startFork(
 }
 
 /** Why a fork did not start, as its entry of the answer has it. @param timedOut whether its time was up */
-export function forkError(error: unknown, timedOut: boolean): ApiError {
+function forkError(error: unknown, timedOut: boolean): ApiError {
   if (ApiError.is(error) && error.status < 500) return error;
   if (timedOut) return errors.placementTimeout(1);
   return ApiError.is(error) ? error : errors.internal(error);
