@@ -17,15 +17,18 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { IncusClient } from '../src/incus/incus-client.js';
 import { IncusError } from '../src/incus/incus-error.js';
 import { Addresses } from '../src/incus-driver/addresses.js';
 import { driverError, isNameTaken } from '../src/incus-driver/driver-error.js';
 import { composeImage } from '../src/incus-driver/image/compose-image.js';
+import { Images } from '../src/incus-driver/image/images.js';
 import { LayerFiles } from '../src/incus-driver/image/layer-files.js';
 import { IndexBuilder, isHidden } from '../src/incus-driver/image/shadows.js';
 import { readTarEntries } from '../src/incus-driver/image/tar-entries.js';
 import { tarOfTree } from '../src/incus-driver/image/tar-of-tree.js';
 import { instanceDevices } from '../src/incus-driver/instance-config.js';
+import { imageKeys } from '../src/incus-driver/keys.js';
 import { tarOf, tarOfEntries } from '../src/testing/tar.js';
 import { planTrialCluster } from '../src/trial-cluster/plan.js';
 import { formatToken, parseToken } from '../src/trial-cluster/token.js';
@@ -162,6 +165,67 @@ describe('an image of layers', () => {
     const kept = await files.addArchive(tarOf({ 'etc/os-release': 'x' }), {});
     expect(kept.full).toBe(true);
     expect(await files.list()).toEqual([kept]);
+  });
+});
+
+describe('images of another data directory', () => {
+  const published = {
+    fingerprint: 'f1'.repeat(32),
+    size: 7,
+    properties: { [imageKeys.owner]: 'lost', [imageKeys.layer]: 'made', [imageKeys.agent]: 'a1' },
+  };
+  const imagesOf = async () => {
+    const layers = new LayerFiles(join(directory, 'layers'));
+    await layers.prepare();
+    const patches: unknown[] = [];
+    const client = {
+      call: async () => [published],
+      find: async (call: unknown) => void patches.push(call),
+    } as unknown as IncusClient;
+    const images = new Images({
+      ...{
+        client,
+        layers,
+        agent: '',
+        agentName: 'a1',
+        architecture: 'x86_64',
+        nameServers: [],
+        owner: 'own',
+      },
+      base: () => ({ name: 'base', tree: '' }),
+      now: () => 0,
+    });
+    return { images, layers, patches };
+  };
+
+  it('can be started from where the layer is an image, and not where it is an archive', async () => {
+    const { images, layers } = await imagesOf();
+    expect(await images.has([])).toBe(true);
+    expect(await images.has(['made'])).toBe(true);
+    // Nothing below a whole image is used.
+    expect(await images.has(['archived-there', 'made'])).toBe(true);
+    expect(await images.has(['made', 'archived-there'])).toBe(false);
+    await layers.add({ id: 'archived-here', sizeBytes: 1, full: true });
+    expect(await images.has(['archived-here'])).toBe(false);
+  });
+
+  it('are taken with the layers that they are', async () => {
+    const { images, layers, patches } = await imagesOf();
+    await images.take(published);
+    expect(await layers.find('made')).toEqual({
+      id: 'made',
+      sizeBytes: 7,
+      full: true,
+      image: published.fingerprint,
+      agent: 'a1',
+    });
+    const properties = { ...published.properties, [imageKeys.owner]: 'own' };
+    expect(patches).toEqual([
+      { method: 'PATCH', path: `/images/${published.fingerprint}`, body: { properties } },
+    ]);
+    const stack = { [imageKeys.owner]: 'lost', [imageKeys.layers]: 'made', [imageKeys.stack]: 's' };
+    await images.take({ fingerprint: 'f2', size: 1, properties: stack });
+    expect(await layers.list()).toHaveLength(1);
   });
 });
 

@@ -421,9 +421,15 @@ describe('what a lost server left', () => {
   }) {
     const asked: Record<string, unknown> = {};
     const failures: string[] = [];
+    const deleted: string[] = [];
+    const taken: string[] = [];
     const removed = await removeOfLost({
       volumes: options.volumes,
-      images: { list: async () => options.images ?? [], delete: async () => undefined },
+      images: {
+        list: async () => (options.images ?? []).filter((image) => !deleted.includes(image.fingerprint)),
+        delete: async (fingerprint) => void deleted.push(fingerprint),
+        take: async ({ fingerprint }) => void taken.push(fingerprint),
+      },
       cleanUp: { attempt },
       cluster: {
         listOf: async (owner) => (owner === 'lost' ? all : []),
@@ -440,7 +446,7 @@ describe('what a lost server left', () => {
       },
       onFailure: (name) => failures.push(name),
     });
-    return { removed, asked, failures };
+    return { removed, asked, failures, taken };
   }
 
   it('is removed where nobody was given it, and only as it was listed', async () => {
@@ -459,7 +465,7 @@ describe('what a lost server left', () => {
   });
 
   it('goes with its images of layers that nothing uses, and after its agents the volumes that it had to delete', async () => {
-    const { removed } = await clear({
+    const { removed, taken } = await clear({
       images: [
         image('base', 'lost', { [imageKeys.stack]: 's', [imageKeys.layers]: '' }),
         image('used', 'lost', { [imageKeys.layer]: 'used' }),
@@ -470,6 +476,7 @@ describe('what a lost server left', () => {
       volumes: { takeOver: async ({ holder }) => [`volume of ${holder}`] },
     });
     expect(removed.slice(3)).toEqual(['volume of lost', 'image unused', 'image above']);
+    expect(taken).toEqual(['base', 'used']);
     let asked = 0;
     const kept = await clear({
       images: [image('unused', 'lost', { [imageKeys.layer]: 'unused' })],
@@ -478,7 +485,7 @@ describe('what a lost server left', () => {
         return asked <= 3;
       },
     });
-    expect(kept.removed).toEqual(['s1', 'v1', 's3']);
+    expect([kept.removed, kept.taken]).toEqual([['s1', 'v1', 's3'], []]);
   });
 
   it('on a machine that is away holds up nothing else', async () => {

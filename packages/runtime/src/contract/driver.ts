@@ -133,9 +133,11 @@ export interface SharedInstances {
   hasInstance(id: string): Promise<boolean>;
   hasCheckpoint(id: string): Promise<boolean>;
   hasVolume(id: string): Promise<boolean>;
+  /** Whether instances on these layers can be made by any driver of the cluster: also when whoever made the layers is gone. */
+  hasLayers(ids: readonly string[]): Promise<boolean>;
   /**
    * Removes what another driver made and gave to nobody, such as its pool, volumes that it had still to delete, and images of layers
-   * that nothing uses. Its other volumes become this one's. Of instances that somebody has, nothing.
+   * that nothing uses. Its other volumes and images become this one's. Of instances that somebody has, nothing.
    * @returns names of what was removed, for the log
    */
   removeLeftovers(lost: LostDriver): Promise<string[]>;

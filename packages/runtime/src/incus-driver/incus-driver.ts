@@ -127,6 +127,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       hasInstance: async (id) => (await this.#findLive(id)) !== undefined,
       hasCheckpoint: async (id) => (await this.#checkpoints.look(id)) !== undefined,
       hasVolume: async (id) => this.volumes instanceof IncusVolumes && this.volumes.has(id),
+      hasLayers: (ids) => images.has(ids),
       removeLeftovers: (lost) =>
         removeOfLost({
           cluster,

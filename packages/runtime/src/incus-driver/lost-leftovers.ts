@@ -2,7 +2,7 @@ import type { LostDriver } from '../contract/driver.js';
 import type { RetryLater } from '../shared/retry-later.js';
 import type { Images } from './image/images.js';
 import type { IncusCluster } from './incus-cluster.js';
-import { keys } from './keys.js';
+import { imageKeys, keys } from './keys.js';
 import { removeUnusedImages } from './unused-images.js';
 import type { IncusVolumes } from './volumes/incus-volumes.js';
 
@@ -13,7 +13,7 @@ export interface LostOptions {
   cluster: Pick<IncusCluster, 'listOf' | 'remove'>;
   /** Undefined where the storage pool can have none. */
   volumes: Pick<IncusVolumes, 'takeOver'> | undefined;
-  images: Pick<Images, 'list' | 'delete'>;
+  images: Pick<Images, 'list' | 'delete' | 'take'>;
   cleanUp: Pick<RetryLater, 'attempt'>;
   lost: LostDriver;
   onFailure(name: string, error: unknown): void;
@@ -21,7 +21,7 @@ export interface LostOptions {
 
 /**
  * Removes what a server that is lost had made and given to nobody: its pool, probes, agents of volumes; then volumes that it had
- * still to delete, and its images of layers that nothing uses. @returns names, for the log
+ * still to delete, and its images of layers that nothing uses. Its other images are taken over. @returns names, for the log
  */
 export async function removeOfLost(options: LostOptions): Promise<string[]> {
   const { volumes, images, cleanUp, lost } = options;
@@ -31,6 +31,9 @@ export async function removeOfLost(options: LostOptions): Promise<string[]> {
   const used = await lost.usedLayers();
   const isGone = async (layerId: string) => !used.has(layerId) && (await lost.isLost());
   removed.push(...(await removeUnusedImages({ images, cleanUp, owner: lost.holder, isGone })));
+  for (const image of await images.list())
+    if (image.properties[imageKeys.owner] === lost.holder && (await lost.isLost()))
+      await cleanUp.attempt(`image ${image.fingerprint}`, () => images.take(image));
   return removed;
 }
 

@@ -5,6 +5,7 @@ import { fromJson, toJson } from '../storage/json.js';
 import type { Database, Tx } from '../storage/schema.js';
 import { takeVolumes } from '../volumes/home.js';
 import { clearForgotten } from './clear-lost.js';
+import { inheritBuilds } from './inherit-builds.js';
 import { removeLost } from './lost-sandboxes.js';
 
 type Ports = Uses<'config' | 'db' | 'driver' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
@@ -24,6 +25,7 @@ export interface Forgotten {
 export async function removeNode(context: Ports, nodeId: string): Promise<void> {
   await assertStopped(context, nodeId);
   await takeVolumes(context, nodeId);
+  await inheritBuilds(context, nodeId);
   const { db } = context;
   await db.transaction().execute(async (tx) => {
     const sandboxes = await tx
@@ -44,14 +46,15 @@ export async function removeNode(context: Ports, nodeId: string): Promise<void> 
 }
 
 /**
- * Gives up a node that is lost: its sandboxes and volumes end, but for volumes on a cluster, which another node of it gets, and what only
- * it had of templates and snapshots cannot be used any more.
+ * Gives up a node that is lost: its sandboxes and volumes end, and what only it had of templates and snapshots cannot be used any more.
+ * Of what lies on a cluster another node of it gets volumes, templates and snapshots.
  * Should it come back all the same, it finds its name taken and clears away what it has when it starts again.
  * @throws {ApiError} 404; 409 while it lives
  */
 export async function forgetNode(context: Ports, nodeId: string): Promise<Forgotten> {
   await assertStopped(context, nodeId);
   await takeVolumes(context, nodeId);
+  await inheritBuilds(context, nodeId);
   const { db } = context;
   const rows = await db
     .selectFrom('sandboxes')

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Uses } from '../context/context.js';
 import { fromJson } from '../storage/json.js';
 import type { Database } from '../storage/schema.js';
 
@@ -8,12 +9,18 @@ export async function clusterOf({ db }: { db: Database }, nodeId: string): Promi
   return row === undefined ? undefined : fromJson(row.report).clusterId;
 }
 
-/** Another node of a cluster: one that lives, if any does. Undefined: nobody told of itself that it is on it. */
-export async function otherMember(
-  { db }: { db: Database },
-  clusterId: string,
+/**
+ * Who goes on with what a node has on its cluster: this one, when it is on it, else another that is, one that lives if any does.
+ * Undefined: it is on none, or alone.
+ */
+export async function heirOf(
+  context: Uses<'db' | 'driver' | 'nodes'>,
   nodeId: string,
 ): Promise<string | undefined> {
+  const { db, driver, nodes } = context;
+  const clusterId = await clusterOf(context, nodeId);
+  if (clusterId === undefined || !nodes.shared) return undefined;
+  if (clusterId === driver.shared?.clusterId) return nodes.nodeId;
   const row = await db
     .selectFrom('nodes')
     .select('id')

@@ -118,11 +118,17 @@ async function reapCheckpoints(
     ].map((row) => row.checkpoint_id!),
   );
   for (const row of rows)
-    if (!wanted.has(row.id) || !present.has(row.id)) await dropCheckpoint(context, row.id);
+    if (!wanted.has(row.id) || !(await isThere(context, row.id, present)))
+      await dropCheckpoint(context, row.id);
   return context.driver.reap({
     instanceIds: [...context.sandboxes.values()]
       .filter((live) => live.instance !== undefined)
       .map((live) => live.row.id),
     checkpointIds: [...wanted],
   });
+}
+
+/** On a cluster also what a node made that this one has inherited it from. While the cluster cannot tell, it is. */
+async function isThere({ driver }: Uses<'driver'>, id: string, present: Set<string>): Promise<boolean> {
+  return present.has(id) || ((await driver.shared?.hasCheckpoint(id).catch(() => true)) ?? false);
 }

@@ -1,6 +1,6 @@
 import type { Uses } from '../context/context.js';
 import { errors } from '../errors/catalog.js';
-import { clusterOf, otherMember } from '../nodes/cluster-of.js';
+import { heirOf } from '../nodes/cluster-of.js';
 import { HERE, type Owner, ownerById } from '../nodes/ownership.js';
 
 /**
@@ -70,15 +70,11 @@ export async function takeVolumes(
   fromNodeId: string,
 ): Promise<void> {
   const { db, driver, nodes } = context;
-  const clusterId = await clusterOf(context, fromNodeId);
+  const heir = await heirOf(context, fromNodeId);
   const give = (toNodeId: string) =>
     db.updateTable('volumes').set({ node_id: toNodeId }).where('node_id', '=', fromNodeId);
-  if (clusterId !== undefined && clusterId !== driver.shared?.clusterId) {
-    // What of them is not there only they can tell, when they are asked for it.
-    const member = nodes.shared ? await otherMember(context, clusterId, fromNodeId) : undefined;
-    if (member !== undefined) await give(member).execute();
-    return;
-  }
+  // What of them is not there only that node can tell, when it is asked for it.
+  if (heir !== undefined && heir !== nodes.nodeId) await give(heir).execute();
   if (driver.shared === undefined) return;
   const rows = await db.selectFrom('volumes').select('id').where('node_id', '=', fromNodeId).execute();
   for (const { id } of rows)

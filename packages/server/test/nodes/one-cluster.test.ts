@@ -255,18 +255,44 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     expect(await cluster.owners()).toEqual({});
   });
 
-  it('keep volumes of one that is forgotten', async () => {
+  it('keep volumes and snapshots of one that is forgotten', async () => {
     const volume = await makeVolume('stays');
     await content(first, volume, 'file?path=/a.txt', { method: 'PUT', body: 'kept' });
+    const source = await create(first);
+    await run(first, source, 'echo stored > note.txt');
+    const snapshot = await ask(first, 'POST', `/sandboxes/${source.id}/snapshots`, {
+      name: 'stays',
+      memory: false,
+    });
+    expect(snapshot.status).toBe(201);
+    expect((await ask(first, 'DELETE', `/sandboxes/${source.id}`)).status).toBe(204);
     // It was started anew, and would say again that it is there.
     await first.server.stop({ destroySandboxes: false });
     second.advance(2_000);
     cluster.cleared.length = 0;
     const forgotten = await operate(second.server, 'POST', `/nodes/${idOf(first)}/forget`);
-    expect(forgotten).toMatchObject({ status: 200, body: { volumes: 0 } });
+    expect(forgotten).toMatchObject({ status: 200, body: { builds: 0, volumes: 0 } });
     await eventually('its leftovers are removed', () => cluster.cleared.includes('first by second'));
     expect(await (await content(second, volume, 'file?path=/a.txt')).text()).toBe('kept');
     expect((await ask(second, 'DELETE', `/volumes/${volume.id}`)).status).toBe(204);
+    const { checkpoint_id: checkpointId } = await second.server.context.db
+      .selectFrom('template_builds')
+      .select('checkpoint_id')
+      .where('checkpoint_id', 'is not', null)
+      .orderBy('created_at', 'desc')
+      .executeTakeFirstOrThrow();
+    // Its new start takes the stored state for its own, though another made it.
+    await second.restart();
+    const made = await create(second, { templateID: snapshot.body.snapshotID });
+    expect(await run(second, made, 'cat note.txt')).toBe('stored\n');
+    expect((await ask(second, 'DELETE', `/sandboxes/${made.id}`)).status).toBe(204);
+    expect(
+      (await ask(second, 'DELETE', `/templates/${encodeURIComponent(snapshot.body.snapshotID)}`)).status,
+    ).toBe(204);
+    await eventually(
+      'the stored state is gone',
+      async () => !(await second.server.context.driver.shared!.hasCheckpoint(checkpointId!)),
+    );
   });
 
   it('keep volumes of one that a server forgets which is on no cluster', async () => {

@@ -1,5 +1,11 @@
 import { daemonProgram } from '@svc/envd';
-import { createProcessDriver, type Driver, DriverError, type Instance } from '@svc/runtime';
+import {
+  type CheckpointOptions,
+  createProcessDriver,
+  type Driver,
+  DriverError,
+  type Instance,
+} from '@svc/runtime';
 
 /** Instances of one process driver, as a cluster that several servers reach, each by a driver of its own. */
 export interface PlayedCluster extends AsyncDisposable {
@@ -16,6 +22,8 @@ export interface PlayedCluster extends AsyncDisposable {
 export async function playCluster(dataDir: string): Promise<PlayedCluster> {
   const behind = await createProcessDriver({ dataDir, daemon: daemonProgram });
   const owners = new Map<string, string>();
+  /** By checkpoint. */
+  const makers = new Map<string, string>();
   const requireReachable = () => {
     if (!cluster.reachable) throw new DriverError('unreachable', 'The cluster does not answer.');
   };
@@ -29,6 +37,11 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
         if (property === 'destroy')
           return async () => {
             if (owners.get(instance.id) === name) await target.destroy();
+          };
+        if (property === 'checkpoint')
+          return (options: CheckpointOptions) => {
+            makers.set(options.checkpointId, name);
+            return target.checkpoint(options);
           };
         return typeof value === 'function' ? value.bind(target) : value;
       },
@@ -55,6 +68,11 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
           requireReachable();
           return (await behind.listCheckpoints()).some((checkpoint) => checkpoint.id === id);
         },
+        hasLayers: async (ids) => {
+          requireReachable();
+          const there = new Set((await behind.layers.list()).map(({ id }) => id));
+          return ids.every((id) => there.has(id));
+        },
         hasVolume: async (id) => {
           requireReachable();
           return (await behind.volumes.list()).includes(id);
@@ -64,6 +82,8 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
       create: (options) => made(behind.create(options), name),
       restore: (options) => made(behind.restore(options), name),
       list: async () => (await behind.list()).filter(({ id }) => owners.get(id) === name),
+      listCheckpoints: async () =>
+        (await behind.listCheckpoints()).filter(({ id }) => makers.get(id) === name),
       adopt: async (id) => {
         requireReachable();
         const instance = await behind.adopt(id);

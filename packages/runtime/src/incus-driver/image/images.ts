@@ -108,6 +108,30 @@ export class Images {
     return { id: layerId, sizeBytes, full: true, image, agent: agentName };
   }
 
+  /** Whether all that is needed of these layers is on the cluster: none of them is an archive in a data directory. */
+  async has(layerIds: readonly string[]): Promise<boolean> {
+    try {
+      const { files } = await this.#plan(layerIds);
+      return files.every(({ image }) => image !== undefined);
+    } catch (error) {
+      if (DriverError.is(error) && error.code === 'invalid_spec') return false;
+      throw error;
+    }
+  }
+
+  /** Makes an image of another data directory this one's, and what it is of a layer. */
+  async take({ fingerprint, size, properties }: WireImage): Promise<void> {
+    const { client, layers, owner } = this.#options;
+    const id = properties[imageKeys.layer];
+    if (id !== undefined && (await layers.find(id)) === undefined)
+      await layers.add(layerOf(id, { fingerprint, size, properties }));
+    await client.find({
+      method: 'PATCH',
+      path: `/images/${fingerprint}`,
+      body: { properties: { ...properties, [imageKeys.owner]: owner } },
+    });
+  }
+
   /** Deletes images with a layer in them. */
   async deleteWith(layerId: string): Promise<void> {
     for (const { fingerprint, properties } of await this.list()) {
@@ -141,8 +165,7 @@ export class Images {
     if (known !== undefined) return known;
     const found = (await this.list()).find(({ properties }) => properties[imageKeys.layer] === id);
     if (found === undefined) return undefined;
-    const { fingerprint, size, properties } = found;
-    const layer = { id, sizeBytes: size, full: true, image: fingerprint, agent: properties[imageKeys.agent] };
+    const layer = layerOf(id, found);
     this.#published.set(id, layer);
     return layer;
   }
@@ -237,4 +260,12 @@ async function* download(client: IncusClient, fingerprint: string, maxBytes: num
 
 export function agentDirectory(dataDir: string): string {
   return join(dataDir, 'agents');
+}
+
+/** A layer that is an image, whoever made it. */
+function layerOf(
+  id: string,
+  { fingerprint, size, properties }: Pick<WireImage, 'fingerprint' | 'size' | 'properties'>,
+): StoredLayer {
+  return { id, sizeBytes: size, full: true, image: fingerprint, agent: properties[imageKeys.agent] };
 }
