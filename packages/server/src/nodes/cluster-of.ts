@@ -1,7 +1,8 @@
+import type { Driver } from '@svc/runtime';
 import { sql } from 'kysely';
-import type { Uses } from '../context/context.js';
 import { fromJson } from '../storage/json.js';
 import type { Database } from '../storage/schema.js';
+import type { NodeRegistry } from './registry.js';
 
 /** The cluster that a node's instances are on, as it told last. Undefined: nobody else reaches them, or there is no such node. */
 export async function clusterOf({ db }: { db: Database }, nodeId: string): Promise<string | undefined> {
@@ -14,7 +15,7 @@ export async function clusterOf({ db }: { db: Database }, nodeId: string): Promi
  * Undefined: it is on none, or alone.
  */
 export async function heirOf(
-  context: Uses<'db' | 'driver' | 'nodes'>,
+  context: { db: Database; driver: Pick<Driver, 'shared'>; nodes: Pick<NodeRegistry, 'nodeId' | 'shared'> },
   nodeId: string,
 ): Promise<string | undefined> {
   const { db, driver, nodes } = context;
