@@ -469,7 +469,11 @@ describe.skipIf(lacks !== undefined)('the code interpreter', () => {
     });
     expect(error?.name).toMatch(/KernelDied|MemoryError/);
     expect((await small.runCode('1 + 1')).text).toBe('2');
-    expect((await small.runCode('kept', { language: 'javascript' })).text).toBe('1');
+    // While Linux gives back the memory of the first it may end an idle one too, which then says so and goes on anew.
+    const other = await small.runCode('kept', { language: 'javascript' });
+    if (other.error === undefined) expect(other.text).toBe('1');
+    else expect(other.error.name).toBe('KernelDied');
+    expect((await small.runCode('1 + 1', { language: 'javascript' })).text).toBe('2');
   });
 
   it('runs the example program of an agent that tries four continuations', async () => {
