@@ -21,6 +21,8 @@ export async function settleDaemon(dial: Dial, timeoutMs = SETTLE_TIMEOUT_MS): P
     const agent = Object.assign(new Agent({ keepAlive: true }), { createConnection: () => held });
     for (let answers = 0; answers < 2; answers += 1) {
       const asked = request({ path: '/health', agent, signal });
+      // Whatever comes of it when nobody waits for it any more must not end this process.
+      asked.on('error', () => undefined);
       const [answer] = (await once(asked.end(), 'response', { signal })) as [IncomingMessage];
       await once(answer.resume(), 'end', { signal });
     }
