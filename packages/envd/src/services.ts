@@ -1,3 +1,6 @@
+// Before the RPC library, which looks for these methods as it loads.
+import './system/base64.js';
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Process } from '@svc/daemon/gen';

@@ -18,7 +18,8 @@ export interface BundledDaemon {
   pid: number;
   child: ChildProcess;
   client: Client<typeof Process>;
-  clientAs(user: string): Client<typeof Process>;
+  /** Messages go as JSON unless told otherwise. */
+  clientAs(user: string, as?: 'json' | 'bytes'): Client<typeof Process>;
   /** Calls a streaming procedure with raw frames and gives the frames of the answer. */
   frames(procedure: string, body: Uint8Array, headers?: Record<string, string>): Promise<Frame[]>;
   stop(): Promise<void>;
@@ -44,7 +45,7 @@ export async function startBundled(
   const [line] = (await once(child.stdio[3] as Readable, 'data')) as [Buffer];
   const { port } = JSON.parse(line.toString()) as { port: number };
   const url = `http://127.0.0.1:${port}`;
-  const clientAs = (user: string) => {
+  const clientAs = (user: string, as = 'json') => {
     const basic: Interceptor = (next) => (request) => {
       request.header.set('Authorization', `Basic ${Buffer.from(`${user}:`).toString('base64')}`);
       return next(request);
@@ -52,7 +53,7 @@ export async function startBundled(
     const transport = createConnectTransport({
       baseUrl: url,
       httpVersion: '1.1',
-      useBinaryFormat: false,
+      useBinaryFormat: as === 'bytes',
       interceptors: [basic],
     });
     return createClient(Process, transport);
@@ -91,6 +92,13 @@ export async function startBundled(
 export function residentBytes(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kib) * 1024;
+}
+
+/** Processor time that a process has taken, ms. */
+export function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  const [user, system] = [Number(fields[11]), Number(fields[12])];
+  return (user + system) * 10;
 }
 
 /** Memory that a process shares with nobody, KiB. */

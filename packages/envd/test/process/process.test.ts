@@ -6,7 +6,7 @@ import { Signal, type StreamInputRequestSchema } from '@svc/daemon/gen';
 import { frame } from '@svc/support/connect-frames';
 import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BundledDaemon, residentBytes, startBundled } from '../bundled-daemon.js';
+import { type BundledDaemon, cpuMs, residentBytes, startBundled } from '../bundled-daemon.js';
 import { type Collected, collect, shell } from './collect.js';
 
 let daemon: BundledDaemon;
@@ -164,6 +164,24 @@ describe('Start', () => {
     await daemon.client.sendSignal({ process: byPid(running.pid), signal: Signal.SIGKILL });
     expect((await running.rest).end?.status).toBe('signal: killed');
     process.kill(left, 'SIGKILL');
+  });
+
+  it('gives output as JSON for little more than as bytes', async () => {
+    // V8 gives new objects no more room than this in a sandbox with 256 MiB.
+    const nodeFlags = ['--max-semi-space-size=1'];
+    const cost = async (as: 'json' | 'bytes') => {
+      const fresh = await startBundled({ nodeFlags });
+      try {
+        const { bytes } = await collect(
+          fresh.clientAs('user', as).start(shell('head -c 20000000 /dev/zero')),
+        );
+        expect(bytes).toBe(20_000_000);
+        return cpuMs(fresh.pid);
+      } finally {
+        await fresh.stop();
+      }
+    };
+    expect(await cost('json')).toBeLessThan(5 * (await cost('bytes')));
   });
 
   it('stops the program while its reader is behind, and gives it all 40 MB in flat memory', async () => {
