@@ -303,6 +303,19 @@ describe('the fence of a member', () => {
       expect([proofs.problemOf('m1'), tried]).toEqual([undefined, ['m1', 'm1', 'm1']]);
     });
 
+    it('as missing for whoever goes on, until a trial shows that it holds', async () => {
+      const { proofs, tried, clock } = proofsOf(['it leaks', undefined]);
+      await proofs.requireNotMissing('m1');
+      expect(tried).toEqual([]);
+      await failure(proofs.require('m1'));
+      expect(await failure(proofs.requireNotMissing('m1'))).toMatchObject({ code: 'unsupported' });
+      clock.nowMs = 60_000;
+      await proofs.requireNotMissing('m1');
+      clock.nowMs = 24 * 3_600_000;
+      await proofs.requireNotMissing('m1');
+      expect(tried).toEqual(['m1', 'm1']);
+    });
+
     it('not where it could not be tried', async () => {
       const { proofs, tried } = proofsOf([new DriverError('no_capacity', 'no room'), undefined]);
       expect(await failure(proofs.require('m1'))).toMatchObject({ code: 'no_capacity' });
@@ -398,6 +411,9 @@ describe('the card of an instance', () => {
         calls.push(`fence ${member}`);
         if (fails.includes('fence')) throw new DriverError('unsupported', 'it does not hold');
       },
+      requireFenceNotMissing: async () => {
+        if (fails.includes('fence')) throw new DriverError('unsupported', 'it does not hold');
+      },
       plugCard: (_, mode) => call(`plug ${mode}`),
       setUpCard: () => call('set up'),
       setFrozen: (_, to) => call(to ? 'freeze' : 'thaw'),
@@ -446,6 +462,20 @@ describe('the card of an instance', () => {
     const { instance, calls } = instanceOf({ hostName: closed, card: 'bare', frozen: true });
     await instance.thaw();
     expect(calls).toEqual(['thaw', 'set up']);
+  });
+
+  it('stays frozen without network access where the fence is known to be gone, and only then', async () => {
+    const leaking = instanceOf({ hostName: closed, frozen: true, fails: ['fence'] });
+    expect(await failure(leaking.instance.thaw())).toMatchObject({ code: 'unsupported' });
+    expect([leaking.calls, leaking.instance.frozen]).toEqual([[], true]);
+    leaking.fails.length = 0;
+    await leaking.instance.thaw();
+    expect(leaking.calls).toEqual(['thaw']);
+    const outside = instanceOf({ hostName: open, frozen: true, fails: ['fence'] });
+    await outside.instance.thaw();
+    const running = instanceOf({ hostName: closed, fails: ['fence'] });
+    await running.instance.thaw();
+    expect([outside.calls, running.calls]).toEqual([['thaw'], []]);
   });
 
   it('stays where the fence does not hold, where there is none, and where nothing could set up another', async () => {

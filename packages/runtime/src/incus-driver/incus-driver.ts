@@ -379,6 +379,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       fenced,
       setsUpCards,
       requireFence: (location) => this.fences.require(location),
+      requireFenceNotMissing: (location) => this.fences.requireNotMissing(location),
       plugCard: ({ name, address }, mode) => plugCard(cluster, { name, address, parent, mode }),
       setUpCard: (record) => setUpCard(cluster, record),
       setFrozen: (name, frozen) => cluster.changeState(name, frozen ? 'freeze' : 'unfreeze'),

@@ -54,6 +54,8 @@ export interface IncusOwner {
   setsUpCards: boolean;
   /** Settles once the fence of a member is seen to hold. @throws {DriverError} `unsupported` */
   requireFence(location: string): Promise<void>;
+  /** Settles unless the fence of a member is known not to hold. @throws {DriverError} `unsupported` */
+  requireFenceNotMissing(location: string): Promise<void>;
   plugCard(record: IncusRecord, mode: CardMode): Promise<void>;
   setUpCard(record: IncusRecord): Promise<void>;
   setFrozen(name: string, frozen: boolean): Promise<void>;
@@ -160,8 +162,10 @@ export class IncusInstance implements RegisteredInstance {
     return this.#setFrozen(true);
   }
 
-  thaw(): Promise<void> {
-    return this.#setFrozen(false);
+  async thaw(): Promise<void> {
+    const { card, location } = this.#record;
+    if (this.#frozen && card === 'none') await this.#owner.requireFenceNotMissing(location);
+    await this.#setFrozen(false);
   }
 
   async stats(): Promise<InstanceStats> {

@@ -16,6 +16,7 @@ import { checkpointError } from './checkpoint-error.js';
 import { dropCheckpoint, recordCheckpoint } from './checkpoints.js';
 import { countSpawn } from './create.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import { placementError } from './placement-error.js';
 import type { RowPorts, SandboxPorts, StartPorts } from './ports.js';
 import { changeRow, release } from './rows.js';
 import { admit, begin } from './transition.js';
@@ -146,7 +147,9 @@ async function thaw(
   executionId: string,
 ): Promise<void> {
   const instance = live.instance!;
-  await instance.thaw();
+  await instance.thaw().catch((error) => {
+    throw placementError(error, false);
+  });
   try {
     await initDaemon(
       instance,

@@ -221,6 +221,26 @@ describe('a create request with a failing driver', () => {
   });
 });
 
+describe('a resume that its machine refuses', () => {
+  it('gives 503 with the reason, and the sandbox stays paused until it is tried again', async () => {
+    const { DriverError } = await import('@svc/runtime');
+    const { id } = await createSandbox(test);
+    expect((await test.api('POST', `/sandboxes/${id}/pause`)).status).toBe(204);
+    const instance = test.server.context.sandboxes.get(id)!.instance!;
+    const thaw = instance.thaw;
+    instance.thaw = () =>
+      Promise.reject(new DriverError('unsupported', 'no luck', { detail: 'of machine 7' }));
+    const resume = () => test.api('POST', `/sandboxes/${id}/resume`, { timeout: 60 });
+    expect(await resume()).toMatchObject({
+      status: 503,
+      body: { error_code: 'sandbox_no_compatible_node', message: 'Failed to place sandbox: no luck' },
+    });
+    expect((await test.api('GET', `/sandboxes/${id}`)).body.state).toBe('paused');
+    instance.thaw = thaw;
+    expect((await resume()).status).toBe(201);
+  });
+});
+
 describe('an idempotency key', () => {
   it('takes equal JSON with its members in another order for the same request', async () => {
     const ask = (body: string) =>

@@ -46,6 +46,14 @@ export class FenceProofs {
     );
   }
 
+  /**
+   * As {@link require}, but where the last trial found nothing wrong, however long ago, nothing is tried: that takes seconds.
+   * @throws {DriverError} as {@link require}
+   */
+  async requireNotMissing(location: string): Promise<void> {
+    if (this.problemOf(location) !== undefined) await this.require(location);
+  }
+
   /** Tries the fence of a member whatever is known of it. @returns as {@link FenceProofsOptions.prove} */
   async proveAgain(location: string): Promise<string | undefined> {
     return (await this.#prove(location)).problem;

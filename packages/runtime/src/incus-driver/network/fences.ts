@@ -64,6 +64,11 @@ export class Fences {
     return this.#proofs.require(location);
   }
 
+  /** As {@link FenceProofs.requireNotMissing}. */
+  requireNotMissing(location: string): Promise<void> {
+    return this.#proofs.requireNotMissing(location);
+  }
+
   /**
    * Tries the fence of every member that is there, one after another.
    * @throws what kept one from being tried
