@@ -7,7 +7,7 @@ import { eventually } from '#support/eventually';
 import { toJson } from '../../src/storage/json.js';
 import { failEnds } from '../support/fail-ends.js';
 import { type FakeNode, startFakeNode } from '../support/fake-node.js';
-import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.js';
+import { createMemoryDriver, holdRestores, type MemoryDriver } from '../support/memory-driver.js';
 import { operate } from '../support/operate.js';
 import { run } from '../support/sandboxes.js';
 import { secondTeam } from '../support/second-team.js';
@@ -333,16 +333,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
       ).then(() => connection.abort());
       return open(node, { ...request, signal: connection.signal });
     };
-    for (const driver of drivers.slice(1)) {
-      let restores = 0;
-      driver.beforeRestore = async (signal) => {
-        restores += 1;
-        if (restores === 1) return;
-        await new Promise((_, reject) =>
-          signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-        );
-      };
-    }
+    for (const driver of drivers.slice(1)) holdRestores(driver, { after: 1 });
     const made = madeOf(await fork(source.id, 5));
     expect(made).toHaveLength(1);
     expect(killed).toHaveLength(4);

@@ -1,15 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { clusterStatus, startTrialCluster, stopTrialCluster } from '@svc/runtime';
+import { clusterStatus } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
-import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
+import { type IncusStage, startIncusStage } from '../support/incus-stage.js';
 import { operate } from '../support/operate.js';
 import { run } from '../support/sandboxes.js';
-import { startTestServer, type TestServer } from '../support/server.js';
-import { childStorage, dialect, dropSchema } from '../support/server-storage.js';
+import type { TestServer } from '../support/server.js';
+import { dialect } from '../support/server-storage.js';
 
 // Members unpack whole images.
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
@@ -18,48 +14,13 @@ const able = process.getuid?.() === 0 && process.env.SVC_HEAVY === '1';
 
 /** The first one can be killed; the second one is in this process. */
 describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus cluster', () => {
-  let directory: string;
-  let address: string;
-  let first: ChildServer;
-  let firstDir: string;
-  let firstEnv: Record<string, string>;
+  let stage: IncusStage;
   let second: TestServer;
-  let schema: string | undefined;
   beforeAll(async () => {
-    const parent = await mkdtemp(path.join(tmpdir(), 'svc-incus-'));
-    directory = path.join(parent, 'cluster');
-    const { members } = await startTrialCluster({ directory, members: 3, diskMiB: 20_480 });
-    address = members.map(({ socket }) => socket).join(',');
-    const stored = await childStorage();
-    schema = stored.schema;
-    const serverKey = randomBytes(32).toString('hex');
-    second = await startTestServer({
-      storage: { kind: 'postgres', url: stored.url!, poolSize: 4 },
-      serverKey,
-      driver: 'incus',
-      incus: { address },
-      validateResponses: false,
-    });
-    firstDir = await mkdtemp(path.join(tmpdir(), 'svc-first-'));
-    firstEnv = {
-      ...childEnvironment(firstDir, 'incus'),
-      SVC_POSTGRES_URL: stored.url!,
-      SVC_SERVER_KEY: serverKey,
-      SVC_INCUS_ADDRESS: address,
-      SVC_POOL_SIZE: '2',
-    };
-    first = await startChildServer(firstEnv);
+    stage = await startIncusStage({ poolSize: 2 });
+    second = stage.second;
   });
-  afterAll(async () => {
-    await first?.stop();
-    await second?.[Symbol.asyncDispose]();
-    await dropSchema(schema);
-    if (directory !== undefined) {
-      await stopTrialCluster({ directory });
-      await rm(path.dirname(directory), { recursive: true, force: true });
-    }
-    if (firstDir !== undefined) await rm(firstDir, { recursive: true, force: true });
-  });
+  afterAll(() => stage?.close());
 
   interface NodeWire {
     nodeID: string;
@@ -74,14 +35,14 @@ describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus clust
     second.server.context.db.selectFrom('sandboxes').select(['id', 'node_id', 'state']).execute();
   const nodeOf = async (id: string) => (await rows()).find((row) => row.id === id)?.node_id;
   const instances = async () => {
-    const { members, checkpoints } = await clusterStatus({ address });
+    const { members, checkpoints } = await clusterStatus({ address: stage.address });
     return members.reduce((sum, { sandboxes }) => sum + sandboxes, 0) + checkpoints;
   };
   /** On the first server, whichever is emptier. */
   const createThere = async (body: object) => {
     const ids = new Set((await rows()).map(({ id }) => id));
     for (;;) {
-      const response = await fetch(`${first.apiUrl}/v2/sandboxes`, {
+      const response = await fetch(`${stage.first.apiUrl}/v2/sandboxes`, {
         method: 'POST',
         headers: { 'X-API-Key': second.server.apiKey, 'Content-Type': 'application/json' },
         body: JSON.stringify({ templateID: 'base', timeout: 600, ...body }),
@@ -109,7 +70,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus clust
     for (const sandbox of [kept, brief, paused, killed])
       await run(second, sandbox, `echo ${sandbox.id} > note`);
     expect((await second.api('POST', `/sandboxes/${paused.id}/pause`, { memory: false })).status).toBe(204);
-    await first.kill();
+    await stage.first.kill();
     const killedAtMs = performance.now();
     await eventually(
       'a command is answered',
@@ -128,14 +89,14 @@ describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus clust
     );
     second.advance(120_000);
     await eventually('its time is over', async () => (await nodeOf(brief.id)) === undefined);
-    first = await startChildServer(firstEnv);
+    await stage.startFirst();
     await eventually('it is back', async () => (await firstNode())?.state === 'alive');
     for (const sandbox of [kept, paused])
       expect(await run(second, sandbox, 'cat note')).toBe(`${sandbox.id}\n`);
     expect((await rows()).map(({ id }) => id).sort()).toEqual([kept.id, paused.id].sort());
     for (const { id } of [kept, paused])
       expect((await second.api('DELETE', `/sandboxes/${id}`)).status).toBe(204);
-    await first.stop();
+    await stage.first.stop();
     await eventually('nothing is left', async () => (await instances()) === 0);
   });
 });

@@ -1,17 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { startTrialCluster, stopTrialCluster } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
 import { clearLost } from '../../src/fleet/clear-lost.js';
-import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
+import type { ChildServer } from '../support/child-server.js';
+import { type IncusStage, startIncusStage } from '../support/incus-stage.js';
 import { operate } from '../support/operate.js';
 import { run } from '../support/sandboxes.js';
-import { startTestServer, type TestServer } from '../support/server.js';
-import { childStorage, dialect, dropSchema } from '../support/server-storage.js';
+import type { TestServer } from '../support/server.js';
+import { dialect } from '../support/server-storage.js';
 import { type Created, ended } from '../support/templates.js';
 
 // Members unpack whole images.
@@ -26,53 +22,20 @@ interface Made {
 
 /** The first one is killed and does not come back; the second one is in this process. */
 describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an Incus cluster', () => {
-  let directory: string;
-  let socket: string;
+  let stage: IncusStage;
   let first: ChildServer;
-  let firstDir: string;
-  let firstId: string;
   let second: TestServer;
-  let schema: string | undefined;
+  let firstId: string;
   beforeAll(async () => {
-    const parent = await mkdtemp(path.join(tmpdir(), 'svc-incus-'));
-    directory = path.join(parent, 'cluster');
-    const { members } = await startTrialCluster({ directory, members: 3, diskMiB: 20_480 });
-    socket = members[0]!.socket;
-    const address = members.map((member) => member.socket).join(',');
-    const stored = await childStorage();
-    schema = stored.schema;
-    const serverKey = randomBytes(32).toString('hex');
-    second = await startTestServer({
-      storage: { kind: 'postgres', url: stored.url!, poolSize: 4 },
-      serverKey,
-      driver: 'incus',
-      incus: { address },
-      validateResponses: false,
-    });
+    stage = await startIncusStage({ poolSize: 1 });
+    ({ first, second } = stage);
     // What is asked of it stays there: the first one gets what the tests ask it for.
     second.server.context.fleet.places = () => Promise.resolve([]);
     const ownId = second.server.context.config.nodeId;
-    firstDir = await mkdtemp(path.join(tmpdir(), 'svc-first-'));
-    first = await startChildServer({
-      ...childEnvironment(firstDir, 'incus'),
-      SVC_POSTGRES_URL: stored.url!,
-      SVC_SERVER_KEY: serverKey,
-      SVC_INCUS_ADDRESS: address,
-      SVC_POOL_SIZE: '1',
-    });
     const nodes = await second.server.context.db.selectFrom('nodes').select('id').execute();
     firstId = nodes.find(({ id }) => id !== ownId)!.id;
   });
-  afterAll(async () => {
-    await first?.kill();
-    await second?.[Symbol.asyncDispose]();
-    await dropSchema(schema);
-    if (directory !== undefined) {
-      await stopTrialCluster({ directory });
-      await rm(path.dirname(directory), { recursive: true, force: true });
-    }
-    if (firstDir !== undefined) await rm(firstDir, { recursive: true, force: true });
-  });
+  afterAll(() => stage?.close());
 
   const askFirst = async (method: string, target: string, body?: object) => {
     const response = await fetch(`${first.apiUrl}${target}`, {
@@ -87,7 +50,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an In
   const list = async <T>(what: string): Promise<T[]> => {
     const text = await new Promise<string>((resolve, reject) => {
       const target = `/1.0/${what}?recursion=1&project=svc`;
-      const call = request({ socketPath: socket, path: target }, async (response) => {
+      const call = request({ socketPath: stage.socket, path: target }, async (response) => {
         let read = '';
         for await (const chunk of response.setEncoding('utf8')) read += chunk as string;
         resolve(read);

@@ -60,3 +60,19 @@ export async function createMemoryDriver(
     },
   }) as MemoryDriver;
 }
+
+/** Lets so many restores of a driver through; later ones wait until they are given up. @returns tells how many began */
+export function holdRestores(
+  driver: Pick<MemoryDriver, 'beforeRestore'>,
+  { after }: { after: number },
+): () => number {
+  let began = 0;
+  driver.beforeRestore = async (signal) => {
+    began += 1;
+    if (began <= after) return;
+    await new Promise((_, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+    );
+  };
+  return () => began;
+}

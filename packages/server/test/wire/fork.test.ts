@@ -6,7 +6,7 @@ import { eventually } from '#support/eventually';
 import type { ServerOptions } from '../../src/index.js';
 import { fromJson, toJson } from '../../src/storage/json.js';
 import { failEnds } from '../support/fail-ends.js';
-import { createMemoryDriver, type MemoryDriver } from '../support/memory-driver.js';
+import { createMemoryDriver, holdRestores, type MemoryDriver } from '../support/memory-driver.js';
 import { createSandbox } from '../support/sandboxes.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
 
@@ -113,14 +113,7 @@ describe('forkSandbox', () => {
     await start({});
     const { id } = await createSandbox(test);
     test.server.context.config.requestTimeoutMs = 6_000;
-    let restores = 0;
-    driver.beforeRestore = async (signal) => {
-      restores += 1;
-      if (restores === 1) return;
-      await new Promise((_, reject) =>
-        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-      );
-    };
+    holdRestores(driver, { after: 1 });
     const answer = await fork(id, { count: 3, timeout: 60 });
     expect(answer.status).toBe(201);
     expect(errorsOf(answer)).toEqual(['504 sandbox_placement_timeout', '504 sandbox_placement_timeout']);
@@ -129,14 +122,7 @@ describe('forkSandbox', () => {
   it('leaves no fork that nobody was told of when the client leaves, also when one cannot be ended at once', async () => {
     await start({});
     const { id } = await createSandbox(test);
-    let restores = 0;
-    driver.beforeRestore = async (signal) => {
-      restores += 1;
-      if (restores < 3) return;
-      await new Promise((_, reject) =>
-        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-      );
-    };
+    const restores = holdRestores(driver, { after: 2 });
     const client = new AbortController();
     const pending = fetch(`${test.server.apiUrl}/sandboxes/${id}/fork`, {
       method: 'POST',
@@ -144,7 +130,7 @@ describe('forkSandbox', () => {
       body: JSON.stringify({ count: 3, timeout: 600 }),
       signal: client.signal,
     });
-    await eventually('two forks run, one waits', () => runningForks(id) === 2 && restores === 3);
+    await eventually('two forks run, one waits', () => runningForks(id) === 2 && restores() === 3);
     const failures = failEnds(test, 2);
     client.abort();
     await expect(pending).rejects.toThrow();
