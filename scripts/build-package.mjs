@@ -150,7 +150,7 @@ if (cjs.length > 0) {
     format: 'cjs',
     platform: 'node',
     plugins: [externals('cjs')],
-    // A module that runs as both asks for `__filename` first.
+    // A module that runs as both asks for `__filename` where it is absent.
     logOverride: { 'empty-import-meta': 'silent' },
   });
   writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
