@@ -94,13 +94,6 @@ export function residentBytes(pid: number): number {
   return Number(kib) * 1024;
 }
 
-/** Processor time that a process has taken, ms. */
-export function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  const [user, system] = [Number(fields[11]), Number(fields[12])];
-  return (user + system) * 10;
-}
-
 /** Memory that a process shares with nobody, KiB. */
 export function privateKiB(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');

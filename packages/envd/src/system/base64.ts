@@ -29,6 +29,7 @@ function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-const prototype = Uint8Array.prototype as Base64Methods;
-prototype.toBase64 ??= toBase64;
-prototype.setFromBase64 ??= setFromBase64;
+// As the language defines methods: whoever lists the keys of bytes does not meet them.
+for (const [name, value] of Object.entries({ toBase64, setFromBase64 }))
+  if (!(name in Uint8Array.prototype))
+    Object.defineProperty(Uint8Array.prototype, name, { value, writable: true, configurable: true });

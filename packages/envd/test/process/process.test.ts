@@ -5,8 +5,9 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { Signal, type StreamInputRequestSchema } from '@svc/daemon/gen';
 import { frame } from '@svc/support/connect-frames';
 import { eventually } from '@svc/support/eventually';
+import { readProcStat } from '@svc/support/process-identity';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BundledDaemon, cpuMs, residentBytes, startBundled } from '../bundled-daemon.js';
+import { type BundledDaemon, residentBytes, startBundled } from '../bundled-daemon.js';
 import { type Collected, collect, shell } from './collect.js';
 
 let daemon: BundledDaemon;
@@ -176,7 +177,7 @@ describe('Start', () => {
           fresh.clientAs('user', as).start(shell('head -c 20000000 /dev/zero')),
         );
         expect(bytes).toBe(20_000_000);
-        return cpuMs(fresh.pid);
+        return readProcStat(fresh.pid)!.cpuTicks;
       } finally {
         await fresh.stop();
       }

@@ -3,6 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { setFromBase64, toBase64 } from '../../src/system/base64.js';
 
 describe('base64 of bytes', () => {
+  it('is there for everybody, and not among the keys of bytes', () => {
+    expect(Uint8Array.prototype).toMatchObject({
+      toBase64: expect.any(Function),
+      setFromBase64: expect.any(Function),
+    });
+    const keys: string[] = [];
+    for (const key in Uint8Array.of(1)) keys.push(key);
+    expect(keys).toEqual(['0']);
+  });
+
   it.each([0, 1, 2, 3, 31, 32, 32_768, 32_769])('is there and back the same, %i bytes', (length) => {
     // A view into more than it shows.
     const bytes = new Uint8Array(randomBytes(length + 8)).subarray(3, 3 + length);

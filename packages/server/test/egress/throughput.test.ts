@@ -4,6 +4,7 @@ import { type EgressPolicy, forwardedOf } from '@svc/egress/policy';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readProcStat } from '#support/process-identity';
 import { makeAuthority } from '../../src/egress/authority.js';
 import { egressProcesses } from './egress-processes.js';
 import { type EgressStage, openEgressStage } from './egress-stage.js';
@@ -152,8 +153,7 @@ describe.skipIf(!runs)('what the egress process costs', () => {
   /** What the process took so far, of user and system. The kernel counts in hundredths of a second. */
   function processorSeconds(): number {
     const [pid] = egressProcesses(stage.process.pid!);
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    return readProcStat(pid!)!.cpuTicks / 100;
   }
 
   function residentMiB(): number {

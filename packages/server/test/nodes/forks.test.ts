@@ -388,13 +388,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
   it('end when the client leaves while another server starts them', async () => {
     const source = await createOn(first);
     await settled();
-    let waiting = 0;
-    for (const driver of drivers.slice(1))
-      driver.beforeRestore = (signal) =>
-        new Promise((_, reject) => {
-          waiting += 1;
-          signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-        });
+    const waiting = drivers.slice(1).map((driver) => holdRestores(driver, { after: 0 }));
     const client = new AbortController();
     const pending = fetch(`${first.server.apiUrl}/sandboxes/${source.id}/fork`, {
       method: 'POST',
@@ -402,7 +396,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
       body: JSON.stringify({ count: 3, timeout: 600 }),
       signal: client.signal,
     });
-    await eventually('others start them', () => waiting === 2);
+    await eventually('others start them', () => waiting.reduce((sum, began) => sum + began(), 0) === 2);
     client.abort();
     await expect(pending).rejects.toThrow();
     await eventually('none is left on another server', async () => {

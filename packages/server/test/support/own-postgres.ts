@@ -6,6 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { readProcStat } from '#support/process-identity';
 
 const script = fileURLToPath(new URL('../../../../scripts/postgres.sh', import.meta.url));
 
@@ -64,15 +65,6 @@ function family(directory: string): number[] {
   const postmaster = Number(first);
   const children = readdirSync('/proc')
     .map(Number)
-    .filter((pid) => Number.isInteger(pid) && parentOf(pid) === postmaster);
+    .filter((pid) => Number.isInteger(pid) && readProcStat(pid)?.ppid === postmaster);
   return [postmaster, ...children];
-}
-
-function parentOf(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-  } catch {
-    return undefined;
-  }
 }
