@@ -3,6 +3,7 @@ import type { OperatorClient } from '@svc/sdk/operator';
 import { describeChoice, describeTarget, findConnection } from '../connection/find-connection.js';
 import { CliError } from '../errors/cli-error.js';
 import { Output } from '../output/output.js';
+import type { Io } from './io.js';
 
 /** Options that every command takes. */
 export interface CommonOptions {
@@ -16,16 +17,20 @@ export interface CommonOptions {
 /** What a command works with. */
 export class Cli {
   readonly out: Output;
-  readonly env: Record<string, string | undefined>;
+  readonly io: Io;
   /** Aborted by Ctrl+C and SIGTERM. */
   readonly signal: AbortSignal;
   readonly options: CommonOptions;
 
-  constructor(options: CommonOptions, env: Record<string, string | undefined>, signal: AbortSignal) {
+  constructor(options: CommonOptions, io: Io) {
     this.options = options;
-    this.env = env;
-    this.signal = signal;
-    this.out = new Output({ json: options.json === true, color: options.color !== false, env });
+    this.io = io;
+    this.signal = io.listen();
+    this.out = new Output(io, { json: options.json === true, color: options.color !== false });
+  }
+
+  get env(): Record<string, string | undefined> {
+    return this.io.env;
   }
 
   /**
@@ -53,7 +58,7 @@ export class Cli {
     return new Client({
       ...settings,
       userAgent: `svc-cli/${cliVersion}`,
-      logger: stderrLogger,
+      logger: loggerTo(this.io),
       ...(this.options.verbose ? { logLevel: 'debug' as const } : {}),
     });
   }
@@ -81,22 +86,24 @@ export class Cli {
       operatorUrl,
       token,
       userAgent: `svc-cli/${cliVersion}`,
-      logger: stderrLogger,
+      logger: loggerTo(this.io),
       ...(this.options.verbose ? { logLevel: 'debug' as const } : {}),
     });
   }
 }
 
 /** Log lines must not mix with results. */
-const stderrLogger = Object.fromEntries(
-  (['debug', 'info', 'warn', 'error'] as const).map((level) => [
-    level,
-    (message: string, fields?: object) => {
-      const facts = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';
-      process.stderr.write(`${level} ${message}${facts}\n`);
-    },
-  ]),
-) as Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>;
+function loggerTo({ stderr }: Io) {
+  return Object.fromEntries(
+    (['debug', 'info', 'warn', 'error'] as const).map((level) => [
+      level,
+      (message: string, fields?: object) => {
+        const facts = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';
+        stderr.write(`${level} ${message}${facts}\n`);
+      },
+    ]),
+  ) as Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: object) => void>;
+}
 
 function noKey(forbiddenIn: string | undefined): CliError {
   if (forbiddenIn !== undefined) {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { Cli, type CommonOptions } from './cli.js';
-import { listenForInterrupts } from './interrupts.js';
+import type { Io } from './io.js';
 
 /** Adds a command that does something. */
 export function leaf(group: Command, usage: string, summary: string): Command {
@@ -27,6 +27,22 @@ export function mergedOptions<Options extends object>(command: Command): Options
   return { ...merged, color: levels.every(({ color }) => color !== false) };
 }
 
+/** The environment and streams of each program, by its root command. */
+const ios = new WeakMap<Command, Io>();
+
+/** Gives the commands of a program the environment and streams that they work with. */
+export function runIn(program: Command, io: Io): void {
+  ios.set(program, io);
+}
+
+function ioOf(command: Command): Io {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  const io = ios.get(root);
+  if (io === undefined) throw new Error(`the program "${root.name()}" was given no streams`);
+  return io;
+}
+
 /** Wraps what a command does: it gets its `Cli`, then its arguments and options. */
 export function act<Args extends unknown[]>(
   run: (cli: Cli, ...values: Args) => Promise<void>,
@@ -35,7 +51,7 @@ export function act<Args extends unknown[]>(
     // commander hands over the arguments, the options, and the command.
     const command = values.at(-1) as Command;
     const options = mergedOptions(command);
-    const cli = new Cli(options, process.env, listenForInterrupts());
+    const cli = new Cli(options, ioOf(command));
     await run(cli, ...([...values.slice(0, -2), options] as Args));
   };
 }

@@ -1,3 +1,4 @@
+import type { Io } from '../cli/io.js';
 import { createStyle, type Style, wantsColor } from './style.js';
 import { type Column, formatFields, formatTable } from './table.js';
 
@@ -11,32 +12,46 @@ export class Output {
   /** Whether standard error is a terminal that may be redrawn. */
   readonly interactive: boolean;
 
-  constructor(options: { json: boolean; color: boolean; env: Record<string, string | undefined> }) {
-    const { json, color, env } = options;
+  readonly #io: Io;
+
+  constructor(io: Io, options: { json: boolean; color: boolean }) {
+    const { json, color } = options;
+    const { env, stdout, stderr } = io;
+    this.#io = io;
     this.json = json;
-    this.style = createStyle(color && wantsColor(process.stdout, env));
-    this.errorStyle = createStyle(color && wantsColor(process.stderr, env));
-    this.interactive = process.stderr.isTTY === true && env.TERM !== 'dumb' && !json;
+    this.style = createStyle(color && wantsColor(stdout, env));
+    this.errorStyle = createStyle(color && wantsColor(stderr, env));
+    this.interactive = stderr.isTTY === true && env.TERM !== 'dumb' && !json;
+  }
+
+  /** Columns of standard error; 80 where it is no terminal. */
+  get columns(): number {
+    return this.#io.stderr.columns ?? 80;
+  }
+
+  /** Draws on standard error as it is. */
+  draw(text: string): void {
+    this.#io.stderr.write(text);
   }
 
   /** Writes a result as it is. */
   write(data: string | Uint8Array): void {
-    process.stdout.write(data);
+    this.#io.stdout.write(data);
   }
 
   /** Writes a line of result. */
   line(text: string): void {
-    process.stdout.write(`${text}\n`);
+    this.#io.stdout.write(`${text}\n`);
   }
 
   /** Writes a remark to standard error; nothing with `--json`. */
   note(text: string): void {
-    if (!this.json) process.stderr.write(`${text}\n`);
+    if (!this.json) this.#io.stderr.write(`${text}\n`);
   }
 
   /** Writes a warning to standard error, always. */
   warn(text: string): void {
-    process.stderr.write(`${this.errorStyle.yellow('warning:')} ${text}\n`);
+    this.#io.stderr.write(`${this.errorStyle.yellow('warning:')} ${text}\n`);
   }
 
   /** Writes a result: the value with `--json`, else the text. */

@@ -22,8 +22,8 @@ export function startProgress(out: Output, text: string): Progress {
   let frame = 0;
   let drawn = false;
   const draw = () => {
-    const room = Math.max(20, (process.stderr.columns ?? 80) - 3);
-    process.stderr.write(
+    const room = Math.max(20, out.columns - 3);
+    out.draw(
       `\r\u001b[K${out.errorStyle.cyan(frames[frame++ % frames.length]!)} ${current.slice(0, room)}`,
     );
     drawn = true;
@@ -36,7 +36,7 @@ export function startProgress(out: Output, text: string): Progress {
     },
     done: (last) => {
       clearInterval(timer);
-      if (drawn) process.stderr.write('\r\u001b[K');
+      if (drawn) out.draw('\r\u001b[K');
       if (last !== undefined) out.note(last);
     },
   };

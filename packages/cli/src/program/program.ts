@@ -1,6 +1,8 @@
 import { Command } from 'commander';
-import { commonOptions } from '../cli/leaf.js';
+import { type Io, processIo } from '../cli/io.js';
+import { commonOptions, runIn } from '../cli/leaf.js';
 import { cliVersion } from '../cli/version.js';
+import { wantsColor } from '../output/style.js';
 import { chooseGroup, groups } from './groups.js';
 
 const exitCodeHelp = `
@@ -9,13 +11,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 Ctrl+C.
 
 /**
  * The tree of commands. Only the group that the command line names is loaded; the others are there by name.
- * @param options `all`: load every group, for completion; `onError`: gets what commander would say of errors, which
- * the caller says its own way
+ * @param options `all`: load every group, for completion; `io`: the environment and streams of its commands; `onError`: gets
+ * what commander would say of errors, which the caller says its own way
  */
 export async function buildProgram(
   argv: readonly string[],
-  options: { all?: boolean; onError?: (text: string) => void } = {},
+  options: { all?: boolean; io?: Io; onError?: (text: string) => void } = {},
 ): Promise<Command> {
+  const { io = processIo() } = options;
   const program = new Command('svc')
     .description('Run code you did not write: sandboxes on your own machine or a hosted service.')
     .version(cliVersion, '-V, --version', 'print the version')
@@ -39,8 +42,14 @@ export async function buildProgram(
       if (each.commands.length === 0) for (const option of commonOptions()) each.addOption(option);
     });
   }
+  runIn(program, io);
   everyCommand(program, (command) =>
-    command.exitOverride().configureOutput({ writeErr: options.onError ?? (() => undefined) }),
+    command.exitOverride().configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      getOutHelpWidth: () => io.stdout.columns ?? 80,
+      getOutHasColors: () => wantsColor(io.stdout, io.env),
+      writeErr: options.onError ?? (() => undefined),
+    }),
   );
   return program;
 }

@@ -1,15 +1,19 @@
 import { CommanderError } from 'commander';
 import { ExitWith, exitCodes, UsageError } from '../errors/cli-error.js';
+import { type Io, processIo } from '../cli/io.js';
 import { describeError, errorLines, errorRecord } from '../errors/describe-error.js';
 import { createStyle, wantsColor } from '../output/style.js';
 import { printable } from '../output/table.js';
 import { groups } from './groups.js';
 import { buildProgram } from './program.js';
 
-/** Runs one command line. Gives the exit code; failures are told on standard error. */
-export async function run(argv: readonly string[]): Promise<number> {
+/**
+ * Runs one command line and gives its exit code. Failures are reported on standard error.
+ * @param io default: the environment and streams of this process
+ */
+export async function run(argv: readonly string[], io: Io = processIo()): Promise<number> {
   const silenced: string[] = [];
-  const program = await buildProgram(argv, { onError: (text) => silenced.push(text) });
+  const program = await buildProgram(argv, { io, onError: (text) => silenced.push(text) });
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return 0;
@@ -19,24 +23,24 @@ export async function run(argv: readonly string[]): Promise<number> {
     if (thrown instanceof ExitWith) return thrown.exitCode;
     if (thrown instanceof CommanderError && thrown.code === 'commander.help') {
       // A group without a command: its help is the answer.
-      process.stderr.write(silenced.join(''));
+      io.stderr.write(silenced.join(''));
       return exitCodes.usage;
     }
     const error = thrown instanceof CommanderError ? usageError(thrown, argv) : thrown;
     const described = describeError(error);
     const beforeProgram = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
-    if (beforeProgram.includes('--json')) process.stderr.write(`${JSON.stringify(errorRecord(described))}\n`);
-    else if (described.code !== 'interrupted') tell(described, !beforeProgram.includes('--no-color'));
+    if (beforeProgram.includes('--json')) io.stderr.write(`${JSON.stringify(errorRecord(described))}\n`);
+    else if (described.code !== 'interrupted') report(io, described, !beforeProgram.includes('--no-color'));
     if (beforeProgram.includes('--verbose') && error instanceof Error)
-      process.stderr.write(`${error.stack}\n`);
+      io.stderr.write(`${error.stack}\n`);
     return described.exitCode;
   }
 }
 
-function tell(described: ReturnType<typeof describeError>, color: boolean): void {
-  const style = createStyle(color && wantsColor(process.stderr, process.env));
+function report(io: Io, described: ReturnType<typeof describeError>, color: boolean): void {
+  const style = createStyle(color && wantsColor(io.stderr, io.env));
   const { headline, rest } = errorLines(described);
-  process.stderr.write(
+  io.stderr.write(
     `${style.red('error:')} ${printable(headline)}\n${rest.map((line) => `  ${printable(line)}\n`).join('')}`,
   );
 }

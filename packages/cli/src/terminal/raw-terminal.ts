@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Io } from '../cli/io.js';
 import { EscapeKeys } from './escape-keys.js';
 import { TerminalModes } from './terminal-modes.js';
 
@@ -9,29 +10,35 @@ export interface TerminalSession {
 }
 
 /**
- * This process' terminal, in raw mode between `attach` and `restore`. Whatever ends the process, the terminal is set
+ * The terminal of a command line, in raw mode between `attach` and `restore`. Whatever ends the process, the terminal is set
  * back.
  */
 export class RawTerminal {
+  readonly #io: Io;
   readonly #modes = new TerminalModes();
   readonly #keys = new EscapeKeys();
   readonly #undo: (() => void)[] = [];
 
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
   /** Size in character cells. */
   get size(): { cols: number; rows: number } {
-    const { columns, rows } = process.stdout;
+    const { columns, rows } = this.#io.stdout;
     return { cols: columns || 80, rows: rows || 24 };
   }
 
   /** Shows what the session says; waits while the terminal is behind. */
   async show(data: Uint8Array): Promise<void> {
     this.#modes.see(data);
-    if (!process.stdout.write(data)) await once(process.stdout, 'drain');
+    const { stdout } = this.#io;
+    if (!stdout.write(data)) await once(stdout, 'drain');
   }
 
   /** Joins keys and size to a session. `onLeave` is called for `~.` and when the keys come to an end. */
   attach(session: TerminalSession, onLeave: () => void): void {
-    const { stdin, stdout } = process;
+    const { stdin, stdout } = this.#io;
     const onKeys = (typed: Buffer) => {
       const { data, leave } = this.#keys.read(typed);
       if (data.byteLength > 0) {
@@ -53,7 +60,7 @@ export class RawTerminal {
       session.resize(sent).catch(() => undefined);
     };
     const restore = () => this.restore();
-    stdin.setRawMode(true);
+    stdin.setRawMode?.(true);
     stdin.on('data', onKeys).on('end', onLeave);
     stdout.on('resize', onResize);
     process.on('exit', restore);
@@ -61,7 +68,7 @@ export class RawTerminal {
       process.removeListener('exit', restore);
       stdout.removeListener('resize', onResize);
       stdin.removeListener('data', onKeys).removeListener('end', onLeave);
-      stdin.setRawMode(false);
+      stdin.setRawMode?.(false);
       stdin.pause();
     });
     stdin.resume();
@@ -70,7 +77,7 @@ export class RawTerminal {
   /** Sets everything back. Repeating it is fine. */
   restore(): void {
     const sequences = this.#modes.restore();
-    if (sequences !== '') process.stdout.write(sequences);
+    if (sequences !== '') this.#io.stdout.write(sequences);
     for (let undo = this.#undo.pop(); undo !== undefined; undo = this.#undo.pop()) undo();
   }
 }

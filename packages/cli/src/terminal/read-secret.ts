@@ -1,6 +1,6 @@
 import type { Cli } from '../cli/cli.js';
+import type { Io } from '../cli/io.js';
 import { CliError, Interrupted, UsageError } from '../errors/cli-error.js';
-import { readStdin } from './stdin.js';
 
 const mostBytes = 64 * 1024;
 
@@ -16,7 +16,7 @@ export async function readSecret(cli: Cli, what: string, given: string | undefin
     );
     return given;
   }
-  const value = process.stdin.isTTY ? await prompt(what) : await readPiped();
+  const value = cli.io.stdin.isTTY ? await prompt(cli.io, what) : await readPiped(cli.io);
   if (value === '')
     throw new UsageError(
       `${what} is empty.`,
@@ -26,10 +26,10 @@ export async function readSecret(cli: Cli, what: string, given: string | undefin
 }
 
 /** All of a pipe; one line end after it, which `echo` adds, is no part of the value. */
-async function readPiped(): Promise<string> {
+async function readPiped({ stdin }: Io): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of readStdin()) {
+  for await (const part of stdin as AsyncIterable<Uint8Array>) {
     size += part.byteLength;
     if (size > mostBytes) throw new CliError('The value is larger than 64 KiB.');
     parts.push(part);
@@ -40,11 +40,10 @@ async function readPiped(): Promise<string> {
 }
 
 /** A typed line that is not shown. */
-function prompt(what: string): Promise<string> {
-  const { stdin, stderr } = process;
+function prompt({ stdin, stderr }: Io, what: string): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     let line = '';
-    const restore = () => stdin.setRawMode(false);
+    const restore = () => stdin.setRawMode?.(false);
     const finish = (settle: () => void) => {
       stdin.removeListener('data', onKeys);
       process.removeListener('exit', restore);
@@ -63,7 +62,7 @@ function prompt(what: string): Promise<string> {
       }
     };
     process.on('exit', restore);
-    stdin.setRawMode(true);
+    stdin.setRawMode?.(true);
     // Only now: what is typed or pasted at the sight of it must not be shown any more.
     stderr.write(`${what} (not shown): `);
     stdin.on('data', onKeys);

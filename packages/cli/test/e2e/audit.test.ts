@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { type ProcessOptions, runCli, runProcess } from '../support/run-cli.js';
 
 let local: LocalServer;
 let env: Record<string, string>;
@@ -13,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => local?.[Symbol.asyncDispose]());
 
 const svc = (args: string[], more: Parameters<typeof runCli>[1] = {}) => runCli(args, { env, ...more });
+const svcProcess = (args: string[], options: ProcessOptions) => runProcess(args, { env, ...options });
 const lines = (text: string) =>
   text
     .split('\n')
@@ -49,7 +50,7 @@ it('shows who did what as a table, and as a line of JSON each', async () => {
 });
 
 it('follows what is done until Ctrl+C', async () => {
-  const run = await svc(['audit', '--follow', '--json', '--operation', 'updateTeam'], {
+  const run = await svcProcess(['audit', '--follow', '--json', '--operation', 'updateTeam'], {
     timeoutMs: 240_000,
     started: async (child, output) => {
       let n = 0;

@@ -5,7 +5,7 @@ import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { Client } from '@svc/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { runCli } from '../support/run-cli.js';
+import { runProcess } from '../support/run-cli.js';
 
 const able = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost({}));
 
@@ -15,8 +15,8 @@ describe('svc server backup and restore', () => {
   let home: string;
   let env: Record<string, string>;
   let servers: string[];
-  const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
-    runCli(args, { env, timeoutMs: 240_000, ...options });
+  const svc = (args: string[], options: Parameters<typeof runProcess>[1] = {}) =>
+    runProcess(args, { env, timeoutMs: 240_000, ...options });
   /** Starts a server, and gives a client of it. */
   const up = async (dataDir: string) => {
     servers.push(dataDir);

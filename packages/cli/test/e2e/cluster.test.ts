@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { baseDirectory, baseRecipe, findBase } from '@svc/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCli } from '../support/run-cli.js';
+import { runProcess } from '../support/run-cli.js';
 
 let home: string;
 beforeEach(async () => {
@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true, force: true }));
 
 const svc = (args: string[], env: Record<string, string> = {}, timeoutMs = 90_000) =>
-  runCli(args, { env: { HOME: home, XDG_CONFIG_HOME: join(home, 'config'), ...env }, timeoutMs });
+  runProcess(args, { env: { HOME: home, XDG_CONFIG_HOME: join(home, 'config'), ...env }, timeoutMs });
 
 describe('svc cluster, without one', () => {
   it('says where nothing answers, and ends nothing where nothing is', async () => {

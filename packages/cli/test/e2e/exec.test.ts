@@ -2,13 +2,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { type ProcessOptions, runCli, runProcess } from '../support/run-cli.js';
 
 describe('svc sandbox exec', () => {
   let local: LocalServer;
   let id: string;
   const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
     runCli(args, { env: local.env, ...options });
+  const svcProcess = (args: string[], options: ProcessOptions) =>
+    runProcess(args, { env: local.env, ...options });
 
   beforeAll(async () => {
     local = await startLocalServer();
@@ -47,12 +49,12 @@ describe('svc sandbox exec', () => {
 
   it('ends although the input stays open when the program does', async () => {
     expect(
-      await svc(['sandbox', 'exec', id, '--', 'head', '-n1', '/etc/passwd'], { stdin: 'open' }),
+      await svcProcess(['sandbox', 'exec', id, '--', 'head', '-n1', '/etc/passwd'], { stdin: 'open' }),
     ).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('reads nothing with --no-stdin', async () => {
-    expect(await svc(['sandbox', 'exec', '--no-stdin', id, '--', 'cat'], { stdin: 'open' })).toEqual({
+    expect(await svcProcess(['sandbox', 'exec', '--no-stdin', id, '--', 'cat'], { stdin: 'open' })).toEqual({
       code: 0,
       stdout: '',
       stderr: '',
@@ -110,7 +112,7 @@ describe('svc sandbox exec', () => {
 
   it('passes Ctrl+C on to the program, which may tidy up, and ends with 130', async () => {
     const script = 'trap "echo tidied; exit 0" INT; echo ready; while :; do sleep 0.1; done';
-    const run = await svc(['sandbox', 'exec', id, '--', 'bash', '-c', script], {
+    const run = await svcProcess(['sandbox', 'exec', id, '--', 'bash', '-c', script], {
       started: async (child, output) => {
         await eventually('the program', () => output().includes('ready'));
         child.kill('SIGINT');
@@ -125,7 +127,7 @@ describe('svc sandbox exec', () => {
     const script = `trap "" INT; echo ready; : mark-${mark}; while :; do sleep 0.1; done`;
     const running = async () =>
       (await svc(['sandbox', 'exec', id, `ps -eo args | grep -c "[m]ark-${mark}"; true`])).stdout.trim();
-    const run = await svc(['sandbox', 'exec', id, '--', 'bash', '-c', script], {
+    const run = await svcProcess(['sandbox', 'exec', id, '--', 'bash', '-c', script], {
       started: async (child, output) => {
         await eventually('the program', () => output().includes('ready'));
         expect(Number(await running())).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { on } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { runCli, runProcess } from '../support/run-cli.js';
 
 /** Waits until what a program prints is complete, and gives it. */
 async function printed(child: ChildProcess, isComplete: (text: string) => boolean): Promise<string> {
@@ -28,7 +28,7 @@ describe('svc mcp', () => {
 
   /** Says lines to `svc mcp`, and closes its input once all were answered. */
   const talk = async (args: string[], messages: object[]) => {
-    const run = await runCli(['mcp', ...args], {
+    const run = await runProcess(['mcp', ...args], {
       env: local.env,
       stdin: 'open',
       started: async (child) => {
@@ -84,7 +84,7 @@ describe('svc mcp', () => {
       [{}, /^http:\/\/127\.0\.0\.1:\d+\/mcp\nAuthorization: Bearer \S{32}\n$/],
       [{ SVC_MCP_TOKEN: 'given' }, /^http:\/\/127\.0\.0\.1:\d+\/mcp\n$/],
     ] as const) {
-      const run = await runCli(['mcp', '--http', '0'], {
+      const run = await runProcess(['mcp', '--http', '0'], {
         env: { ...local.env, ...env },
         started: async (child) => {
           const told = await printed(child, (text) => shown.test(text));

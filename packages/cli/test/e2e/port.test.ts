@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { runProcess } from '../support/run-cli.js';
 
 let local: LocalServer;
 /** With the process driver a service of this machine is one inside the sandbox. */
@@ -33,8 +33,8 @@ afterAll(async () => {
   await local?.[Symbol.asyncDispose]();
 });
 
-const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
-  runCli(args, { env: local.env, ...options });
+const svc = (args: string[], options: Parameters<typeof runProcess>[1] = {}) =>
+  runProcess(args, { env: local.env, ...options });
 
 /** Asks to switch protocols: the socket, or the answer that refused. */
 function upgrade(url: string): Promise<Socket | http.IncomingMessage> {

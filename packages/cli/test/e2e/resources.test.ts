@@ -6,13 +6,15 @@ import { Client } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { type ProcessOptions, runCli, runProcess } from '../support/run-cli.js';
 import { openTerminal } from '../support/terminal.js';
 
 describe('secrets, volumes, webhooks, templates and keys', () => {
   let local: LocalServer;
   const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
     runCli(args, { env: local.env, ...options });
+  const svcProcess = (args: string[], options: ProcessOptions) =>
+    runProcess(args, { env: local.env, ...options });
 
   beforeAll(async () => {
     local = await startLocalServer();
@@ -95,7 +97,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
 
   it('receives verified events here, and removes the webhook at the end', async () => {
     let id = '';
-    const run = await svc(['webhook', 'listen', '--events', 'created,killed'], {
+    const run = await svcProcess(['webhook', 'listen', '--events', 'created,killed'], {
       started: async (child, output) => {
         await eventually('the listener', () => output().includes('Listening at'));
         id = (await svc(['sandbox', 'create', '-q', '-m', 'for=webhook'])).stdout.trim();

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { type ProcessOptions, runCli, runProcess } from '../support/run-cli.js';
 
 describe('svc sandbox', () => {
   let local: LocalServer;
   const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
     runCli(args, { env: local.env, ...options });
+  const svcProcess = (args: string[], options: ProcessOptions) =>
+    runProcess(args, { env: local.env, ...options });
   const json = async (args: string[]) => {
     const run = await svc([...args, '--json']);
     expect(run).toMatchObject({ code: 0, stderr: '' });
@@ -171,7 +173,7 @@ describe('svc sandbox', () => {
     await eventually('the log', async () =>
       (await svc(['sandbox', 'logs', id, '--raw'])).stdout.includes('first-line'),
     );
-    const follow = await svc(['sandbox', 'logs', '-f', '--raw', id], {
+    const follow = await svcProcess(['sandbox', 'logs', '-f', '--raw', id], {
       started: async (_child, output) => {
         await eventually('the first line', () => output().includes('first-line'));
         await svc(['sandbox', 'exec', id, 'echo second-line']);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processStart } from '#support/process-identity';
-import { runCli } from '../support/run-cli.js';
+import { runProcess } from '../support/run-cli.js';
 import { runOf } from '../support/run-of.js';
 import { openTerminal } from '../support/terminal.js';
 
@@ -15,8 +15,8 @@ const upWithProcess = ['server', 'up', '--driver', 'process', '--kill-sandboxes-
 describe('svc server', () => {
   let home: string;
   let env: Record<string, string>;
-  const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
-    runCli(args, { env, ...options });
+  const svc = (args: string[], options: Parameters<typeof runProcess>[1] = {}) =>
+    runProcess(args, { env, ...options });
 
   beforeEach(async () => {
     home = await mkdtemp(join(tmpdir(), 'svc-cli-server-'));

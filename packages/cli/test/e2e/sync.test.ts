@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { type ProcessOptions, runCli, runProcess } from '../support/run-cli.js';
 
 let local: LocalServer;
 let id: string;
@@ -24,6 +24,8 @@ beforeEach(async () => {
 
 const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
   runCli(args, { env: local.env, ...options });
+const svcProcess = (args: string[], options: ProcessOptions) =>
+  runProcess(args, { env: local.env, ...options });
 const inSandbox = async (line: string) =>
   (await svc(['sandbox', 'exec', id, '--', 'bash', '-c', line])).stdout;
 const sync = (...flags: string[]) => svc(['sync', directory, `${id}:tree-${count}`, '--once', ...flags]);
@@ -93,7 +95,7 @@ it('refuses flags and paths that make no sense with exit code 2, and stops with 
 it('follows both sides until Ctrl+C, which ends it with 0, and fails when the sandbox is killed', async () => {
   const own = (await svc(['sandbox', 'create', '-q'])).stdout.trim();
   const follow = (started: (child: ChildProcess, output: () => string) => Promise<void>) =>
-    svc(['sync', directory, `${own}:tree`], { started });
+    svcProcess(['sync', directory, `${own}:tree`], { started });
   const told = (output: () => string, line: RegExp) => eventually(`${line}`, () => line.test(output()));
   const run = await follow(async (child, output) => {
     await told(output, /^== 0 entries/m);

@@ -8,7 +8,7 @@ import { findLeaks, findLinks } from '@svc/runtime/testing';
 import { Client } from '@svc/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { runCli } from '../support/run-cli.js';
+import { runProcess } from '../support/run-cli.js';
 
 const able = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost({}));
 const anyPorts = ['--port', '0', '--sandbox-port', '0', '--operator-port', '0'];
@@ -17,7 +17,7 @@ describe('svc server uninstall', () => {
   let home: string;
   let dataDir: string;
   let env: Record<string, string>;
-  const svc = (args: string[]) => runCli(args, { env, timeoutMs: 240_000 });
+  const svc = (args: string[]) => runProcess(args, { env, timeoutMs: 240_000 });
 
   beforeEach(async () => {
     home = await mkdtemp(join(tmpdir(), 'svc-cli-uninstall-'));

@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { Readable, Writable } from 'node:stream';
 import { childProgram } from '@svc/support/testing/child-program';
+import type { Io } from '../../src/cli/io.js';
+import { run } from '../../src/program/run.js';
 
 const main = childProgram(new URL('../../src/main.ts', import.meta.url));
 
@@ -14,12 +17,16 @@ export interface CliRun {
 
 interface CliOptions {
   env?: Record<string, string>;
-  /** Piped in and closed; `open`: a pipe that never ends; absent: nothing, as from `/dev/null`. */
+  /** Piped in and closed; absent: nothing, as from `/dev/null`. */
+  stdin?: string | Uint8Array;
+  timeoutMs?: number;
+}
+
+export interface ProcessOptions extends Omit<CliOptions, 'stdin'> {
+  /** As of {@link runCli}; `open`: a pipe that never ends. */
   stdin?: string | Uint8Array | 'open';
-  cwd?: string;
   /** Sees the running process. */
   started?: (child: ChildProcess, output: () => string) => void | Promise<void>;
-  timeoutMs?: number;
 }
 
 /** An environment without settings of whoever runs the tests. */
@@ -31,13 +38,53 @@ export function cleanEnvironment(env: Record<string, string> = {}): Record<strin
   return { ...Object.fromEntries(kept), ...env };
 }
 
-/** Runs one command line to its end. */
+/** Collects what a command line writes. */
+class Collected extends Writable {
+  readonly #parts: Buffer[] = [];
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#parts.push(chunk);
+    done();
+  }
+
+  get text(): string {
+    return Buffer.concat(this.#parts).toString('utf8');
+  }
+}
+
+/**
+ * Runs one command line to its end, in this process: a start of Node for each would be most of the time of these tests. Commands
+ * that start, end or replace processes, and signals, are tried with {@link runProcess}.
+ */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  const { stdin, timeoutMs = 60_000 } = options;
+  const [stdout, stderr] = [new Collected(), new Collected()];
+  const interrupted = new AbortController();
+  const io: Io = {
+    env: cleanEnvironment(options.env),
+    stdin: Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]),
+    stdinIsPiped: stdin !== undefined,
+    stdout,
+    stderr,
+    listen: () => interrupted.signal,
+  };
+  const late = new Error(`svc ${args.join(' ')} did not end in ${timeoutMs} ms`);
+  const timer = setTimeout(() => interrupted.abort(late), timeoutMs);
+  try {
+    const code = await run(args, io);
+    if (interrupted.signal.aborted) throw new Error(`${late.message}: ${stdout.text} ${stderr.text}`);
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Runs one command line to its end, as a user does: in a process of its own. */
+export async function runProcess(args: readonly string[], options: ProcessOptions = {}): Promise<CliRun> {
   const { stdin, timeoutMs = 60_000 } = options;
   const child = spawn(process.execPath, [...nodeArguments, ...args], {
     env: cleanEnvironment(options.env),
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   const out: Buffer[] = [];
   const err: Buffer[] = [];

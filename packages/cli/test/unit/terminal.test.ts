@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EscapeKeys } from '../../src/terminal/escape-keys.js';
-import { pipedIn } from '../../src/terminal/stdin.js';
+import { isPiped } from '../../src/cli/io.js';
 import { TerminalModes } from '../../src/terminal/terminal-modes.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -53,5 +53,5 @@ describe('standard input', () => {
     [{ isTerminal: false, kind: 'pipe' }, true],
     [{ isTerminal: false, kind: 'file' }, true],
     [{ isTerminal: false, kind: 'socket' }, true],
-  ] as const)('of %j is passed on: %s', (facts, passed) => expect(pipedIn(facts)).toBe(passed));
+  ] as const)('of %j is passed on: %s', (facts, passed) => expect(isPiped(facts)).toBe(passed));
 });

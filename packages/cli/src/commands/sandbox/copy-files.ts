@@ -27,7 +27,7 @@ export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: Co
   const { signal } = cli;
   const { user, ignore } = options;
   if (local === '-') {
-    const source = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
+    const source = Readable.toWeb(cli.io.stdin) as ReadableStream<Uint8Array>;
     const written = await sandbox.files.write(copy.remote, source, { user, signal });
     return printResult(cli, { path: written.path }, `Wrote ${written.path}`);
   }
@@ -90,7 +90,7 @@ export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: 
     if (entry.type === 'directory')
       throw new CliError(`${remote} is a directory; only a file can be written to standard output.`);
     const source = await sandbox.files.read(remote, { format: 'stream', user, signal });
-    await pipeline(Readable.fromWeb(source as NodeReadableStream), process.stdout, { end: false });
+    await pipeline(Readable.fromWeb(source as NodeReadableStream), cli.io.stdout, { end: false });
     return;
   }
   const local = await localTarget(copy.local, entry);

@@ -47,7 +47,7 @@ Several words are taken exactly; one alone is a line for the shell. A -- before 
         if (flags.tty) {
           refuseWithTerminal(cli.options.json, { '--timeout': timeout, '--detach': flags.detach });
           const { requireTerminal, runShell } = await import('./run-shell.js');
-          requireTerminal(id);
+          requireTerminal(cli, id);
           const handle = await cli.sandbox(id);
           return runShell(cli, handle, { ...flags, keepAlive, command: toProgram(program) });
         }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { stripVTControlCharacters } from 'node:util';
 import type { CodeLanguage, Execution } from '@svc/sdk';
 import { type Command, Option } from 'commander';
@@ -6,7 +7,6 @@ import { act, leaf } from '../../cli/leaf.js';
 import { CliError, ExitWith } from '../../errors/cli-error.js';
 import { parseDuration } from '../../parse/duration.js';
 import { collectPairs } from '../../parse/pairs.js';
-import { readStdin } from '../../terminal/stdin.js';
 
 interface RunCodeFlags {
   language?: CodeLanguage;
@@ -40,7 +40,7 @@ Cells keep what they define for the next ones. The sandbox is one of the templat
     )
     .action(
       act(async (cli, id: string, file: string | undefined, flags: RunCodeFlags) => {
-        const code = file === undefined ? await readAll() : await readCell(file);
+        const code = file === undefined ? await text(cli.io.stdin) : await readCell(file);
         const language = flags.language ?? (flags.context === undefined ? languageOf(file) : undefined);
         const handle = await cli.sandbox(id);
         const execution = await handle.runCode(code, {
@@ -52,8 +52,8 @@ Cells keep what they define for the next ones. The sandbox is one of the templat
           ...(cli.options.json
             ? {}
             : {
-                onStdout: (text) => void process.stdout.write(text),
-                onStderr: (text) => void process.stderr.write(text),
+                onStdout: (text) => void cli.io.stdout.write(text),
+                onStderr: (text) => void cli.io.stderr.write(text),
               }),
         });
         cli.out.result(execution, () => shownText(execution));
@@ -93,10 +93,4 @@ async function readCell(file: string): Promise<string> {
   } catch (cause) {
     throw new CliError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
-}
-
-async function readAll(): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of readStdin()) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Command, Sandbox, StartCommandOptions } from '@svc/sdk';
 import type { Cli } from '../../cli/cli.js';
+import type { Output } from '../../cli/io.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
 import { exitCodeOf } from '../../parse/exit-code.js';
-import { pipedIn, readStdin } from '../../terminal/stdin.js';
 import { interruptProgram } from './interrupt-program.js';
 import { keepAlive } from './keep-alive.js';
 
@@ -33,7 +33,7 @@ export async function runCommand(
   line: string,
   plan: RunPlan,
 ): Promise<RunOutcome> {
-  const wantsStdin = !plan.detach && (plan.stdin ?? pipedIn());
+  const wantsStdin = !plan.detach && (plan.stdin ?? cli.io.stdinIsPiped);
   // Of an abort later than the start the program is told first, instead of being killed.
   const starting = new AbortController();
   const giveUp = () => starting.abort(cli.signal.reason);
@@ -52,7 +52,7 @@ export async function runCommand(
   }
   const stopKeeping = plan.keepAlive ? keepAlive(sandbox) : undefined;
   const stopInterrupting = interruptProgram(cli, sandbox, command);
-  if (wantsStdin) void feedStdin(command);
+  if (wantsStdin) void feedStdin(cli, command);
   try {
     const printed = await followCommand(cli, command);
     return { silent: !printed, gaveStdin: wantsStdin };
@@ -108,22 +108,22 @@ async function follow(
     }
     printed = true;
     if (captured) captured[event.type].push(event.data);
-    else await writeTo(event.type, event.data);
+    else await writeTo(cli.io[event.type], event.data);
   }
   return printed;
 }
 
 /** Waits while the reader of our output is behind, so that the program is slowed down too. */
-async function writeTo(stream: 'stdout' | 'stderr', data: Uint8Array): Promise<void> {
-  if (!process[stream].write(data)) await once(process[stream], 'drain');
+async function writeTo(stream: Output, data: Uint8Array): Promise<void> {
+  if (!stream.write(data)) await once(stream, 'drain');
 }
 
 /** Passes the standard input on and closes the program's at its end. A program that stops reading is no failure. */
-async function feedStdin(command: Command): Promise<void> {
+async function feedStdin({ io }: Cli, command: Command): Promise<void> {
   const writer = command.stdin.getWriter();
   writer.closed.catch(() => undefined);
   try {
-    for await (const chunk of readStdin()) await writer.write(chunk);
+    for await (const chunk of io.stdin) await writer.write(chunk as Uint8Array);
     await writer.close();
   } catch {
     // It ended, or closed its stdin; how it ends tells all there is to say.

@@ -17,8 +17,8 @@ interface ShellOptions {
 const passedOn = ['TERM', 'COLORTERM'];
 
 /** @throws {UsageError} unless keys come from a terminal and output goes to one */
-export function requireTerminal(id: string): void {
-  if (process.stdin.isTTY && process.stdout.isTTY) return;
+export function requireTerminal({ io }: Cli, id: string): void {
+  if (io.stdin.isTTY && io.stdout.isTTY) return;
   throw new UsageError(
     'A shell needs a terminal, and standard input is not one.',
     `To run something without one: svc sandbox exec ${id} -- COMMAND`,
@@ -27,9 +27,9 @@ export function requireTerminal(id: string): void {
 
 /** Joins this terminal to one in the sandbox until what runs in it ends, and ends with its exit code. */
 export async function runShell(cli: Cli, sandbox: Sandbox, options: ShellOptions): Promise<void> {
-  requireTerminal(sandbox.id);
+  requireTerminal(cli, sandbox.id);
   const { signal } = cli;
-  const terminal = new RawTerminal();
+  const terminal = new RawTerminal(cli.io);
   const [program, ...args] = options.command ?? [];
   const leaving = new AbortController();
   const session = await sandbox.pty.create({
@@ -60,7 +60,7 @@ export async function runShell(cli: Cli, sandbox: Sandbox, options: ShellOptions
     }
     if (error instanceof CliError) throw error;
     // The prompt of the shell stands on this line.
-    process.stderr.write('\n');
+    cli.io.stderr.write('\n');
     throw error;
   } finally {
     stopKeeping?.();

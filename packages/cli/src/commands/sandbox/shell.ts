@@ -24,7 +24,7 @@ export function addShell(sandbox: Command): void {
     .action(
       act(async (cli, id: string, command: string[], flags: ShellFlags) => {
         const { requireTerminal, runShell } = await import('./run-shell.js');
-        requireTerminal(id);
+        requireTerminal(cli, id);
         const handle = await cli.sandbox(id);
         await runShell(cli, handle, { ...flags, command: afterDashes(command) });
       }),

@@ -54,9 +54,9 @@ async function confirm(cli: Cli, dataDir: string, keepData: boolean): Promise<vo
   const what = keepData
     ? `This ends the server of ${dataDir} and every sandbox that runs. What is stored stays.`
     : `This ends the server of ${dataDir} and every sandbox that runs, and DELETES what is stored: paused sandboxes, volumes, templates, database, keys.`;
-  if (!process.stdin.isTTY || cli.out.json)
+  if (!cli.io.stdin.isTTY || cli.out.json)
     throw new CliError(what, { code: 'not_confirmed', hint: 'Say --yes if that is meant.' });
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const terminal = createInterface({ input: cli.io.stdin, output: cli.io.stderr });
   try {
     const answer = await terminal.question(`${what}\nType the data directory to go on: `, {
       signal: cli.signal,

@@ -27,7 +27,7 @@ For SSH clients, not for people: it speaks the SSH protocol on standard input an
     )
     .action(
       act(async (cli, host: string, { hostPattern }: ProxyFlags) => {
-        if (process.stdin.isTTY)
+        if (cli.io.stdin.isTTY)
           throw new CliError('This speaks the SSH protocol with an SSH client, not with a terminal.', {
             code: 'usage',
             exitCode: 2,
@@ -49,7 +49,7 @@ For SSH clients, not for people: it speaks the SSH protocol on standard input an
             sandbox,
             hostKey,
             version: cliVersion,
-            input: process.stdin,
+            input: cli.io.stdin,
             // Not process.stdout: on a pipe that one stops everything else while the reader is behind.
             output: new Socket({ fd: 1, readable: false, writable: true }),
             signal: cli.signal,

@@ -21,7 +21,7 @@ export function addGet(volume: Command): void {
       const found = await findVolume(cli, nameOrId);
       const source = async () =>
         Readable.fromWeb((await found.read(path, { format: 'stream', signal })) as NodeReadableStream);
-      if (file === '-') return pipeline(await source(), process.stdout, { end: false });
+      if (file === '-') return pipeline(await source(), cli.io.stdout, { end: false });
       const { sizeBytes } = await found.stat(path, { signal });
       const there = file === undefined ? undefined : await stat(file).catch(() => undefined);
       const target =

@@ -7,7 +7,6 @@ import { act, leaf } from '../../cli/leaf.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatBytes } from '../../output/format.js';
 import { startProgress, transferText } from '../../output/progress.js';
-import { readStdin } from '../../terminal/stdin.js';
 import { findVolume } from './find-volume.js';
 
 export function addPut(volume: Command): void {
@@ -24,7 +23,7 @@ export function addPut(volume: Command): void {
       const progress = startProgress(cli.out, file);
       let sent = 0;
       const counted = async function* () {
-        for await (const chunk of file === '-' ? readStdin() : createReadStream(file)) {
+        for await (const chunk of file === '-' ? cli.io.stdin : createReadStream(file)) {
           sent += (chunk as Uint8Array).byteLength;
           progress.update(transferText(file, sent, total));
           yield chunk as Uint8Array;
