@@ -60,6 +60,7 @@ export class ConnectionGuard {
     for (const event of ['request', 'checkContinue'] as const)
       server.prependListener(event, (request, response) => this.#begin(request.socket, response));
     server.on('upgrade', (request) => this.#begin(request.socket as Socket));
+    server.on('timeout', (stream) => this.#closeUnused(stream));
   }
 
   /** A valid credential came over the connection: it may be kept for later requests. */
@@ -70,6 +71,18 @@ export class ConnectionGuard {
   /** Breaks off every connection, those that were upgraded or that a client holds after its answer among them. */
   closeAll(): void {
     for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  /**
+   * Closes a connection whose time is over, unless its next request is here already: a process that was busy for longer than that
+   * time finds the end of it and the request at once, and must take the request. Reading comes before `setImmediate`.
+   */
+  #closeUnused(stream: Socket): void {
+    const entry = this.#open.get(this.#below.get(stream) ?? stream);
+    const { bytesRead } = stream;
+    setImmediate(() => {
+      if (stream.bytesRead === bytesRead && (entry === undefined || entry.busy === 0)) stream.destroy();
+    });
   }
 
   /** Two streams with the same ends are one connection. */

@@ -167,6 +167,28 @@ describe('idle connections', () => {
     ]);
   });
 
+  it('whose next request came while the server was busy answer it, however late', async () => {
+    const test = await start({ strangerIdleMs: 200 });
+    const socket = connect({ host: '127.0.0.1', port: portOf(test.server.apiUrl) });
+    socket.on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+    let answers = '';
+    socket.on('data', (data: Buffer) => {
+      answers += data.toString('latin1');
+    });
+    const ask = 'GET /v2/sandboxes HTTP/1.1\r\nHost: x\r\nX-API-Key: wrong\r\n\r\n';
+    const answered = () => answers.split('HTTP/1.1 401').length - 1;
+    for (let asked = 1; asked <= 5; asked += 1) {
+      socket.write(ask);
+      // The request is in the socket's buffer, and the server of this process cannot read it before the connection's time is over.
+      if (asked > 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+      await eventually(`answer ${asked}`, () => {
+        expect(socket.closed).toBe(false);
+        return answered() === asked;
+      });
+    }
+  });
+
   it('unused ones are closed soon unless a valid key came over them', async () => {
     const test = await start({ strangerIdleMs: 200 });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
