@@ -1,16 +1,21 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { JsonReporterWithSetUps } from './packages/support/testing/json-reporter.js';
+import { isGate, nightlyFiles } from './packages/support/testing/tier.js';
 
 const childrenRunSources = fileURLToPath(
   new URL('./packages/support/testing/children-run-sources.ts', import.meta.url),
 );
+
+export const allTests = ['test/**/*.test.ts'];
 
 export interface PackageTestOptions {
   /** Longest that one test may take, ms. Default 300 000: these suites start real servers and real sandboxes, on machines that do other things too. */
   testTimeout?: number;
   /** Whether test files run side by side. Default true; false where a file owns the machine (cgroups, mounts). */
   fileParallelism?: boolean;
+  /** Test files. Default: all below `test`. A package of several Vitest projects gives none, and each project its own. */
+  include?: string[];
   /** Modules run before each test file. */
   setupFiles?: string[];
   /** Module run once around the whole run. */
@@ -27,7 +32,10 @@ export function packageTests(options: PackageTestOptions = {}) {
     resolve: { conditions: [...conditions, 'node'] },
     ssr: { resolve: { conditions: [...conditions, 'node'], externalConditions: conditions } },
     test: {
-      include: ['test/**/*.test.ts'],
+      include: options.include ?? allTests,
+      exclude: [...configDefaults.exclude, ...(isGate ? nightlyFiles(process.cwd()) : [])],
+      // A package whose files are all nightly has none in the gate.
+      passWithNoTests: isGate,
       testTimeout: options.testTimeout ?? 300_000,
       hookTimeout: 300_000,
       // Sandboxes stand on the host's /usr unless a test asks for the base, which takes a minute to build.

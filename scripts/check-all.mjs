@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// What the gate checks besides types, lint and tests: the specifications, the files generated from them, the imports, shell scripts,
-// the links of the documentation.
+// Runs what the gate checks besides types, lint and tests: the specifications, the files generated from them, the imports, shell
+// scripts, the links of the documentation, the tiers of tests.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { repository } from './generate/run.mjs';
@@ -12,8 +12,13 @@ for (const script of [
   'check-imports.mjs',
   'check-shell.mjs',
   'check-docs.mjs',
+  'test-tiers.mjs',
 ]) {
-  const { status } = spawnSync(process.execPath, [join(repository, 'scripts', script)], { stdio: 'inherit' });
+  const { status } = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(repository, 'scripts', script)],
+    { stdio: 'inherit' },
+  );
   failed ||= status !== 0;
 }
 process.exitCode = failed ? 1 : 0;

@@ -3,13 +3,14 @@
 # system of the template base.
 # Says what it is about to install, installs only what is missing, and may be run again at any time. Needs root.
 #
-# usage: scripts/prepare-host.sh [--linux] [--criu] [--gvisor] [--examples] [--tests] [--all] [--check]
+# usage: scripts/prepare-host.sh [--linux] [--criu] [--gvisor] [--examples] [--tests] [--browser] [--all] [--check]
 #   --linux   packages of the linux driver (default, with --criu)
 #   --base    root file system of the template base in $SVC_BASE_DIR (default /var/lib/svc/base), built in about a minute
 #   --criu    private CRIU in $SVC_CRIU_DIR (default /var/lib/svc/criu); host packages stay as they are
 #   --gvisor  private gVisor in $SVC_RUNSC_DIR (default /var/lib/svc/runsc), for sandboxes with a kernel of their own
 #   --examples what the examples run in their sandboxes (python3)
 #   --tests   what only the test suites use
+#   --browser Chromium, for the tests of the dashboard and of the SDK in a page
 #   --all     everything above
 #   --check   only say what is missing; exit code 1 when something is
 set -eu
@@ -17,7 +18,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
 runsc_directory=${SVC_RUNSC_DIR:-/var/lib/svc/runsc}
 base_directory=${SVC_BASE_DIR:-/var/lib/svc/base}
-linux='' criu='' gvisor='' base='' examples='' tests='' check=''
+linux='' criu='' gvisor='' base='' examples='' tests='' browser='' check=''
 [ $# -gt 0 ] || { linux=1 criu=1; }
 for flag in "$@"; do
   case $flag in
@@ -27,12 +28,13 @@ for flag in "$@"; do
     --base) base=1 ;;
     --examples) examples=1 ;;
     --tests) tests=1 ;;
-    --all) linux=1 criu=1 gvisor=1 base=1 examples=1 tests=1 ;;
+    --browser) browser=1 ;;
+    --all) linux=1 criu=1 gvisor=1 base=1 examples=1 tests=1 browser=1 ;;
     --check) check=1 ;;
     *) echo "prepare-host: unknown option $flag" >&2; exit 2 ;;
   esac
 done
-[ -n "$linux$criu$gvisor$base$examples$tests" ] || { linux=1 criu=1; }
+[ -n "$linux$criu$gvisor$base$examples$tests$browser" ] || { linux=1 criu=1; }
 PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
 
 packages=
@@ -76,8 +78,10 @@ if [ -n "$tests" ]; then
   need rsync rsync
   need jq jq
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then packages="$packages postgresql"; fi
-  need chromium chromium
   need docker-registry docker-registry
+fi
+if [ -n "$browser" ]; then
+  need chromium chromium
 fi
 
 # The version that counts is that of the private copy.

@@ -2,7 +2,7 @@
 # Gets a fresh clone ready: checks Node, installs the packages, prepares the host where it may, builds.
 # Called by quickstart.sh and test.sh; repeating it is cheap.
 #
-#   scripts/setup.sh [--for quickstart|tests] [--no-host]
+#   scripts/setup.sh [--for quickstart|gate|nightly|release] [--no-host]
 set -euo pipefail
 # Nothing of this repository reports about its users.
 export TURBO_TELEMETRY_DISABLED=1
@@ -35,13 +35,15 @@ base_log=
 if [ "$host" = yes ]; then
   say "Preparing the host"
   case "$purpose" in
-    tests) needs=(--linux --criu --gvisor --examples --tests) ;;
+    gate) needs=(--linux --criu --tests) ;;
+    nightly | release) needs=(--linux --criu --gvisor --examples --tests --browser) ;;
     *) needs=(--linux --criu --examples) ;;
   esac
   # Without it, what can run runs: the server (and each test) says what is missing and what that costs.
   scripts/prepare-host.sh "${needs[@]}" ||
     echo "The host could not be prepared fully: see above. What needs it is skipped, with the reason."
-  if ! scripts/prepare-host.sh --base --check >/dev/null && [ "$(id -u)" = 0 ]; then
+  # The gate's sandboxes stand on the host's own programs.
+  if [ "$purpose" != gate ] && ! scripts/prepare-host.sh --base --check >/dev/null && [ "$(id -u)" = 0 ]; then
     base_log=$(mktemp "${TMPDIR:-/tmp}/svc-base.XXXXXX.log")
     echo "The root file system of the template base is being built meanwhile (about a minute; log: $base_log)."
     # Of a process group of its own: it goes on when this script has ended.
@@ -63,7 +65,7 @@ say "Building"
 node_modules/.bin/turbo run build --output-logs=errors-only --concurrency=2
 
 # The tests of the template base wait for it. The quickstart does not: see quickstart.sh.
-if [ -n "$base" ] && [ "$purpose" = tests ]; then
+if [ -n "$base" ] && [ "$purpose" != quickstart ]; then
   say "Waiting for the root file system of the template base"
   wait "$base" || cat "$base_log"
   rm -f "$base_log"

@@ -1,24 +1,42 @@
-// Adds up what each package's tests left in test-results.json (and test-results-node-*.json, on other versions), names what failed, and prints the closing line.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// Adds up what each package's tests left in test-results.json (and test-results-node-*.json, on other versions), says where the time
+// went, names what failed and what took too long, and prints the closing line.
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import {
+  compareTimes,
+  describeTimes,
+  overBudget,
+  RESULTS,
+  readBudgets,
+  readFiles,
+  readJobs,
+} from './test-times.mjs';
 
-const option = (name) => Number(process.argv[process.argv.indexOf(name) + 1] ?? 0);
-const checksFailed = option('--checks-failed');
-const runnerFailed = option('--runner-failed');
+const option = (name) => process.argv[process.argv.indexOf(name) + 1];
+const checksFailed = Number(option('--checks-failed'));
+const runnerFailed = Number(option('--runner-failed'));
+/** Budgets are those of the gate: other tiers run more in each file. */
+const isGate = process.env.SVC_TIER === 'gate';
+const TIMES = 'test-times.json';
+const FORMER_TIMES = 'test-times.previous.json';
 
-const folders = [...readdirSync('packages').map((name) => join('packages', name)), 'examples'];
+/** The folders whose tests were to run. */
+const folders = option('--folders').split('\n');
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const missing = [];
 
+const run = { tier: process.env.SVC_TIER, files: readFiles(folders), jobs: readJobs(option('--jobs')) };
+console.log(`\n== Times\n${describeTimes(run).join('\n')}`);
+keepTimes();
+
 console.log('\n== Summary');
 for (const folder of folders) {
-  if (!existsSync(join(folder, 'vitest.config.ts'))) continue;
   if (!existsSync(join(folder, 'test-results.json'))) missing.push(folder);
   for (const file of readdirSync(folder)) {
-    const [, version] = /^test-results(?:-node-(\w+))?\.json$/.exec(file) ?? [undefined, null];
-    if (version !== null) addUp(folder, file, version === undefined ? folder : `${folder}, Node ${version}`);
+    const match = RESULTS.exec(file);
+    if (match !== null) addUp(folder, file, match[1] === undefined ? folder : `${folder}, ${match[1]}`);
   }
 }
 
@@ -56,10 +74,26 @@ function reasons(messages) {
   return messages.flatMap(lines).map((line) => `    ${line.slice(0, 300)}`);
 }
 
+/** Keeps the run for the next one, and says what changed since the last of the same tier. */
+function keepTimes() {
+  if (existsSync(TIMES)) {
+    const former = JSON.parse(readFileSync(TIMES, 'utf8'));
+    if (former.tier === run.tier)
+      console.log(`\n== Since the last run\n${compareTimes(former, run).join('\n')}`);
+    renameSync(TIMES, FORMER_TIMES);
+  }
+  writeFileSync(TIMES, JSON.stringify(run));
+}
+
+const { pace, over } = isGate ? overBudget(run.files, readBudgets()) : { pace: 1, over: [] };
+for (const { name, seconds, allowed } of over)
+  failures.push(
+    `${name} took ${seconds.toFixed(1)} s; at the pace of this run (${pace.toFixed(1)}) it may take ${allowed.toFixed(1)}. Find what became slow; scripts/test-budgets.json has its budget.`,
+  );
 for (const folder of missing) failures.push(`${folder}: left no results: its test run broke`);
 if (checksFailed > 0) failures.push(`${checksFailed} of the checks before the tests (see above)`);
 if (runnerFailed && failures.length === 0) failures.push('the test runner itself (see above)');
-total.failed += missing.length + checksFailed;
+total.failed += missing.length + checksFailed + over.length;
 if (failures.length > 0 && total.failed === 0) total.failed = 1;
 
 if (failures.length > 0) console.log(`\nFailed:\n${failures.map((line) => `  ${line}`).join('\n')}`);

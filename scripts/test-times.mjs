@@ -14,24 +14,27 @@ const SMALL = 10;
 /** A file fails above this share of its budget. */
 const TOLERANCE = 1.5;
 
+/** The names of results: of a folder's run, and of further ones on another Node or with a switch. */
+export const RESULTS = /^test-results(?:-(\w+-\w+))?\.json$/;
+
 /** Reads the results that test runs left in the folders of packages: one entry for each file, project and version of Node. */
 export function readFiles(folders) {
   return folders.flatMap((folder) =>
     readdirSync(folder)
-      .map((name) => /^test-results(?:-node-(\w+))?\.json$/.exec(name))
+      .map((name) => RESULTS.exec(name))
       .filter((match) => match !== null)
-      .flatMap(([name, node]) => {
+      .flatMap(([name, more]) => {
         const report = JSON.parse(readFileSync(join(folder, name), 'utf8'));
-        return report.testResults.map((file) => entryOf(folder, file, node));
+        return report.testResults.map((file) => entryOf(folder, file, more));
       }),
   );
 }
 
-function entryOf(folder, file, node) {
+function entryOf(folder, file, more) {
   const path = relative(resolve('.'), file.name);
-  const more = [file.project, node && `Node ${node}`].filter(Boolean).join(', ');
+  const run = [file.project, more].filter(Boolean).join(', ');
   return {
-    name: more ? `${path} (${more})` : path,
+    name: run ? `${path} (${run})` : path,
     package: folder,
     seconds: file.seconds ?? (file.endTime - file.startTime) / 1000,
     setUps: file.setUps ?? [],
@@ -116,14 +119,17 @@ export function compareTimes(before, after) {
     else if (Math.abs(file.seconds - former.seconds) > 2 + former.seconds / 4)
       lines.push(`${pad(former.seconds)} -> ${pad(file.seconds)}  ${file.name}`);
   }
-  for (const file of old.values()) lines.push(`${pad(file.seconds)} -> ${' '.repeat(7)}  ${file.name}: left out`);
+  for (const file of old.values())
+    lines.push(`${pad(file.seconds)} -> ${' '.repeat(7)}  ${file.name}: left out`);
   return lines;
 }
 
 /** A budget is twice the seconds of a quiet run: files beside each other share two processors. */
 function budgetsOf(files) {
   const rows = files.map(({ name, seconds }) => [name, Math.ceil(seconds * 2)]);
-  return Object.fromEntries(rows.filter(([, seconds]) => seconds > SMALL).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(
+    rows.filter(([, seconds]) => seconds > SMALL).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }
 
 const pad = (number, digits = 1) => number.toFixed(digits).padStart(7);

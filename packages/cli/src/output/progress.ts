@@ -23,9 +23,7 @@ export function startProgress(out: Output, text: string): Progress {
   let drawn = false;
   const draw = () => {
     const room = Math.max(20, out.columns - 3);
-    out.draw(
-      `\r\u001b[K${out.errorStyle.cyan(frames[frame++ % frames.length]!)} ${current.slice(0, room)}`,
-    );
+    out.draw(`\r\u001b[K${out.errorStyle.cyan(frames[frame++ % frames.length]!)} ${current.slice(0, room)}`);
     drawn = true;
   };
   const timer = setInterval(draw, redrawMs);

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
-import { ExitWith, exitCodes, UsageError } from '../errors/cli-error.js';
 import { type Io, processIo } from '../cli/io.js';
+import { ExitWith, exitCodes, UsageError } from '../errors/cli-error.js';
 import { describeError, errorLines, errorRecord } from '../errors/describe-error.js';
 import { createStyle, wantsColor } from '../output/style.js';
 import { printable } from '../output/table.js';
@@ -31,8 +31,7 @@ export async function run(argv: readonly string[], io: Io = processIo()): Promis
     const beforeProgram = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
     if (beforeProgram.includes('--json')) io.stderr.write(`${JSON.stringify(errorRecord(described))}\n`);
     else if (described.code !== 'interrupted') report(io, described, !beforeProgram.includes('--no-color'));
-    if (beforeProgram.includes('--verbose') && error instanceof Error)
-      io.stderr.write(`${error.stack}\n`);
+    if (beforeProgram.includes('--verbose') && error instanceof Error) io.stderr.write(`${error.stack}\n`);
     return described.exitCode;
   }
 }

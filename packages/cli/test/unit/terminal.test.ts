@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { EscapeKeys } from '../../src/terminal/escape-keys.js';
 import { isPiped } from '../../src/cli/io.js';
+import { EscapeKeys } from '../../src/terminal/escape-keys.js';
 import { TerminalModes } from '../../src/terminal/terminal-modes.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
