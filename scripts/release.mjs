@@ -2,7 +2,9 @@
 // Makes what a release consists of, and publishes nothing: a tarball for each package, a software bill of materials
 // (CycloneDX), and the checksums of all of them.
 //
-//   node scripts/release.mjs DIRECTORY [--no-build]
+//   node scripts/release.mjs DIRECTORY [--no-build] [--untested]
+//
+// It refuses a tree whose nightly and release tiers are not green in docs/test-runs.md; `--untested` packs it all the same.
 //
 // Publishing is `npm publish DIRECTORY/*.tgz` by whoever holds the account.
 import { execFileSync } from 'node:child_process';
@@ -23,14 +25,25 @@ import { parseArgs } from 'node:util';
 import { repository, runTool } from './generate/run.mjs';
 import { packTo } from './pack-consumer.mjs';
 import { problemsOfManifest, publishablePackages } from './publishable.mjs';
+import { missingTiers } from './test-runs.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { 'no-build': { type: 'boolean', default: false } },
+  options: {
+    'no-build': { type: 'boolean', default: false },
+    untested: { type: 'boolean', default: false },
+  },
 });
 if (positionals.length !== 1) {
-  console.error('usage: node scripts/release.mjs DIRECTORY [--no-build]');
+  console.error('usage: node scripts/release.mjs DIRECTORY [--no-build] [--untested]');
   process.exit(2);
+}
+const untried = values.untested ? [] : missingTiers();
+if (untried.length > 0) {
+  console.error(
+    `This tree has no green run of: ${untried.join(', ')}. Run ./scripts/test.sh --${untried[0]} and commit docs/test-runs.md.`,
+  );
+  process.exit(1);
 }
 const directory = resolve(positionals[0]);
 mkdirSync(directory, { recursive: true });

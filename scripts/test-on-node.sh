@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Runs the suites in which versions of Node could differ on another version, which npm brings:
 #
-#   scripts/test-on-node.sh 24            the part that the gate runs on the newest version
-#   scripts/test-on-node.sh 22 --brief    of that, what goes through SDK, server and daemon together: enough for a version between two
-#                                         on which everything else passes
+#   scripts/test-on-node.sh 24            the part that the nightly tier runs
 #   scripts/test-on-node.sh 22 --whole    every test of the daemon, the SDK and the server
 #
 # Results stand in test-results-node-VERSION.json of each package. Everything else: SVC_NODE=22 ./scripts/test.sh
@@ -25,21 +23,14 @@ run() { # run PACKAGE FILTER...
   [ "$whole" = no ] || set --
   (cd "packages/$package" && node ../../node_modules/vitest/vitest.mjs run "$@") || failed=1
 }
-whole=no brief=no
+whole=no
 case ${2:-} in
   '') ;;
   --whole) whole=yes ;;
-  --brief) brief=yes ;;
-  *) echo "There is no option $2: --brief or --whole." >&2 && exit 2 ;;
+  *) echo "There is no option $2: --whole." >&2 && exit 2 ;;
 esac
 
-if [ "$brief" = yes ]; then
-  run envd test/startup
-  run sdk test/e2e/commands test/e2e/files test/e2e/pty
-  run server test/wire/create-sandbox test/wire/lifecycle test/wire/malformed
-else
-  run envd test/startup test/process test/files test/http test/filesystem
-  run sdk test/config test/core test/files test/sandbox test/webhooks test/e2e/commands test/e2e/files test/e2e/pty
-  run server test/unit test/gateway test/wire/create-sandbox test/wire/lifecycle test/wire/malformed
-fi
+run envd test/startup test/process test/files test/http test/filesystem
+run sdk test/config test/core test/files test/sandbox test/webhooks test/e2e/commands test/e2e/files test/e2e/pty
+run server test/unit test/gateway test/wire/create-sandbox test/wire/lifecycle test/wire/malformed
 exit $failed

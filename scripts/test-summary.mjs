@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { recordRun } from './test-runs.mjs';
 import {
   compareTimes,
   describeTimes,
@@ -97,5 +98,14 @@ total.failed += missing.length + checksFailed + over.length;
 if (failures.length > 0 && total.failed === 0) total.failed = 1;
 
 if (failures.length > 0) console.log(`\nFailed:\n${failures.map((line) => `  ${line}`).join('\n')}`);
+if (!isGate) {
+  const minutes = Math.round(Number(option('--seconds')) / 60);
+  recordRun({
+    ...total,
+    tier: process.env.SVC_TIER,
+    minutes,
+    failures: failures.filter((line) => !line.startsWith(' ')),
+  });
+}
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = total.failed > 0 ? 1 : 0;

@@ -130,4 +130,4 @@ if [ "$SVC_TIER" = release ]; then
 fi
 
 node scripts/test-summary.mjs --checks-failed "$(wc -l <"$state/failed-checks")" --runner-failed "$(wc -l <"$state/failed-tests")" \
-  --jobs "$state/jobs" --folders "$folders"
+  --jobs "$state/jobs" --folders "$folders" --seconds "$((SECONDS - began))"

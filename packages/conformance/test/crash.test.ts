@@ -7,7 +7,7 @@ import { linuxLacks } from '../src/linux-host.js';
 import { chooseSeed, randomFrom } from '../src/random.js';
 import { closeConnections } from '../src/wire/send.js';
 
-const rounds = Number(process.env.SVC_CRASH_ROUNDS ?? 3);
+const rounds = Number(process.env.SVC_CRASH_ROUNDS ?? 1);
 const lacks = await linuxLacks();
 
 for (const driver of ['process', 'linux'] as const)

@@ -10,7 +10,7 @@ mkdirSync(join(packageDirectory, 'node_modules'), { recursive: true });
 const directory = mkdtempSync(join(packageDirectory, 'node_modules/reporter-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-it('says why the set-up of a group failed, whose tests count as skipped', () => {
+it('says why the set-up of a group failed, whose tests count as skipped, and how long it took', () => {
   writeFileSync(
     join(directory, 'fails.test.ts'),
     `import { beforeAll, describe, it } from 'vitest';
@@ -32,4 +32,8 @@ export default { test: { reporters: [new JsonReporterWithSetUps({ outputFile: 'r
   const report = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8'));
   expect(report.testResults).toMatchObject([{ status: 'failed', assertionResults: [{ status: 'skipped' }] }]);
   expect(report.testResults[0].message).toContain('set-up of "a stage": Error: the mirror did not answer');
+  expect(report.testResults[0].setUps).toEqual([
+    { name: 'beforeAll of "a stage"', seconds: expect.any(Number) },
+    { name: 'import', seconds: expect.any(Number) },
+  ]);
 });
