@@ -19,6 +19,10 @@ describe('a stage', () => {
     throw new Error('the mirror did not answer');
   });
   it('is never played', () => {});
+});
+describe('another', () => {
+  beforeAll(() => undefined);
+  it('is played', () => {});
 });`,
   );
   const reporter = fileURLToPath(new URL('../testing/json-reporter.ts', import.meta.url));
@@ -30,10 +34,12 @@ export default { test: { reporters: [new JsonReporterWithSetUps({ outputFile: 'r
   const program = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/package.json')));
   expect(() => execFileSync(process.execPath, [program, 'run'], { cwd: directory, stdio: 'pipe' })).toThrow();
   const report = JSON.parse(readFileSync(join(directory, 'results.json'), 'utf8'));
-  expect(report.testResults).toMatchObject([{ status: 'failed', assertionResults: [{ status: 'skipped' }] }]);
+  expect(report.testResults).toMatchObject([
+    { status: 'failed', assertionResults: [{ status: 'skipped' }, { status: 'passed' }] },
+  ]);
   expect(report.testResults[0].message).toContain('set-up of "a stage": Error: the mirror did not answer');
   expect(report.testResults[0].setUps).toEqual([
-    { name: 'beforeAll of "a stage"', seconds: expect.any(Number) },
+    { name: 'beforeAll of "another"', seconds: expect.any(Number) },
     { name: 'import', seconds: expect.any(Number) },
   ]);
 });

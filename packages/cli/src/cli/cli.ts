@@ -2,8 +2,8 @@ import type { Client, Sandbox } from '@svc/sdk';
 import type { OperatorClient } from '@svc/sdk/operator';
 import { describeChoice, describeTarget, findConnection } from '../connection/find-connection.js';
 import { CliError } from '../errors/cli-error.js';
+import type { Io } from '../output/io.js';
 import { Output } from '../output/output.js';
-import type { Io } from './io.js';
 
 /** Options that every command takes. */
 export interface CommonOptions {

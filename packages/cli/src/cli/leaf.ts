@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import type { Io } from '../output/io.js';
 import { Cli, type CommonOptions } from './cli.js';
-import type { Io } from './io.js';
 
 /** Adds a command that does something. */
 export function leaf(group: Command, usage: string, summary: string): Command {

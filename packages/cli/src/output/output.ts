@@ -1,4 +1,4 @@
-import type { Io } from '../cli/io.js';
+import type { Io } from './io.js';
 import { createStyle, type Style, wantsColor } from './style.js';
 import { type Column, formatFields, formatTable } from './table.js';
 

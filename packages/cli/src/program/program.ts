@@ -1,7 +1,8 @@
 import { Command } from 'commander';
-import { type Io, processIo } from '../cli/io.js';
 import { commonOptions, runIn } from '../cli/leaf.js';
+import { processIo } from '../cli/process-io.js';
 import { cliVersion } from '../cli/version.js';
+import type { Io } from '../output/io.js';
 import { wantsColor } from '../output/style.js';
 import { chooseGroup, groups } from './groups.js';
 

@@ -1,7 +1,8 @@
 import { CommanderError } from 'commander';
-import { type Io, processIo } from '../cli/io.js';
+import { processIo } from '../cli/process-io.js';
 import { ExitWith, exitCodes, UsageError } from '../errors/cli-error.js';
 import { describeError, errorLines, errorRecord } from '../errors/describe-error.js';
+import type { Io } from '../output/io.js';
 import { createStyle, wantsColor } from '../output/style.js';
 import { printable } from '../output/table.js';
 import { groups } from './groups.js';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Io } from '../cli/io.js';
+import type { Io } from '../output/io.js';
 import { EscapeKeys } from './escape-keys.js';
 import { TerminalModes } from './terminal-modes.js';
 

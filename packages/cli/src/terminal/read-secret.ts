@@ -1,6 +1,6 @@
 import type { Cli } from '../cli/cli.js';
-import type { Io } from '../cli/io.js';
 import { CliError, Interrupted, UsageError } from '../errors/cli-error.js';
+import type { Io } from '../output/io.js';
 
 const mostBytes = 64 * 1024;
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 import { childProgram } from '@svc/support/testing/child-program';
-import type { Io } from '../../src/cli/io.js';
+import type { Io } from '../../src/output/io.js';
 import { run } from '../../src/program/run.js';
 
 const main = childProgram(new URL('../../src/main.ts', import.meta.url));

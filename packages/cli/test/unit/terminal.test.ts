@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPiped } from '../../src/cli/io.js';
+import { isPiped } from '../../src/output/io.js';
 import { EscapeKeys } from '../../src/terminal/escape-keys.js';
 import { TerminalModes } from '../../src/terminal/terminal-modes.js';
 

@@ -1,0 +1,30 @@
+import { fstatSync } from 'node:fs';
+import { type Io, isPiped, type StdinFacts } from '../output/io.js';
+import { listenForInterrupts } from './interrupts.js';
+
+/** The streams of this process. */
+export function processIo(): Io {
+  return {
+    env: process.env,
+    // Getters: reading `process.stdin` opens it, which a command that needs none must not do.
+    get stdin() {
+      return process.stdin;
+    },
+    get stdinIsPiped() {
+      return isPiped(stdinFacts());
+    },
+    stdout: process.stdout,
+    stderr: process.stderr,
+    listen: listenForInterrupts,
+  };
+}
+
+function stdinFacts(): StdinFacts {
+  try {
+    const stat = fstatSync(0);
+    const kind = stat.isFIFO() ? 'pipe' : stat.isFile() ? 'file' : stat.isSocket() ? 'socket' : 'other';
+    return { isTerminal: process.stdin.isTTY === true, kind };
+  } catch {
+    return { isTerminal: false, kind: 'other' };
+  }
+}
