@@ -51,18 +51,28 @@ if [ -d /sys/fs/cgroup/unified ]; then
   umount -R /run/cg
 fi
 
-# The nodes stand beside the directory: a sandbox cannot bind a directory with locked mounts in it.
+# The nodes stand beside the directory: a sandbox cannot bind a directory with locked mounts in it. They are the driver's own:
+# nobody's chmod of the host's reaches sandboxes, and no flag of the host's /dev is locked in a sandbox, where a restore could
+# not repeat it.
 mkdir -p /run/nodes /run/dev/pts
 # The OCI runtime gives a mount the mode of what it is mounted on.
 mkdir -m 1777 /run/dev/shm /run/dev/mqueue
-for name in null zero full random urandom tty; do
+while read -r name numbers; do
   : >"/run/dev/$name"
-  : >"/run/nodes/$name"
-  mount --bind "/dev/$name" "/run/nodes/$name"
+  # shellcheck disable=SC2086 # Two numbers.
+  mknod -m 666 "/run/nodes/$name" c $numbers
+  mount --bind "/run/nodes/$name" "/run/nodes/$name"
   mount -o remount,bind,ro "/run/nodes/$name"
-done
-# A restore hides files of /proc behind this one, which root inside could change if it were not read-only too.
-mount --bind /run/nodes/null /dev/null
+  # The OCI runtime restores a node as the one of that name here, and hides files of /proc behind null.
+  mount --bind "/run/nodes/$name" "/dev/$name"
+done <<NODES
+null 1 3
+zero 1 5
+full 1 7
+random 1 8
+urandom 1 9
+tty 5 0
+NODES
 ln -s pts/ptmx /run/dev/ptmx
 ln -s /proc/self/fd /run/dev/fd
 ln -s /proc/self/fd/0 /run/dev/stdin

@@ -15,7 +15,9 @@ use warnings;
 use constant {
   SIZE => 65_536, AT_FDCWD => -100, AT_EMPTY_PATH => 0x1000, EINVAL => 22, SIGKILL => 9,
   OPEN_TREE => 428, OPEN_TREE_CLONE => 1, MOVE_MOUNT => 429, MOVE_FROM_EMPTY_PATH => 4,
-  MOUNT_SETATTR => 442, IDMAP => 0x100000, NOSUID => 2, NODEV => 4,
+  MOUNT_SETATTR => 442, IDMAP => 0x100000,
+  # As BOUND_FLAGS of mounts.sh: nosuid, nodev and noatime, and neither noexec nor another rule for times.
+  BOUND => 2 | 4 | 0x10, UNBOUND => 8 | 0x70,
   CLONE_NEWUSER => 0x10000000, MS_NODEV => 4, MNT_DETACH => 2,
   SET_SECUREBITS => 28, NO_SETUID_FIXUP => 4,
   # The host's root has no place in the range, but the driver creates a file now and then, and gives it away at once.
@@ -63,10 +65,11 @@ sub view { # SOURCE TARGET ATTRIBUTES PLAIN: PLAIN lets a file system pass that 
   my ($source, $target, $attributes, $plain) = @_;
   my $tree = call("open_tree $source", OPEN_TREE, AT_FDCWD, $source, OPEN_TREE_CLONE);
   my $empty = '';
-  my $set = pack 'Q4', $attributes | IDMAP, 0, 0, fileno $mapping;
+  my $clear = $attributes ? UNBOUND : 0;
+  my $set = pack 'Q4', $attributes | IDMAP, $clear, 0, fileno $mapping;
   if (syscall(MOUNT_SETATTR, $tree, $empty, AT_EMPTY_PATH, $set, length $set) != 0) {
     die "mount_setattr $source: $!\n" unless $plain && $! == EINVAL;
-    my $less = pack 'Q4', $attributes, 0, 0, 0;
+    my $less = pack 'Q4', $attributes, $clear, 0, 0;
     call("mount_setattr $source", MOUNT_SETATTR, $tree, $empty, AT_EMPTY_PATH, $less, length $less);
   }
   call("move_mount $target", MOVE_MOUNT, $tree, $empty, AT_FDCWD, $target, MOVE_FROM_EMPTY_PATH);
@@ -101,11 +104,11 @@ for my $index (0 .. $count - 1) {
   my $target = "$binds/$index";
   if (-d $sources[$index]) { mkdir $target, 0755 or die "mkdir $target: $!\n" }
   else { open my $file, '>', $target or die "$target: $!\n" }
-  view($sources[$index], $target, NOSUID | NODEV, 1);
+  view($sources[$index], $target, BOUND, 1);
 }
 if ($images ne '') {
-  view($images, "$at/img", NOSUID | NODEV, 1);
-  view($own_users, "$at/img/" . ($own_users =~ s{.*/}{}r), NOSUID | NODEV);
+  view($images, "$at/img", BOUND, 1);
+  view($own_users, "$at/img/" . ($own_users =~ s{.*/}{}r), BOUND);
 }
 chdir layer_view('.') or die "chdir: $!\n";
 overlay($root_layers, "$writable/u", "$writable/w", "$at/m");

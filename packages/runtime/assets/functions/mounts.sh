@@ -35,7 +35,9 @@ mounts_try_own() {
 }
 
 # Binds of the host directories that are mounted into an instance: they let no set-uid program and no device node have any
-# effect. OCI runtimes differ in what they make of such options.
+# effect. OCI runtimes differ in what they make of such options. Their flags are the same on every host, whatever those of the
+# file system that a directory is on: a restore repeats the flags of the time of the checkpoint, and may not change one.
+BOUND_FLAGS=nosuid,nodev,exec,noatime
 
 mounts_bind() { # DIRECTORY COUNT SOURCE ...: the first COUNT sources, as DIRECTORY/0, DIRECTORY/1 ...
   directory=$1
@@ -46,7 +48,7 @@ mounts_bind() { # DIRECTORY COUNT SOURCE ...: the first COUNT sources, as DIRECT
   for source in "$@"; do
     [ "$number" != "$count" ] || break
     if [ -d "$source" ]; then mkdir "$directory/$number"; else : >"$directory/$number"; fi
-    mount --bind -o nosuid,nodev "$source" "$directory/$number"
+    mount --bind -o "$BOUND_FLAGS" "$source" "$directory/$number"
     number=$((number + 1))
   done
 }

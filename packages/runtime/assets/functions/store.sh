@@ -52,7 +52,7 @@ store_mount() {
   # An earlier version may have made the others for root alone.
   chmod a+rx "$STORE/agents" /run/mounts /run/nodes /run/dev /run/dev/pts
   [ ! -d /run/sys ] || chmod -R a+rX /run/sys
-  mountpoint -q /run/agents || mount --bind -o nosuid,nodev "$STORE/agents" /run/agents
+  mountpoint -q /run/agents || mount --bind -o "$BOUND_FLAGS" "$STORE/agents" /run/agents
   # A restore hides directories of /proc behind it, as the OCI runtime does behind one each.
   mkdir -p /run/empty
   mkdir -p /run/images
