@@ -116,6 +116,14 @@ describe('the guard of tar archives', () => {
       {},
       /middle/,
     ],
+    ['an end that is missing', tarBytes([{ name: 'f' }]).subarray(0, -1_024), {}, /cut off/],
+    ['half of an end', tarBytes([{ name: 'f' }]).subarray(0, -512), {}, /cut off/],
+    [
+      'an entry after half of an end',
+      Buffer.concat([tarBytes([{ name: 'f' }]).subarray(0, -512), tarBytes([{ name: 'g' }])]),
+      {},
+      /cut off/,
+    ],
     ['a header without its entry', tarBytes([pax(paxRecord('path', 'a'))]), {}, /middle/],
     ['rubbish', Buffer.alloc(4_096, 'no archive '), {}, /no tar archive/],
   ])('refuses %s', async (_, archive, options, why) => {

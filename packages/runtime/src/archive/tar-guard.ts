@@ -84,6 +84,10 @@ async function readEntry(
     if (block === undefined && reader.empty) throw new ArchiveError('it is empty');
     if (block === undefined || isZeroBlock(block)) {
       if (blocks.length > 0) throw new ArchiveError('it ends in the middle of an entry');
+      // An archive that was cut off between two entries looks whole but for its end.
+      const second = block && (await reader.block());
+      if (second === undefined || !isZeroBlock(second))
+        throw new ArchiveError('it was cut off: the two empty blocks at its end are missing');
       return undefined;
     }
     const header = readTarHeader(block);

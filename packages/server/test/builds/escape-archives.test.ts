@@ -245,6 +245,7 @@ describe('a description that comes with an image', () => {
       return { digest: `sha256:${hex}`, size: content.length };
     };
     const layer = blob(tarBytes([{ name: 'a', content: 'a' }]));
+    const rootfs = { type: 'layers', diff_ids: [layer.digest, layer.digest] };
     written.length = 0;
     const outcomes = { read: 0, refused: 0 };
     const settle = async (open: Promise<LocalImage>) => {
@@ -262,7 +263,7 @@ describe('a description that comes with an image', () => {
     const maybe = (value: unknown) => (random() < 0.4 ? forge(value, random) : value);
     for (let round = 0; round < count; round += 1) {
       for (const file of written.splice(0)) rmSync(file, { force: true });
-      const config = blob(JSON.stringify(maybe({ os: 'linux', config: { Env: ['A=1', 'B'] } })));
+      const config = blob(JSON.stringify(maybe({ os: 'linux', config: { Env: ['A=1', 'B'] }, rootfs })));
       const manifest = blob(JSON.stringify(maybe({ config, layers: [layer, layer] })));
       const platform = { architecture: process.arch === 'x64' ? 'amd64' : process.arch, os: 'linux' };
       const list = blob(JSON.stringify(maybe({ manifests: [{ ...manifest, platform }] })));
@@ -275,7 +276,7 @@ describe('a description that comes with an image', () => {
         {
           Config: `blobs/sha256/${config.digest.slice(7)}`,
           RepoTags: ['a:1'],
-          Layers: [`blobs/sha256/${layer.digest.slice(7)}`],
+          Layers: Array(2).fill(`blobs/sha256/${layer.digest.slice(7)}`),
         },
       ];
       writeFileSync(path.join(directory, 'manifest.json'), JSON.stringify(maybe(saved)));

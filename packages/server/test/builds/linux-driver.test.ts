@@ -4,7 +4,7 @@ import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../support/server.js';
-import { build, createTemplate, ended, runIn, start, tarOf, upload } from '../support/templates.js';
+import { build, createTemplate, ended, runIn, sha256, start, tarOf, upload } from '../support/templates.js';
 import { tinyRootfs, writeOciLayout } from './oci-fixture.js';
 
 const able = linuxDriverCanRun(await checkHost({ dataDir: tmpdir() }));
@@ -198,11 +198,13 @@ describe.skipIf(!able)('builds on the linux driver', () => {
     );
     await build(test, 'archive', { fromTemplate: '', fromImage: `oci-archive:${images()}/small.tar` });
     expect(await runIn(test, 'archive', 'cat /opt/image')).toBe('oci');
+    const layer = await tarOf([{ name: 'opt/image', content: 'docker' }]);
+    const rootfs = { type: 'layers', diff_ids: [`sha256:${sha256(layer)}`] };
     await writeFile(
       path.join(images(), 'saved.tar'),
       await tarOf([
-        { name: 'c.json', content: '{"config":{"Env":["SAVED=yes"]}}' },
-        { name: 'l1/layer.tar', content: await tarOf([{ name: 'opt/image', content: 'docker' }]) },
+        { name: 'c.json', content: JSON.stringify({ config: { Env: ['SAVED=yes'] }, rootfs }) },
+        { name: 'l1/layer.tar', content: layer },
         {
           name: 'manifest.json',
           content: '[{"Config":"c.json","RepoTags":["app:1"],"Layers":["l1/layer.tar"]}]',

@@ -46,11 +46,24 @@ export async function tinyRootfs(): Promise<TarFile[]> {
   );
 }
 
-/** Writes an image as an OCI layout: one layer per list. */
+export interface ImageOptions {
+  env?: string[];
+  tag?: string;
+  architecture?: string;
+  /** How a layer is stored, from its tar. Default: by gzip. */
+  pack?: (tar: Buffer) => Buffer;
+  mediaType?: string;
+  /** What the configuration says of the layers' tars. Default: the truth. */
+  diffIds?: (digests: string[]) => unknown[];
+}
+
+export const byZstd = (tar: Buffer) => execFileSync('zstd', ['-c'], { input: tar });
+
+/** Writes an image as an OCI layout: one layer per list, or per tar. */
 export async function writeOciLayout(
   directory: string,
-  layers: TarFile[][],
-  options: { env?: string[]; tag?: string; architecture?: string; zstd?: boolean } = {},
+  layers: (TarFile[] | Buffer)[],
+  options: ImageOptions = {},
 ): Promise<void> {
   await mkdir(path.join(directory, 'blobs', 'sha256'), { recursive: true });
   const blob = async (content: Buffer) => {
@@ -58,21 +71,20 @@ export async function writeOciLayout(
     await writeFile(path.join(directory, 'blobs', 'sha256', hex), content);
     return { digest: `sha256:${hex}`, size: content.length };
   };
+  const { pack = (tar: Buffer) => gzipSync(tar, { level: 1 }), diffIds = (digests) => digests } = options;
+  const { mediaType = `application/vnd.oci.image.layer.v1.tar+${pack === byZstd ? 'zstd' : 'gzip'}` } =
+    options;
+  const tars = await Promise.all(
+    layers.map(async (layer) => (Buffer.isBuffer(layer) ? layer : await tarOf(layer))),
+  );
   const described = [];
-  for (const entries of layers)
-    described.push({
-      mediaType: `application/vnd.oci.image.layer.v1.tar+${options.zstd ? 'zstd' : 'gzip'}`,
-      ...(await blob(
-        options.zstd
-          ? execFileSync('zstd', ['-c'], { input: await tarOf(entries) })
-          : gzipSync(await tarOf(entries), { level: 1 }),
-      )),
-    });
+  for (const tar of tars) described.push({ mediaType, ...(await blob(pack(tar))) });
   const config = await blob(
     Buffer.from(
       JSON.stringify({
         architecture: options.architecture ?? OWN_ARCHITECTURE,
         os: 'linux',
+        rootfs: { type: 'layers', diff_ids: diffIds(tars.map((tar) => `sha256:${sha256(tar)}`)) },
         config: { Env: options.env ?? [], User: 'web', Entrypoint: ['/bin/app'] },
       }),
     ),

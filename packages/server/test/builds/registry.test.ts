@@ -11,7 +11,7 @@ import { openOciLayout } from '../../src/builds/images/oci-layout.js';
 import { pullImage } from '../../src/builds/images/pull.js';
 import { squashImage } from '../../src/builds/images/squash.js';
 import type { TarFile } from '../support/templates.js';
-import { writeOciLayout } from './oci-fixture.js';
+import { byZstd, writeOciLayout } from './oci-fixture.js';
 
 const missing = ['docker-registry', 'skopeo', 'openssl', 'perl'].filter(
   (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0,
@@ -164,7 +164,7 @@ describe.skipIf(reason !== undefined)('images of a registry with TLS and a passw
   it.skipIf(spawnSync('zstd', ['--version']).status !== 0)('come compressed by zstd too', async () => {
     // Other content: a layer that the registry has by gzip would not be sent again.
     const upper = [...UPPER, { name: 'three', content: 'by zstd' }];
-    const options = { env: ['FLAVOUR=pulled'], zstd: true };
+    const options = { env: ['FLAVOUR=pulled'], pack: byZstd };
     await writeOciLayout(path.join(home, 'zstd'), [LOWER, upper], options);
     push('zstd', 'zipped:1');
     expect(await entriesOf('zipped:1')).toMatchObject({ three: 'by zstd 0:0 644' });

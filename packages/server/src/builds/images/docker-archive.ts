@@ -3,9 +3,9 @@ import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { entryPath } from '../files/entry-path.js';
 import { BuildError } from '../shared/build-error.js';
-import { type LocalImage, MAX_LAYERS } from './image.js';
+import type { LocalImage } from './image.js';
 import { ImageJson } from './image-json.js';
-import { readLayer } from './layer-stream.js';
+import { layersOf } from './layers-of.js';
 import { readDescription } from './read-description.js';
 
 /** Reads an unpacked `docker save` archive. @param tag `name:tag`; undefined: the only image. @throws {BuildError} */
@@ -34,16 +34,15 @@ export async function openDockerArchive(
     );
   }
   const text = await read(directory, configFile);
-  const layers = image.get('Layers').texts();
-  if (layers.length > MAX_LAYERS)
-    throw new BuildError(`the image is refused: it has more than ${MAX_LAYERS} layers`);
+  const config = ImageJson.parse(text);
+  const files = image
+    .get('Layers')
+    .texts()
+    .map((layer) => inside(directory, layer));
   return {
     digest: `sha256:${createHash('sha256').update(text).digest('hex')}`,
-    env: ImageJson.parse(text).get('config').get('Env').texts(),
-    layers: layers.map((layer) => {
-      const file = inside(directory, layer);
-      return () => readLayer(file, limits);
-    }),
+    env: config.get('config').get('Env').texts(),
+    layers: layersOf(config, files, limits),
   };
 }
 

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../shared/build-error.js';
-import { type LocalImage, MAX_LAYERS } from './image.js';
+import type { LocalImage } from './image.js';
 import { ImageJson } from './image-json.js';
-import { readLayer, verifyDigest } from './layer-stream.js';
+import { verifyDigest } from './layer-stream.js';
+import { layersOf } from './layers-of.js';
 import { readDescription } from './read-description.js';
 
 const REF_NAME = 'org.opencontainers.image.ref.name';
@@ -28,20 +30,23 @@ export async function openOciLayout(
   if (!manifest.get('config').exists) throw new BuildError('the image has no configuration');
   const config = await readBlob(directory, manifest.get('config'));
   requirePlatform(config);
-  const digests = manifest.get('layers').list().map(digestOf);
-  if (digests.length > MAX_LAYERS)
-    throw new BuildError(`the image is refused: it has more than ${MAX_LAYERS} layers`);
-  const files = digests.map((digest) => [blobFile(directory, digest), digest] as const);
-  for (const [file, digest] of files) await verifyDigest(file, digest);
-  return {
-    digest: digestOf(descriptor),
-    env: config.get('config').get('Env').texts(),
-    layers: files.map(
-      ([file]) =>
-        () =>
-          readLayer(file, limits),
-    ),
-  };
+  const descriptors = manifest.get('layers').list();
+  const files = descriptors.map((each) => blobFile(directory, digestOf(each)));
+  const layers = layersOf(config, files, limits);
+  for (const [index, each] of descriptors.entries()) {
+    requireHere(files[index]!, each);
+    await verifyDigest(files[index]!, digestOf(each));
+  }
+  return { digest: digestOf(descriptor), env: config.get('config').get('Env').texts(), layers };
+}
+
+/** Tools leave out layers that their makers do not let others hand on, and the rest of the image is complete. */
+function requireHere(file: string, descriptor: ImageJson): void {
+  const mediaType = descriptor.get('mediaType').text() ?? '';
+  if (/nondistributable|foreign/.test(mediaType) && !existsSync(file))
+    throw new BuildError(
+      `the image has a layer that is kept elsewhere, ${digestOf(descriptor)} (${mediaType.slice(0, 100)}): such layers are not fetched`,
+    );
 }
 
 function chooseByTag(manifests: ImageJson[], tag: string | undefined): ImageJson {

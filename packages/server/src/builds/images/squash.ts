@@ -31,11 +31,12 @@ export async function squashImage(
 ): Promise<Readable> {
   if (image.layers.length > MAX_LAYERS)
     throw new BuildError(`the image is refused: it has more than ${MAX_LAYERS} layers`);
+  const nameOf = (layer: number) => `layer ${layer + 1} of ${image.layers.length}`;
   const tree = new ImageTree();
   const together = { entries: 0, namesBytes: 0, bytes: 0 };
   for (const [layer, open] of image.layers.entries()) {
     let index = 0;
-    for await (const { header, skip } of entriesOf(open(), limits)) {
+    for await (const { header, skip } of entriesOf(open(), limits, nameOf(layer))) {
       signal.throwIfAborted();
       together.entries += 1;
       together.namesBytes += header.name.length + (header.linkname?.length ?? 0);
@@ -51,7 +52,7 @@ export async function squashImage(
     for (const [name, mode] of NEEDED) if (!tree.has(name)) packed.entry({ name, mode, type: 'directory' });
     for (const [layer, open] of image.layers.entries()) {
       let index = 0;
-      for await (const entry of entriesOf(open(), limits)) {
+      for await (const entry of entriesOf(open(), limits, nameOf(layer))) {
         const paths = names.get(placeKey({ layer, entry: index++ }));
         if (paths === undefined) entry.skip();
         else await writeEntry(packed, entry, paths);
@@ -90,11 +91,12 @@ function headerOf({ mode, uid, gid, mtime, type, linkname, size }: TarHeader, na
   return { ...common, type: 'file', size };
 }
 
-async function* entriesOf(source: Readable, limits: ArchiveLimits): AsyncGenerator<TarEntry> {
+async function* entriesOf(source: Readable, limits: ArchiveLimits, name: string): AsyncGenerator<TarEntry> {
   try {
     yield* readTar(source, { limits });
   } catch (error) {
-    if (ArchiveError.is(error)) throw new BuildError(`the image is refused: ${error.message}`);
-    throw error instanceof BuildError ? error : new BuildError('a layer of the image cannot be read as tar');
+    const reason =
+      ArchiveError.is(error) || error instanceof BuildError ? error.message : 'it cannot be read as tar';
+    throw new BuildError(`the image is refused: ${name}: ${reason}`);
   }
 }

@@ -1,19 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
-import zlib from 'node:zlib';
 import { BuildError } from '../shared/build-error.js';
 
-type Unpack = NodeJS.ReadWriteStream | ((source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>);
-
-/** Unpacks zstd: Node itself from 22.15 on, else the program `zstd`. */
-export function zstdDecoder(): Unpack {
-  const create = (zlib as { createZstdDecompress?: () => NodeJS.ReadWriteStream }).createZstdDecompress;
-  return create?.() ?? ((source) => unpackByProgram(source));
-}
-
 /**
- * Unpacks by a program that reads its input and prints what it unpacked.
+ * Unpacks zstd by a program that reads its input and prints what it unpacked. The decoder of Node 22 and 24 ends after
+ * the first frame without an error, and layers may have one for each file.
  * @throws {BuildError} when it is not installed, or does not end well
  */
 export async function* unpackByProgram(
@@ -29,7 +21,7 @@ export async function* unpackByProgram(
     await once(child, 'spawn');
   } catch {
     throw new BuildError(
-      'a layer of the image is compressed by zstd, which this server cannot read: install the program zstd (apt-get install zstd), or compress by gzip',
+      'it is compressed by zstd, which this server cannot read: install the program zstd (apt-get install zstd), or compress by gzip',
     );
   }
   const ended = once(child, 'close');
@@ -39,7 +31,7 @@ export async function* unpackByProgram(
   try {
     yield* child.stdout as AsyncIterable<Buffer>;
     const [code] = (await ended) as [number | null];
-    if (code !== 0) throw new BuildError('a layer of the image cannot be read');
+    if (code !== 0) throw new BuildError('it cannot be read as zstd: it is damaged or was cut off');
   } finally {
     child.kill('SIGKILL');
     await fed;
