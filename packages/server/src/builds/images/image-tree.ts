@@ -30,16 +30,27 @@ const MAX_STEPS = 30_000_000;
 /** Changes between two breaks for other work of the server. */
 const CHANGES_AT_ONCE = 5_000;
 
+interface Put {
+  path: string;
+  header: Header;
+  place: EntryPlace;
+}
+
 /**
  * The files of an image, worked out from the headers of its layers: what lies above replaces what lies below, and
- * `.wh.` entries remove it. Layers are given from the lowest up, the entries of each in order.
+ * `.wh.` entries remove it. Layers are given from the lowest up, the entries of each in order. A name that a layer has
+ * itself stands for that, as where layers lie over each other: the layer's links are followed, and those below are not.
  */
 export class ImageTree {
   readonly #root: Node = newDirectory();
-  /** Regular files of the layer that is being read. */
-  #own = new Map<string, EntryPlace>();
-  #removals: (() => void)[] = [];
-  #puts: (() => void)[] = [];
+  /** Last parts of the paths of all symbolic links so far. */
+  readonly #linkNames = new Set<string>();
+  /** Names of the layer that may be links below it. */
+  #suspects: string[] = [];
+  /** Directories of the layer that hide what the layers below have in them. */
+  #opaque: string[] = [];
+  #removed: string[] = [];
+  #puts: Put[] = [];
   #steps = 0;
 
   add(header: Header, place: EntryPlace): void {
@@ -47,11 +58,12 @@ export class ImageTree {
     if (!path) return;
     const base = path.slice(path.lastIndexOf('/') + 1);
     const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
-    if (base === '.wh..wh..opq') this.#removals.push(() => this.#find(this.#real(parent))?.children?.clear());
-    else if (base.startsWith('.wh.')) {
-      const gone = join(parent, base.slice('.wh.'.length));
-      this.#removals.push(() => this.#remove(this.#realParent(gone)));
-    } else this.#puts.push(() => this.#put(this.#realParent(path), header, place));
+    if (base === '.wh..wh..opq') this.#opaque.push(parent);
+    else if (base.startsWith('.wh.')) this.#removed.push(join(parent, base.slice('.wh.'.length)));
+    else this.#puts.push({ path, header, place });
+    // An opaque directory is one of this layer, with an entry of its own or without.
+    const own = base === '.wh..wh..opq' ? parent : path;
+    if (this.#linkNames.has(own.slice(own.lastIndexOf('/') + 1))) this.#suspects.push(own);
   }
 
   /**
@@ -59,14 +71,33 @@ export class ImageTree {
    * @throws {BuildError} when its links are a maze
    */
   async endLayer(): Promise<void> {
-    const changes = [...this.#removals, ...this.#puts];
-    this.#removals = [];
-    this.#puts = [];
-    for (const [index, change] of changes.entries()) {
+    let done = 0;
+    for (const change of this.#changes()) {
       change();
-      if (index % CHANGES_AT_ONCE === CHANGES_AT_ONCE - 1) await breathe();
+      if (++done % CHANGES_AT_ONCE === 0) await breathe();
     }
-    this.#own = new Map();
+    this.#suspects = [];
+    this.#opaque = [];
+    this.#removed = [];
+    this.#puts = [];
+  }
+
+  *#changes(): Generator<() => void> {
+    const below = new Map<Put, Entry | undefined>();
+    for (const put of this.#puts)
+      if (put.header.type === 'link') yield () => below.set(put, this.#target(put.header));
+    // Upper directories first: they decide where the others lead.
+    this.#suspects.sort((one, other) => partsOf(one).length - partsOf(other).length);
+    for (const path of this.#suspects) yield () => this.#uncover(this.#realParent(path));
+    for (const path of this.#opaque) yield () => this.#makeDirectory(this.#realParent(path)).clear();
+    for (const path of this.#removed) yield () => this.#remove(this.#realParent(path));
+    for (const put of this.#puts) yield () => this.#put(put, below.get(put));
+  }
+
+  /** Takes a link of a layer below away, so that nothing of this layer leads through it. */
+  #uncover(parts: string[]): void {
+    const node = this.#find(parts);
+    if (node?.entry?.type === 'symlink') this.#makeDirectory(parts);
   }
 
   /** Whether there is anything at a path. */
@@ -92,28 +123,34 @@ export class ImageTree {
     return names;
   }
 
-  #put(parts: string[], header: Header, place: EntryPlace): void {
+  /** @param below of a hard link: what its target was before this layer */
+  #put({ path: written, header, place }: Put, below: Entry | undefined): void {
+    const parts = this.#realParent(written);
     const type = typeOf(header);
     const name = parts.at(-1);
     if (type === undefined || name === undefined) return;
     // The types promise a target; an archive need not have one.
     const linkname = (header.linkname as string | null | undefined) ?? '';
     if ((type === 'symlink' || type === 'link') && linkname === '') return;
-    const path = parts.join('/');
     let source: EntryPlace | undefined;
     if (type === 'link') {
-      const target = this.#realParent(imagePath(linkname) ?? '');
-      const known = this.#find(target)?.entry;
-      source = this.#own.get(target.join('/')) ?? known?.source ?? known;
+      const known = this.#target(header) ?? below;
+      source = known?.source ?? known;
       if (source === undefined) return;
     }
     const parent = this.#makeDirectory(parts.slice(0, -1));
-    if (type === 'file' || type === 'link') this.#own.set(path, source ?? place);
+    if (type === 'symlink') this.#linkNames.add(name);
     const entry = { ...place, type, linkname, source };
     const before = type === 'directory' ? parent.get(name)?.children : undefined;
     // At the end of its directory, as if it were new: an archive has no order of its own to keep.
     parent.delete(name);
     parent.set(name, { entry, children: before ?? (type === 'directory' ? new Map() : undefined) });
+  }
+
+  /** What a hard link stands for. */
+  #target({ linkname }: Header): Entry | undefined {
+    const entry = this.#find(this.#realParent(imagePath(linkname ?? '') ?? ''))?.entry;
+    return entry?.type === 'directory' ? undefined : entry;
   }
 
   /** What a directory holds; whatever else stands on the way is replaced. */
