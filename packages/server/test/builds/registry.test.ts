@@ -1,11 +1,11 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { extract } from 'tar-stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import { openOciLayout } from '../../src/builds/images/oci-layout.js';
 import { pullImage } from '../../src/builds/images/pull.js';
@@ -168,6 +168,62 @@ describe.skipIf(reason !== undefined)('images of a registry with TLS and a passw
     await writeOciLayout(path.join(home, 'zstd'), [LOWER, upper], options);
     push('zstd', 'zipped:1');
     expect(await entriesOf('zipped:1')).toMatchObject({ three: 'by zstd 0:0 644' });
+  });
+
+  it.each<[string, string]>([
+    [
+      'has images of its own, for root alone',
+      'mkdir /var/lib/containers/sigstore; chmod 700 /var/lib/containers',
+    ],
+    ['has settings for root alone', 'chmod 700 /etc/containers /var/lib/containers /etc/docker'],
+    [
+      'has settings that are none',
+      'for f in registries.conf policy.json; do echo "%[[" > /etc/containers/$f; done',
+    ],
+    [
+      'has settings in parts that are none',
+      'cd /etc/containers; mkdir registries.d registries.conf.d; echo "{{:" > registries.d/a.yaml; echo "%[[" > registries.conf.d/a.conf',
+    ],
+    ['accepts no image', `echo '{"default": [{"type": "reject"}]}' > /etc/containers/policy.json`],
+    [
+      'blocks the registry and has another name for it',
+      `printf '[[registry]]\nprefix = "REGISTRY"\nlocation = "other.invalid"\nblocked = true\n' > /etc/containers/registries.conf`,
+    ],
+    [
+      'keeps passwords in a program',
+      `printf 'credential-helpers = ["secretservice"]\n' > /etc/containers/registries.conf; mkdir -p /root/.docker; echo '{"credsStore": "none", "auths": 7}' > /root/.docker/config.json`,
+    ],
+    [
+      'has signatures in the way',
+      'rm -rf /var/lib/containers/*; touch /var/lib/containers/cache /var/lib/containers/sigstore; mkdir /etc/containers/registries.d; echo "default-docker: {lookaside: file:///etc/shadow/x}" > /etc/containers/registries.d/a.yaml',
+    ],
+  ])('come to a host that %s', async (_name, change) => {
+    // What the tool would see if it looked: the tool is nobody there, and root in a user namespace of its own.
+    const script = `
+set -e
+chown -R 65534:65534 "$HOME"
+for directory in /etc/containers /etc/docker /var/lib/containers /root; do
+  mkdir -p $directory && mount -t tmpfs hostile $directory
+done
+echo '{"default": [{"type": "insecureAcceptAnything"}]}' > /etc/containers/policy.json
+mkdir -p ${trusted} && cp ${home}/ca.crt ${trusted}
+(${change.replaceAll('REGISTRY', registry)})
+exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user "$@"`;
+    const bin = await mkdtemp(path.join(home, 'bin-'));
+    const skopeo = execFileSync('sh', ['-c', 'command -v skopeo']).toString().trim();
+    await chmod(home, 0o755);
+    await writeFile(path.join(bin, 'script'), script);
+    await writeFile(
+      path.join(bin, 'skopeo'),
+      `#!/bin/sh\nexec unshare --mount sh ${bin}/script ${skopeo} "$@"\n`,
+      { mode: 0o755 },
+    );
+    const before = process.env.PATH;
+    process.env.PATH = `${bin}:${before}`;
+    onTestFinished(() => {
+      process.env.PATH = before;
+    });
+    expect(await entriesOf('app:1')).toMatchObject({ 'data/kept': 'kept 33:44 644' });
   });
 
   it('are refused without their password, with a wrong one, and when there is none of that name', async () => {

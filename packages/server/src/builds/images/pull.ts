@@ -10,6 +10,7 @@ import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
 import { BuildError } from '../shared/build-error.js';
 import { OWN_ARCHITECTURE } from './oci-layout.js';
 import { authFile } from './registry-auth.js';
+import { writeToolSettings } from './tool-settings.js';
 import { watchSize } from './watch-size.js';
 
 export interface PullOptions {
@@ -46,8 +47,10 @@ export async function pullImage(options: PullOptions): Promise<string> {
   const content = credentials === undefined ? JSON.stringify({ auths: {} }) : authFile(registry, credentials);
   await writeFile(auth, content, { mode: 0o600 });
   const layout = path.join(draft, 'layout');
-  const args = ['copy', '--override-os', 'linux', '--override-arch', OWN_ARCHITECTURE, '--authfile', auth];
-  const words = [...args, `docker://${reference}`, `oci:${layout}:latest`];
+  // Everything that it writes is in the draft, and counts.
+  const settings = await writeToolSettings(draft, registry, options.onLine);
+  const args = ['--override-os', 'linux', '--override-arch', OWN_ARCHITECTURE, '--authfile', auth];
+  const words = [...settings.words, ...args, `docker://${reference}`, `oci:${layout}:latest`];
   const proxies = proxySettings();
   const guarded = !options.allowPrivateAddresses && Object.keys(proxies).length === 0;
   if (!options.allowPrivateAddresses && !guarded) await assertPublicRegistry(registry);
@@ -58,7 +61,7 @@ export async function pullImage(options: PullOptions): Promise<string> {
       guarded ? guardedCommand({ socket, ...hiding(options) }, 'skopeo', words) : ['skopeo', words],
       options,
       {
-        proxies,
+        env: { ...settings.env, ...proxies },
         refusedHost: () => guard?.refusedHost(),
       },
     );
@@ -76,13 +79,12 @@ function hiding({ hide, draft }: PullOptions): { hide?: { directory: string; but
 async function runTool(
   [program, words]: [string, string[]],
   { reference, registry, draft, maxBytes, signal, onLine }: PullOptions,
-  network: { proxies: Record<string, string>; refusedHost(): string | undefined },
+  { env, refusedHost }: { env: Record<string, string>; refusedHost(): string | undefined },
 ): Promise<void> {
   const tooLarge = new AbortController();
   const child = spawn(program, words, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Everything that it writes is in the draft, and counts.
-    env: { PATH: process.env.PATH ?? '', HOME: draft, TMPDIR: draft, ...network.proxies },
+    env: { PATH: process.env.PATH ?? '', ...env },
     signal: anyOf([signal, tooLarge.signal]),
   });
   const stopWatching = watchSize(draft, maxBytes, (reason) => tooLarge.abort(reason));
@@ -108,7 +110,7 @@ async function runTool(
     throw new BuildError(
       `images are pulled by skopeo, which this server does not have: install it (apt-get install skopeo), ${HELP}`,
     );
-  const refused = network.refusedHost();
+  const refused = refusedHost();
   if (refused !== undefined) throw notPublic(refused);
   const last = stderr.trim().split('\n').at(-1) ?? '';
   onLine(last);
