@@ -87,7 +87,14 @@ export type {
 } from './events/lifecycle-event.js';
 export type { FileContent } from './files/content.js';
 export type { IgnoreRules } from './files/directory/ignore-rules.js';
-export type { TransferOptions, TransferProgress, TransferResult } from './files/directory/options.js';
+export type {
+  DownloadOptions,
+  DownloadResult,
+  SkippedEntry,
+  TransferOptions,
+  TransferProgress,
+  TransferResult,
+} from './files/directory/options.js';
 export type { FileEntry, WatchEvent, WrittenFile } from './files/entry.js';
 export { Files } from './files/files.js';
 export type { FileOptions } from './files/options.js';

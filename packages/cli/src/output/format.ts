@@ -44,7 +44,10 @@ export function formatUntil(time: Date | undefined, now: number): string | undef
 /** Pairs as `a=1 b=2`. */
 export function formatPairs(pairs: Record<string, string> | undefined): string | undefined {
   const entries = Object.entries(pairs ?? {});
-  return entries.length === 0 ? undefined : entries.map(([name, value]) => `${name}=${value}`).join(' ');
+  if (entries.length === 0) return undefined;
+  const text = entries.map(([name, value]) => `${name}=${value}`).join(' ');
+  // They are their team's words: their colours are not ours.
+  return text.replaceAll('\u001b', '\\x1b');
 }
 
 /** A key or token, recognisable and useless: `svc_ab...9f`. */

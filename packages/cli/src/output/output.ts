@@ -1,6 +1,6 @@
 import type { Io } from './io.js';
 import { createStyle, type Style, wantsColor } from './style.js';
-import { type Column, formatFields, formatTable } from './table.js';
+import { type Column, formatFields, formatTable, printable } from './table.js';
 
 /** Where a command writes. Results go to standard output; everything else to standard error. */
 export class Output {
@@ -46,12 +46,12 @@ export class Output {
 
   /** Writes a remark to standard error; nothing with `--json`. */
   note(text: string): void {
-    if (!this.json) this.#io.stderr.write(`${text}\n`);
+    if (!this.json) this.#io.stderr.write(`${printable(text)}\n`);
   }
 
   /** Writes a warning to standard error, always. */
   warn(text: string): void {
-    this.#io.stderr.write(`${this.errorStyle.yellow('warning:')} ${text}\n`);
+    this.#io.stderr.write(`${this.errorStyle.yellow('warning:')} ${printable(text)}\n`);
   }
 
   /** Writes a result: the value with `--json`, else the text. */

@@ -46,7 +46,9 @@ export function formatFields(fields: Record<string, string | number | undefined>
 }
 
 function cell(value: string | number | undefined): string {
-  return value === undefined || value === '' ? '-' : printable(String(value));
+  if (value === undefined || value === '') return '-';
+  // A cell is one line: a line end in it would forge a row.
+  return printable(String(value)).replaceAll('\n', '\\x0a').replaceAll('\t', '\\x09');
 }
 
 /** What a service says must not steer the terminal: control characters are shown, the colours of `Style` are kept. */

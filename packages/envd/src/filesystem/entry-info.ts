@@ -22,7 +22,7 @@ export interface EntryReader {
 export async function readEntryInfo(path: string, reader: EntryReader): Promise<EntryInfo> {
   const stats = await lstat(path, { bigint: true });
   const own = {
-    name: posix.basename(path) || '/',
+    name: entryName(path),
     path,
     size: stats.size,
     permissions: formatPermissions(Number(stats.mode)),
@@ -48,6 +48,11 @@ async function readTarget(path: string, link: BigIntStats) {
   } catch {
     return { type: FileType.UNSPECIFIED, mode: permissionBits(link), symlinkTarget: path };
   }
+}
+
+/** The last name of a path; of one that ends with `..`, the name of what that leads to. */
+export function entryName(path: string): string {
+  return posix.basename(posix.normalize(path)) || '/';
 }
 
 function fileType(stats: BigIntStats): FileType {

@@ -1,5 +1,6 @@
 /** A file or directory of a sandbox. */
 export interface FileEntry {
+  /** One name, without `/`, and neither `.` nor `..`; of the root, `/`. A sandbox that answers another is an error. */
   readonly name: string;
   /** Absolute path. */
   readonly path: string;

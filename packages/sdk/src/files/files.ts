@@ -2,7 +2,12 @@ import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { ConflictError, InvalidRequestError } from '../errors/answer-errors.js';
 import { unlessMissing } from '../errors/unless-missing.js';
 import type { FileContent } from './content.js';
-import type { TransferOptions, TransferResult } from './directory/options.js';
+import type {
+  DownloadOptions,
+  DownloadResult,
+  TransferOptions,
+  TransferResult,
+} from './directory/options.js';
 import type { FileEntry, WrittenFile } from './entry.js';
 import type { FileOptions } from './options.js';
 import { type ReadFormat, type ReadOptions, type ReadResults, readFile } from './read.js';
@@ -238,14 +243,17 @@ export class Files {
 
   /**
    * Copies the content of a directory of the sandbox into one of this machine, which is made, as one stream through
-   * `tar`. Modes, times, empty directories and links are kept. What `ignore` leaves out is sent, but not written.
-   * Nothing is written outside the local directory, whatever the sandbox sends. Node only.
+   * `tar`. Times, empty directories, links and modes are kept. What `ignore` leaves out is sent, but not written. The
+   * sandbox is not trusted: nothing is written outside the local directory; new files and directories belong to the
+   * caller, who alone may write them (modes lose set-user-id, set-group-id, sticky, and what the umask takes away).
+   * Links that lead out of the directory, version control (see `vcs`), devices and fifos are left out and told in
+   * `skipped`. Node only.
    * @throws FileNotFoundError, InvalidRequestError when it is no directory, or there is no tar
    * @example
    * await sandbox.files.downloadDir('results', './results');
    * @wire process.Process/Start, filesystem.Filesystem/Stat
    */
-  async downloadDir(remote: string, local: string, options: TransferOptions = {}): Promise<TransferResult> {
+  async downloadDir(remote: string, local: string, options: DownloadOptions = {}): Promise<DownloadResult> {
     const { user, signal, requestTimeoutMs } = options;
     const { path, type } = await this.stat(remote, { user, signal, requestTimeoutMs });
     if (type !== 'directory') throw new InvalidRequestError(`files.downloadDir: ${path} is no directory.`);

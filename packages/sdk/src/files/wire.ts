@@ -1,4 +1,5 @@
 import type { EntryInfo, FilesystemEvent } from '@svc/daemon';
+import { entryName, relativeName } from '../untrusted/entry-name.js';
 import type { FileEntry, WatchEvent, WrittenFile } from './entry.js';
 
 // The numbers of the wire's enums: naming the enums themselves would load the daemon client with this module.
@@ -15,7 +16,7 @@ const eventTypes: Record<number, WatchEvent['type']> = {
 export function fromEntry(entry: EntryInfo): FileEntry {
   const { seconds = 0n, nanos = 0 } = entry.modifiedTime ?? {};
   return {
-    name: entry.name,
+    name: entryName(entry.name, entry.path),
     path: entry.path,
     type: fileTypes[entry.type] ?? 'unknown',
     sizeBytes: Number(entry.size),
@@ -32,7 +33,7 @@ export function fromEntry(entry: EntryInfo): FileEntry {
 /** One change; undefined for kinds that are not known yet. */
 export function fromWatchEvent(event: FilesystemEvent): WatchEvent | undefined {
   const type = eventTypes[event.type];
-  return type && { type, name: event.name, entry: event.entry && fromEntry(event.entry) };
+  return type && { type, name: relativeName(event.name), entry: event.entry && fromEntry(event.entry) };
 }
 
 /** The answer to an upload. */
@@ -40,7 +41,12 @@ export function fromWritten(answer: unknown): WrittenFile[] {
   const list = Array.isArray(answer)
     ? (answer as { name: string; path: string; metadata?: Record<string, string> }[])
     : [];
-  return list.map(({ name, path, metadata }) => ({ name, path, type: 'file', metadata: metadata ?? {} }));
+  return list.map(({ name, path, metadata }) => ({
+    name: entryName(name, path),
+    path,
+    type: 'file',
+    metadata: metadata ?? {},
+  }));
 }
 
 /** Headers that carry metadata. */

@@ -1,3 +1,4 @@
+import { takenMode } from '../untrusted/tree-rules.js';
 import { type Application, announce, fileMode, onlyMode } from './application.js';
 import {
   Changed,
@@ -90,7 +91,7 @@ function wantedOf(action: Action): Wanted | undefined {
   if (source?.type !== 'file') return undefined;
   const { digest, sizeBytes, modifiedMs } = source;
   // A new file is the user's own: others get no right to write it, whatever it was in the sandbox.
-  const mode = replaces?.type === 'file' ? replaces.mode : (source.mode & 0o755) | 0o600;
+  const mode = replaces?.type === 'file' ? replaces.mode : takenMode(source.mode) | 0o600;
   return {
     path,
     digest,

@@ -1,10 +1,11 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { InvalidRequestError } from '../errors/answer-errors.js';
+import { pathProblem } from '../untrusted/tree-rules.js';
 import type { SyncMemory } from './context.js';
 import { hasCode } from './local/local-root.js';
 import type { Entry } from './plan/tree.js';
-import { draftName, pathProblem } from './rules/names.js';
+import { draftName } from './rules/names.js';
 import type { Digests } from './scan.js';
 
 /** What a state is about: it means nothing for another pair of directories. */

@@ -1,15 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import { lstat, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { InvalidRequestError } from '../errors/answer-errors.js';
 import { unlessMissing } from '../errors/unless-missing.js';
+import { foldsCase } from '../runtime/node-files/folds-case.js';
 import { type DirectorySync, startSync } from './directory-sync.js';
 import { EventQueue } from './event-queue.js';
 import { hasCode, LocalRoot } from './local/local-root.js';
 import type { SyncOptions } from './options.js';
 import { readRules } from './read-rules.js';
 import type { SyncSandbox } from './remote/remote-shell.js';
-import { draftName } from './rules/names.js';
 import { resolveSettings } from './settings.js';
 import { blankMemory, readState } from './state-file.js';
 
@@ -45,7 +42,7 @@ export async function syncDirectory(sandbox: SyncSandbox, options: SyncOptions):
         exclusions,
         memory,
         remote: { sandbox, path, user },
-        foldsCase: root !== undefined && (await foldsCase(root)),
+        foldsCase: process.platform !== 'linux' && root !== undefined && (await foldsCase(root.path)),
       },
       events: new EventQueue(options.onEvent),
       watch,
@@ -72,22 +69,4 @@ async function remotePath(
   if (path.startsWith('/')) return path;
   const home = await sandbox.files.stat('~', call);
   return `${home.path}/${path.replace(/^~\//, '')}`;
-}
-
-/** Whether names that differ in case alone are one name in a directory of this machine. */
-async function foldsCase(root: LocalRoot): Promise<boolean> {
-  if (process.platform === 'linux') return false;
-  const name = `${draftName()}a${randomBytes(4).toString('hex')}`;
-  const place = join(root.path, name);
-  try {
-    await writeFile(place, '', { flag: 'wx' });
-    return await lstat(join(root.path, name.toUpperCase())).then(
-      () => true,
-      () => false,
-    );
-  } catch {
-    return false;
-  } finally {
-    await rm(place, { force: true });
-  }
 }

@@ -1,5 +1,6 @@
 import type { VolumeEntryStat, Volume as WireVolume } from '@svc/platform';
 import { defined } from '../core/wire-values.js';
+import { entryName } from '../untrusted/entry-name.js';
 import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
 
 /** One volume. */
@@ -10,7 +11,7 @@ export function fromVolume(volume: WireVolume): VolumeInfo {
 /** One entry of a volume. */
 export function fromVolumeEntry(entry: VolumeEntryStat): VolumeEntry {
   return {
-    name: entry.name,
+    name: entryName(entry.name, entry.path),
     type: entry.type,
     path: entry.path,
     sizeBytes: entry.size,

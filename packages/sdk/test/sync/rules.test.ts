@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { compileRules } from '../../src/sync/rules/ignore.js';
-import { linkProblem, pathProblem } from '../../src/sync/rules/names.js';
+import { linkProblem, pathProblem } from '../../src/untrusted/tree-rules.js';
 
 it.each([
   ['a', undefined],

@@ -1,6 +1,6 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { basename, join, posix } from 'node:path';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
@@ -8,6 +8,7 @@ import type { Sandbox } from '@svc/sdk';
 import { quote } from '#support/quote';
 import type { Cli } from '../../cli/cli.js';
 import { CliError } from '../../errors/cli-error.js';
+import { localTarget, receiveFile } from '../../local/receive-file.js';
 import { formatBytes } from '../../output/format.js';
 import { type Progress, startProgress, transferText } from '../../output/progress.js';
 
@@ -19,6 +20,7 @@ interface Copy {
 interface CopyOptions {
   ignore?: string[];
   user?: string;
+  vcs?: boolean;
 }
 
 /** Copies a file or directory of this machine, or standard input, into a sandbox. */
@@ -84,7 +86,7 @@ export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: Co
 export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: CopyOptions): Promise<void> {
   const { remote } = copy;
   const { signal } = cli;
-  const { user, ignore } = options;
+  const { user, ignore, vcs } = options;
   const entry = await sandbox.files.stat(remote, { user, signal });
   if (copy.local === '-') {
     if (entry.type === 'directory')
@@ -93,24 +95,25 @@ export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: 
     await pipeline(Readable.fromWeb(source as NodeReadableStream), cli.io.stdout, { end: false });
     return;
   }
-  const local = await localTarget(copy.local, entry);
+  const local = entry.type === 'directory' ? copy.local : await localTarget(remote, copy.local);
   const progress = startProgress(cli.out, remote);
   try {
     if (entry.type === 'directory') {
       const result = await sandbox.files.downloadDir(entry.path, local, {
         user,
         ignore,
+        vcs,
         signal,
         onProgress: report(progress, remote),
       });
+      for (const { path, reason } of result.skipped)
+        cli.out.note(`Left out ${JSON.stringify(path)}: ${reason}.`);
       return printResult(
         cli,
         { ...result, path: local },
         `Copied ${result.entries} entries, ${formatBytes(result.bytes)}, to ${local}`,
       );
     }
-    // Written beside its place first: a copy that breaks off leaves what was there.
-    const draft = `${local}.part-${process.pid}`;
     let received = 0;
     const counted = async function* (chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
@@ -119,17 +122,8 @@ export async function download(cli: Cli, sandbox: Sandbox, copy: Copy, options: 
         yield chunk;
       }
     };
-    try {
-      const source = await sandbox.files.read(remote, { format: 'stream', user, signal });
-      await pipeline(
-        Readable.fromWeb(source as NodeReadableStream),
-        counted,
-        createWriteStream(draft, { mode: entry.mode & 0o777 }),
-      );
-      await rename(draft, local);
-    } finally {
-      await rm(draft, { force: true });
-    }
+    const source = await sandbox.files.read(remote, { format: 'stream', user, signal });
+    await receiveFile(local, entry.mode, counted(Readable.fromWeb(source as NodeReadableStream)));
     printResult(
       cli,
       { entries: 1, bytes: received, path: local },
@@ -150,13 +144,6 @@ async function fileTarget(
   if (remote === '.' || remote.endsWith('/')) return posix.join(remote, name);
   if (!(await sandbox.files.exists(remote, call))) return remote;
   return (await sandbox.files.stat(remote, call)).type === 'directory' ? posix.join(remote, name) : remote;
-}
-
-async function localTarget(local: string, entry: { type: string; name: string }): Promise<string> {
-  if (entry.type === 'directory') return local;
-  if (local.endsWith('/')) return join(local, entry.name);
-  const there = await stat(local).catch(() => undefined);
-  return there?.isDirectory() ? join(local, entry.name) : local;
 }
 
 function report(progress: Progress, name: string) {

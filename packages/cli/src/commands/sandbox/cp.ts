@@ -5,6 +5,7 @@ import { parseCopy } from '../../parse/remote-path.js';
 interface CpFlags {
   ignore?: string[];
   user?: string;
+  vcs?: boolean;
 }
 
 export function addCp(sandbox: Command): void {
@@ -15,6 +16,7 @@ export function addCp(sandbox: Command): void {
       (text: string, soFar: string[] = []) => [...soFar, text],
     )
     .option('-u, --user <name>', 'user in the sandbox')
+    .option('--vcs', 'take .git along from a sandbox; one that writes it can make git run programs here')
     .addHelpText(
       'after',
       `
@@ -22,7 +24,9 @@ One side is ID:path; relative paths there start at the user's home. - is standar
   svc sandbox cp data.csv ID:                into the home
   svc sandbox cp ./src ID:/home/user/src     a directory, its content merged into what is there
   svc sandbox cp ID:results ./results
-  svc sandbox cp ID:report.json - | jq .`,
+  svc sandbox cp ID:report.json - | jq .
+Of a directory of a sandbox, links that lead out of it, version control, devices and fifos are left out, and files are
+writable by you alone.`,
     )
     .action(
       act(async (cli, from: string, to: string, flags: CpFlags) => {

@@ -1,11 +1,9 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Command } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
+import { localTarget, receiveFile } from '../../local/receive-file.js';
 import { formatBytes } from '../../output/format.js';
 import { startProgress, transferText } from '../../output/progress.js';
 import { findVolume } from './find-volume.js';
@@ -23,10 +21,7 @@ export function addGet(volume: Command): void {
         Readable.fromWeb((await found.read(path, { format: 'stream', signal })) as NodeReadableStream);
       if (file === '-') return pipeline(await source(), cli.io.stdout, { end: false });
       const { sizeBytes } = await found.stat(path, { signal });
-      const there = file === undefined ? undefined : await stat(file).catch(() => undefined);
-      const target =
-        file === undefined ? basename(path) : there?.isDirectory() ? join(file, basename(path)) : file;
-      const draft = `${target}.part-${process.pid}`;
+      const target = await localTarget(path, file ?? '.');
       const progress = startProgress(cli.out, path);
       let received = 0;
       const counted = async function* (chunks: AsyncIterable<Buffer>) {
@@ -37,11 +32,9 @@ export function addGet(volume: Command): void {
         }
       };
       try {
-        await pipeline(await source(), counted, createWriteStream(draft));
-        await rename(draft, target);
+        await receiveFile(target, 0o666, counted(await source()));
       } finally {
         progress.done();
-        await rm(draft, { force: true });
       }
       if (cli.out.json) cli.out.line(JSON.stringify({ path: target, bytes: received }));
       cli.out.note(`Wrote ${formatBytes(received)} to ${target}`);

@@ -25,11 +25,31 @@ export interface TransferOptions extends Omit<RequestOptions, 'maxRetries'> {
   user?: string | undefined;
 }
 
+/** How to download a directory. */
+export interface DownloadOptions extends TransferOptions {
+  /** Whether `.git`, `.hg`, `.svn` and `.jj` are taken along. What a sandbox wrote there can make git run programs here. Default false. */
+  vcs?: boolean | undefined;
+}
+
+/** Something of the sandbox that was not written here. */
+export interface SkippedEntry {
+  /** Relative to the directory. */
+  readonly path: string;
+  /** Why, in words. */
+  readonly reason: string;
+}
+
 /** What was transferred. */
 export interface TransferResult {
   readonly entries: number;
   /** Bytes of file content. */
   readonly bytes: number;
+}
+
+/** What was downloaded. */
+export interface DownloadResult extends TransferResult {
+  /** What was left out although no rule of `ignore` says so; the first 1000. */
+  readonly skipped: readonly SkippedEntry[];
 }
 
 /** Counts a transfer and reports its progress. */

@@ -18,6 +18,12 @@ export type Excludes = (path: string, type: LocalEntry['type']) => boolean;
 /** What an extraction may say of its course. */
 export interface ExtractOptions {
   excludes: Excludes;
+  /** Whether what belongs to version control is written too. */
+  vcs: boolean;
+  /** Told each entry that is left out for another reason than `excludes`, and why. */
+  onSkipped?: ((path: string, reason: string) => void) | undefined;
+  /** Tells whether names that differ in case alone are one in a directory. Default: it is tried. */
+  foldsCase?: ((directory: string) => Promise<boolean>) | undefined;
   /** Told each entry once it is there, and the bytes of files as they are written. */
   onEntry?: ((path: string, writtenBytes: number) => void) | undefined;
 }

@@ -1,14 +1,16 @@
-import { createWriteStream } from 'node:fs';
-import { chmod, link, lstat, mkdir, rm, symlink, utimes } from 'node:fs/promises';
+import { chmod, link, lstat, mkdir, open, rm, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Header } from 'tar-stream';
+import { isVersionControl, linkProblem, pathProblem, takenMode } from '../../untrusted/tree-rules.js';
 import type { ExtractOptions, LocalEntry } from '../contract/local-files.js';
+import { foldsCase } from './folds-case.js';
 
 /**
  * The archive comes from a sandbox and is not trusted: names that leave the root are refused, nothing is written through
- * a link, and links are made last, when nothing can follow them any more.
+ * a link, and links are made last, when nothing can follow them any more. Links that lead out, rights beyond those of
+ * `takenMode`, version control and whatever is no file, directory or link are left out.
  */
 export async function extract(
   root: string,
@@ -17,9 +19,17 @@ export async function extract(
 ): Promise<void> {
   const { default: tar } = await import('tar-stream');
   const extraction = tar.extract();
-  const links: { path: string; target: string }[] = [];
+  const links = new Map<string, string>();
   const directories: { path: string; mode: number }[] = [];
   const written = new Set<string>();
+  /** The first file of each name, case aside. */
+  const firstNames = new Map<string, string>();
+  let foldsHere: boolean | undefined;
+  /** Files that are not written; a hard link may name them later. */
+  const leftOut = new Set<string>();
+  /** Version control that was told of. */
+  const told = new Set<string>();
+  const madeDirectories = new Set<string>();
   await mkdir(root, { recursive: true });
   const feeding = pipeline(Readable.from(archive, { objectMode: true }), extraction);
   // Its failure ends the loop below; it is thrown after it.
@@ -38,42 +48,64 @@ export async function extract(
     });
     throw error;
   }
-  for (const { path, target } of links) {
-    await makeRoom(join(root, path));
-    await symlink(target, join(root, path));
-    options.onEntry?.(path, 0);
-  }
+  for (const [path, target] of links) await makeLink(path, target);
   // Last and innermost first: a directory may not be writable once it has its mode.
-  for (const { path, mode } of directories.reverse()) await chmod(join(root, path), mode & 0o7777);
+  for (const { path, mode } of directories.reverse()) {
+    const { mode: made } = await lstat(join(root, path));
+    await chmod(join(root, path), made & takenMode(mode));
+  }
 
   async function place(header: Header, content: AsyncIterable<Uint8Array>): Promise<void> {
     const type = header.type === 'contiguous-file' ? 'file' : header.type;
     const path = safeName(header.name);
-    if (path === '' || (type !== 'file' && type !== 'directory' && type !== 'symlink' && type !== 'link'))
-      return;
-    if (isExcluded(path, type === 'link' ? 'file' : type)) return;
+    if (path === '') return;
+    if (isLeftOut(path, type === 'directory' || type === 'symlink' ? type : 'file'))
+      return void leftOut.add(path);
+    if (type !== 'file' && type !== 'directory' && type !== 'symlink' && type !== 'link')
+      return skip(path, 'it is no file, directory or link');
+    const problem = pathProblem(path) ?? (type === 'directory' ? undefined : await twinProblem(path));
+    if (problem !== undefined) return skip(path, problem);
     const absolute = join(root, path);
     await makeParents(path);
     if (type === 'directory') {
-      await makeDirectory(absolute);
-      directories.push({ path, mode: header.mode ?? 0o755 });
+      // One that was there is its owner's: it keeps its mode.
+      if (await makeDirectory(absolute)) madeDirectories.add(path);
+      if (madeDirectories.has(path)) directories.push({ path, mode: header.mode ?? 0o755 });
       options.onEntry?.(path, 0);
     } else if (type === 'symlink') {
-      links.push({ path, target: header.linkname ?? '' });
+      links.set(path, header.linkname ?? '');
     } else if (type === 'link') {
       const source = safeName(header.linkname ?? '');
-      // Its other name was left out, so there is nothing to link to here.
+      if (leftOut.has(source)) return skip(path, `it is a hard link to ${source}, which is left out`);
+      const target = links.get(source);
+      if (target !== undefined) return void links.set(path, target);
       if (!written.has(source))
         throw new Error(`${path} is a hard link to ${source}, which is not part of the download`);
       await makeRoom(absolute);
       await link(join(root, source), absolute);
-      written.add(path);
+      wrote(path);
       options.onEntry?.(path, 0);
     } else {
       await makeRoom(absolute);
       await writeContent(absolute, path, header, content);
-      written.add(path);
+      wrote(path);
     }
+  }
+
+  function skip(path: string, reason: string): void {
+    leftOut.add(path);
+    options.onSkipped?.(path, reason);
+  }
+
+  async function makeLink(path: string, target: string): Promise<void> {
+    const absolute = join(root, path);
+    const problem = linkProblem(path, target);
+    // What has entries below it in the archive is no link: whoever packed it lied.
+    if (madeDirectories.has(path)) throw new Error(`EEXIST: ${path} is a link and a directory`);
+    if (problem !== undefined) return skip(path, problem);
+    await makeRoom(absolute);
+    await symlink(target, absolute);
+    options.onEntry?.(path, 0);
   }
 
   async function writeContent(
@@ -83,19 +115,16 @@ export async function extract(
     content: AsyncIterable<Uint8Array>,
   ): Promise<void> {
     // Exclusive: should a link appear here meanwhile, it is not followed.
-    const sink = createWriteStream(absolute, { flags: 'wx', mode: 0o600 });
-    await pipeline(
-      content,
-      async function* count(source: AsyncIterable<Uint8Array>) {
-        for await (const chunk of source) {
-          yield chunk;
-          options.onEntry?.(path, chunk.length);
-        }
-      },
-      sink,
-    );
-    await chmod(absolute, (header.mode ?? 0o644) & 0o7777);
-    if (header.mtime) await utimes(absolute, header.mtime, header.mtime);
+    const file = await open(absolute, 'wx', takenMode(header.mode ?? 0o644));
+    try {
+      for await (const chunk of content) {
+        await file.appendFile(chunk);
+        options.onEntry?.(path, chunk.length);
+      }
+      if (header.mtime) await file.utimes(header.mtime, header.mtime);
+    } finally {
+      await file.close();
+    }
     options.onEntry?.(path, 0);
   }
 
@@ -103,26 +132,52 @@ export async function extract(
   async function makeParents(path: string): Promise<void> {
     const parts = path.split('/').slice(0, -1);
     let current = root;
-    for (const part of parts) {
+    for (const [index, part] of parts.entries()) {
       current = join(current, part);
-      await makeDirectory(current);
+      if (await makeDirectory(current)) madeDirectories.add(parts.slice(0, index + 1).join('/'));
     }
   }
 
-  function isExcluded(path: string, type: LocalEntry['type']): boolean {
+  /** Whether the caller's rules leave an entry out, or it belongs to version control. */
+  function isLeftOut(path: string, type: LocalEntry['type']): boolean {
     const parts = path.split('/');
     const above = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/'));
-    return (
-      above.some((directory) => options.excludes(directory, 'directory')) || options.excludes(path, type)
-    );
+    if (above.some((directory) => options.excludes(directory, 'directory')) || options.excludes(path, type))
+      return true;
+    const at = options.vcs ? -1 : parts.findIndex(isVersionControl);
+    if (at === -1) return false;
+    const top = parts.slice(0, at + 1).join('/');
+    if (!told.has(top)) options.onSkipped?.(top, 'it belongs to version control');
+    told.add(top);
+    return true;
+  }
+
+  /** Why a file cannot have its name beside those that were written: on some file systems another one has it. */
+  async function twinProblem(path: string): Promise<string | undefined> {
+    const twin = firstNames.get(folded(path));
+    if (twin === undefined || twin === path) return undefined;
+    foldsHere ??= await (options.foldsCase ?? foldsCase)(root);
+    return foldsHere ? `${twin} has the same name on this machine` : undefined;
+  }
+
+  function wrote(path: string): void {
+    written.add(path);
+    if (!firstNames.has(folded(path))) firstNames.set(folded(path), path);
   }
 }
 
-async function makeDirectory(path: string): Promise<void> {
+/** A path as a file system compares it that ignores case. */
+function folded(path: string): string {
+  return path.normalize('NFC').toLowerCase();
+}
+
+/** Makes a directory in the place of whatever else is there; false when it is there. */
+async function makeDirectory(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined);
-  if (found?.isDirectory()) return;
+  if (found?.isDirectory()) return false;
   if (found) await rm(path, { force: true });
   await mkdir(path);
+  return true;
 }
 
 /** Removes a file or link that is in the way. A directory stays, and makes the write fail. */

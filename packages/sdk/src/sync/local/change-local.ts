@@ -93,6 +93,7 @@ export function linkLocal(root: LocalRoot, path: string, target: string, expecte
 
 /** What a file that is written shall be. */
 export interface NewFile {
+  /** Of a file that is new the umask takes its part. */
   readonly mode: number;
   readonly modifiedMs: number;
   readonly expected: Expected;
@@ -108,10 +109,10 @@ export function writeSmallLocal(
   return root.within(parentOf(path), (at) => {
     const draft = at(draftName());
     // Exclusive: should something appear here meanwhile, it is not written to.
-    const file = openSync(draft, 'wx', 0o600);
+    const file = openSync(draft, 'wx', draftMode(facts));
     try {
       writeFileSync(file, bytes);
-      fchmodSync(file, facts.mode);
+      if (facts.expected !== undefined) fchmodSync(file, facts.mode);
       futimesSync(file, facts.modifiedMs / 1000, facts.modifiedMs / 1000);
     } catch (error) {
       discard(draft);
@@ -135,12 +136,12 @@ export function writeLocal(
 ): Promise<void> {
   return root.within(parentOf(path), async (at) => {
     const draft = at(draftName());
-    const file = await open(draft, 'wx', 0o600);
+    const file = await open(draft, 'wx', draftMode(facts));
     let isRight = false;
     try {
       isRight = await fill(file);
       if (isRight) {
-        await file.chmod(facts.mode);
+        if (facts.expected !== undefined) await file.chmod(facts.mode);
         await file.utimes(facts.modifiedMs / 1000, facts.modifiedMs / 1000);
       }
     } finally {
@@ -150,6 +151,11 @@ export function writeLocal(
     if (!isRight) throw new Changed(path);
     putInPlace(draft, at(nameOf(path)), path, facts.expected);
   });
+}
+
+/** A file that replaces another gets its mode when it is whole; until then nobody else may read it. */
+function draftMode({ mode, expected }: NewFile): number {
+  return expected === undefined ? mode : 0o600;
 }
 
 /** Puts a draft in its place. The draft is gone in any case. */

@@ -11,9 +11,10 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { linkProblem, pathProblem } from '../../untrusted/tree-rules.js';
 import { SyncLimitError } from '../errors.js';
 import type { Exclusions } from '../rules/ignore.js';
-import { isDraftName, linkProblem, pathProblem } from '../rules/names.js';
+import { isDraftName } from '../rules/names.js';
 import { type Digests, type Scan, type ScanLimits, settledAfterMs } from '../scan.js';
 import { fingerprintOf, hasCode, type LocalRoot, readFlags, smallFileBytes } from './local-root.js';
 

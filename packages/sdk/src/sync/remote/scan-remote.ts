@@ -1,8 +1,9 @@
 import { ServerError } from '../../errors/answer-errors.js';
+import { linkProblem, pathProblem } from '../../untrusted/tree-rules.js';
 import { SyncLimitError, SyncStoppedError } from '../errors.js';
 import { ancestorsOf, type FoundEntry } from '../plan/tree.js';
 import type { Exclusions } from '../rules/ignore.js';
-import { linkProblem, ownPrefix, pathProblem } from '../rules/names.js';
+import { ownPrefix } from '../rules/names.js';
 import { type Digests, type Scan, type ScanLimits, settledAfterMs } from '../scan.js';
 import { runScript, type SyncSandbox } from './remote-shell.js';
 

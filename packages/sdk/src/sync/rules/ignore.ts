@@ -1,5 +1,6 @@
 import type { Ignore } from 'ignore';
 import type { IgnoreRules } from '../../files/directory/ignore-rules.js';
+import { isVersionControl, versionControlNames } from '../../untrusted/tree-rules.js';
 import { nameOf } from '../plan/tree.js';
 import { ownPrefix } from './names.js';
 
@@ -35,11 +36,11 @@ export async function compileRules(
     prefix: directory === '' ? '' : `${directory}/`,
     matcher: ignore({ allowRelativePaths: true }).add(rules as string | string[]),
   }));
-  const versionControl = new Set(options.vcs ? [] : ['.git', '.hg', '.svn', '.jj']);
   return {
     excludes(path, isDirectory) {
       const name = nameOf(path);
-      if (name.startsWith(ownPrefix) || versionControl.has(name) || path === ignoreFile) return true;
+      if (name.startsWith(ownPrefix) || path === ignoreFile || (!options.vcs && isVersionControl(name)))
+        return true;
       let ignored = false;
       for (const { prefix, matcher } of scopes) {
         if (!path.startsWith(prefix)) continue;
@@ -48,7 +49,7 @@ export async function compileRules(
       }
       return ignored;
     },
-    names: [...versionControl, ...plainNames(texts)],
+    names: [...(options.vcs ? [] : versionControlNames), ...plainNames(texts)],
   };
 }
 
