@@ -1,5 +1,4 @@
 export { type Address, contains, parseAddress, parseRange, type Range } from './policy/addresses.js';
-export { checkRules, type TransformRules } from './policy/check-rules.js';
 export {
   type CompiledPolicy,
   compilePolicy,
@@ -12,9 +11,11 @@ export {
 export { deniedRangeOf, type NamedRange, readRanges } from './policy/denied-ranges.js';
 export { type EgressExplanation, explainEgress } from './policy/explain.js';
 export { type ForwardedDestinations, forwardedOf } from './policy/forwarded.js';
-export { type EgressSettings, policyFromSettings } from './policy/from-settings.js';
+export { policyFromSettings } from './policy/from-settings.js';
 export { type Host, type HostPattern, matchesHost, parseHost, parseHostPattern } from './policy/hosts.js';
 export { type Placeholder, parseHeaderValue, placeholdersOf, type ValuePart } from './policy/placeholders.js';
+export { PolicyError } from './policy/policy-error.js';
+export { type EgressSettings, parseProxyAddress, readSettings } from './policy/read-settings.js';
 export type {
   EgressDecision,
   EgressFlow,
@@ -22,3 +23,4 @@ export type {
   EgressProxy,
   EgressRule,
 } from './policy/types.js';
+export { DENY_ALL } from './policy/types.js';

@@ -19,6 +19,7 @@ describe('ranges that an operator allows', () => {
         '',
         '/8',
         '10.0.0.0/8/8',
+        '10.0.0.0/08',
         '010.0.0.0/8',
       ],
       [

@@ -3,7 +3,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { DialError } from '../failures/dial-error.js';
 import { within } from '../failures/within.js';
 import { parseAddress } from '../policy/addresses.js';
-import { splitAuthority } from '../policy/hosts.js';
+import { parseProxyAddress } from '../policy/read-settings.js';
 import type { EgressProxy } from '../policy/types.js';
 import { socksConnect } from './socks.js';
 
@@ -18,13 +18,11 @@ export async function connectThroughProxy(
   open: (host: string, port: number) => Promise<Socket>,
   signal: AbortSignal,
 ): Promise<Socket | TLSSocket> {
-  const { host, port } = splitAuthority(proxy.address) ?? {};
-  if (host === undefined || port === undefined) throw new DialError('proxy address is not host:port');
+  const { host, port } = parseProxyAddress(proxy.address);
   let socket: Socket | TLSSocket | undefined;
   try {
     socket = await open(host, port);
-    if (proxy.tls?.enabled === true)
-      socket = await secure(socket, proxy, host.replace(/^\[|\]$/g, ''), signal);
+    if (proxy.tls?.enabled === true) socket = await secure(socket, proxy, host, signal);
     await socksConnect(socket, { ...proxy, ...target }, signal);
     return socket;
   } catch (error) {

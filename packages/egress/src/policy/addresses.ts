@@ -46,6 +46,33 @@ export function parseRange(text: string): Range | undefined {
   return { family, first: value & ~span, last: value | span };
 }
 
+/** The one spelling of an address: IPv4 inside IPv6 as IPv4, IPv6 as RFC 5952 has it. */
+export function formatAddress({ family, value }: Address): string {
+  return family === 4 ? formatV4(value) : formatV6(value);
+}
+
+/** A range as its first address, a slash and the bits of its prefix. */
+export function formatRange({ family, first, last }: Range): string {
+  const prefix = (family === 4 ? 32 : 128) - (first === last ? 0 : (last - first).toString(2).length);
+  return `${formatAddress({ family, value: first })}/${prefix}`;
+}
+
+function formatV4(value: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
+}
+
+function formatV6(value: bigint): string {
+  const groups = value.toString(16).padStart(32, '0').match(/.{4}/g)!;
+  const short = groups.map((group) => group.replace(/^0{1,3}/, ''));
+  const longest = (short.join(' ').match(/(?<!\S)0( 0)+(?!\S)/g) ?? []).sort(
+    (a, b) => b.length - a.length,
+  )[0];
+  if (longest === undefined) return short.join(':');
+  const zeros = longest.split(' ').length;
+  const at = short.findIndex((_, index) => short.slice(index, index + zeros).every((group) => group === '0'));
+  return `${short.slice(0, at).join(':')}::${short.slice(at + zeros).join(':')}`;
+}
+
 export function contains(range: Range, address: Address): boolean {
   return range.family === address.family && range.first <= address.value && address.value <= range.last;
 }
@@ -75,7 +102,7 @@ function parseV6(text: string): bigint | undefined {
   if (!text.includes(':')) return undefined;
   const halves = text.split('::');
   if (halves.length > 2) return undefined;
-  const groups = halves.map(groupsOf);
+  const groups = halves.map((half, index) => groupsOf(half, index === halves.length - 1));
   const [before, after] = groups;
   if (before === undefined || groups.includes(undefined)) return undefined;
   const missing = 8 - before.length - (after?.length ?? 0);
@@ -84,15 +111,15 @@ function parseV6(text: string): bigint | undefined {
   return all.reduce((value, group) => (value << 16n) | BigInt(group), 0n);
 }
 
-/** The 16-bit groups of one side of `::`; an IPv4 address may stand at the end. */
-function groupsOf(text: string): number[] | undefined {
+/** The 16-bit groups of one side of `::`; an IPv4 address may stand at the end of the whole. */
+function groupsOf(text: string, ends: boolean): number[] | undefined {
   if (text === '') return [];
   const words = text.split(':');
   const groups: number[] = [];
   for (const [index, word] of words.entries()) {
     if (V6_GROUP.test(word)) groups.push(Number.parseInt(word, 16));
     else {
-      const v4 = index === words.length - 1 ? parseV4(word) : undefined;
+      const v4 = ends && index === words.length - 1 ? parseV4(word) : undefined;
       if (v4 === undefined) return undefined;
       groups.push(Number(v4 >> 16n), Number(v4 & 0xffffn));
     }

@@ -1,7 +1,8 @@
 import { type Address, contains, parseAddress } from './addresses.js';
 import { deniedRangeOf, type NamedRange, readRanges } from './denied-ranges.js';
 import { type HostPattern, matchesHost, parseHost, parseHostPattern } from './hosts.js';
-import type { EgressDecision, EgressFlow, EgressPolicy } from './types.js';
+import { parseProxyAddress } from './read-settings.js';
+import { DENY_ALL, type EgressDecision, type EgressFlow, type EgressPolicy } from './types.js';
 
 export interface EgressOptions {
   /** Ranges that the operator lets sandboxes reach though they are always denied otherwise. Default none. */
@@ -26,7 +27,6 @@ export interface CompiledPolicy {
 /** Ports whose connections tell a host. */
 export const HOST_PORTS: ReadonlySet<number> = new Set([80, 443]);
 
-const DENY_ALL = '0.0.0.0/0';
 const FIRST_V4: Address = { family: 4, value: 0n };
 const LAST_V4: Address = { family: 4, value: 0xffff_ffffn };
 
@@ -35,6 +35,7 @@ export function compilePolicy(
   policy: EgressPolicy,
   { allowRanges = [] }: EgressOptions = {},
 ): CompiledPolicy {
+  if (policy.proxy !== undefined) parseProxyAddress(policy.proxy.address);
   const except = readRanges(allowRanges);
   const denied = readRanges(policy.denyOut);
   const { names, ranges } = readAllowed(policy.allowOut);
@@ -74,7 +75,9 @@ export function compilePolicy(
           dial: 'address',
           ...transform,
         };
-      const refused = denied.findIndex(({ range }) => contains(range, target));
+      const listed = denied.findIndex(({ range }) => contains(range, target));
+      // Who denies every address means those of IPv6 as well.
+      const refused = listed >= 0 ? listed : deniesAll;
       if (refused >= 0)
         return { allowed: false, rule: `denyOut[${refused}] ${policy.denyOut[refused]}`, dial: 'address' };
       return { allowed: true, rule: 'default', dial: 'address', ...transform };

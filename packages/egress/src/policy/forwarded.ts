@@ -1,4 +1,4 @@
-import { parseAddress, type Range } from './addresses.js';
+import { formatAddress, parseAddress, type Range } from './addresses.js';
 import { compilePolicy, HOST_PORTS } from './decide.js';
 import { readRanges } from './denied-ranges.js';
 import type { EgressPolicy } from './types.js';
@@ -67,9 +67,8 @@ function byFirst(one: Range, other: Range): number {
 }
 
 function textOf({ first, last }: Range): { first: string; last: string } {
-  return { first: addressText(first), last: addressText(last) };
-}
-
-function addressText(value: bigint): string {
-  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
+  return {
+    first: formatAddress({ family: 4, value: first }),
+    last: formatAddress({ family: 4, value: last }),
+  };
 }

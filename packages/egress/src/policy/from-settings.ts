@@ -1,22 +1,9 @@
-import type { EgressPolicy, EgressProxy } from './types.js';
-
-/** The outbound part of a sandbox's network settings, as the platform API has it. */
-export interface EgressSettings {
-  allowOut?: readonly string[] | undefined;
-  denyOut?: readonly string[] | undefined;
-  rules?:
-    | Readonly<
-        Record<
-          string,
-          readonly { transform?: { headers?: Record<string, string> | undefined } | undefined }[]
-        >
-      >
-    | undefined;
-  egressProxy?: EgressProxy | null | undefined;
-}
+import type { EgressSettings } from './read-settings.js';
+import { DENY_ALL, type EgressPolicy } from './types.js';
 
 /**
  * The policy that network settings mean.
+ * @param settings as `readSettings` gives them
  * @param allowInternetAccess false denies all but what `allowOut` names, whatever `denyOut` says.
  */
 export function policyFromSettings(
@@ -25,12 +12,9 @@ export function policyFromSettings(
 ): EgressPolicy {
   return {
     allowOut,
-    denyOut: allowInternetAccess === false ? ['0.0.0.0/0'] : denyOut,
+    denyOut: allowInternetAccess === false ? [DENY_ALL] : denyOut,
     rules: Object.fromEntries(
-      Object.entries(rules).map(([host, [rule]]) => [
-        host.toLowerCase(),
-        { headers: rule?.transform?.headers ?? {} },
-      ]),
+      Object.entries(rules).map(([host, [rule]]) => [host, { headers: rule?.transform?.headers ?? {} }]),
     ),
     ...(egressProxy === undefined || egressProxy === null ? {} : { proxy: egressProxy }),
   };

@@ -48,10 +48,17 @@ function toAscii(text: string): string | undefined {
 export type HostPattern = { kind: 'any' } | { kind: 'exact' | 'below'; name: string };
 
 export function parseHostPattern(text: string): HostPattern | undefined {
+  if (text.length > MAX_TEXT) return undefined;
   if (text === '*') return { kind: 'any' };
   const below = text.startsWith('*.');
   const name = nameOf(below ? text.slice(2) : text);
   return name === undefined ? undefined : { kind: below ? 'below' : 'exact', name };
+}
+
+/** The one spelling of a pattern in which settings are stored. */
+export function formatPattern(pattern: HostPattern): string {
+  if (pattern.kind === 'any') return '*';
+  return pattern.kind === 'exact' ? pattern.name : `*.${pattern.name}`;
 }
 
 /** @param name as {@link parseHost} gives it */

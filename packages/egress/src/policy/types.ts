@@ -1,3 +1,6 @@
+/** Denies every address: as settings are stored, the only spelling of it. */
+export const DENY_ALL = '0.0.0.0/0';
+
 /** What may leave a sandbox, through what, and with which headers. Plain data; treat it as immutable. */
 export interface EgressPolicy {
   /**

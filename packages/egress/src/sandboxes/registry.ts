@@ -74,9 +74,16 @@ export class Registry {
     for (const flow of [...(this.#flows.get(address) ?? [])]) flow.cut();
   }
 
-  /** @throws {TypeError} for a policy or address that cannot be read; nothing is changed then */
+  /** @throws {TypeError} for a policy or address that cannot be read; the sandbox is not known any more then, and sends nothing */
   set(sandbox: EgressSandbox): void {
-    this.#put(this.#read(sandbox));
+    let known: KnownSandbox;
+    try {
+      known = this.#read(sandbox);
+    } catch (error) {
+      this.remove(sandbox.id);
+      throw error;
+    }
+    this.#put(known);
   }
 
   /** Replaces all. @throws {TypeError} as {@link set} */

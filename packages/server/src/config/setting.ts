@@ -1,8 +1,9 @@
+import { parseRange } from '@svc/egress/policy';
 import type { IdPool } from '@svc/runtime';
 
 /**
  * One setting of the server: what it may be, and how each source says it. Ours instead of a schema library, because most of a
- * definition is what none of them knows (variable, flag, docstring), and what remains, nine kinds of values, is these lines.
+ * definition is what none of them knows (variable, flag, docstring), and what remains, ten kinds of values, is these lines.
  */
 export interface Setting<T = unknown> {
   /** What is wrong with a value; undefined when nothing is. Never quotes the value, which may be secret. */
@@ -75,6 +76,13 @@ export const toggle = kind<boolean>(
 export const texts = kind<string[]>(
   'a list of texts',
   (value) => Array.isArray(value) && value.every(isText),
+  readList,
+);
+
+/** With commas in variables. */
+export const ranges = kind<string[]>(
+  'a list of IP addresses and CIDR ranges, such as 10.1.2.0/24',
+  (value) => Array.isArray(value) && value.every((each) => isText(each) && parseRange(each) !== undefined),
   readList,
 );
 

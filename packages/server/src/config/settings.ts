@@ -13,6 +13,7 @@ import {
   oneOf,
   port,
   portOrOff,
+  ranges,
   rateLimit,
   ratio,
   type Settings,
@@ -232,7 +233,7 @@ export const settings = {
      * Private addresses and CIDR ranges that sandboxes with a policy may reach all the same, as a mirror in your network. Default
      * none.
      */
-    allowRanges: texts(),
+    allowRanges: ranges(),
     /**
      * Variables of the server's environment that secrets of the value `env:NAME` stand for. Every team may use them, and so
      * learn their values. Default none: such a value stands for itself.

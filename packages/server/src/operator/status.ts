@@ -1,8 +1,10 @@
 import { reserveBytes } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
+import { policyProblem } from '../egress/policy-of.js';
 import { countNodes, type NodeCounts } from '../fleet/count-nodes.js';
 import { freeDiskBytes } from '../quota/disk-room.js';
 import type { RecoveryReport } from '../recovery/recover.js';
+import { configOf } from '../sandbox-state/config.js';
 import { databaseProblem } from '../storage/health.js';
 import { newerSteps } from '../storage/newer-steps.js';
 import type { MetricFamily } from './metrics-page.js';
@@ -22,13 +24,19 @@ export interface ServerStatus {
   /** Sandboxes of the server before that this one found at its start: running, paused, and ended or lost meanwhile. */
   recovered: { running: number; paused: number; removed: number };
   disk: DiskStatus;
-  /** What keeps the driver from what it promised to sandboxes that run, such as a fence of Incus that is gone. */
+  /**
+   * What keeps the driver from what it promised to sandboxes that run, such as a fence of Incus that is gone, and sandboxes that
+   * send nothing because their stored network settings cannot be read.
+   */
   problems?: string[];
   /** Servers that share the database, this one among them. */
   nodes?: NodeCounts;
   /** Steps of the schema that a newer server has made and this version does not know: update this one too. */
   newerSchema?: string[];
 }
+
+/** Sandboxes with unreadable settings that a status names one by one. */
+const MOST_NAMED = 20;
 
 /** MiB. `store` is where sandboxes, volumes, snapshots and layers are, when the driver has one of its own. */
 export interface DiskStatus {
@@ -48,7 +56,7 @@ export async function statusOf(
   const problem = context.draining() ? undefined : await databaseProblem(context.db);
   const shared = problem === undefined && context.nodes.shared ? await ofSharedDatabase(context) : {};
   const sandboxes = await countSandboxes(context, problem === undefined);
-  const problems = driver.problems?.() ?? [];
+  const problems = [...(driver.problems?.() ?? []), ...unreadableSettings(context)];
   return {
     state: context.draining() ? 'draining' : problem === undefined ? 'running' : 'degraded',
     ...(context.nodes.taken
@@ -73,6 +81,16 @@ export async function statusOf(
     ...(problems.length === 0 ? {} : { problems }),
     ...shared,
   };
+}
+
+/** Names the sandboxes that send nothing because their network settings cannot be read. */
+function unreadableSettings({ sandboxes }: Uses<'sandboxes'>): string[] {
+  const named = [...sandboxes.values()].flatMap(({ row }) => {
+    const problem = policyProblem(configOf(row));
+    return problem === undefined ? [] : [`sandbox ${row.id} sends nothing: ${problem}`];
+  });
+  const more = named.length - MOST_NAMED;
+  return more > 0 ? [...named.slice(0, MOST_NAMED), `and ${more} more sandboxes`] : named;
 }
 
 async function ofSharedDatabase(

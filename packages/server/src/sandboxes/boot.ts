@@ -31,6 +31,7 @@ type BootPorts = Uses<
   | 'log'
   | 'metrics'
   | 'now'
+  | 'sandboxes'
   | 'signal'
   | 'tracer'
   | 'volumes'

@@ -1,4 +1,4 @@
-import { deniedRangeOf, parseAddress, readRanges } from '@svc/egress/policy';
+import { deniedRangeOf, parseAddress, parseProxyAddress, readRanges } from '@svc/egress/policy';
 import { errors } from '../errors/catalog.js';
 import { resolveHost } from '../outbound/resolve-host.js';
 import type { NetworkConfig } from '../storage/json-shapes.js';
@@ -13,7 +13,7 @@ export async function checkProxyAddress(
   allowRanges: readonly string[],
 ): Promise<void> {
   if (egressProxy === undefined || egressProxy === null) return;
-  const host = egressProxy.address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  const { host } = parseProxyAddress(egressProxy.address);
   const found = await resolveHost(host).catch(() => []);
   if (found.length === 0) throw errors.badRequest('network.egressProxy.address: the host has no address');
   const except = readRanges(allowRanges);

@@ -5,7 +5,7 @@ import { governSandbox } from './govern.js';
 import { inNetworkTurn, setNetworkMode } from './network-mode.js';
 
 type Ports = Uses<
-  'db' | 'driver' | 'egress' | 'egressLimits' | 'keys' | 'log' | 'now' | 'sandboxes' | 'teams'
+  'config' | 'db' | 'driver' | 'egress' | 'egressLimits' | 'keys' | 'log' | 'now' | 'sandboxes' | 'teams'
 >;
 
 /**

@@ -2,14 +2,15 @@ import { egressMode, forwardedOf } from '@svc/egress/policy';
 import { DriverError, type Instance } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import type { EgressRun, PlaceholderScope } from '../context/sandbox-egress.js';
-import { policyOf } from '../egress/policy-of.js';
+import { policyOf, policyProblem } from '../egress/policy-of.js';
 import { errors } from '../errors/catalog.js';
 import { decryptJson } from '../keys/encrypted-json.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
+import { addToLog } from '../telemetry/collect-logs.js';
 import { setNetworkMode } from './network-mode.js';
 
-type Context = Uses<'egress' | 'keys' | 'log'>;
+type Context = Uses<'config' | 'db' | 'egress' | 'keys' | 'log' | 'now' | 'sandboxes'>;
 
 /**
  * Puts in force what a sandbox may send. A sandbox that is governed sends nothing until it settles; of others only the
@@ -75,9 +76,27 @@ export function isIntercepted(row: Pick<SandboxRow, 'config'>): boolean {
   return Object.keys(configOf(row).network?.rules ?? {}).length > 0;
 }
 
-/** What the egress process is told of one run of a sandbox. */
-function runOf(context: Uses<'keys'>, row: SandboxRow): EgressRun {
+/** Reports the settings of one sandbox that cannot be read, to the operator and to its owner. */
+function reportUnreadable(context: Context, row: SandboxRow, problem: string): void {
+  const { log, sandboxes } = context;
+  log.error(
+    { sandboxId: row.id, problem },
+    'the network settings of a sandbox cannot be read: it sends nothing until they are replaced',
+  );
+  const live = sandboxes.get(row.id);
+  if (live === undefined) return;
+  const message = `egress denied: the network settings cannot be read, replace them (${problem})`;
+  const entry = { at: context.now(), level: 'error', message, fields: { source: 'egress' } } as const;
+  addToLog(context, live, [entry]).catch((error: unknown) =>
+    log.debug({ err: error, sandboxId: row.id }, 'unreadable network settings could not be logged'),
+  );
+}
+
+/** Returns what the egress process has to know of one run of a sandbox. */
+function runOf(context: Context, row: SandboxRow): EgressRun {
   const config = configOf(row);
+  const problem = policyProblem(config);
+  if (problem !== undefined) reportUnreadable(context, row, problem);
   const secrets =
     row.encrypted_secrets === null ? {} : decryptJson(context.keys, 'sandbox', row.encrypted_secrets);
   const policy = policyOf(config, secrets);

@@ -1,3 +1,4 @@
+import { parseRange } from '@svc/egress/policy';
 import type { components } from '@svc/platform';
 import { DriverError, type Instance } from '@svc/runtime';
 import type { Team } from '../auth/team.js';
@@ -18,7 +19,7 @@ import { inNetworkTurn, setNetworkMode } from './network-mode.js';
 import type { SandboxPorts } from './ports.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
-import { checkNetwork, isAddress, withoutPassword } from './validate-network.js';
+import { checkNetwork, withoutPassword } from './validate-network.js';
 
 type Ports = SandboxPorts & Uses<'retries'>;
 
@@ -127,6 +128,7 @@ function merge(before: NetworkConfig | undefined, egress: NetworkConfig): Networ
 
 function egressData(network: NetworkConfig): Record<string, unknown> {
   const allow = network.allowOut ?? [];
+  const isAddress = (entry: string) => parseRange(entry) !== undefined;
   return {
     allowed_cidrs: allow.filter(isAddress),
     denied_cidrs: network.denyOut ?? [],

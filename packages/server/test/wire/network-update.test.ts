@@ -5,6 +5,8 @@ import { daemonProgram } from '@svc/envd';
 import { createProcessDriver, type Driver, DriverError, type Instance } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
+import { configOf } from '../../src/sandbox-state/config.js';
+import { toJson } from '../../src/storage/json.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 /**
@@ -161,5 +163,29 @@ describe('network settings of a sandbox that runs', () => {
     // It is watched like any other one.
     end();
     await eventually('its end is noticed', async () => (await test.api('GET', at)).status === 404);
+  });
+
+  it('that an earlier version stored and nobody can read keep that sandbox alone from the network, by name', async () => {
+    const modes: string[] = [];
+    const test = await start(modes);
+    const [bad, good] = [await create(test), await create(test)].map(({ body }) => body.sandboxID as string);
+    const { db } = test.server.context;
+    const row = await db.selectFrom('sandboxes').selectAll().where('id', '=', bad!).executeTakeFirstOrThrow();
+    const config = toJson({ ...configOf(row), network: { allowOut: ['2001:db8::/032'] } });
+    await db.updateTable('sandboxes').set({ config }).where('id', '=', bad!).execute();
+    modes.length = 0;
+    await test.restart();
+    expect(modes.sort()).toEqual(['internet', 'none']);
+    const problems = async () => (await (await fetch(`${test.server.operatorUrl}/status`)).json()).problems;
+    expect(await problems()).toEqual([
+      expect.stringContaining(`sandbox ${bad} sends nothing: network.allowOut`),
+    ]);
+    const logOf = async (id: string) =>
+      JSON.stringify((await test.api('GET', `/v2/sandboxes/${id}/logs`)).body);
+    await eventually('its owner is told', async () => (await logOf(bad!)).includes('2001:db8::/032'));
+    expect(await logOf(good!)).not.toContain('cannot be read');
+    expect((await test.api('PUT', `/sandboxes/${bad}/network`, {})).status).toBe(204);
+    expect(modes.at(-1)).toBe('internet');
+    expect(await problems()).toBeUndefined();
   });
 });

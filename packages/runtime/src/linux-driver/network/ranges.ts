@@ -12,7 +12,7 @@ const MAX_PORTS = 16;
 export function requireRanges(ranges: readonly string[]): void {
   for (const range of ranges) {
     const [start = '', bits = ''] = range.split('/');
-    if (!isIPv4(start) || !/^\d{1,2}$/.test(bits) || Number(bits) > 32 || `${start}/${bits}` !== range)
+    if (!isIPv4(start) || !/^(0|[1-9]\d?)$/.test(bits) || Number(bits) > 32 || `${start}/${bits}` !== range)
       throw new DriverError('invalid_spec', `"${range}" is no range of IPv4 addresses, such as 10.1.2.0/24.`);
   }
 }

@@ -116,7 +116,7 @@ export const sandboxHandlers = {
     > & {
       allow_internet_access?: boolean;
     };
-    checkNetwork(outbound);
+    const checked = checkNetwork(outbound);
     const { allowPublicTraffic, maskRequestHost, httpsPorts } = sandbox.settings.network ?? {};
     const kept = {
       ...(allowPublicTraffic === undefined ? {} : { allowPublicTraffic }),
@@ -125,7 +125,7 @@ export const sandboxHandlers = {
     };
     sandbox.settings = {
       ...sandbox.settings,
-      network: { ...kept, ...outbound },
+      network: { ...kept, ...checked },
       allowInternetAccess: allowInternetAccess ?? null,
     };
     return { status: 204 };
@@ -152,7 +152,7 @@ function create(world: World, request: BodyOf<'createSandboxV2'>, defaultSeconds
       );
   if (request.network?.egressProxy)
     throw new Refusal(403, 'network.egressProxy is not enabled for this team');
-  if (request.network) checkNetwork(request.network);
+  const network = request.network && checkNetwork(request.network);
   const known = new Set([...world.volumes.values()].map(({ name }) => name));
   const problems = (request.volumeMounts ?? []).flatMap((mount, index, all) => {
     const problem = mountProblem(mount, all.slice(0, index), known);
@@ -168,7 +168,7 @@ function create(world: World, request: BodyOf<'createSandboxV2'>, defaultSeconds
     autoPauseMemory: request.autoPauseMemory ?? true,
     autoResume: request.autoResume?.enabled ?? false,
     allowInternetAccess: request.allow_internet_access ?? null,
-    network: request.network,
+    network,
     volumeMounts: request.volumeMounts ?? [],
   };
   return world.startSandbox(settings, seconds, build.files);
