@@ -9,6 +9,9 @@ const BASE_URL = 'http://egress';
 /** Longest message that is taken of the process: it reads what attackers send, and may be in their hands. */
 const MAX_MESSAGE_BYTES = 2 * 2 ** 20;
 
+/** A process that answers no ping does nothing else either: the connection ends. */
+const ALIVE = { pingIntervalMs: 5_000, pingTimeoutMs: 10_000 };
+
 /**
  * Rules an egress process over a connection to its control socket, and answers its questions. When the connection ends,
  * {@link EgressControl.closed} settles; connecting again, and telling everything again, is up to the caller.
@@ -17,18 +20,14 @@ const MAX_MESSAGE_BYTES = 2 * 2 ** 20;
 export async function connectEgress(connection: Duplex, handlers: EgressHandlers): Promise<EgressControl> {
   const stopped = new AbortController();
   let used = false;
-  const sessions = new Http2SessionManager(
-    BASE_URL,
-    {},
-    {
-      createConnection: () => {
-        // One control is one connection: what the process was told before belongs to it.
-        if (used) throw new Error('The connection to the egress process is closed.');
-        used = true;
-        return connection;
-      },
+  const sessions = new Http2SessionManager(BASE_URL, ALIVE, {
+    createConnection: () => {
+      // One control is one connection: what the process was told before belongs to it.
+      if (used) throw new Error('The connection to the egress process is closed.');
+      used = true;
+      return connection;
     },
-  );
+  });
   const end = () => {
     stopped.abort();
     sessions.abort();
@@ -57,9 +56,9 @@ export async function connectEgress(connection: Duplex, handlers: EgressHandlers
   }
   const closed = follow(client, events, handlers, stopped.signal).finally(end);
   return {
-    setSandboxes: async (sandboxes) =>
-      void (await client.setSandboxes({ sandboxes: sandboxes.map(sandboxToWire) })),
-    setSandbox: async (sandbox) => void (await client.setSandbox({ sandbox: sandboxToWire(sandbox) })),
+    keepSandboxes: async (ids) => void (await client.keepSandboxes({ ids: [...ids] })),
+    setSandbox: async (sandbox, signal) =>
+      void (await client.setSandbox({ sandbox: sandboxToWire(sandbox) }, signal && { signal })),
     removeSandbox: async (id) => void (await client.removeSandbox({ id })),
     setAuthority: async (authority, extraRoots = '') =>
       void (await client.setAuthority({ ...authority, extraRoots })),

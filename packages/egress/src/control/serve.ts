@@ -10,8 +10,8 @@ import { reportToWire, sandboxFromWire } from './wire.js';
 
 /** What the server rules. */
 export interface ControlTarget {
+  keep(ids: readonly string[]): void;
   /** @throws {TypeError} for what cannot be read */
-  setAll(sandboxes: readonly EgressSandbox[]): void;
   set(sandbox: EgressSandbox): void;
   remove(id: string): void;
   /** @throws {TypeError} */
@@ -19,7 +19,8 @@ export interface ControlTarget {
   takeReports(): EgressReport[];
 }
 
-const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
+/** One policy, the names of all sandboxes, or a list of authorities. */
+const MAX_MESSAGE_BYTES = 4 * 2 ** 20;
 const REPORT_MS = 1_000;
 
 type Event = MessageInitShape<typeof EventsResponseSchema>;
@@ -70,7 +71,7 @@ export function serveControl(target: ControlTarget, questions: Questions, { repo
   };
   const service: ServiceImpl<typeof Egress> = {
     events,
-    setSandboxes: ({ sandboxes }) => attempt(() => target.setAll(sandboxes.map(sandboxFromWire))),
+    keepSandboxes: ({ ids }) => attempt(() => target.keep(ids)),
     setSandbox: ({ sandbox }) =>
       attempt(() => {
         if (sandbox === undefined) throw new TypeError('a sandbox is missing');

@@ -63,10 +63,14 @@ export interface EgressHandlers {
 
 /** The egress process of a driver, over one connection to its control socket. */
 export interface EgressControl {
-  /** Replaces what the process knows of all sandboxes. Flows that are no longer allowed end. */
-  setSandboxes(sandboxes: readonly EgressSandbox[]): Promise<void>;
-  /** Adds a sandbox, or replaces what the process knows of it. Its flows that are no longer allowed end. */
-  setSandbox(sandbox: EgressSandbox): Promise<void>;
+  /** Has the process forget all sandboxes but these, and end their flows. */
+  keepSandboxes(ids: readonly string[]): Promise<void>;
+  /**
+   * Adds a sandbox, or replaces what the process knows of it. Its flows that are no longer allowed end.
+   * @param signal gives the call up; it may have been heard all the same
+   * @throws {Error} also when the process cannot read the policy: it has forgotten the sandbox then, which sends nothing
+   */
+  setSandbox(sandbox: EgressSandbox, signal?: AbortSignal): Promise<void>;
   /** Forgets a sandbox and ends its flows. Nothing happens when it is not known. */
   removeSandbox(id: string): Promise<void>;
   /**

@@ -39,7 +39,7 @@ function nameOf(text: string): string | undefined {
 
 /** Every platform converts international names, but only within a URL. */
 function toAscii(text: string): string | undefined {
-  if (![...text].some((letter) => letter > '\x7f')) return text;
+  if (!/[^\0-\x7f]/.test(text)) return text;
   if (/[/?#@:\\%[\]\s]/.test(text)) return undefined;
   return URL.canParse(`http://${text}/`) ? new URL(`http://${text}/`).hostname : undefined;
 }

@@ -12,7 +12,7 @@ export interface EgressSettings {
   egressProxy?: EgressProxy | null | undefined;
 }
 
-/** Entries of `allowOut` and `denyOut` together. */
+/** Entries of `allowOut` and `denyOut` together, but for the one that denies all, which a list of names needs. */
 export const MAX_ENTRIES = 1_000;
 /** What all entries, rules and the proxy may have together. */
 export const MAX_POLICY_BYTES = 256 * 1_024;
@@ -29,7 +29,7 @@ const bytesOf = (text: string) => encoder.encode(text).length;
  */
 export function readSettings<S extends EgressSettings>(settings: S): S {
   const { allowOut, denyOut, rules, egressProxy } = settings;
-  const entries = (allowOut?.length ?? 0) + (denyOut?.length ?? 0);
+  const entries = [...(allowOut ?? []), ...(denyOut ?? [])].filter((entry) => entry !== DENY_ALL).length;
   if (entries > MAX_ENTRIES)
     throw new PolicyError(
       `allowOut and denyOut have ${entries} entries together, of at most ${MAX_ENTRIES}: write ranges and *.domain in place of single ones`,

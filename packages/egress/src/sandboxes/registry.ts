@@ -86,12 +86,10 @@ export class Registry {
     this.#put(known);
   }
 
-  /** Replaces all. @throws {TypeError} as {@link set} */
-  setAll(sandboxes: readonly EgressSandbox[]): void {
-    const known = sandboxes.map((each) => this.#read(each));
-    const ids = new Set(sandboxes.map(({ id }) => id));
-    for (const id of [...this.#byId.keys()]) if (!ids.has(id)) this.remove(id);
-    for (const each of known) this.#put(each);
+  /** Forgets all others. */
+  keep(ids: readonly string[]): void {
+    const kept = new Set(ids);
+    for (const id of [...this.#byId.keys()]) if (!kept.has(id)) this.remove(id);
   }
 
   remove(id: string): void {

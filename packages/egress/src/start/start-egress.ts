@@ -110,7 +110,7 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
   const control = serveControl(
     {
       set: (sandbox) => registry.set(sandbox),
-      setAll: (sandboxes) => registry.setAll(sandboxes),
+      keep: (ids) => registry.keep(ids),
       remove: (id) => registry.remove(id),
       setAuthority: (authority, extraRoots) => interceptor.setAuthority(authority, extraRoots),
       takeReports: () => reports.take(),

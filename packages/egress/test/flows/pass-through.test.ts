@@ -83,8 +83,29 @@ describe('a connection of a sandbox', () => {
     await egress.control.setSandbox({ id: 'other', address: SANDBOX, policy });
     expect((await second.ended).end).toBe('reset');
     const third = await open();
-    await egress.control.setSandboxes([]);
+    await egress.control.keepSandboxes([]);
     expect((await third.ended).end).toBe('reset');
+  });
+
+  it('is cut when the policy of its sandbox cannot be read, while those of others stay', async () => {
+    const egress = await startTestEgress();
+    const { port } = await echo();
+    const policy = { allowOut: [], denyOut: [], rules: {} };
+    await egress.setPolicy({});
+    await egress.control.setSandbox({ id: 'other', address: '10.9.0.6', policy });
+    const open = async (source: string) => {
+      const socket = egress.connect({ port, source });
+      socket.write('a');
+      await once(socket, 'data');
+      return socket;
+    };
+    const [own, other] = [await open(SANDBOX), await open('10.9.0.6')];
+    const ended = readAll(own);
+    await expect(egress.setPolicy({ denyOut: ['10.0.0.0/08'] })).rejects.toThrow("'10.0.0.0/08' is not an IP");
+    expect((await ended).end).toBe('reset');
+    expect((await readAll(egress.connect({ port }))).end).toBe('reset');
+    other.write('b');
+    await once(other, 'data');
   });
 
   it('is refused beyond the limit of its sandbox, while others still connect', async () => {

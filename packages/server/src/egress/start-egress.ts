@@ -62,8 +62,16 @@ export async function startEgress(
     authority: () => context().authority(),
     extraRoots,
     handlers,
-    onProblem: (error) =>
-      context().log.warn({ err: error }, 'the egress process is out of reach, will be tried again'),
+    onProblem: (error, sandboxId) => {
+      const { log } = context();
+      if (sandboxId === undefined)
+        log.warn({ err: error }, 'the egress process is out of reach, will be tried again');
+      else
+        log.error(
+          { err: error, sandboxId },
+          'the egress process did not take over what a sandbox may send: it sends nothing',
+        );
+    },
   });
   return link;
 }
@@ -118,6 +126,7 @@ export function answersTo({ context, resolveDns, runOf, traffic }: AnswersOption
 /** Of a driver that carries no traffic of its own. */
 const ungoverned: SandboxEgress = {
   connected: false,
+  refused: new Map(),
   set: () => Promise.resolve(),
   runOf: () => undefined,
   close: () => Promise.resolve(),

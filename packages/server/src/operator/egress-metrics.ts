@@ -12,7 +12,7 @@ export function egressMetrics({
   return [
     {
       name: 'svc_egress_connected',
-      help: '1 while the egress process knows every policy.',
+      help: '1 while the egress process has heard of every policy.',
       type: 'gauge',
       samples: [{ value: egress.connected ? 1 : 0 }],
     },

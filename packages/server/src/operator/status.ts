@@ -47,7 +47,9 @@ export interface DiskStatus {
 
 /** What `svc server status` shows. */
 export async function statusOf(
-  context: Uses<'config' | 'db' | 'dialect' | 'draining' | 'driver' | 'nodes' | 'now' | 'sandboxes'>,
+  context: Uses<
+    'config' | 'db' | 'dialect' | 'draining' | 'driver' | 'egress' | 'nodes' | 'now' | 'sandboxes'
+  >,
   driverReason: string,
   startedAtMs: number,
   recovery: RecoveryReport,
@@ -83,10 +85,10 @@ export async function statusOf(
   };
 }
 
-/** Names the sandboxes that send nothing because their network settings cannot be read. */
-function unreadableSettings({ sandboxes }: Uses<'sandboxes'>): string[] {
+/** Names the sandboxes that send nothing because nobody can read their network settings, or the egress process refused them. */
+function unreadableSettings({ egress, sandboxes }: Uses<'egress' | 'sandboxes'>): string[] {
   const named = [...sandboxes.values()].flatMap(({ row }) => {
-    const problem = policyProblem(configOf(row));
+    const problem = policyProblem(configOf(row)) ?? egress.refused.get(row.id);
     return problem === undefined ? [] : [`sandbox ${row.id} sends nothing: ${problem}`];
   });
   const more = named.length - MOST_NAMED;

@@ -1,11 +1,26 @@
-import type { EgressAuthority, EgressControl, EgressHandlers, EgressSandbox } from '@svc/egress';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  connectEgress,
+  type EgressAuthority,
+  type EgressControl,
+  type EgressHandlers,
+  type EgressSandbox,
+  egressProgram,
+} from '@svc/egress';
+import { type EgressPolicy, policyFromSettings, readSettings } from '@svc/egress/policy';
 import type { Instance, InstanceEnd } from '@svc/runtime';
 import { eventually } from '@svc/support/eventually';
-import { afterEach, describe, expect, it } from 'vitest';
-import { EgressLink } from '../../src/egress/egress-link.js';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { makeAuthority } from '../../src/egress/authority.js';
+import { EgressLink, EgressUnreachableError } from '../../src/egress/egress-link.js';
 
 const AUTHORITY: EgressAuthority = { certificate: 'cert', privateKey: 'key' };
-const HANDLERS = {} as EgressHandlers;
+const HANDLERS = { onReports: () => {} } as unknown as EgressHandlers;
 const POLICY = { allowOut: [], denyOut: ['8.8.8.8'], rules: {} };
 
 /** What an egress process knows, and how often it was started. */
@@ -14,7 +29,8 @@ class FakeEgress {
   authority: EgressAuthority | undefined;
   starts = 0;
   reachable = true;
-  answers = true;
+  /** What it does with a sandbox before it takes it over. */
+  take: (sandbox: EgressSandbox) => Promise<void> = () => Promise.resolve();
   #end: (() => void) | undefined;
 
   connect = async (): Promise<EgressControl> => {
@@ -23,18 +39,15 @@ class FakeEgress {
     const closed = new Promise<void>((resolve) => {
       this.#end = resolve;
     });
-    const answer = () => (this.answers ? Promise.resolve() : new Promise<void>(() => {}));
     return {
-      setSandboxes: async (all) => {
-        await answer();
-        this.known = new Map(all.map((sandbox) => [sandbox.id, sandbox]));
+      keepSandboxes: async (ids) => {
+        for (const id of this.known.keys()) if (!ids.includes(id)) this.known.delete(id);
       },
       setSandbox: async (sandbox) => {
-        await answer();
+        await this.take(sandbox);
         this.known.set(sandbox.id, sandbox);
       },
       removeSandbox: async (id) => {
-        await answer();
         this.known.delete(id);
       },
       setAuthority: async (authority) => {
@@ -71,13 +84,20 @@ const governed = (execution: string) => ({
 });
 
 let link: EgressLink;
-const linkTo = (egress: FakeEgress): EgressLink => {
+let problems: (string | undefined)[] = [];
+const linkTo = (
+  { connect }: Pick<FakeEgress, 'connect'>,
+  callMs = 5_000,
+  authority = AUTHORITY,
+): EgressLink => {
+  problems = [];
   link = new EgressLink({
-    connect: egress.connect,
-    authority: async () => AUTHORITY,
+    connect,
+    authority: async () => authority,
     extraRoots: '',
     handlers: HANDLERS,
-    onProblem: () => {},
+    callMs,
+    onProblem: (_, sandboxId) => void problems.push(sandboxId),
   });
   return link;
 };
@@ -146,4 +166,89 @@ describe('the link to the egress process', () => {
     await Promise.all(Array.from({ length: 20 }, (_, n) => link.set(instance, governed(`run-${n}`))));
     expect(egress.known.get('a')?.execution).toBe('run-19');
   });
+
+  it('loses one sandbox alone to a policy that the process refuses, by name, until it is replaced', async () => {
+    const egress = new FakeEgress();
+    egress.take = async ({ id, execution }) => {
+      if (id === 'b' && execution === 'run-1') throw new Error('cannot be read');
+    };
+    linkTo(egress);
+    const [a, b, c] = ['a', 'b', 'c'].map((id, n) => fakeInstance(id, `10.1.0.${n + 2}`).instance);
+    await link.set(a!, governed('run-1'));
+    await expect(link.set(b!, governed('run-1'))).rejects.toThrow('cannot be read');
+    await link.set(c!, governed('run-1'));
+    egress.die();
+    await eventually('it is connected again', () => egress.starts === 2 && link.connected);
+    expect([...egress.known.keys()].sort()).toEqual(['a', 'c']);
+    expect([...link.refused]).toEqual([['b', 'cannot be read']]);
+    expect(problems).toContain('b');
+    await link.set(b!, governed('run-2'));
+    expect(egress.known.has('b')).toBe(true);
+    expect(link.refused.size).toBe(0);
+  });
+
+  it('loses one sandbox alone to a policy that takes too long, and tells it again', async () => {
+    const egress = new FakeEgress();
+    let slow = true;
+    egress.take = ({ id }) => (slow && id === 'b' ? new Promise(() => {}) : Promise.resolve());
+    linkTo(egress, 50);
+    const [a, b, c] = ['a', 'b', 'c'].map((id, n) => fakeInstance(id, `10.1.0.${n + 2}`).instance);
+    await link.set(a!, governed('run-1'));
+    await expect(link.set(b!, governed('run-1'))).rejects.toThrow(EgressUnreachableError);
+    egress.die();
+    await eventually('it is connected again', () => egress.starts === 2 && link.connected);
+    await link.set(c!, governed('run-1'));
+    expect([...egress.known.keys()].sort()).toEqual(['a', 'c']);
+    expect(problems).toContain('b');
+    slow = false;
+    await eventually('b is told', () => egress.known.has('b'));
+    expect(egress.starts).toBe(2);
+  });
+
+  it('lets new sandboxes in within a second while it tells the largest policies there may be, of 500 sandboxes', async () => {
+    const fake = new FakeEgress();
+    const connectReal = await realEgress();
+    let connect = fake.connect;
+    linkTo({ connect: () => connect() }, 5_000, await makeAuthority(Date.now()));
+    const largest = { ...governed('run-1'), scope: { ...governed('run-1').scope, policy: largestPolicy() } };
+    for (let n = 0; n < 500; n++)
+      await link.set(fakeInstance(`big${n}`, `10.2.${n >> 8}.${n & 255}`).instance, largest);
+    // The process ends; the next one is a real one.
+    connect = connectReal;
+    fake.die();
+    await eventually('it is gone', () => !link.connected);
+    const waited: number[] = [];
+    for (let n = 0; !link.connected; n++) {
+      const { instance } = fakeInstance(`new${n}`, `10.1.${n >> 8}.${n & 255}`);
+      const beganAt = performance.now();
+      await link.set(instance, governed('run-1'));
+      waited.push(performance.now() - beganAt);
+    }
+    expect(waited.length).toBeGreaterThan(2);
+    expect(Math.max(...waited)).toBeLessThan(1_000);
+    expect(link.refused.size).toBe(0);
+  });
 });
+
+/** As many names as one policy may have bytes for. */
+function largestPolicy(): EgressPolicy {
+  const labels = ['b', 'c', 'd'].map((letter) => letter.repeat(63)).join('.');
+  const allowOut = Array.from({ length: 1_000 }, (_, n) => `a${n}.${labels}.${'e'.repeat(50)}`);
+  return policyFromSettings(readSettings({ allowOut, denyOut: ['0.0.0.0/0'] }));
+}
+
+/** Starts the built process. Returns what connects to it. */
+async function realEgress(): Promise<() => Promise<EgressControl>> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'svc-link-'));
+  const control = path.join(directory, 'control.sock');
+  const args = [egressProgram.entry, '--listen', path.join(directory, 'flows.sock'), '--control', control];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(async () => {
+    const ended = once(child, 'exit');
+    child.stdin.end();
+    await ended;
+    await rm(directory, { recursive: true, force: true });
+  });
+  await once(child.stdout, 'data');
+  return () => connectEgress(createConnection(control), HANDLERS);
+}

@@ -122,6 +122,20 @@ describe('a create request', () => {
     ['with a domain in denyOut', 400, { network: { denyOut: ['example.com'] } }],
     ['with a domain in allowOut and no deny-all', 400, { network: { allowOut: ['example.com'] } }],
     ['with 0.0.0.0 in allowOut', 400, { network: { allowOut: ['0.0.0.0'] } }],
+    ['with more entries than fit', 400, { network: { denyOut: Array(1_001).fill('1.2.3.4') } }, 'denyOut'],
+    [
+      'with more entries together than fit',
+      400,
+      { network: { allowOut: Array(501).fill('1.2.3.4'), denyOut: Array(500).fill('1.2.3.4') } },
+      '1001 entries together',
+    ],
+    ['with an entry of 100 KB', 400, { network: { allowOut: ['a'.repeat(100_000)] } }, 'allowOut'],
+    [
+      'with rules for more hosts than there may be',
+      400,
+      { network: { rules: Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`a${n}.test`, []])) } },
+      'rules',
+    ],
     ['with a zero before a prefix', 400, { network: { denyOut: ['10.0.0.0/08'] } }, "write '10.0.0.0/8'"],
     ['with a zone in an address', 400, { network: { allowOut: ['fe80::1%eth0'] } }, 'without its zone'],
     [
