@@ -101,7 +101,9 @@ describe('a connection of a sandbox', () => {
     };
     const [own, other] = [await open(SANDBOX), await open('10.9.0.6')];
     const ended = readAll(own);
-    await expect(egress.setPolicy({ denyOut: ['10.0.0.0/08'] })).rejects.toThrow("'10.0.0.0/08' is not an IP");
+    await expect(egress.setPolicy({ denyOut: ['10.0.0.0/08'] })).rejects.toThrow(
+      "'10.0.0.0/08' is not an IP",
+    );
     expect((await ended).end).toBe('reset');
     expect((await readAll(egress.connect({ port }))).end).toBe('reset');
     other.write('b');
