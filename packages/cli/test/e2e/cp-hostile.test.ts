@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
-import { runCli } from '../support/run-cli.js';
+import { runCli, runProcess } from '../support/run-cli.js';
 
 const id = 'i0000000000000000000a';
 
@@ -49,21 +49,18 @@ describe('a daemon that lies of the name of a file', () => {
     service?.closeAllConnections();
   });
   const copy = (remote: string, local: string) =>
-    runCli(['sandbox', 'cp', `${id}:${remote}`, local], { env, cwd: into });
+    runProcess(['sandbox', 'cp', `${id}:${remote}`, local], { env, cwd: into });
 
-  it.each(['../outside/pwned', '..'])(
-    'gets nothing written for the name %j',
-    async (name) => {
-      entry = { name, path: '/home/user/f', mode: 0o644 };
-      for (const local of ['./', into]) {
-        const run = await copy('/home/user/f', local);
-        expect(run).toMatchObject({ code: 1 });
-        expect(run.stderr).toContain('which no entry can be called');
-      }
-      await expectNothingOutside();
-      expect(await readdir(into)).toEqual([]);
-    },
-  );
+  it.each(['../outside/pwned', '..'])('gets nothing written for the name %j', async (name) => {
+    entry = { name, path: '/home/user/f', mode: 0o644 };
+    for (const local of ['./', into]) {
+      const run = await copy('/home/user/f', local);
+      expect(run).toMatchObject({ code: 1 });
+      expect(run.stderr).toContain('which no entry can be called');
+    }
+    await expectNothingOutside();
+    expect(await readdir(into)).toEqual([]);
+  });
 
   it('does not choose the name: that is the one that the user wrote', async () => {
     entry = { name: '.bashrc', path: '/home/user/.bashrc', mode: 0o6777 };

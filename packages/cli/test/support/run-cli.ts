@@ -25,6 +25,7 @@ interface CliOptions {
 export interface ProcessOptions extends Omit<CliOptions, 'stdin'> {
   /** As of {@link runCli}; `open`: a pipe that never ends. */
   stdin?: string | Uint8Array | 'open';
+  cwd?: string;
   /** Sees the running process. */
   started?: (child: ChildProcess, output: () => string) => void | Promise<void>;
 }
@@ -85,6 +86,7 @@ export async function runProcess(args: readonly string[], options: ProcessOption
   const child = spawn(process.execPath, [...nodeArguments, ...args], {
     env: cleanEnvironment(options.env),
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    cwd: options.cwd,
   });
   const out: Buffer[] = [];
   const err: Buffer[] = [];
