@@ -19,6 +19,9 @@ case ${1:-} in
 esac
 began=$SECONDS
 
+# Hosts that systemd booted have flags on /dev, /run and /tmp that decide what can be restored.
+if [ -z "${SVC_STOCK_MOUNTS:-}" ]; then SVC_STOCK_MOUNTS=1 exec scripts/stock-mounts.sh "$0" "$@"; fi
+
 scripts/setup.sh --for "$SVC_TIER" || exit 1
 
 if [ -n "${SVC_NODE:-}" ]; then
