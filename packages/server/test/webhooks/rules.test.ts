@@ -44,6 +44,8 @@ describe('URLs of webhooks', () => {
     'ftp://example.com',
     'javascript:alert(1)',
     'http://user:pass@example.com',
+    'http://user@example.com',
+    'http://:pass@example.com',
     `http://a/${'x'.repeat(2048)}`,
   ])('may not be %j', (url) => {
     expect(() => checkWebhookUrl(url)).toThrow(expect.objectContaining({ status: 400 }));
