@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants as fsConstants } from 'node:fs';
-import { copyFile, open, rename, rm, stat, unlink } from 'node:fs/promises';
+import { copyFile, open, rename, rm, unlink } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { followLinks, type LinkOwners, statThroughLinks } from '../filesystem/links.js';
 import { makeDirectories, type Owner } from '../filesystem/make-directories.js';
 import { errnoName } from '../filesystem/rpc-errors.js';
 import { HttpFailure, toHttpFailure } from './http-failure.js';
@@ -13,6 +14,7 @@ export interface ComposeOptions {
   sources: readonly string[];
   destination: string;
   owner: Owner;
+  linkOwners: LinkOwners;
 }
 
 /**
@@ -21,19 +23,20 @@ export interface ComposeOptions {
  * @throws HttpFailure 400, 404, 507.
  */
 export async function composeFiles(options: ComposeOptions): Promise<void> {
-  const { sources, destination, owner } = options;
+  const { sources, destination, owner, linkOwners } = options;
   const mode = await checkFiles(sources, destination);
   const directory = posix.dirname(destination);
   await makeDirectories(directory, owner);
   const temporary = posix.join(directory, `.compose-${randomBytes(8).toString('hex')}`);
   try {
     // The first copy shares the blocks where the file system can.
-    await copyFile(sources[0]!, temporary, fsConstants.COPYFILE_EXCL | fsConstants.COPYFILE_FICLONE);
-    const handle = await open(temporary, 'a');
+    const how = fsConstants.COPYFILE_EXCL | fsConstants.COPYFILE_FICLONE;
+    await followLinks(sources[0]!, linkOwners, (at) => copyFile(at, temporary, how));
+    const handle = await open(temporary, fsConstants.O_WRONLY | fsConstants.O_APPEND);
     try {
       await handle.chmod(mode);
       if (owner) await handle.chown(owner.uid, owner.gid);
-      for (const source of sources.slice(1)) await append(source, handle);
+      for (const source of sources.slice(1)) await append(source, linkOwners, handle);
     } finally {
       await handle.close();
     }
@@ -49,8 +52,12 @@ export async function composeFiles(options: ComposeOptions): Promise<void> {
   }
 }
 
-async function append(source: string, target: Awaited<ReturnType<typeof open>>): Promise<void> {
-  const from = await open(source, 'r');
+async function append(
+  source: string,
+  linkOwners: LinkOwners,
+  target: Awaited<ReturnType<typeof open>>,
+): Promise<void> {
+  const from = await followLinks(source, linkOwners, (at) => open(at, 'r'));
   try {
     for await (const chunk of from.createReadStream({ highWaterMark: CHUNK }))
       await target.appendFile(chunk as Buffer);
@@ -68,14 +75,14 @@ async function checkFiles(sources: readonly string[], destination: string): Prom
     seen.add(key);
   };
   for (const source of sources) {
-    const stats = await stat(source).catch((error) => {
+    const stats = await statThroughLinks(source).catch((error) => {
       throw toHttpFailure(error, source);
     });
     if (!stats.isFile()) throw new HttpFailure(400, `${source}: is not a regular file`);
     refuseTwice(source, `${stats.dev}:${stats.ino}`);
   }
   try {
-    const existing = await stat(destination);
+    const existing = await statThroughLinks(destination);
     if (!existing.isFile()) throw new HttpFailure(400, `${destination}: is not a regular file`);
     refuseTwice(destination, `${existing.dev}:${existing.ino}`);
     return existing.mode & 0o777;

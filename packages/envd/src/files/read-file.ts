@@ -5,6 +5,7 @@ import { posix } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { followLinks, type LinkOwners } from '../filesystem/links.js';
 import { chooseForm } from './accept-encoding.js';
 import { type ByteRange, parseRange } from './byte-range.js';
 import { evaluateConditions, isConditional, rangeApplies, type Validators } from './conditions.js';
@@ -27,10 +28,11 @@ interface OpenFile {
  */
 export async function sendFile(
   path: string,
+  linkOwners: LinkOwners,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const file = await openRegular(path);
+  const file = await openRegular(path, linkOwners);
   try {
     await send(path, file, request, response);
   } finally {
@@ -38,9 +40,10 @@ export async function sendFile(
   }
 }
 
-async function openRegular(path: string): Promise<OpenFile> {
+async function openRegular(path: string, linkOwners: LinkOwners): Promise<OpenFile> {
   // Without O_NONBLOCK a fifo would hold the call until somebody writes into it.
-  const handle = await open(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK);
+  const flags = fsConstants.O_RDONLY | fsConstants.O_NONBLOCK;
+  const handle = await followLinks(path, linkOwners, (at) => open(at, flags));
   try {
     const stats = await handle.stat({ bigint: true });
     if (stats.isDirectory()) throw new HttpFailure(400, `${path}: is a directory`);

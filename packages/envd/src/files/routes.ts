@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { posix } from 'node:path';
 import type { EnvdContext, OsUser } from '../context.js';
-import { ownerOf } from '../filesystem/index.js';
+import { linkOwnersOf, ownerOf } from '../filesystem/index.js';
 import { requestUser } from '../http/request-user.js';
 import { sendError, sendJson } from '../http/rest.js';
 import { resolvePath } from '../paths/index.js';
@@ -34,7 +34,7 @@ export function createFileRoutes(context: EnvdContext): FileRoutes {
     const user = await chosenUser(context, request, query.get('username'));
     const target = resolverFor(context, user)(path);
     try {
-      await sendFile(target, request, response);
+      await sendFile(target, await linkOwnersOf(context, user), request, response);
     } catch (error) {
       throw toHttpFailure(error, target);
     }
@@ -52,6 +52,7 @@ export function createFileRoutes(context: EnvdContext): FileRoutes {
       path: query.get('path') || undefined,
       resolve: resolverFor(context, user),
       owner: ownerOf(context, user),
+      linkOwners: await linkOwnersOf(context, user),
     });
     sendJson(response, 200, written);
   }
@@ -61,7 +62,12 @@ export function createFileRoutes(context: EnvdContext): FileRoutes {
     const user = await chosenUser(context, request, username);
     const resolve = resolverFor(context, user);
     const target = resolve(destination);
-    await composeFiles({ sources: sources.map(resolve), destination: target, owner: ownerOf(context, user) });
+    await composeFiles({
+      sources: sources.map(resolve),
+      destination: target,
+      owner: ownerOf(context, user),
+      linkOwners: await linkOwnersOf(context, user),
+    });
     const file: WrittenFile = { path: target, name: posix.basename(target), type: 'file' };
     sendJson(response, 200, file);
   }

@@ -3,6 +3,7 @@ import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import type { LinkOwners } from '../filesystem/links.js';
 import type { Owner } from '../filesystem/make-directories.js';
 import { HttpFailure, toHttpFailure } from './http-failure.js';
 import { parseMetadataHeaders } from './metadata-headers.js';
@@ -23,6 +24,7 @@ export interface UploadOptions {
   path: string | undefined;
   resolve(path: string): string;
   owner: Owner;
+  linkOwners: LinkOwners;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface UploadOptions {
  * @throws HttpFailure. The request may not have been read to its end then.
  */
 export async function receiveUpload(options: UploadOptions): Promise<WrittenFile[]> {
-  const { request, path, resolve, owner } = options;
+  const { request, path, resolve, owner, linkOwners } = options;
   const metadata = parseMetadataHeaders(request.headers);
   const contentType = request.headers['content-type'] ?? '';
   const mediaType = contentType.split(';', 1)[0]!.trim().toLowerCase();
@@ -42,7 +44,7 @@ export async function receiveUpload(options: UploadOptions): Promise<WrittenFile
   const written: WrittenFile[] = [];
   const write = async (target: string, content: AsyncIterable<Buffer>): Promise<void> => {
     try {
-      await writeFile({ path: target, owner, metadata, content });
+      await writeFile({ path: target, owner, linkOwners, metadata, content });
     } catch (error) {
       throw toHttpFailure(error, target);
     }

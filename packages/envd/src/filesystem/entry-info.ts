@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { lstat, realpath, stat } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type EntryInfo, EntryInfoSchema, FileType } from '@svc/daemon/gen';
@@ -43,7 +43,9 @@ export async function readEntryInfo(path: string, reader: EntryReader): Promise<
 /** Where a link leads decides type and mode; one that leads nowhere points at itself. */
 async function readTarget(path: string, link: BigIntStats) {
   try {
-    const [target, stats] = await Promise.all([realpath(path), stat(path, { bigint: true })]);
+    // Found by reading links, not by following them: that may be refused to root.
+    const target = await realpath(path);
+    const stats = await lstat(target, { bigint: true });
     return { type: fileType(stats), mode: permissionBits(stats), symlinkTarget: target };
   } catch {
     return { type: FileType.UNSPECIFIED, mode: permissionBits(link), symlinkTarget: path };

@@ -1,1 +1,2 @@
+export { linkOwnersOf } from './links.js';
 export { ownerOf, registerFilesystem } from './register.js';

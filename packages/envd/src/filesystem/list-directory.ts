@@ -1,7 +1,8 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { type EntryInfo, FileType } from '@svc/daemon/gen';
 import { type EntryReader, readEntryInfo } from './entry-info.js';
+import { enterDirectory, statThroughLinks } from './links.js';
 import { errnoName } from './rpc-errors.js';
 
 /** Entries looked up at the same time: enough to keep the thread pool busy. */
@@ -22,7 +23,7 @@ export interface ListOptions {
  * @throws the system's error for the root: ENOENT, ENOTDIR, ELOOP.
  */
 export async function listDirectory(options: ListOptions): Promise<EntryInfo[]> {
-  if (!(await stat(options.path)).isDirectory()) {
+  if (!(await statThroughLinks(options.path)).isDirectory()) {
     throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' });
   }
   const entries: EntryInfo[] = [];
@@ -36,7 +37,7 @@ async function walk(
   options: ListOptions,
   into: EntryInfo[],
 ): Promise<void> {
-  const names = (await readdir(directory)).sort(compareNames);
+  const names = (await enterDirectory(directory, (at) => readdir(at))).sort(compareNames);
   for (let start = 0; start < names.length; start += BATCH) {
     options.signal.throwIfAborted();
     const found = await Promise.all(

@@ -1,5 +1,6 @@
-import { chmod, lchown, mkdir, stat } from 'node:fs/promises';
+import { chmod, lchown, mkdir } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { statThroughLinks } from './links.js';
 import { errnoName } from './rpc-errors.js';
 
 /** Who owns what is made. Undefined where the daemon has one user only. */
@@ -28,7 +29,7 @@ export async function makeDirectories(path: string, owner: Owner): Promise<void>
 
 async function isDirectory(path: string): Promise<boolean> {
   try {
-    return (await stat(path)).isDirectory();
+    return (await statThroughLinks(path)).isDirectory();
   } catch (error) {
     if (errnoName(error) === 'ENOENT') return false;
     throw error;

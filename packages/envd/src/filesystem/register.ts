@@ -1,4 +1,4 @@
-import { lstat, rename, rm, stat } from 'node:fs/promises';
+import { lstat, rename, rm } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
 import { Filesystem } from '@svc/daemon/gen';
@@ -6,6 +6,7 @@ import type { EnvdContext, OsUser } from '../context.js';
 import { requestUser } from '../http/request-user.js';
 import { resolvePath } from '../paths/index.js';
 import { type EntryReader, readEntryInfo } from './entry-info.js';
+import { statThroughLinks } from './links.js';
 import { listDirectory } from './list-directory.js';
 import { makeDirectories, type Owner } from './make-directories.js';
 import { openMetadata } from './metadata.js';
@@ -110,7 +111,7 @@ async function guarded<T>(operation: Operation, path: string, run: () => Promise
 async function refuseExisting(path: string): Promise<void> {
   let directory: boolean;
   try {
-    directory = (await stat(path)).isDirectory();
+    directory = (await statThroughLinks(path)).isDirectory();
   } catch (error) {
     if (errnoName(error) === 'ENOENT') return;
     throw error;

@@ -27,6 +27,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on device',
   EDQUOT: 'disk quota exceeded',
   EROFS: 'read-only file system',
+  ENXIO: 'not a regular file: a fifo that nobody reads, or a device without a driver',
   ETXTBSY: 'a program that runs cannot be written',
   ENAMETOOLONG: 'file name too long',
   ENOTSUP: 'the file system keeps no metadata of files',

@@ -18,9 +18,10 @@ export function resolveDirectory(
   singleUser: boolean,
 ): string {
   const wanted = requested || fallback || user.home;
-  const path = fromHome(wanted, user.home);
-  if (!isDirectory(path)) {
-    throw new ConnectError(`working directory ${JSON.stringify(path)} does not exist`, Code.InvalidArgument);
+  const asked = fromHome(wanted, user.home);
+  const path = enterable(asked);
+  if (path === undefined) {
+    throw new ConnectError(`working directory ${JSON.stringify(asked)} does not exist`, Code.InvalidArgument);
   }
   if (!singleUser && user.uid !== 0 && !mayEnter(realpathSync.native(path), user)) {
     throw new ConnectError(
@@ -31,12 +32,17 @@ export function resolveDirectory(
   return path;
 }
 
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
+/** The path, or one without links where root may not follow those of users; undefined for what is no directory. */
+function enterable(path: string): string | undefined {
+  for (const at of [() => path, () => realpathSync.native(path)]) {
+    try {
+      const candidate = at();
+      return statSync(candidate).isDirectory() ? candidate : undefined;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EACCES') return undefined;
+    }
   }
+  return undefined;
 }
 
 function fromHome(path: string, home: string): string {

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { followLinks, type LinkOwners } from '../filesystem/links.js';
 import type { Owner } from '../filesystem/make-directories.js';
-import { errnoName } from '../filesystem/rpc-errors.js';
+import { createFile, openOrCreate } from '../filesystem/open-or-create.js';
 
 const READ = 1;
 const WRITE = 2;
@@ -17,6 +18,7 @@ export interface OpenRequest {
   /** Of a new file, before the umask. */
   mode: number;
   owner: Owner;
+  linkOwners: LinkOwners;
 }
 
 export function appends(flags: number): boolean {
@@ -27,26 +29,14 @@ export function appends(flags: number): boolean {
  * Opens a regular file; a new one belongs to the user. @throws the system's error; Error for what is no regular file, which could
  * hold the daemon for ever
  */
-export async function openFile({ path, flags, mode, owner }: OpenRequest): Promise<FileHandle> {
-  const { O_CREAT, O_EXCL, O_NONBLOCK, O_APPEND } = constants;
+export async function openFile({ flags, ...request }: OpenRequest): Promise<FileHandle> {
+  const { O_NONBLOCK, O_APPEND } = constants;
   const access = accessOf(flags) | O_NONBLOCK | (appends(flags) ? O_APPEND : 0);
-  const create = async (more: number) => {
-    const file = await open(path, access | O_CREAT | more, mode);
-    if (owner) await file.chown(owner.uid, owner.gid);
-    return file;
-  };
-  if (flags & CREATE) {
-    try {
-      return await create(O_EXCL);
-    } catch (error) {
-      if (errnoName(error) !== 'EEXIST' || flags & EXCLUSIVE) throw error;
-    }
-  }
-  const file = await open(path, access).catch((error) => {
-    // A link to nothing: what it leads to is made.
-    if (flags & CREATE && errnoName(error) === 'ENOENT') return create(0);
-    throw error;
-  });
+  const options = { ...request, flags: access };
+  if (flags & CREATE && flags & EXCLUSIVE) return createFile(options);
+  const file = await (flags & CREATE
+    ? openOrCreate(options)
+    : followLinks(request.path, request.linkOwners, (path) => open(path, access)));
   try {
     if (!(await file.stat()).isFile()) throw new Error('it is not a regular file');
     if (flags & TRUNCATE) await file.truncate(0);

@@ -12,13 +12,13 @@ import {
   realpath,
   rename,
   rmdir,
-  stat,
   statfs,
   symlink,
   truncate,
   unlink,
   utimes,
 } from 'node:fs/promises';
+import { enterDirectory, followLinks, type LinkOwners, statThroughLinks } from '../filesystem/links.js';
 import type { Owner } from '../filesystem/make-directories.js';
 import { errnoName } from '../filesystem/rpc-errors.js';
 import type { OwnerNames } from '../users/index.js';
@@ -34,6 +34,7 @@ import { statusPacket } from './status.js';
 export interface SftpUser {
   home: string;
   owner: Owner;
+  linkOwners: LinkOwners;
   names(): Promise<OwnerNames>;
 }
 
@@ -52,7 +53,7 @@ type Operation = (id: number, reader: FieldReader) => Promise<Buffer>;
 /** What a client can ask for in one session. */
 export function createOperations(user: SftpUser) {
   const handles = new Handles();
-  const { owner } = user;
+  const { owner, linkOwners } = user;
   const pathOf = (reader: FieldReader) => absolutePath(reader.string(), user.home);
   const done = (id: number) => statusPacket(id, 'ok');
   const named = (id: number, name: Buffer) =>
@@ -67,7 +68,7 @@ export function createOperations(user: SftpUser) {
       const path = pathOf(reader);
       const flags = reader.uint32();
       const { mode = 0o666 } = readAttributes(reader);
-      const file = await openFile({ path, flags, mode, owner });
+      const file = await openFile({ path, flags, mode, owner, linkOwners });
       const name = await handles.add({ kind: 'file', file, append: appends(flags) });
       return packet(HANDLE, uint32(id), string(name));
     },
@@ -103,10 +104,12 @@ export function createOperations(user: SftpUser) {
     async 9(id, reader) {
       const path = pathOf(reader);
       const wanted = readAttributes(reader);
-      if (wanted.size !== undefined) await truncate(path, wanted.size);
-      if (wanted.owner) await chown(path, wanted.owner.uid, wanted.owner.gid);
-      if (wanted.mode !== undefined) await chmod(path, wanted.mode);
-      if (wanted.times) await utimes(path, wanted.times.accessed, wanted.times.modified);
+      await followLinks(path, linkOwners, async (at) => {
+        if (wanted.size !== undefined) await truncate(at, wanted.size);
+        if (wanted.owner) await chown(at, wanted.owner.uid, wanted.owner.gid);
+        if (wanted.mode !== undefined) await chmod(at, wanted.mode);
+        if (wanted.times) await utimes(at, wanted.times.accessed, wanted.times.modified);
+      });
       return done(id);
     },
     // FSETSTAT
@@ -122,7 +125,9 @@ export function createOperations(user: SftpUser) {
     // OPENDIR
     async 11(id, reader) {
       const path = pathOf(reader);
-      const dir = await opendir(path, { encoding: 'buffer' as never, bufferSize: MAX_ENTRIES });
+      const dir = await enterDirectory(path, (at) =>
+        opendir(at as Buffer, { encoding: 'buffer' as never, bufferSize: MAX_ENTRIES }),
+      );
       return packet(HANDLE, uint32(id), string(await handles.add({ kind: 'directory', dir, path })));
     },
     // READDIR
@@ -164,7 +169,7 @@ export function createOperations(user: SftpUser) {
     // REALPATH
     16: (id, reader) => resolved(id, pathOf(reader)),
     // STAT
-    17: async (id, reader) => attributes(id, await stat(pathOf(reader))),
+    17: async (id, reader) => attributes(id, await statThroughLinks(pathOf(reader))),
     // RENAME: what is at the destination is not replaced.
     async 18(id, reader) {
       const from = pathOf(reader);
@@ -215,7 +220,11 @@ export function createOperations(user: SftpUser) {
       return done(id);
     },
     async 'statvfs@openssh.com'(id, reader) {
-      const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(pathOf(reader));
+      const { bsize, blocks, bfree, bavail, files, ffree } = await followLinks(
+        pathOf(reader),
+        linkOwners,
+        (at) => statfs(at),
+      );
       const facts = [bsize, bsize, blocks, bfree, bavail, files, ffree, ffree, 0, 0, 255];
       return packet(EXTENDED_REPLY, uint32(id), ...facts.map(uint64));
     },

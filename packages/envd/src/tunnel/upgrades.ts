@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect, type NetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { EnvdContext } from '../context.js';
+import { linkOwnersOf, ownerOf } from '../filesystem/index.js';
 import { requestUser } from '../http/request-user.js';
 import { serveSftp } from '../sftp/session.js';
 import { refuseUpgrade } from './refuse-upgrade.js';
@@ -52,11 +53,13 @@ async function sftp(
   client: Duplex,
   head: Buffer,
 ): Promise<void> {
-  const { uid, gid, home } = await requestUser(context, request.headers.authorization);
+  const user = await requestUser(context, request.headers.authorization);
+  const { home } = user;
+  const owner = ownerOf(context, user);
+  const linkOwners = await linkOwnersOf(context, user);
   accept(client, 'sftp');
   if (head.length > 0) client.unshift(head);
-  const owner = context.singleUser ? undefined : { uid, gid };
-  await serveSftp(client, { home, owner, names: () => context.users.names() });
+  await serveSftp(client, { home, owner, linkOwners, names: () => context.users.names() });
 }
 
 /** @throws {Refusal} */

@@ -20,7 +20,8 @@ const resource = 'file' as const;
 
 /**
  * Files of a sandbox. Absolute paths are used as they are; relative ones and `~` start at the user's home; an empty path
- * is the default working directory.
+ * is the default working directory. Links are followed; in directories that everyone may write to, such as `/tmp`, only those
+ * of the call's user, of the sandbox's default user and of the directory's owner.
  */
 export class Files {
   readonly #connection: DaemonConnection;
@@ -235,7 +236,7 @@ export class Files {
       local,
       async () => {
         await this.makeDir(remote, call);
-        return (await this.stat(remote, call)).path;
+        return pathToEnter(await this.stat(remote, call));
       },
       options,
     );
@@ -255,9 +256,15 @@ export class Files {
    */
   async downloadDir(remote: string, local: string, options: DownloadOptions = {}): Promise<DownloadResult> {
     const { user, signal, requestTimeoutMs } = options;
-    const { path, type } = await this.stat(remote, { user, signal, requestTimeoutMs });
-    if (type !== 'directory') throw new InvalidRequestError(`files.downloadDir: ${path} is no directory.`);
+    const entry = await this.stat(remote, { user, signal, requestTimeoutMs });
+    if (entry.type !== 'directory')
+      throw new InvalidRequestError(`files.downloadDir: ${entry.path} is no directory.`);
     const { downloadDirectory } = await import('./directory/download-dir.js');
-    return downloadDirectory(this.#connection, path, local, options);
+    return downloadDirectory(this.#connection, pathToEnter(entry), local, options);
   }
+}
+
+/** The path of a directory without a link at its end: root may not follow those that users make in `/tmp`. */
+function pathToEnter({ path, symlinkTarget }: FileEntry): string {
+  return symlinkTarget ?? path;
 }

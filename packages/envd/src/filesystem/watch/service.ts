@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import {
@@ -10,6 +10,7 @@ import {
   type WatchDirResponseSchema,
 } from '@svc/daemon/gen';
 import { type EntryReader, readEntryInfo } from '../entry-info.js';
+import { statThroughLinks } from '../links.js';
 import { errnoText, rpcError } from '../rpc-errors.js';
 import { EventBuffer } from './event-buffer.js';
 import { keepaliveIntervalMs } from './keepalive.js';
@@ -39,16 +40,17 @@ export function createWatchService(options: WatchServiceOptions) {
   async function open(request: WatchRequest, handler: HandlerContext): Promise<Watcher> {
     try {
       const path = await options.resolve(request.path, handler);
-      if (!(await stat(path)).isDirectory()) {
+      if (!(await statThroughLinks(path)).isDirectory()) {
         throw new ConnectError(`${path}: not a directory`, Code.InvalidArgument);
       }
-      if (!request.allowNetworkMounts && (await isOnNetworkMount(await realpath(path)))) {
+      const real = await realpath(path);
+      if (!request.allowNetworkMounts && (await isOnNetworkMount(real))) {
         throw new ConnectError(
           `${path} is on a network mount, which does not report changes made elsewhere; set allowNetworkMounts to watch it`,
           Code.InvalidArgument,
         );
       }
-      return await startWatcher(path, request, await options.openReader());
+      return await startWatcher({ path, real }, request, await options.openReader());
     } catch (error) {
       throw rpcError(error, 'watch', request.path);
     }
@@ -106,10 +108,15 @@ export function createWatchService(options: WatchServiceOptions) {
   };
 }
 
-async function startWatcher(path: string, request: WatchRequest, reader: EntryReader): Promise<Watcher> {
+async function startWatcher(
+  { path, real }: { path: string; real: string },
+  request: WatchRequest,
+  reader: EntryReader,
+): Promise<Watcher> {
   const buffer = new EventBuffer<Promise<FilesystemEvent>>(MAX_BUFFERED_EVENTS);
   const tree = new TreeWatch({
     path,
+    real,
     recursive: request.recursive,
     onChange(change) {
       if (buffer.push(toEvent(change, request.includeEntry ? reader : undefined))) return;

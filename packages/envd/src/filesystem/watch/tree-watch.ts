@@ -13,8 +13,10 @@ export interface Change {
 }
 
 export interface TreeWatchOptions {
-  /** Absolute path of a directory. */
+  /** Absolute path of a directory, as changes name it. */
   path: string;
+  /** The same without links, which root may not be allowed to follow. Default: the path. */
+  real?: string;
   recursive: boolean;
   onChange(change: Change): void;
   /** Called at most once; nothing follows. */
@@ -84,9 +86,13 @@ export class TreeWatch {
     return relative === '' ? this.#options.path : posix.join(this.#options.path, relative);
   }
 
+  #real(directory: string): string {
+    return posix.join(this.#options.real ?? this.#options.path, directory);
+  }
+
   /** Watches one directory and remembers its entries; answers the directories in it that are to be watched too. */
   #add(directory: string): string[] {
-    const path = this.#absolute(directory);
+    const path = this.#real(directory);
     const watcher = watch(path, (kind, name) => {
       if (name === null || this.#closed) return;
       this.#reports.push({ directory, name, kind });
@@ -188,7 +194,7 @@ export class TreeWatch {
         const before = known.entries.get(name);
         const after = takeSnapshot(path);
         // Reports about the directory itself carry its own name; they count only while it is there.
-        if (!before && !after && name === posix.basename(this.#absolute(directory))) return;
+        if (!before && !after && name === posix.basename(this.#real(directory))) return;
         item = {
           directory,
           name,
