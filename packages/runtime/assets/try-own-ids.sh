@@ -7,5 +7,5 @@ set -e
 mount -t tmpfs -o mode=755 tmpfs /mnt
 mkdir /mnt/m
 cd /usr
-perl "$1" "$2" 536870912 /mnt '' bin:lib '' '' '' 0
+perl "$1" "$2" 536870912 /mnt '' bin:lib '' '' '' '' '' 0
 [ "$(stat -c %u /mnt/m)" = 536870912 ]

@@ -113,6 +113,7 @@ export {
   type TrialOptions,
   type TrialStartOptions,
 } from './trial-cluster/index.js';
+export type { TrialStart } from './trial-start.js';
 export {
   otherUsersOfBases,
   type RemovedDriver,

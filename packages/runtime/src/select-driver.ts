@@ -7,7 +7,7 @@ import { type HostFacts, readHostFacts, TESTED_RUNTIMES } from './host/host-fact
 import { judgeHost } from './host/judge-host.js';
 import type { IncusDriverOptions } from './incus-driver/index.js';
 import type { LinuxDriverOptions } from './linux-driver/state/options.js';
-import { trialStart } from './trial-start.js';
+import { type TrialStart, trialStart } from './trial-start.js';
 
 /** What `driver` may be in settings and flags. `linux` comes first, as the default; `incus` is taken only when it is asked for. */
 export const driverNames = ['linux', 'process', 'incus'] as const;
@@ -19,8 +19,8 @@ export interface SelectDriverOptions extends DriverOptions {
   /** Whether `process`, which isolates nothing, may be taken without being asked for by name, nor any isolation. Default false. */
   allowProcess?: boolean | undefined;
   /**
-   * Whether a sandbox is started before the driver is given. Default false; done all the same for an OCI runtime that is not
-   * among the tested ones.
+   * Whether a sandbox is started, and its memory stored and restored, before the driver is given: memory that cannot be restored is
+   * no capability. Default false; done all the same for an OCI runtime that is not among the tested ones.
    */
   trialStart?: boolean | undefined;
   /** Further options of the `linux` driver. Its `isolation` is asked of any other driver too. */
@@ -35,8 +35,8 @@ export interface SelectedDriver {
   why: string;
   /** What the host has and lacks for the `linux` driver. Empty for a `process` driver that was asked for. */
   findings: Finding[];
-  /** How long the sandbox of `trialStart` took to answer, ms. Undefined: none was started. */
-  startedMs?: number | undefined;
+  /** What the sandbox of `trialStart` showed. Undefined: none was started. */
+  trial?: TrialStart | undefined;
 }
 
 /**
@@ -62,10 +62,10 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
     const { createLinuxDriver } = await import('./linux-driver/index.js');
     const driver = await createLinuxDriver({ ...common, ...linux }, facts);
     const tested = TESTED_RUNTIMES.some((name) => name === facts.ociRuntime);
-    const startedMs = options.trialStart === true || !tested ? await requireStart(driver, facts) : undefined;
+    const trial = options.trialStart === true || !tested ? await requireStart(driver, facts) : undefined;
+    if (trial?.memoryProblem !== undefined) driver.withoutMemory(trial.memoryProblem);
     const why = preferred === 'linux' ? 'It was asked for.' : 'The host has all that isolation needs.';
-    const tried = startedMs === undefined ? [] : [`A sandbox started in ${startedMs} ms.`];
-    return { driver, findings, why: [why, ...tried].join(' '), startedMs };
+    return { driver, findings, why: [why, ...described(trial)].join(' '), trial };
   }
   if (preferred === undefined && allowProcess === true && linux?.isolation === undefined) {
     return openProcess(common, findings, `The linux driver cannot run here. ${lacking(findings).join(' ')}`);
@@ -99,7 +99,7 @@ export function requireIsolation(driver: DriverName, isolation: Isolation | unde
 async function requireStart(
   driver: Driver,
   { isolation, ociRuntime }: HostFacts,
-): Promise<number | undefined> {
+): Promise<TrialStart | undefined> {
   try {
     return await trialStart(driver);
   } catch (error) {
@@ -112,6 +112,14 @@ async function requireStart(
         : `The OCI runtime ${ociRuntime} starts no sandbox${ociRuntime === 'runc' ? '' : ': choose runc'}.`;
     throw new DriverError('unsupported', message, { cause: error, detail });
   }
+}
+
+function described(trial: TrialStart | undefined): string[] {
+  if (trial === undefined) return [];
+  const { startedMs, restoredMs } = trial;
+  const memory =
+    restoredMs === undefined ? '' : ` and was stored and restored with its memory in ${restoredMs} ms`;
+  return [`A sandbox started in ${startedMs} ms${memory}.`];
 }
 
 async function openIncus(

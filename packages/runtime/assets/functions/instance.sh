@@ -8,6 +8,7 @@
 #   RESTORING        set: memory is restored, so the files that name the machine stay as they are
 #   IMAGES           directory of the images of its memory, seen as AT/img until it runs; empty: none
 #   OWN_USERS        file that is seen there in place of one of that name: the map of its own ids
+#   TRIAL            file that CRIU's hook makes in place of letting it run, and nothing that is mounted is changed; empty: it runs
 #   DISK_LIMIT       of the writable part; empty: none
 #   ROOT_LAYERS, USR_LAYERS   lower directories of / and /usr, uppermost first, with colons; no USR_LAYERS: /usr is in /
 #   AT               directory of its mounts, in memory of the namespace, with the mount points `m` and `usr`
@@ -46,12 +47,16 @@ instance_boot() {
   [ -z "$NETWORK_FIRST" ] || gvisor_keep_tmp "$AT/m/tmp"
   [ -z "$limiting" ] || wait "$limiting"
   [ -z "$NETWORK_FIRST" ] || network_prepare "$INSTANCE"
-  instance_start "$@" </dev/null >/dev/null 2>&1 || instance_explain
+  # For CRIU's hook.
+  [ -z "$IMAGES" ] || export STORE SCRIPTS TRIAL HOST_NAME PING_GROUPS RESTORING NETWORK_FIRST NEAR GROUP GATEWAY ADDRESS FORMER_ADDRESSES
+  instance_start "$@" </dev/null >/dev/null 2>&1 || [ -e "$TRIAL" ] || instance_explain
+  [ -z "$TRIAL" ] || return 0
   pid=
   read -r pid <"$here/pid" || :
   answer pid "$pid"
   [ -z "$LIMITS" ] || instance_limit "$pid"
-  [ -n "$NETWORK_FIRST" ] || network_attach "$pid"
+  # CRIU has its hook attach what it restores.
+  [ -n "$NETWORK_FIRST$IMAGES" ] || network_attach "$pid"
   [ -z "$IMAGES" ] || umount -l "$AT/img"
 }
 

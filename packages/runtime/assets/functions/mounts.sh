@@ -5,7 +5,7 @@
 mounts_own() { # COUNT SOURCE ...
   [ "$1" = 0 ] || mkdir -p "$MOUNT_BINDS"
   perl "$SCRIPTS/own-mounts.pl" "$ARCH" "$FIRST_ID" "$AT" "$here/sv" "$ROOT_LAYERS" "$USR_LAYERS" "$IMAGES" \
-    "$OWN_USERS" "$MOUNT_BINDS" "$@"
+    "$OWN_USERS" "$MOUNT_BINDS" "${TRIAL:+$here/changes}" "$@"
 }
 
 mounts_leave() { # DIRECTORY of an instance's mounts; fine when there are none
@@ -39,6 +39,7 @@ mounts_try_own() {
 # file system that a directory is on: a restore repeats the flags of the time of the checkpoint, and may not change one.
 BOUND_FLAGS=nosuid,nodev,exec,noatime
 
+# In a trial a restore makes files anew, which running programs may be using: it sees the directories, and changes go elsewhere.
 mounts_bind() { # DIRECTORY COUNT SOURCE ...: the first COUNT sources, as DIRECTORY/0, DIRECTORY/1 ...
   directory=$1
   count=$2
@@ -48,7 +49,13 @@ mounts_bind() { # DIRECTORY COUNT SOURCE ...: the first COUNT sources, as DIRECT
   for source in "$@"; do
     [ "$number" != "$count" ] || break
     if [ -d "$source" ]; then mkdir "$directory/$number"; else : >"$directory/$number"; fi
-    mount --bind -o "$BOUND_FLAGS" "$source" "$directory/$number"
+    if [ -n "$TRIAL" ] && [ -d "$source" ]; then
+      mkdir -p "$here/changes/u$number" "$here/changes/w$number"
+      mount -t overlay overlay -o "nosuid,nodev,noatime,lowerdir=$source,upperdir=$here/changes/u$number,workdir=$here/changes/w$number" \
+        "$directory/$number"
+    else
+      mount --bind -o "$BOUND_FLAGS" "$source" "$directory/$number"
+    fi
     number=$((number + 1))
   done
 }

@@ -108,11 +108,14 @@ addr add $ADDRESS/30 dev eth0
 neigh replace $GATEWAY lladdr $MAC_GATEWAY dev eth0 nud permanent
 link set eth0 up
 route add default via $GATEWAY"
+  # gVisor looks at one device, and elsewhere programs that ask for the addresses of the machine need not see these.
+  former_device=lo
+  [ -z "$NETWORK_FIRST" ] || former_device=eth0
+  for former in $FORMER_ADDRESSES; do
+    inside="$inside
+addr add $former/32 dev $former_device"
+  done
   if [ -z "$RESTORING" ] || [ -n "$NETWORK_FIRST" ]; then
-    for former in $FORMER_ADDRESSES; do
-      inside="$inside
-addr add $former/32 dev eth0"
-    done
     nsenter "--net=$at" ip -batch - <<BATCH
 $inside
 BATCH

@@ -1,4 +1,3 @@
-import type { Driver } from '../contract/driver.js';
 import { baseRecipe } from '../host/base-root.js';
 import { type HostFacts, readHostFacts } from '../host/host-facts.js';
 import { chooseTools } from '../host/tools.js';
@@ -13,7 +12,10 @@ import type { LinuxDriverOptions } from './state/options.js';
  * @param facts of the host; looked at when absent.
  * @throws {DriverError} `unsupported` naming what the host lacks; `busy` while another driver has the data directory.
  */
-export async function createLinuxDriver(options: LinuxDriverOptions, facts?: HostFacts): Promise<Driver> {
+export async function createLinuxDriver(
+  options: LinuxDriverOptions,
+  facts?: HostFacts,
+): Promise<LinuxDriver> {
   const tools = await chooseTools(facts ?? (await readHostFacts(options)), {
     named: options.ociRuntime !== undefined,
   });

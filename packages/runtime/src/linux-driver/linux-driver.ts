@@ -27,7 +27,7 @@ import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
 import { readHostMemory, requireRoom, spareBytes } from './cgroups/admission.js';
-import type { CheckpointRecord } from './checkpoints/checkpoint.js';
+import type { CheckpointRecord, RestoreTrial } from './checkpoints/checkpoint.js';
 import { linuxCheckpoints } from './checkpoints/checkpoints.js';
 import { imageDirectory } from './checkpoints/image-directory.js';
 import { requireRestorable } from './checkpoints/require-restorable.js';
@@ -60,7 +60,7 @@ const FULL_LOOK_EVERY = 15;
 /** Isolated sandboxes on this host: an OCI runtime, overlays, a private network, CRIU. Made by `createLinuxDriver`. */
 export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecord> implements Driver {
   readonly name = 'linux';
-  readonly capabilities: Capabilities;
+  capabilities: Capabilities;
   readonly summary: string;
   readonly layers: Layers;
   readonly transfers?: Transfers;
@@ -130,6 +130,17 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     host.shares.start();
   }
 
+  /**
+   * Makes no checkpoints with memory any more, and restores none, because a trial showed that it does not work here.
+   * @param problem the reason, as one sentence.
+   */
+  withoutMemory(problem: string): void {
+    const tier = this.#tiers[this.#host.isolation];
+    tier.memoryProblem = problem;
+    this.capabilities = capabilitiesOf(this.#host, tier);
+    this.#host.log('error', problem);
+  }
+
   protected get registry() {
     return this.#registry;
   }
@@ -161,18 +172,9 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
           // What gVisor stored looks for the files that it had open.
           renumber: checkpoint.numbered !== true && !(memory && checkpoint.isolation === 'gvisor'),
         } as const;
-        const make = () =>
-          this.#host.space.withRoom(() =>
-            this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined),
-          );
-        // Memory has no second copy: what failed on a busy host, and not for what is stored, is worth another try.
-        const instance = await make().catch((error: unknown) => {
-          if (!DriverError.is(error) || error.code !== 'restore_failed') throw error;
-          signal?.throwIfAborted();
-          const { code, detail } = error;
-          this.#host.log('warn', 'a restore is tried again', { checkpoint: checkpoint.id, code, detail });
-          return make();
-        });
+        const instance = await this.#restoring(checkpoint.id, signal, () =>
+          this.#make(options.id, spec, origin, signal, memory ? checkpoint : undefined),
+        );
         if (memory && checkpoint.hostname !== undefined) {
           renameInstance(this.#host, instance.entry, checkpoint.hostname);
           await this.#tierOf(instance.entry).nameRestored(instance.entry, instance.id);
@@ -182,6 +184,41 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     });
     this.#sent.hold(restored.entry.lease, restored.id);
     return restored;
+  }
+
+  /** Memory has no second copy: what failed on a busy host, and not for what is stored, is worth another try. */
+  async #restoring<T>(id: string, signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+    const make = () => this.#host.space.withRoom(task);
+    return make().catch((error: unknown) => {
+      if (!DriverError.is(error) || error.code !== 'restore_failed') throw error;
+      signal?.throwIfAborted();
+      const { code, detail } = error;
+      this.#host.log('warn', 'a restore is tried again', { checkpoint: id, code, detail });
+      return make();
+    });
+  }
+
+  /** @see InstanceOwner.tryRestore */
+  async #tryRestore({ spec }: InstanceEntry, draft: RestoreTrial, signal?: AbortSignal): Promise<void> {
+    const { checkpoint, checkpointId, images } = draft;
+    const origin = {
+      kind: 'checkpoint',
+      checkpointId,
+      memory: true,
+      images,
+      renumber: false,
+      trial: true,
+    } as const;
+    await this.#restoring(checkpoint.id, signal, async () => {
+      const trial = await this.#make(
+        undefined,
+        { ...spec, layers: checkpoint.layers },
+        origin,
+        signal,
+        checkpoint,
+      );
+      await trial.destroy();
+    });
   }
 
   async storage(): Promise<StorageUse> {
@@ -293,6 +330,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
         tier: this.#tierOf(entry),
         serialize: (name, task) => this.#mutex.run(name, task),
         dispose: (each) => this.#dispose(each),
+        tryRestore: (entry, draft, signal) => this.#tryRestore(entry, draft, signal),
       },
       entry,
     );
@@ -312,7 +350,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   }
 
   /**
-   * Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone.
+   * Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone. One that was made for a trial is dead.
    * @param stored whose memory it gets.
    */
   async #make(
@@ -350,6 +388,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
         signal?.throwIfAborted();
         return boot(host, tier, keeper, entry, id ?? entry.name, origin, signal);
       });
+      if (origin.kind === 'checkpoint' && origin.trial === true) return instance;
       if (id === undefined) await this.#parking.park(tier, entry);
       entry.state = id === undefined ? 'pooled' : 'live';
       host.records.write(entry);

@@ -15,7 +15,7 @@ import type {
 } from '../contract/instance.js';
 import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
-import { checkpointInstance } from './checkpoints/checkpoint.js';
+import { checkpointInstance, type RestoreTrial } from './checkpoints/checkpoint.js';
 import { isRunning, type LinuxHost, mayRun } from './host/linux-host.js';
 import { commitInstance } from './layers/commit-layer.js';
 import { requireDestinations } from './network/ranges.js';
@@ -30,6 +30,12 @@ export interface InstanceOwner {
   tier: OciTier;
   /** Runs tasks of one instance one after another. */
   serialize<T>(name: string, task: () => Promise<T>): Promise<T>;
+  /**
+   * Restores memory that is being stored, up to its first instruction, and removes what came of it: the source is not given up for
+   * memory that nobody can restore.
+   * @throws {DriverError} `restore_failed`, or what keeps any sandbox from being made now
+   */
+  tryRestore(entry: InstanceEntry, trial: RestoreTrial, signal?: AbortSignal): Promise<void>;
   /** Frees everything of an instance whose processes are gone or may go. */
   dispose(instance: LinuxInstance): Promise<void>;
 }
@@ -174,8 +180,7 @@ export class LinuxInstance implements RegisteredInstance {
   }
 
   async checkpoint(options: CheckpointOptions): Promise<Checkpoint> {
-    const { host, tier } = this.#owner;
-    const made = await this.#exclusively(() => checkpointInstance(host, tier, this.entry, options));
+    const made = await this.#exclusively(() => checkpointInstance(this.#owner, this.entry, options));
     if (options.then === 'destroy') await this.destroy();
     return made;
   }

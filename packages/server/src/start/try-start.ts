@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
-import { type Isolation, selectDriver } from '@svc/runtime';
+import { type Isolation, selectDriver, type TrialStart } from '@svc/runtime';
 
 export interface TryStartOptions {
   isolation: Isolation;
@@ -10,14 +10,14 @@ export interface TryStartOptions {
 }
 
 /**
- * Starts one sandbox on this host, in a data directory of its own that goes again, and ends it.
- * @returns how long it took until it answered, ms. Undefined: there was no room to try.
+ * Starts one sandbox on this host, in a data directory of its own that goes again, stores and restores its memory, and ends it.
+ * @returns what it showed. Undefined: there was no room to try.
  * @throws {DriverError} `unsupported` with the reason.
  */
-export async function tryStart({ isolation, ociRuntime }: TryStartOptions): Promise<number | undefined> {
+export async function tryStart({ isolation, ociRuntime }: TryStartOptions): Promise<TrialStart | undefined> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-trial-'));
   try {
-    const { driver, startedMs } = await selectDriver({
+    const { driver, trial } = await selectDriver({
       dataDir,
       daemon: daemonProgram,
       preferred: 'linux',
@@ -26,7 +26,7 @@ export async function tryStart({ isolation, ociRuntime }: TryStartOptions): Prom
       linux: { isolation, storeSizeMiB: 0, ...(ociRuntime === undefined ? {} : { ociRuntime }) },
     });
     await driver.close({ destroyInstances: true });
-    return startedMs;
+    return trial;
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }

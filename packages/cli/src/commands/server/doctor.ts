@@ -6,6 +6,7 @@ import {
   fixHost,
   type Isolation,
   linuxDriverCanRun,
+  type TrialStart,
 } from '@svc/runtime';
 import type { TryStartOptions } from '@svc/server';
 import { type Command, Option } from 'commander';
@@ -106,7 +107,7 @@ async function diagnoseIncus(cli: Cli, { start }: Pick<DoctorFlags, 'start'>): P
 async function findStarts(
   found: readonly Finding[],
   asked: TryStartOptions,
-  tryStart: (options: TryStartOptions) => Promise<number | undefined>,
+  tryStart: (options: TryStartOptions) => Promise<TrialStart | undefined>,
 ): Promise<Finding[]> {
   const hasGvisor = found.some(({ id, ok }) => id === 'gvisor' && ok);
   const kinds: Isolation[] = hasGvisor ? ['container', 'gvisor'] : ['container'];
@@ -116,12 +117,12 @@ async function findStarts(
       isolation === asked.isolation ? 'driver' : isolation === 'gvisor' ? 'gvisor' : 'comfort';
     const finding = { id: `start-${isolation}`, neededFor } as const;
     try {
-      const tookMs = await tryStart({ ...asked, isolation });
+      const trial = await tryStart({ ...asked, isolation });
       const message =
-        tookMs === undefined
+        trial === undefined
           ? `There was no room to start a sandbox (${isolation}).`
-          : `A sandbox (${isolation}) started and answered in ${tookMs} ms.`;
-      starts.push({ ...finding, ok: tookMs !== undefined, message });
+          : `A sandbox (${isolation}) started and answered in ${trial.startedMs} ms.`;
+      starts.push({ ...finding, ok: trial !== undefined, message }, ...memoryFindings(isolation, trial));
     } catch (error) {
       const detail = DriverError.is(error) ? `${error.message} ${error.detail ?? ''}` : String(error);
       starts.push({
@@ -132,6 +133,16 @@ async function findStarts(
     }
   }
   return starts;
+}
+
+function memoryFindings(isolation: Isolation, trial: TrialStart | undefined): Finding[] {
+  if (trial?.memoryProblem === undefined && trial?.restoredMs === undefined) return [];
+  const { memoryProblem, restoredMs } = trial;
+  const message =
+    memoryProblem ?? `The memory of a sandbox (${isolation}) was stored and restored in ${restoredMs} ms.`;
+  return [
+    { id: `memory-${isolation}`, neededFor: 'memorySnapshot', ok: memoryProblem === undefined, message },
+  ];
 }
 
 interface Diagnosis {

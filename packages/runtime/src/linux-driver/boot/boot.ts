@@ -23,7 +23,10 @@ import { boundMounts } from './mount-binds.js';
 
 const START_TIMEOUT_MS = 60_000;
 
-/** Makes and starts the instance described by `entry`, up to an answering daemon. The caller undoes it on failure. */
+/**
+ * Makes and starts the instance described by `entry`, up to an answering daemon; a trial up to its first instruction, which it never
+ * comes to. The caller undoes it on failure.
+ */
 export async function boot(
   host: LinuxHost,
   tier: OciTier,
@@ -40,6 +43,7 @@ export async function boot(
   const config = writeBundle(host, tier, keeper, entry, hostname);
   const start = tier.start(entry, origin, config);
   if (start.cgroup !== undefined) host.cgroups.make(entry.name, start.cgroup);
+  const trial = restoring && origin.trial === true;
   const answers = await host.store.run(bootCall(host, keeper, entry, hostname, origin, start), {
     code,
     timeoutMs: START_TIMEOUT_MS,
@@ -50,6 +54,7 @@ export async function boot(
         }
       : {}),
   });
+  if (trial) return;
   const pid = Number(answers.pid);
   if (start.images !== undefined) ownQueues(pid, entry);
   const began = processStart(pid);
@@ -158,6 +163,7 @@ function bootCall(
       IMAGES: start.images?.directory,
       OWN_USERS: start.images?.ownUsers,
       RESTORING: restoring ? 'yes' : undefined,
+      TRIAL: restoring && origin.trial === true ? join(paths.store, 'i', entry.name, 'tried') : undefined,
       DISK_LIMIT: store.quota && diskMiB !== undefined ? `${diskMiB}M` : undefined,
       ROOT_LAYERS: plan.root.join(':'),
       USR_LAYERS: plan.usr?.join(':'),

@@ -15,10 +15,12 @@ import type { Isolation } from '../../contract/capabilities.js';
 import { DriverError } from '../../contract/errors.js';
 import type { Checkpoint, CheckpointOptions } from '../../contract/instance.js';
 import { requireCheckpointId } from '../../shared/instance-id.js';
+import { unrestorable } from '../criu/undumpable.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storageFull } from '../store/storage-full.js';
 import type { OciTier } from '../tiers/tier.js';
+
 import { type HostFile, openHostFiles } from './host-files.js';
 import { fitsInMemory, forgetImages, imageDirectory, makeImageDirectory } from './image-directory.js';
 
@@ -51,6 +53,22 @@ export interface CheckpointRecord {
   mounts: string[];
 }
 
+/** A checkpoint that is not done yet. */
+export interface RestoreTrial {
+  checkpoint: CheckpointRecord;
+  /** Where the store has it, below `c`. */
+  checkpointId: string;
+  /** Its images, as the keeper's namespace has them. */
+  images: string;
+}
+
+/** Who stores instances. */
+export interface CheckpointOwner {
+  host: LinuxHost;
+  tier: OciTier;
+  tryRestore(entry: InstanceEntry, trial: RestoreTrial, signal?: AbortSignal): Promise<void>;
+}
+
 export function readCheckpoint(host: LinuxHost, id: string): CheckpointRecord | undefined {
   try {
     return JSON.parse(readFileSync(host.store.view(`c/${id}/record.json`), 'utf8')) as CheckpointRecord;
@@ -59,10 +77,12 @@ export function readCheckpoint(host: LinuxHost, id: string): CheckpointRecord | 
   }
 }
 
-/** Stores an instance. It is frozen meanwhile and afterwards as it was before. */
+/**
+ * Stores an instance. It is frozen meanwhile and afterwards as it was before. Memory is known to be restorable afterwards, but for that
+ * of copies at once, whose source lives on and which report by themselves.
+ */
 export async function checkpointInstance(
-  host: LinuxHost,
-  tier: OciTier,
+  { host, tier, tryRestore }: CheckpointOwner,
   entry: InstanceEntry,
   options: CheckpointOptions,
 ): Promise<Checkpoint> {
@@ -157,6 +177,12 @@ export async function checkpointInstance(
       mounts: entry.spec.mounts.map((mount) => mount.target),
     };
     writeFileSync(host.store.view(`${draft}/record.json`), JSON.stringify(record));
+    if (options.memory && options.brief !== true && tier.isolation === 'container')
+      await tryRestore(entry, { checkpoint: record, checkpointId: `.${id}`, images }, options.signal).catch(
+        (error: unknown) => {
+          throw unrestorable(error, host.cgroups.pids(entry.name));
+        },
+      );
     renameSync(host.store.view(draft), host.store.view(`c/${id}`));
     if (durable)
       await host.store.run({ name: 'checkpoint_flush', arguments: [`c/${id}`] }, { timeoutMs: 300_000 });

@@ -69,7 +69,7 @@ export async function openFiles(pids: readonly number[], proc = '/proc'): Promis
         const at = line.indexOf(' /usr/');
         if (at >= 0) paths.add(Buffer.from(line.slice(at + 1), 'latin1').toString());
       }
-    for await (const path of left > 0 ? readDescriptors(pid, turns, proc) : []) {
+    for await (const [, path] of left > 0 ? readDescriptors(pid, turns, proc) : []) {
       if (path.startsWith('/usr/')) paths.add(path);
       left -= 1;
       if (left <= 0) break;

@@ -1,3 +1,4 @@
+import { SCRIPTS } from '../namespace/script-shell.js';
 import { FIND_DIRECTORY_MASK } from './external-mounts.js';
 
 /**
@@ -12,4 +13,5 @@ ghost-limit 1073741824
 manage-cgroups=ignore
 network-lock skip
 ${FIND_DIRECTORY_MASK}
+action-script ${SCRIPTS}/criu-hook.sh
 `;

@@ -5,7 +5,6 @@ import { DriverError } from '../../contract/errors.js';
 import { readText } from '../../shared/read-text.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
-import { SCRIPTS } from '../namespace/script-shell.js';
 import type { OciConfig } from '../oci/oci-config.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storeIsFull } from '../store/storage-full.js';
@@ -19,7 +18,6 @@ const DUMP_TIMEOUT_S = 60;
 const SEIZE_TIMEOUT_S = 45;
 /** Where the OCI runtime looks for the standard streams when it restores. */
 const DESCRIPTORS = 'descriptors.json';
-const CRIU_HOOK = `${SCRIPTS}/criu-hook.sh`;
 const STANDARD_STREAMS = ['/dev/null', '/dev/null', '/dev/null'];
 /**
  * Writes the memory of an instance to the directory `images` and copies its file system to `<draft>/sv`, of the same moment. CRIU is
@@ -48,7 +46,7 @@ export async function dumpMemory(
     external: mountsToName(entry.pid!, config),
     timeoutS: DUMP_TIMEOUT_S,
     more: [
-      ...['--tree', `${entry.pid}`, '--leave-running', '--action-script', CRIU_HOOK],
+      ...['--tree', `${entry.pid}`, '--leave-running'],
       ...['--freeze-cgroup', host.cgroups.freezerOf(entry.name)],
       ...['--timeout', `${SEIZE_TIMEOUT_S}`],
     ],

@@ -2,10 +2,14 @@ import { type Dir, type Dirent, opendirSync, readlinkSync } from 'node:fs';
 import type { Turns } from '../../shared/turns.js';
 
 /**
- * What the descriptors of a process lead to; nothing when it has ended.
+ * The descriptors of a process, each with its number and what it leads to; nothing when it has ended.
  * @param turns programs may have hundreds of thousands together, and the driver serves others meanwhile.
  */
-export async function* readDescriptors(pid: number, turns: Turns, proc = '/proc'): AsyncGenerator<string> {
+export async function* readDescriptors(
+  pid: number,
+  turns: Turns,
+  proc = '/proc',
+): AsyncGenerator<[string, string]> {
   const path = `${proc}/${pid}/fd`;
   const directory = orNothing(() => opendirSync(path));
   if (directory === undefined) return;
@@ -15,7 +19,7 @@ export async function* readDescriptors(pid: number, turns: Turns, proc = '/proc'
       const entry = nextOf(directory);
       if (entry === undefined) return;
       const target = orNothing(() => readlinkSync(`${path}/${entry.name}`));
-      if (target !== undefined) yield target;
+      if (target !== undefined) yield [entry.name, target];
     }
   } finally {
     directory.closeSync();

@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../../contract/errors.js';
 import { readText } from '../../shared/read-text.js';
 import { Turns } from '../../shared/turns.js';
 import type { Cgroups } from '../cgroups/cgroups.js';
-import { programName } from './undumpable.js';
+import { programName } from './program-name.js';
+import { threads } from './undumpable.js';
 
 /** Starting a program takes a millisecond or two; who waits for longer waits for a child that does not come. */
 const PATIENCE_MS = 1_000;
@@ -54,12 +54,4 @@ export function isInsideVfork(text: string | undefined, calls = CALLS): boolean 
   const [number, flags] = (text ?? '').split(' ', 2).map(Number);
   if (number === calls.clone) return ((flags ?? 0) & CLONE_VFORK) !== 0;
   return number === calls.vfork || number === calls.clone3;
-}
-
-function threads(pid: number): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`);
-  } catch {
-    return [];
-  }
 }

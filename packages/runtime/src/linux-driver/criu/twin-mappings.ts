@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { DriverError } from '../../contract/errors.js';
 import { Turns } from '../../shared/turns.js';
+import { programName } from './program-name.js';
 import { readMappings } from './read-mappings.js';
-import { programName } from './undumpable.js';
 
 /** How much `/proc/<pid>/maps` of all programs may say, characters: some 300,000 mappings. A busy browser has a tenth of them. */
 const MAX_TEXT = 32 * 2 ** 20;

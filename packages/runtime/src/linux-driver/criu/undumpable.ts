@@ -1,11 +1,18 @@
-import { readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { readProcStat } from '#support/process-identity';
+import { DriverError } from '../../contract/errors.js';
 import { readText } from '../../shared/read-text.js';
 import { Turns } from '../../shared/turns.js';
+import { DeletedWatches } from './deleted-watches.js';
+import { findMovedSockets, type HeldSocket, namedSockets } from './moved-sockets.js';
+import { multicastGroups } from './multicast-groups.js';
+import { innerPid, programName } from './program-name.js';
 import { readDescriptors } from './read-descriptors.js';
 
 /** How many descriptors the programs of a sandbox may have together. CRIU takes ten seconds for so many, and the source stands still. */
 const MAX_DESCRIPTORS = 200_000;
+/** How many sockets that are bound to a path are looked at. */
+const MAX_NAMED_SOCKETS = 1_000;
 
 /** Finds programs that a checkpoint cannot hold. Gives sentences for the user; empty when none is known. */
 export async function findUndumpable(
@@ -18,6 +25,9 @@ export async function findUndumpable(
   let left = MAX_DESCRIPTORS;
   const found: string[] = [];
   const home = link(`/proc/${initPid}/ns/user`);
+  const named = namedSockets(readText(`${proc}/${initPid}/net/unix`) ?? '');
+  const held: HeldSocket[] = [];
+  const watches = new DeletedWatches();
   for (const pid of pids) {
     await turns.give();
     const namespace = link(`/proc/${pid}/ns/user`);
@@ -25,23 +35,31 @@ export async function findUndumpable(
       found.push(`${programName(pid)} runs in a user namespace of its own`);
       continue;
     }
+    const tracer = findTracer(pid);
+    if (tracer !== undefined) found.push(`${programName(tracer)} traces ${programName(pid)}`);
     // On v1 hosts CRIU waits for ever for a process that is stopped in a frozen cgroup.
     const state = readProcStat(pid)?.state;
     if (cgroupVersion === 1 && (state === 'T' || state === 't'))
       found.push(`${programName(pid)} is stopped (SIGSTOP or a debugger)`);
-    for await (const target of readDescriptors(pid, turns, proc)) {
+    for await (const [fd, target] of readDescriptors(pid, turns, proc)) {
       left -= 1;
       if (left < 0)
         return [
           ...found,
           `its programs have more than ${MAX_DESCRIPTORS} files open, ${programName(pid)} among them`,
         ];
+      watches.add(pid, fd, target, proc);
+      const name = named.get(target);
+      if (name !== undefined && named.delete(target) && held.length < MAX_NAMED_SOCKETS)
+        held.push({ pid, fd, name });
       if (target !== 'anon_inode:[io_uring]') continue;
       found.push(`${programName(pid)} uses io_uring`);
       break;
     }
   }
-  return found;
+  for (const group of multicastGroups(`${proc}/${initPid}/net`))
+    found.push(`a program has joined the multicast group ${group}, which no copy would be in`);
+  return [...found, ...(await watches.find(pids, turns, proc)), ...(await findMovedSockets(held))];
 }
 
 /** What CRIU's errors mean; the program is the subject. */
@@ -72,14 +90,48 @@ export function explainDumpFailure(log: string): string {
   return `${subject} ${reason ?? 'uses something that a checkpoint cannot hold'}`;
 }
 
-/** A program as its user sees it. */
-export function programName(pid: number): string {
-  return `"${readText(`/proc/${pid}/comm`)?.trim() ?? '?'}" (process ${innerPid(pid)})`;
+/** What CRIU's errors mean when it restores; the program is the subject. */
+const RESTORE_REASONS: [pattern: RegExp, text: string][] = [
+  [/sk-unix|unix:/, 'has a Unix socket whose directory was moved or removed since'],
+  [/sk-inet|inet socket/, 'has a network connection that cannot be made again'],
+  [/fsnotify|inotify/, 'watches a file that is gone'],
+  [/files-reg|Can't open file|File .* has bad/, 'has a file open that cannot be opened again'],
+];
+
+/**
+ * The error for stored memory of which a trial showed that it cannot be restored; other errors stay as they are.
+ * @param pids the programs that were stored, which still live.
+ */
+export function unrestorable(error: unknown, pids: readonly number[]): unknown {
+  if (!DriverError.is(error) || error.code !== 'restore_failed') return error;
+  const { detail } = error;
+  const line = /^.*?(\d+): Error \((.*)$/m.exec(detail ?? '');
+  const pid = pids.find((each) => innerPid(each) === line?.[1]);
+  const subject = pid === undefined ? 'a program' : programName(pid);
+  const reason = RESTORE_REASONS.find(([pattern]) => pattern.test(line?.[2] ?? ''))?.[1];
+  return new DriverError(
+    'undumpable',
+    `The memory of the sandbox cannot be stored: ${subject} ${reason ?? 'uses something that could not be restored'}.`,
+    { cause: error, detail },
+  );
 }
 
-function innerPid(pid: number): string {
-  const line = /^NSpid:\s+(.*)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
-  return line?.trim().split(/\s+/).at(-1) ?? '?';
+/** Threads of a process; none when it has ended. */
+export function threads(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
+}
+
+/** CRIU waits in vain for a program that another one traces, and everything stands still meanwhile. */
+function findTracer(pid: number): number | undefined {
+  for (const tid of threads(pid)) {
+    const tracer = /^TracerPid:\t([1-9]\d*)$/m.exec(readText(`/proc/${pid}/task/${tid}/status`) ?? '')?.[1];
+    if (tracer !== undefined) return Number(tracer);
+  }
+  return undefined;
 }
 
 function link(path: string): string | undefined {

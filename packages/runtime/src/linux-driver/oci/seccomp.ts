@@ -101,8 +101,10 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const AF_NETLINK = 16;
 const NETLINK_ROUTE = 0;
-/** The default, ICMP (`ping` without raw sockets), TCP, UDP, ICMPv6, multipath TCP. Others load rarely tested modules. */
-const INTERNET_PROTOCOLS = [0, 1, 6, 17, 58, 262];
+/** The default, ICMP (`ping` without raw sockets), TCP, UDP, ICMPv6. Others load rarely tested modules. */
+const INTERNET_PROTOCOLS = [0, 1, 6, 17, 58];
+/** No checkpoint can hold such a socket. Programs, all servers in Go among them, take TCP when the kernel has none. */
+const MULTIPATH_TCP = 262;
 
 /** The byte by which the kernel tells ioctls of btrfs. */
 const BTRFS = 0x94;
@@ -189,8 +191,11 @@ function socketRules(anyProtocol: boolean): Rule[] {
     allow('socket', equals(0, AF_UNIX)),
     ...[AF_INET, AF_INET6].flatMap((family) =>
       anyProtocol
-        ? [allow('socket', equals(0, family))]
+        ? [allow('socket', equals(0, family), { index: 2, value: MULTIPATH_TCP, op: 'SCMP_CMP_NE' })]
         : INTERNET_PROTOCOLS.map((protocol) => allow('socket', equals(0, family), equals(2, protocol))),
+    ),
+    ...[AF_INET, AF_INET6].map((family) =>
+      refuse('socket', EPROTONOSUPPORT, equals(0, family), equals(2, MULTIPATH_TCP)),
     ),
     allow('socket', equals(0, AF_NETLINK), equals(2, NETLINK_ROUTE)),
     refuse('socket', EPROTONOSUPPORT, equals(0, AF_NETLINK), {

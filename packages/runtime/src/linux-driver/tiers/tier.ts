@@ -9,9 +9,16 @@ export type Origin =
   | { kind: 'fresh' }
   /**
    * A checkpoint's file system, booted afresh or with its memory; `images`: where the keeper's namespace has those; `renumber`:
-   * its files get numbers that no layer's have.
+   * its files get numbers that no layer's have; `trial`: memory is restored to see that it can be, and nothing of it runs.
    */
-  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; images: string; renumber: boolean };
+  | {
+      kind: 'checkpoint';
+      checkpointId: string;
+      memory: boolean;
+      images: string;
+      renumber: boolean;
+      trial?: boolean;
+    };
 
 /** What brings an instance to life, its file systems mounted already. */
 export interface StartCommand {
@@ -57,8 +64,8 @@ export interface OciTier {
   readonly ownIds: boolean;
   /** Why there can be no instances of this tier on this host; undefined: there can. One sentence. */
   readonly problem: string | undefined;
-  /** Why memory cannot be stored; undefined: it can. One sentence. */
-  readonly memoryProblem: string | undefined;
+  /** Why memory cannot be stored; undefined: it can, as far as the host's programs tell until it is tried. One sentence. */
+  memoryProblem: string | undefined;
   /** What the runtime finds as `config.json`. */
   bundle(entry: InstanceEntry, config: OciConfig): object;
   start(entry: InstanceEntry, origin: Origin, config: OciConfig): StartCommand;
