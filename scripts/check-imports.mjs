@@ -16,11 +16,12 @@ const arrows = {
   platform: [],
   daemon: ['platform/openapi-client'],
   runtime: ['daemon/dial'],
-  egress: [],
-  sdk: ['platform', 'daemon', 'egress/policy'],
+  'network-policy': [],
+  egress: ['network-policy'],
+  sdk: ['platform', 'daemon', 'network-policy'],
   dashboard: ['sdk', 'platform'],
   envd: ['daemon/gen', 'support'],
-  server: ['platform', 'daemon', 'dashboard', 'runtime', 'envd', 'egress'],
+  server: ['platform', 'daemon', 'dashboard', 'runtime', 'envd', 'network-policy', 'egress'],
   agents: ['sdk'],
   mcp: ['agents'],
   'code-interpreter': ['sdk'],
@@ -34,7 +35,7 @@ const portable = {
   platform: /^$/,
   daemon: /^(transport\/node|dial\/)/,
   sdk: /^(runtime\/node|sync\/|testing\/cassette\/)/,
-  egress: /^(?!policy[./])/,
+  'network-policy': /^$/,
 };
 
 /** Folders of one package that must not import each other. */

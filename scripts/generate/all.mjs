@@ -10,9 +10,9 @@ import { settingsPage } from './settings.mjs';
 /** Folders of `proto/` by the package that gets their code. */
 const services = { daemon: ['process', 'filesystem'], runtime: ['driver'], egress: ['egress'] };
 /** Packages that get `spec/denied-ranges.txt`. */
-const deniers = ['runtime', 'egress'];
+const deniers = ['runtime', 'network-policy'];
 
-export const targets = ['platform', 'daemon', 'runtime', 'egress'];
+export const targets = ['platform', 'daemon', 'runtime', 'network-policy', 'egress'];
 export const outputOf = (target) => `packages/${target}/src/gen`;
 
 /**

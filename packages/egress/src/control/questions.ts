@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Placeholder } from '@svc/network-policy';
 import type { AnswerRequest, QuestionSchema } from '../gen/egress/egress_pb.js';
 import { Counts } from '../limits/counts.js';
-import type { Placeholder } from '../policy/placeholders.js';
 import type { EgressSandbox } from './types.js';
 
 type QuestionMessage = MessageInitShape<typeof QuestionSchema>;

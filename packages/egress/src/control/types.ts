@@ -1,5 +1,4 @@
-import type { Placeholder } from '../policy/placeholders.js';
-import type { EgressPolicy } from '../policy/types.js';
+import type { EgressPolicy, Placeholder } from '@svc/network-policy';
 
 /** What the egress process knows of a sandbox. */
 export interface EgressSandbox {

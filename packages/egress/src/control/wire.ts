@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { EgressPolicy, EgressProxy, Placeholder } from '@svc/network-policy';
 import type {
   Placeholder as PlaceholderMessage,
   Policy,
@@ -8,8 +9,6 @@ import type {
   Sandbox,
   SandboxSchema,
 } from '../gen/egress/egress_pb.js';
-import type { Placeholder } from '../policy/placeholders.js';
-import type { EgressPolicy, EgressProxy } from '../policy/types.js';
 import type { EgressReport, EgressSandbox } from './types.js';
 
 export function sandboxToWire(sandbox: EgressSandbox): MessageInitShape<typeof SandboxSchema> {

@@ -1,9 +1,9 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { parseHost } from '@svc/network-policy';
 import type { NameResolver } from '../dns/resolve-name.js';
 import { DialError } from '../failures/dial-error.js';
 import { Counts } from '../limits/counts.js';
-import { parseHost } from '../policy/hosts.js';
 import type { KnownSandbox } from '../sandboxes/registry.js';
 import { type ConnectTcp, connectTcp } from './connect-tcp.js';
 import { connectThroughProxy } from './through-proxy.js';

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
+import { parseAddress } from '@svc/network-policy';
 import { DialError } from '../failures/dial-error.js';
 import { within } from '../failures/within.js';
-import { parseAddress } from '../policy/addresses.js';
 
 const VERSION = 5;
 const NO_AUTHENTICATION = 0;

@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { type EgressProxy, parseAddress, parseAuthority } from '@svc/network-policy';
 import { DialError } from '../failures/dial-error.js';
 import { within } from '../failures/within.js';
-import { parseAddress } from '../policy/addresses.js';
-import { parseProxyAddress } from '../policy/read-settings.js';
-import type { EgressProxy } from '../policy/types.js';
 import { socksConnect } from './socks.js';
 
 /**
@@ -18,7 +16,8 @@ export async function connectThroughProxy(
   open: (host: string, port: number) => Promise<Socket>,
   signal: AbortSignal,
 ): Promise<Socket | TLSSocket> {
-  const { host, port } = parseProxyAddress(proxy.address);
+  const { host, port } = parseAuthority(proxy.address) ?? {};
+  if (host === undefined || port === undefined) throw new DialError('proxy address is not host:port');
   let socket: Socket | TLSSocket | undefined;
   try {
     socket = await open(host, port);

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
+import { type EgressDecision, type EgressFlow, parseHost } from '@svc/network-policy';
 import type { EgressSandbox } from '../control/types.js';
 import { reset } from '../failures/reset.js';
-import { parseHost } from '../policy/hosts.js';
-import type { EgressDecision, EgressFlow } from '../policy/types.js';
 import type { KnownSandbox, OpenFlow, Registry } from '../sandboxes/registry.js';
 import type { Attempt, ByteCounts, Reports } from '../sandboxes/reports.js';
 

@@ -1,4 +1,4 @@
-import { splitAuthority } from '../policy/hosts.js';
+import { splitAuthority } from '@svc/network-policy';
 import { type RawHeaders, valuesOf } from './headers.js';
 
 /**

@@ -1,10 +1,10 @@
+import { placeholdersOf } from '@svc/network-policy';
 import type { Dialer } from '../dial/dialer.js';
 import { describeFailure } from '../failures/dial-error.js';
 import type { Flow } from '../flows/flow.js';
 import { targetOf } from '../flows/target.js';
-import { encodeCredentials } from '../policy/basic-credentials.js';
-import { placeholdersOf } from '../policy/placeholders.js';
 import type { HttpConnection } from './exchange.js';
+import { encodeCredentials } from './headers.js';
 
 /** A connection without TLS, each request of which is decided by its host. Placeholders are not for what everybody can read. */
 export function plainConnection(flow: Flow, dialer: Dialer): HttpConnection {

@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { splitAuthority } from '../policy/hosts.js';
+import { splitAuthority } from '@svc/network-policy';
 import type { ByteCounts } from '../sandboxes/reports.js';
 import type { HttpConnection, RequestPlan } from './exchange.js';
 

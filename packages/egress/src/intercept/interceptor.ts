@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
+import { parseHost } from '@svc/network-policy';
 import type { Questions } from '../control/questions.js';
 import type { EgressAuthority } from '../control/types.js';
 import type { Dialer } from '../dial/dialer.js';
@@ -11,7 +12,6 @@ import type { Http1Relay } from '../http/relay-http1.js';
 import { relayHttp2 } from '../http/relay-http2.js';
 import { Counts } from '../limits/counts.js';
 import type { ClientHello } from '../peek/client-hello.js';
-import { parseHost } from '../policy/hosts.js';
 import { LeafCertificates } from './leaf-certificates.js';
 import { resolveHeaders } from './resolve-headers.js';
 import { BUFFERED, UpstreamTls } from './upstream-tls.js';

@@ -1,6 +1,5 @@
+import { type CompiledPolicy, compilePolicy, type EgressOptions, parseAddress } from '@svc/network-policy';
 import type { EgressSandbox } from '../control/types.js';
-import { parseAddress } from '../policy/addresses.js';
-import { type CompiledPolicy, compilePolicy, type EgressOptions } from '../policy/decide.js';
 
 /** A connection that is open, as the registry sees it. */
 export interface OpenFlow {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { splitAuthority } from '@svc/network-policy';
 import type { Dialer } from '../dial/dialer.js';
 import { describeFailure } from '../failures/dial-error.js';
 import { reset } from '../failures/reset.js';
@@ -14,7 +15,6 @@ import { Pacer } from '../limits/pacer.js';
 import { readClientHello } from '../peek/client-hello.js';
 import { peek } from '../peek/peek.js';
 import { readRequestLine } from '../peek/request-line.js';
-import { splitAuthority } from '../policy/hosts.js';
 import type { MemoryGuard } from '../sandboxes/memory-guard.js';
 import type { Registry } from '../sandboxes/registry.js';
 import type { Reports } from '../sandboxes/reports.js';

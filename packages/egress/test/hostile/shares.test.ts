@@ -1,6 +1,6 @@
+import { parseHost } from '@svc/network-policy';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Questions } from '../../src/control/questions.js';
-import { parseHost } from '../../src/policy/hosts.js';
 import { shareOf } from '../../src/serve/flow-server.js';
 import { makeAuthority } from '../support/authority.js';
 import { readAll, SANDBOX, startServer, startTestEgress } from '../support/egress.js';

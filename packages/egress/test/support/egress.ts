@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { EgressPolicy } from '@svc/network-policy';
 import { onTestFinished } from 'vitest';
 import { connectEgress } from '../../src/control/connect.js';
 import type { EgressControl, EgressHandlers, EgressReport } from '../../src/control/types.js';
 import { connectTcp } from '../../src/dial/connect-tcp.js';
 import { brokeOff } from '../../src/failures/broke-off.js';
-import type { EgressPolicy } from '../../src/policy/types.js';
 import { type StartEgressOptions, startEgress } from '../../src/start/start-egress.js';
 import { addressesReply, nameOf } from './dns.js';
 

@@ -1,4 +1,4 @@
-import { explainEgress as explain, policyFromSettings, readSettings } from '@svc/egress/policy';
+import { explainEgress as explain, policyFromSettings, readEgress } from '@svc/network-policy';
 import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { EgressOptions } from '../sandbox/options.js';
 
@@ -40,7 +40,7 @@ export function explainEgress(
 ): EgressExplanation {
   const { allowInternetAccess, allowOut, denyOut, rules } = settings;
   try {
-    const read = readSettings({ allowOut, denyOut, rules });
+    const read = readEgress({ allowOut, denyOut, rules });
     return explain(policyFromSettings(read, allowInternetAccess), url, options);
   } catch (error) {
     throw new InvalidRequestError((error as Error).message, { cause: error });

@@ -1,4 +1,4 @@
-import { parseRange } from '@svc/egress/policy';
+import { parseRange } from '@svc/network-policy';
 import type { IdPool } from '@svc/runtime';
 
 /**

@@ -1,4 +1,4 @@
-import type { EgressPolicy } from '@svc/egress/policy';
+import type { EgressPolicy } from '@svc/network-policy';
 import type { Instance } from '@svc/runtime';
 import type { SandboxConfig } from '../storage/json-shapes.js';
 

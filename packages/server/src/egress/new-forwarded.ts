@@ -1,12 +1,12 @@
 import type { EgressReport } from '@svc/egress';
-import { decideEgress, type EgressPolicy } from '@svc/egress/policy';
+import { type CompiledPolicy, compilePolicy, type EgressPolicy } from '@svc/network-policy';
 import type { ForwardedTraffic } from '@svc/runtime';
 
 type Counts = Pick<ForwardedTraffic, 'connections' | 'bytesSent' | 'bytesReceived'>;
 const NONE: Counts = { connections: 0, bytesSent: 0, bytesReceived: 0 };
 
 export interface NewForwardedOptions {
-  /** What a sandbox may send; undefined for one that is not known. */
+  /** What a sandbox may send, the same object while it stays; undefined for one that is not known. */
   policyOf(sandboxId: string): EgressPolicy | undefined;
   /** Ranges that the operator allows though they are always denied otherwise. */
   allowRanges: readonly string[];
@@ -18,6 +18,7 @@ export interface NewForwardedOptions {
  */
 export class NewForwarded {
   readonly #options: NewForwardedOptions;
+  readonly #compiled = new WeakMap<EgressPolicy, CompiledPolicy>();
   #seen: Map<string, Counts> | undefined;
 
   constructor(options: NewForwardedOptions) {
@@ -45,8 +46,12 @@ export class NewForwarded {
   #ruleOf({ instanceId, address, port }: ForwardedTraffic): string {
     const policy = this.#options.policyOf(instanceId);
     if (policy === undefined || address === undefined) return '(other)';
-    const { allowRanges } = this.#options;
-    const { allowed, rule } = decideEgress(policy, { address, port }, { allowRanges });
+    let compiled = this.#compiled.get(policy);
+    if (compiled === undefined) {
+      compiled = compilePolicy(policy, { allowRanges: this.#options.allowRanges });
+      this.#compiled.set(policy, compiled);
+    }
+    const { allowed, rule } = compiled.decide({ address, port });
     return allowed ? rule : 'earlier settings';
   }
 }

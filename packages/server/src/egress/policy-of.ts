@@ -4,47 +4,52 @@ import {
   egressMode,
   PolicyError,
   policyFromSettings,
-  readSettings,
-} from '@svc/egress/policy';
+  readEgress,
+} from '@svc/network-policy';
 import type { Capabilities, InstanceNetwork } from '@svc/runtime';
 import { errors } from '../errors/catalog.js';
-import type { NetworkConfig, SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
+import type { SandboxConfig, SandboxSecrets } from '../storage/json-shapes.js';
+
+type Config = Pick<SandboxConfig, 'network' | 'allowInternetAccess'>;
 
 /** Of settings that cannot be read: a sandbox that nobody can say the limits of sends nothing. */
 const NOTHING: EgressPolicy = { allowOut: [], denyOut: [DENY_ALL], rules: {} };
 
-const read = new WeakMap<NetworkConfig, { settings: NetworkConfig } | { problem: string }>();
+const known = new WeakMap<Config, { policy: EgressPolicy; problem?: string }>();
 
 /** Reads stored settings, once for each object. An earlier version may have stored what is not valid any more. */
-function readStored(network: NetworkConfig): { settings: NetworkConfig } | { problem: string } {
-  const known = read.get(network);
-  if (known !== undefined) return known;
-  let found: { settings: NetworkConfig } | { problem: string };
+function readStored(config: Config): { policy: EgressPolicy; problem?: string } {
+  let stored = known.get(config);
+  if (stored === undefined) {
+    stored = readNow(config);
+    known.set(config, stored);
+  }
+  return stored;
+}
+
+function readNow({ network = {}, allowInternetAccess }: Config): { policy: EgressPolicy; problem?: string } {
   try {
-    found = { settings: readSettings(network) };
+    return { policy: policyFromSettings(readEgress(network), allowInternetAccess) };
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
-    found = { problem: `network.${error.message}` };
+    return { policy: NOTHING, problem: `network.${error.message}` };
   }
-  read.set(network, found);
-  return found;
 }
 
 /** Says why the stored settings of a sandbox cannot be read, in which case it sends nothing; undefined when they can. */
-export function policyProblem({ network = {} }: Pick<SandboxConfig, 'network'>): string | undefined {
-  const stored = readStored(network);
-  return 'problem' in stored ? stored.problem : undefined;
+export function policyProblem(config: Config): string | undefined {
+  return readStored(config).problem;
 }
 
-/** The policy that the settings of a sandbox mean. `allow_internet_access: false` denies all but what is allowed. */
+/**
+ * The policy that the settings of a sandbox mean. `allow_internet_access: false` denies all but what is allowed.
+ * @returns the same object for the same configuration, unless there is a password
+ */
 export function policyOf(
-  { network = {}, allowInternetAccess }: Pick<SandboxConfig, 'network' | 'allowInternetAccess'>,
-  secrets: Pick<SandboxSecrets, 'egressProxyPassword'> = {},
+  config: Config,
+  { egressProxyPassword: password }: Pick<SandboxSecrets, 'egressProxyPassword'> = {},
 ): EgressPolicy {
-  const stored = readStored(network);
-  if ('problem' in stored) return NOTHING;
-  const policy = policyFromSettings(stored.settings, allowInternetAccess);
-  const password = secrets.egressProxyPassword;
+  const { policy } = readStored(config);
   if (policy.proxy === undefined || password === undefined) return policy;
   return { ...policy, proxy: { ...policy.proxy, password } };
 }
@@ -53,10 +58,7 @@ export function policyOf(
  * What the driver is asked for.
  * @throws {ApiError} 400 naming the setting that the driver cannot enforce.
  */
-export function egressOf(
-  config: Pick<SandboxConfig, 'network' | 'allowInternetAccess'>,
-  capabilities: Capabilities,
-): InstanceNetwork['egress'] {
+export function egressOf(config: Config, capabilities: Capabilities): InstanceNetwork['egress'] {
   const policy = policyOf(config);
   const mode = egressMode(policy);
   if (mode === 'governed' && !capabilities.egressPolicy) throw errors.networkNotEnforced(settingOf(policy));

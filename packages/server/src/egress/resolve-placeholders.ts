@@ -1,4 +1,4 @@
-import { type EgressPolicy, type Placeholder, placeholdersOf } from '@svc/egress/policy';
+import { type EgressPolicy, type Placeholder, placeholdersOf } from '@svc/network-policy';
 import type { Uses } from '../context/context.js';
 import type { PlaceholderScope } from '../context/sandbox-egress.js';
 import { mintIdentityToken } from '../identity/mint-token.js';

@@ -1,4 +1,4 @@
-import { deniedRangeOf, parseAddress } from '@svc/egress/policy';
+import { deniedRangeOf, parseAddress } from '@svc/network-policy';
 
 /**
  * Whether an IP address is one of the public internet: what no sandbox may reach, the server does not reach for a user either.

@@ -19,8 +19,8 @@ import { skipInheritedLogs } from '../telemetry/collect-logs.js';
 import { type BootSource, bootInstance, encryptSecrets, startSource } from './boot.js';
 import { assertTeamRoom, takePlace } from './capacity.js';
 import { checkEnvVars } from './check-env-vars.js';
-import { checkProxyAddress } from './check-proxy-address.js';
 import { lifecycleEvent } from './lifecycle-events.js';
+import { checkNetwork, checkProxyAddress, withoutPassword } from './network-settings.js';
 import { newLife } from './new-life.js';
 import { placementError } from './placement-error.js';
 import type { StartPorts } from './ports.js';
@@ -29,7 +29,6 @@ import { resolveTemplate } from './resolve-template.js';
 import { changeRow, forget, isSurelyUndone, removeRow } from './rows.js';
 import { begin } from './transition.js';
 import { checkTimeout } from './ttl.js';
-import { checkNetwork, withoutPassword } from './validate-network.js';
 import { watchInstance } from './watch-instance.js';
 
 export type CreateRequest = components['schemas']['NewSandboxV2'];

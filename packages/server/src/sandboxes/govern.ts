@@ -1,4 +1,4 @@
-import { egressMode, forwardedOf } from '@svc/egress/policy';
+import { egressMode, forwardedOf } from '@svc/network-policy';
 import { DriverError, type Instance } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
 import type { EgressRun, PlaceholderScope } from '../context/sandbox-egress.js';

@@ -1,4 +1,4 @@
-import { parseRange } from '@svc/egress/policy';
+import { parseRange } from '@svc/network-policy';
 import type { components } from '@svc/platform';
 import { DriverError, type Instance } from '@svc/runtime';
 import type { Team } from '../auth/team.js';
@@ -12,14 +12,13 @@ import type { LiveSandbox, SandboxRow } from '../sandbox-state/live.js';
 import { toJson } from '../storage/json.js';
 import type { NetworkConfig, SandboxConfig } from '../storage/json-shapes.js';
 import { decryptSecrets, encryptSecrets, trustOf } from './boot.js';
-import { checkProxyAddress } from './check-proxy-address.js';
 import { governSandbox, isIntercepted } from './govern.js';
 import { lifecycleEvent } from './lifecycle-events.js';
 import { inNetworkTurn, setNetworkMode } from './network-mode.js';
+import { checkNetwork, checkProxyAddress, withoutPassword } from './network-settings.js';
 import type { SandboxPorts } from './ports.js';
 import { changeRow } from './rows.js';
 import { admit } from './transition.js';
-import { checkNetwork, withoutPassword } from './validate-network.js';
 
 type Ports = SandboxPorts & Uses<'retries'>;
 

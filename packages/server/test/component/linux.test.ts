@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
+import { configOf } from '../../src/sandbox-state/config.js';
+import { toJson } from '../../src/storage/json.js';
 import { childEnvironment, startChildServer } from '../support/child-server.js';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
@@ -49,6 +51,39 @@ async function gatewayLinks(dataDir: string): Promise<string[]> {
 }
 
 describe.skipIf(!able)('the server on the linux driver', () => {
+  it('loses the way out of one sandbox alone when an earlier version stored settings that nobody can read', async () => {
+    const test = await startTestServer({ driver: 'linux', poolSize: 0 });
+    onTestFinished(() => test[Symbol.asyncDispose]());
+    const network = { denyOut: ['203.0.112.0/24'] };
+    const [bad, good] = [await createSandbox(test, { network }), await createSandbox(test, { network })];
+    const { db } = test.server.context;
+    const row = await db
+      .selectFrom('sandboxes')
+      .selectAll()
+      .where('id', '=', bad.id)
+      .executeTakeFirstOrThrow();
+    const unreadable = { ...configOf(row), network: { denyOut: ['203.0.112.0/024'] } };
+    await db
+      .updateTable('sandboxes')
+      .set({ config: toJson(unreadable) })
+      .where('id', '=', bad.id)
+      .execute();
+    await test.restart();
+    await eventually(
+      'the egress process has heard of every sandbox',
+      () => test.server.context.egress.connected,
+    );
+    // That its policy decides shows that the egress process has it.
+    await run(test, good, 'curl -s -m 5 http://203.0.112.7/ || true');
+    await eventually('what was denied is counted', async () => {
+      const { body } = await test.api('GET', `/sandboxes/${good.id}/egress`);
+      return JSON.stringify(body.destinations).includes('denyOut[0] 203.0.112.0/24');
+    });
+    const { problems } = await (await fetch(`${test.server.operatorUrl}/status`)).json();
+    expect(problems).toEqual([expect.stringContaining(`sandbox ${bad.id} sends nothing: network.denyOut`)]);
+    expect((await test.api('PUT', `/sandboxes/${bad.id}/network`, network)).status).toBe(204);
+  });
+
   it('keeps a sandbox without internet access off every network, and lets another have it', async () => {
     const test = await startTestServer({ driver: 'linux', poolSize: 1 });
     onTestFinished(() => test[Symbol.asyncDispose]());

@@ -12,7 +12,7 @@ import {
   type EgressSandbox,
   egressProgram,
 } from '@svc/egress';
-import { type EgressPolicy, policyFromSettings, readSettings } from '@svc/egress/policy';
+import { type EgressPolicy, policyFromSettings, readEgress } from '@svc/network-policy';
 import type { Instance, InstanceEnd } from '@svc/runtime';
 import { eventually } from '@svc/support/eventually';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -234,7 +234,7 @@ describe('the link to the egress process', () => {
 function largestPolicy(): EgressPolicy {
   const labels = ['b', 'c', 'd'].map((letter) => letter.repeat(63)).join('.');
   const allowOut = Array.from({ length: 1_000 }, (_, n) => `a${n}.${labels}.${'e'.repeat(50)}`);
-  return policyFromSettings(readSettings({ allowOut, denyOut: ['0.0.0.0/0'] }));
+  return policyFromSettings(readEgress({ allowOut, denyOut: ['0.0.0.0/0'] }));
 }
 
 /** Starts the built process. Returns what connects to it. */

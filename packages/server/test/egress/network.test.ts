@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectEgress, type EgressControl, type EgressReport } from '@svc/egress';
-import type { EgressPolicy } from '@svc/egress/policy';
+import type { EgressPolicy } from '@svc/network-policy';
 import { checkHost, type InstanceNetwork, linuxDriverCanRun } from '@svc/runtime';
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-import { forwardedOf } from '@svc/egress/policy';
+import { forwardedOf } from '@svc/network-policy';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type DaemonClient, type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

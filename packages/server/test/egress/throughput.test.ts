@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { connectEgress, type EgressControl } from '@svc/egress';
-import { type EgressPolicy, forwardedOf } from '@svc/egress/policy';
+import { type EgressPolicy, forwardedOf } from '@svc/network-policy';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,7 +1,8 @@
+import { defaultDaemonPort } from '@svc/daemon';
+import { type NetworkSettings, PolicyError, readNetwork } from '@svc/network-policy';
 import type { BodyOf } from '@svc/platform';
 import { Refusal } from '../answers/refusal.js';
 import type { SandboxSettings, TestSandbox } from '../sandboxes/test-sandbox.js';
-import { checkNetwork } from './check-network.js';
 import type { Handlers, PlatformAnswer, PlatformRequest } from './handler.js';
 import { readMetadataFilter, readReference } from './references.js';
 import { pageOf } from './wire-lists.js';
@@ -265,4 +266,14 @@ function templateFilter(world: World, text: string | undefined): string | null |
   if (text === undefined) return undefined;
   if (text.includes(':')) throw new Refusal(400, 'template: a tag cannot be given here');
   return world.findTemplate(readReference(text))?.id ?? null;
+}
+
+/** Checks network settings as the service does. @returns them as it stores them @throws Refusal 400 */
+function checkNetwork<N extends NetworkSettings>(network: N): N {
+  try {
+    return readNetwork(network, { daemonPort: defaultDaemonPort });
+  } catch (error) {
+    if (error instanceof PolicyError) throw new Refusal(400, `network.${error.message}`);
+    throw error;
+  }
 }

@@ -57,3 +57,8 @@ export interface EgressDecision {
   /** Key of the rule in {@link EgressPolicy.rules} whose headers requests get. */
   transform?: string;
 }
+
+/** Network settings that are not valid. The message begins with the setting, and says what to write where that is known. */
+export class PolicyError extends TypeError {
+  override name = 'PolicyError';
+}

@@ -1,8 +1,14 @@
 import { formatAddress, formatRange, parseAddress, parseRange, type Range } from './addresses.js';
-import { formatPattern, parseHost, parseHostPattern, splitAuthority } from './hosts.js';
-import { PolicyError } from './policy-error.js';
+import {
+  formatHost,
+  formatPattern,
+  parseAuthority,
+  parseDestination,
+  parseHostPattern,
+  splitAuthority,
+} from './hosts.js';
+import { DENY_ALL, type EgressPolicy, type EgressProxy, PolicyError } from './policy.js';
 import { readRules, type TransformRules } from './read-rules.js';
-import { DENY_ALL, type EgressProxy } from './types.js';
 
 /** The outbound part of a sandbox's network settings, as the platform API has it. */
 export interface EgressSettings {
@@ -12,22 +18,52 @@ export interface EgressSettings {
   egressProxy?: EgressProxy | null | undefined;
 }
 
+/** Network settings of a sandbox, as the platform API has them. */
+export interface NetworkSettings extends EgressSettings {
+  maskRequestHost?: string | undefined;
+  httpsPorts?: readonly number[] | undefined;
+}
+
 /** Entries of `allowOut` and `denyOut` together, but for the one that denies all, which a list of names needs. */
-export const MAX_ENTRIES = 1_000;
-/** What all entries, rules and the proxy may have together. */
-export const MAX_POLICY_BYTES = 256 * 1_024;
+const MAX_ENTRIES = 1_000;
+/** All entries, rules and the proxy together. */
+const MAX_POLICY_BYTES = 256 * 1_024;
 const MAX_CREDENTIAL_BYTES = 255;
+const MAX_MASK = 260;
 
 const encoder = new TextEncoder();
 const bytesOf = (text: string) => encoder.encode(text).length;
 
 /**
- * Reads network settings: the one place that says what of them is valid.
- * @returns the settings in the one spelling in which they are stored and enforced: ranges beginning with their
- * first address, names in lower-case ASCII. Reading those again changes nothing. What is not outbound stays as it is.
+ * Reads network settings of a request.
+ * @param daemonPort the port that no service can have
+ * @returns them as {@link readEgress} does; what comes in stays as it is
+ * @throws {PolicyError}
+ */
+export function readNetwork<S extends NetworkSettings>(
+  settings: S,
+  { daemonPort }: { daemonPort: number },
+): S {
+  const { maskRequestHost, httpsPorts } = settings;
+  const read = readEgress(settings);
+  const mask = maskRequestHost?.replaceAll('${PORT}', '1');
+  if (
+    mask !== undefined &&
+    (mask.length > MAX_MASK || !/^[\w.-]+(:\d+)?$/.test(mask) || !splitAuthority(mask))
+  )
+    throw new PolicyError('maskRequestHost must be an ASCII host, or host:port');
+  if (httpsPorts?.includes(daemonPort))
+    throw new PolicyError(`httpsPorts: ${daemonPort} is the daemon's port`);
+  return read;
+}
+
+/**
+ * Reads what network settings say of the way out: the one place that says which of them are valid.
+ * @returns the settings in the one spelling in which they are stored and enforced: ranges from their first address, names in
+ * lower-case ASCII. Reading those again changes nothing.
  * @throws {PolicyError} naming the entry, and what to write instead
  */
-export function readSettings<S extends EgressSettings>(settings: S): S {
+export function readEgress<S extends EgressSettings>(settings: S): S {
   const { allowOut, denyOut, rules, egressProxy } = settings;
   const entries = [...(allowOut ?? []), ...(denyOut ?? [])].filter((entry) => entry !== DENY_ALL).length;
   if (entries > MAX_ENTRIES)
@@ -58,13 +94,13 @@ function readDenied(text: string): string {
 }
 
 function readAllowed(text: string): string {
-  const pattern = parseHostPattern(text);
-  if (pattern !== undefined) return formatPattern(pattern);
-  const range = parseRange(text);
-  if (range === undefined)
+  const entry = parseDestination(text);
+  if (entry === undefined)
     throw new PolicyError(
       `allowOut: '${clip(text)}' is not an IP address, CIDR range or domain${hintFor(text)}`,
     );
+  if (entry.kind === 'host') return formatPattern(entry.pattern);
+  const { range } = entry;
   if (isUnspecified(range))
     throw new PolicyError(`allowOut: '${clip(text)}' is not a destination; write '${DENY_ALL}' for all`);
   return formatEntry(text, range);
@@ -95,7 +131,12 @@ function hintFor(text: string): string {
 }
 
 function readProxy(proxy: EgressProxy): EgressProxy {
-  const { host, port } = parseProxyAddress(proxy.address);
+  const address = parseAuthority(proxy.address);
+  if (address === undefined)
+    throw new PolicyError(
+      'egressProxy.address must be host:port, such as proxy.example.com:1080 or [2606:4700::1]:1080',
+    );
+  const { host, port } = address;
   const { username = '', password, tls } = proxy;
   if (password !== undefined && username === '')
     throw new PolicyError('egressProxy.password needs a username');
@@ -111,25 +152,25 @@ function readProxy(proxy: EgressProxy): EgressProxy {
   };
 }
 
-/** Reads `host:port` of a proxy; an IPv6 address has no brackets any more. @throws {PolicyError} */
-export function parseProxyAddress(text: string): { host: string; port: number } {
-  const { host: given = '', port = 0 } = splitAuthority(text) ?? {};
-  const host = formatHost(given);
-  // Without brackets nobody can say where an IPv6 address ends.
-  if (host === undefined || port === 0)
-    throw new PolicyError(
-      `egressProxy.address must be host:port, such as proxy.example.com:1080 or [2606:4700::1]:1080`,
-    );
-  return { host, port };
-}
-
-/** A host in one spelling: a name in lower-case ASCII, or an address. Undefined for what is neither. */
-function formatHost(text: string): string | undefined {
-  const host = parseHost(text);
-  if (host?.kind !== 'address') return host?.name;
-  return formatAddress(host.address);
-}
-
 function clip(text: string): string {
   return text.slice(0, 100);
+}
+
+/**
+ * The policy that settings mean.
+ * @param settings as {@link readEgress} gives them
+ * @param allowInternetAccess false denies all but what `allowOut` names, whatever `denyOut` says.
+ */
+export function policyFromSettings(
+  { allowOut = [], denyOut = [], rules = {}, egressProxy }: EgressSettings,
+  allowInternetAccess?: boolean | null,
+): EgressPolicy {
+  return {
+    allowOut,
+    denyOut: allowInternetAccess === false ? [DENY_ALL] : denyOut,
+    rules: Object.fromEntries(
+      Object.entries(rules).map(([host, [rule]]) => [host, { headers: rule?.transform?.headers ?? {} }]),
+    ),
+    ...(egressProxy === undefined || egressProxy === null ? {} : { proxy: egressProxy }),
+  };
 }

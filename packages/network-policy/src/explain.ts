@@ -1,7 +1,7 @@
-import { compilePolicy, type EgressOptions } from './decide.js';
+import { compilePolicy, type EgressOptions } from './compile.js';
 import { parseHost } from './hosts.js';
 import { placeholdersOf } from './placeholders.js';
-import type { EgressPolicy } from './types.js';
+import type { EgressPolicy } from './policy.js';
 
 /** What a policy does with requests to a URL. */
 export interface EgressExplanation {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parseAddress } from '../../src/policy/addresses.js';
-import { compilePolicy } from '../../src/policy/decide.js';
-import { deniedRangeOf } from '../../src/policy/denied-ranges.js';
-import { type ForwardedDestinations, forwardedOf } from '../../src/policy/forwarded.js';
-import type { EgressPolicy } from '../../src/policy/types.js';
+import { parseAddress } from '../src/addresses.js';
+import { compilePolicy } from '../src/compile.js';
+import { deniedRangeOf } from '../src/denied-ranges.js';
+import { type ForwardedDestinations, forwardedOf } from '../src/forwarded.js';
+import type { EgressPolicy } from '../src/policy.js';
 
 const policyOf = (policy: Partial<EgressPolicy>): EgressPolicy => ({
   allowOut: [],

@@ -1,8 +1,14 @@
 import { type Address, contains, parseAddress } from './addresses.js';
 import { deniedRangeOf, type NamedRange, readRanges } from './denied-ranges.js';
-import { type HostPattern, matchesHost, parseHost, parseHostPattern } from './hosts.js';
-import { parseProxyAddress } from './read-settings.js';
-import { DENY_ALL, type EgressDecision, type EgressFlow, type EgressPolicy } from './types.js';
+import {
+  formatPattern,
+  parseAuthority,
+  parseDestination,
+  parseHost,
+  parseHostPattern,
+  patternsOf,
+} from './hosts.js';
+import { DENY_ALL, type EgressDecision, type EgressFlow, type EgressPolicy } from './policy.js';
 
 export interface EgressOptions {
   /** Ranges that the operator lets sandboxes reach though they are always denied otherwise. Default none. */
@@ -14,7 +20,9 @@ export interface CompiledPolicy {
   readonly policy: EgressPolicy;
   /** Whether what a connection says of its host may change what is decided. */
   readonly readsHosts: boolean;
-  /** Decides about a connection. */
+  /**
+   * Decides about a connection: always denied ranges, then allowed names and ranges, then denied ranges; the rest is allowed.
+   */
   decide(flow: EgressFlow): EgressDecision;
   /** Whether an address that a name turned out to have may be connected to: the range that denies it, or undefined. */
   deniedAfterDns(address: string): string | undefined;
@@ -35,18 +43,27 @@ export function compilePolicy(
   policy: EgressPolicy,
   { allowRanges = [] }: EgressOptions = {},
 ): CompiledPolicy {
-  if (policy.proxy !== undefined) parseProxyAddress(policy.proxy.address);
+  if (policy.proxy !== undefined && parseAuthority(policy.proxy.address) === undefined)
+    throw new TypeError(`'${policy.proxy.address}' is not host:port`);
   const except = readRanges(allowRanges);
   const denied = readRanges(policy.denyOut);
   const { names, ranges } = readAllowed(policy.allowOut);
-  const transforms = Object.keys(policy.rules).map((key) => {
+  const transforms = new Map<string, string>();
+  for (const key of Object.keys(policy.rules)) {
     const pattern = parseHostPattern(key);
     if (pattern === undefined || pattern.kind === 'any') throw new TypeError(`'${key}' is not a host`);
-    return { key, pattern };
-  });
+    transforms.set(formatPattern(pattern), key);
+  }
+  /** The exact key, else the wildcard with the longest suffix. */
+  const bestTransform = (name: string) => {
+    for (const pattern of patternsOf(name)) if (transforms.has(pattern)) return transforms.get(pattern);
+    return undefined;
+  };
+  /** The first entry that allows a name. */
   const nameRule = (name: string) => {
-    const found = names.find(({ pattern }) => matchesHost(pattern, name));
-    return found && `allowOut[${found.index}] ${found.text}`;
+    let first = Number.POSITIVE_INFINITY;
+    for (const pattern of patternsOf(name)) first = Math.min(first, names.get(pattern) ?? first);
+    return Number.isFinite(first) ? `allowOut[${first}] ${policy.allowOut[first]}` : undefined;
   };
   const deniesAll = denied.findIndex(({ range }) => contains(range, FIRST_V4) && contains(range, LAST_V4));
   const nameOf = (host: string | undefined, port: number) => {
@@ -56,14 +73,14 @@ export function compilePolicy(
 
   return {
     policy,
-    readsHosts: names.length > 0 || transforms.length > 0,
+    readsHosts: names.size > 0 || transforms.size > 0,
     decide: ({ host, address, port }) => {
       const target = parseAddress(address);
       if (target === undefined) return { allowed: false, rule: 'not an address', dial: 'address' };
       const always = deniedRangeOf(target, except);
       if (always !== undefined) return { allowed: false, rule: `private range ${always}`, dial: 'address' };
       const name = nameOf(host, port);
-      const key = name === undefined ? undefined : bestTransform(transforms, name);
+      const key = name === undefined ? undefined : bestTransform(name);
       const transform = key === undefined ? {} : { transform: key };
       const byName = name === undefined ? undefined : nameRule(name);
       if (byName !== undefined) return { allowed: true, rule: byName, dial: 'name', ...transform };
@@ -98,22 +115,9 @@ export function compilePolicy(
     },
     transformOf: (host, port) => {
       const name = nameOf(host, port);
-      return name === undefined ? undefined : bestTransform(transforms, name);
+      return name === undefined ? undefined : bestTransform(name);
     },
   };
-}
-
-/**
- * Decides about one connection: always denied ranges, then allowed names and ranges, then denied ranges; the rest is
- * allowed. For many connections use {@link compilePolicy}.
- * @throws {TypeError} when the policy has an entry that is not one
- */
-export function decideEgress(
-  policy: EgressPolicy,
-  flow: EgressFlow,
-  options?: EgressOptions,
-): EgressDecision {
-  return compilePolicy(policy, options).decide(flow);
 }
 
 /**
@@ -131,46 +135,15 @@ export function egressMode({
   return open ? 'internet' : 'governed';
 }
 
-/** Whether connections have to pass through the egress process. */
-export function needsProxy(policy: EgressPolicy): boolean {
-  return egressMode(policy) === 'governed';
-}
-
-/** An entry of `allowOut`: a range, or a pattern of names. Undefined for what is neither. */
-export function parseAllowEntry(
-  text: string,
-): { kind: 'range'; range: NamedRange['range'] } | { kind: 'host'; pattern: HostPattern } | undefined {
-  const pattern = parseHostPattern(text);
-  if (pattern !== undefined) return { kind: 'host', pattern };
-  try {
-    return { kind: 'range', range: readRanges([text])[0]!.range };
-  } catch {
-    return undefined;
-  }
-}
-
+/** Entries of `allowOut`: patterns of names, each with the index where it comes first, and ranges. */
 function readAllowed(entries: readonly string[]) {
-  const names: { index: number; text: string; pattern: HostPattern }[] = [];
+  const names = new Map<string, number>();
   const ranges: (NamedRange & { index: number })[] = [];
   for (const [index, text] of entries.entries()) {
-    const entry = parseAllowEntry(text);
+    const entry = parseDestination(text);
     if (entry === undefined) throw new TypeError(`'${text}' is not an IP address, CIDR range or domain`);
-    if (entry.kind === 'host') names.push({ index, text, pattern: entry.pattern });
-    else ranges.push({ index, text, range: entry.range });
+    if (entry.kind === 'range') ranges.push({ index, text, range: entry.range });
+    else if (!names.has(formatPattern(entry.pattern))) names.set(formatPattern(entry.pattern), index);
   }
   return { names, ranges };
-}
-
-/** The exact key, else the wildcard with the longest suffix. */
-function bestTransform(
-  transforms: readonly { key: string; pattern: HostPattern }[],
-  name: string,
-): string | undefined {
-  const weight = (pattern: HostPattern) =>
-    pattern.kind === 'exact' ? Number.POSITIVE_INFINITY : pattern.kind === 'below' ? pattern.name.length : -1;
-  let best: { key: string; pattern: HostPattern } | undefined;
-  for (const each of transforms)
-    if (matchesHost(each.pattern, name) && (!best || weight(each.pattern) > weight(best.pattern)))
-      best = each;
-  return best?.key;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { explainEgress } from '../../src/policy/explain.js';
-import { parseHeaderValue } from '../../src/policy/placeholders.js';
+import { explainEgress } from '../src/explain.js';
+import { parseHeaderValue } from '../src/placeholders.js';
 
 const policy = {
   allowOut: ['*.example.com', '1.1.1.1'],

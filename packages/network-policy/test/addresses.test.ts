@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DENIED_RANGES } from '../../src/gen/denied-ranges.js';
-import { contains, parseAddress, parseRange } from '../../src/policy/addresses.js';
-import { deniedRangeOf } from '../../src/policy/denied-ranges.js';
+import { contains, parseAddress, parseRange } from '../src/addresses.js';
+import { deniedRangeOf } from '../src/denied-ranges.js';
+import { DENIED_RANGES } from '../src/gen/denied-ranges.js';
 
 describe('addresses', () => {
   it.each([

@@ -1,4 +1,11 @@
-import { type Address, looksNumeric, parseAddress } from './addresses.js';
+import {
+  type Address,
+  formatAddress,
+  looksNumeric,
+  parseAddress,
+  parseRange,
+  type Range,
+} from './addresses.js';
 
 /** What a client calls its destination. */
 export type Host = { kind: 'name'; name: string } | { kind: 'address'; address: Address };
@@ -20,6 +27,19 @@ export function parseHost(text: string): Host | undefined {
   if (address !== undefined) return { kind: 'address', address };
   const name = nameOf(text);
   return name === undefined ? undefined : { kind: 'name', name };
+}
+
+/** A host in one spelling: a name in lower-case ASCII, or an address without brackets. Undefined for what is neither. */
+export function formatHost(text: string): string | undefined {
+  const host = parseHost(text);
+  return host?.kind === 'address' ? formatAddress(host.address) : host?.name;
+}
+
+/** Reads `host:port`, where an IPv6 address has to stand in brackets; of the result it has none. */
+export function parseAuthority(text: string): { host: string; port: number } | undefined {
+  const { host: given = '', port = 0 } = splitAuthority(text) ?? {};
+  const host = formatHost(given);
+  return host === undefined || port === 0 ? undefined : { host, port };
 }
 
 /** `host` or `host:port`, as the Host header has it. */
@@ -61,8 +81,22 @@ export function formatPattern(pattern: HostPattern): string {
   return pattern.kind === 'exact' ? pattern.name : `*.${pattern.name}`;
 }
 
-/** @param name as {@link parseHost} gives it */
-export function matchesHost(pattern: HostPattern, name: string): boolean {
-  if (pattern.kind === 'any') return true;
-  return pattern.kind === 'exact' ? name === pattern.name : name.endsWith(`.${pattern.name}`);
+/**
+ * The patterns that match a name, spelled as {@link formatPattern} does: the name, those of its suffixes from the longest, `*`.
+ * @param name as {@link parseHost} gives it
+ */
+export function* patternsOf(name: string): Generator<string> {
+  yield name;
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) yield `*${name.slice(dot)}`;
+  yield '*';
+}
+
+/** An entry of `allowOut`: a range of addresses, or a pattern of names. */
+export type Destination = { kind: 'range'; range: Range } | { kind: 'host'; pattern: HostPattern };
+
+export function parseDestination(text: string): Destination | undefined {
+  const pattern = parseHostPattern(text);
+  if (pattern !== undefined) return { kind: 'host', pattern };
+  const range = parseRange(text);
+  return range && { kind: 'range', range };
 }

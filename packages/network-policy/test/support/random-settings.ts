@@ -1,4 +1,4 @@
-import type { EgressSettings } from '../../src/policy.js';
+import type { EgressSettings } from '../../src/index.js';
 
 /** Numbers that look random and are the same for one seed: from 0 up to, without, `below`. */
 export type Random = (below: number) => number;

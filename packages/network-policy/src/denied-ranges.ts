@@ -1,5 +1,5 @@
-import { DENIED_RANGES } from '../gen/denied-ranges.js';
 import { type Address, contains, parseRange, type Range } from './addresses.js';
+import { DENIED_RANGES } from './gen/denied-ranges.js';
 
 /** A range with the text that named it. */
 export interface NamedRange {

@@ -1,7 +1,7 @@
 import { looksNumeric, parseAddress } from './addresses.js';
 import { formatPattern, parseHostPattern } from './hosts.js';
 import { placeholdersOf } from './placeholders.js';
-import { PolicyError } from './policy-error.js';
+import { PolicyError } from './policy.js';
 
 /** Transform rules as the platform API has them: by host, a list of at most one transform. */
 export type TransformRules = Readonly<

@@ -1,7 +1,7 @@
 import { formatAddress, parseAddress, type Range } from './addresses.js';
-import { compilePolicy, HOST_PORTS } from './decide.js';
+import { compilePolicy, HOST_PORTS } from './compile.js';
 import { readRanges } from './denied-ranges.js';
-import type { EgressPolicy } from './types.js';
+import type { EgressPolicy } from './policy.js';
 
 /** So many ranges at most: a policy with more of them is decided connection by connection. */
 const MAX_RANGES = 256;

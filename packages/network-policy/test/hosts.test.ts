@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseHost, parseHostPattern, splitAuthority } from '../../src/policy/hosts.js';
+import { parseHost, parseHostPattern, splitAuthority } from '../src/hosts.js';
 
 describe('hosts', () => {
   it.each([

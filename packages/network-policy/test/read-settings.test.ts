@@ -1,18 +1,18 @@
 import { BlockList, isIP } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { contains, formatRange, parseAddress, parseRange } from '../../src/policy/addresses.js';
-import { compilePolicy, egressMode } from '../../src/policy/decide.js';
-import { explainEgress } from '../../src/policy/explain.js';
-import { forwardedOf } from '../../src/policy/forwarded.js';
-import { policyFromSettings } from '../../src/policy/from-settings.js';
-import { type EgressSettings, PolicyError, readSettings } from '../../src/policy.js';
-import { generator, PROBES, randomSettings } from '../support/random-settings.js';
+import { contains, formatRange, parseAddress, parseRange } from '../src/addresses.js';
+import { compilePolicy, egressMode } from '../src/compile.js';
+import { explainEgress } from '../src/explain.js';
+import { forwardedOf } from '../src/forwarded.js';
+import { type EgressSettings, PolicyError, readEgress } from '../src/index.js';
+import { policyFromSettings } from '../src/read-settings.js';
+import { generator, PROBES, randomSettings } from './support/random-settings.js';
 
 const DENY = ['0.0.0.0/0'];
 const ruleFor = (host: string) => ({ rules: { [host]: [{ transform: { headers: { 'x-a': 'b' } } }] } });
 const read = (settings: EgressSettings) => {
   try {
-    return readSettings(settings);
+    return readEgress(settings);
   } catch (error) {
     if (error instanceof PolicyError) return undefined;
     throw error;
@@ -57,22 +57,22 @@ describe('network settings that the enforcing process could not read', () => {
     [{ egressProxy: { address: '0x7f.1:1080' } }, 'egressProxy.address must be host:port'],
     [{ egressProxy: { address: 'proxy.example:0' } }, 'egressProxy.address must be host:port'],
   ])('are refused with what to write instead: %j', (settings, message) => {
-    expect(() => readSettings(settings)).toThrow(PolicyError);
-    expect(() => readSettings(settings)).toThrow(message);
+    expect(() => readEgress(settings)).toThrow(PolicyError);
+    expect(() => readEgress(settings)).toThrow(message);
   });
 
   it('are refused when they are too many or too long, whatever list they are in', () => {
     const names = (count: number) => Array.from({ length: count }, (_, n) => `a${n}.example`);
-    expect(readSettings({ allowOut: names(1_000), denyOut: DENY }).allowOut).toHaveLength(1_000);
-    expect(() => readSettings({ allowOut: names(600), denyOut: Array(401).fill('1.2.3.4') })).toThrow(
+    expect(readEgress({ allowOut: names(1_000), denyOut: DENY }).allowOut).toHaveLength(1_000);
+    expect(() => readEgress({ allowOut: names(600), denyOut: Array(401).fill('1.2.3.4') })).toThrow(
       '1001 entries together, of at most 1000',
     );
-    expect(() => readSettings({ allowOut: [`${'a.'.repeat(150)}example`], denyOut: DENY })).toThrow(
+    expect(() => readEgress({ allowOut: [`${'a.'.repeat(150)}example`], denyOut: DENY })).toThrow(
       'is not an IP',
     );
     const headers = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`x-${n}`, 'v'.repeat(2_048)]));
     const rules = Object.fromEntries(names(10).map((name) => [name, [{ transform: { headers } }]]));
-    expect(() => readSettings({ rules })).toThrow(
+    expect(() => readEgress({ rules })).toThrow(
       /outbound settings have \d+ bytes together, of at most 262144/,
     );
   });
@@ -88,7 +88,7 @@ describe('whatever network settings are accepted', () => {
       if (settings === undefined) continue;
       accepted += 1;
       const what = JSON.stringify(given);
-      expect(readSettings(settings), what).toEqual(settings);
+      expect(readEgress(settings), what).toEqual(settings);
       const policy = policyFromSettings(settings);
       const compiled = compilePolicy(policy);
       expect(() => forwardedOf(policy), what).not.toThrow();
@@ -110,6 +110,24 @@ describe('whatever network settings are accepted', () => {
       }
     }
     expect(accepted).toBeGreaterThan(500);
+  });
+
+  it('allow a name by the first entry that says so', () => {
+    const random = generator(3);
+    for (let round = 0; round < 2_000; round++) {
+      const { allowOut = [] } = read({ allowOut: randomSettings(random).allowOut, denyOut: DENY }) ?? {};
+      const compiled = compilePolicy(policyFromSettings({ allowOut, denyOut: DENY }));
+      for (const { host } of PROBES) {
+        const first = allowOut.findIndex(
+          (entry) =>
+            entry === '*' || entry === host || (entry.startsWith('*.') && host.endsWith(entry.slice(1))),
+        );
+        const { allowed, rule } = compiled.decideName(host);
+        expect([allowed, rule]).toEqual(
+          first < 0 ? [false, 'denyOut[0] 0.0.0.0/0'] : [true, `allowOut[${first}] ${allowOut[first]}`],
+        );
+      }
+    }
   });
 
   it('name addresses in the spellings that Node takes for one, but for those with a zone', () => {
