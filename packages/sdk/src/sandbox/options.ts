@@ -37,13 +37,16 @@ export interface EgressProxy {
 
 /** What a sandbox may reach. */
 export interface EgressOptions {
-  /** Destinations that are always allowed: IP, CIDR range, domain, `*.domain`, `*`. Wins over `denyOut`. */
+  /**
+   * Destinations that are always allowed: IP, CIDR range, domain, `*.domain`, `*`. Wins over `denyOut`. At most 1000 entries together
+   * with `denyOut`, of at most 260 letters.
+   */
   allowOut?: string[] | undefined;
   /** Destinations that are denied, as IP or CIDR range; `0.0.0.0/0` denies all. */
   denyOut?: string[] | undefined;
   /** Proxy for every outbound TCP connection. A feature of the team. */
   egressProxy?: EgressProxy | undefined;
-  /** Changes to outbound requests by host: a DNS name, or `*.` and a DNS name. One rule a host. */
+  /** Changes to outbound requests by host: a DNS name, or `*.` and a DNS name, at most 10. One rule a host. */
   rules?: Record<string, NetworkRule[]> | undefined;
 }
 
