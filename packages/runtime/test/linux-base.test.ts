@@ -45,6 +45,24 @@ describe.skipIf(skip !== undefined)('the template base', () => {
     );
   });
 
+  it('starts a login shell without another program, whoever runs it and whatever its PATH', async () => {
+    const { client } = await bench.create();
+    // A program that the profile started would not be found, and its shell would say so.
+    const login = "env -i PATH=/nowhere HOME=/ /bin/bash -l -c 'echo $PATH $LANG' 2>&1";
+    expect(await client.output(login)).toBe(
+      '/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games C.UTF-8',
+    );
+    expect(await client.output(`sudo ${login}`)).toBe(
+      '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin C.UTF-8',
+    );
+    // As Debian's own profile does: files that end with .sh, in order, and no others.
+    const parts =
+      'for f in b.sh a.sh .c.sh d.sh.bak; do echo "echo $f" | sudo tee /etc/profile.d/$f >/dev/null; done';
+    expect(await client.output(`${parts}; bash -l -c true; env -i sh -l -c true`)).toBe(
+      'a.sh\nb.sh\na.sh\nb.sh',
+    );
+  });
+
   it('builds a Python environment, a C program and a Git repository, and installs for the user without sudo', async () => {
     const { client } = await bench.create();
     expect(
