@@ -22,4 +22,13 @@ export type {
 } from './operation-types.js';
 export { PathParameterError, serializePath } from './path-guard.js';
 export { createPlatformClient, type PlatformClient, type PlatformClientOptions } from './platform-client.js';
+export {
+  expandStepText,
+  formatStepText,
+  parseDockerWord,
+  parseStepText,
+  type StepText,
+  StepTextError,
+  type VariableUse,
+} from './step-text.js';
 export { createVolumesClient, type VolumesClient, type VolumesClientOptions } from './volumes-client.js';

@@ -160,7 +160,11 @@ describe.skipIf(!able)('builds on the linux driver', () => {
       ],
       { env: ['FLAVOUR=tiny', 'PATH=/bin'] },
     );
-    const steps = [{ type: 'RUN', args: ['echo built > ~/built; id -un >> ~/built'] }];
+    const steps = [
+      { type: 'ARG', args: ['FLAVOUR', 'not that of the image'] },
+      { type: 'ENV', args: ['FULL', '/opt/$FLAVOUR:$PATH'] },
+      { type: 'RUN', args: ['echo built > ~/built; id -un >> ~/built; echo $FLAVOUR $FULL >> ~/built'] },
+    ];
     await build(test, 'tiny', { fromTemplate: '', fromImage: `oci:${images()}/tiny`, steps });
     expect(
       await runIn(
@@ -168,7 +172,9 @@ describe.skipIf(!able)('builds on the linux driver', () => {
         'tiny',
         'id -un; id -u; ls /data /emptied; cat /shared /twin /data/through; echo; cat ~/built; echo $FLAVOUR',
       ),
-    ).toBe('user\n1001\n/data:\nkept\nthrough\n\n/emptied:\ntwo\nsecondfirstthrough\nbuilt\nuser\ntiny');
+    ).toBe(
+      'user\n1001\n/data:\nkept\nthrough\n\n/emptied:\ntwo\nsecondfirstthrough\nbuilt\nuser\ntiny /opt/tiny:/bin\ntiny',
+    );
     const again = await build(test, 'tiny', {
       fromTemplate: '',
       fromImage: `oci:${images()}/tiny:latest`,

@@ -33,6 +33,22 @@ describe('builds on the process driver', () => {
     expect(await runIn(test, 'args', 'cat version; echo "$APP,$VERSION"')).toBe('7\napp-7,');
   });
 
+  it('puts variables into texts once: of sandboxes before arguments, and none again in values', async () => {
+    const made = await build(test, 'texts', {
+      steps: [
+        { type: 'ARG', args: ['A', 'arg', 'V', 'v1.2'] },
+        { type: 'ENV', args: ['A', 'env', 'LITERAL', '\\$A', 'B', '${U:-${A}}-${V#v}'] },
+        { type: 'ENV', args: ['TWICE', '$LITERAL', 'OVER', '${A}'] },
+        { type: 'WORKDIR', args: ['${U-in}/$B'] },
+        { type: 'RUN', args: ['echo "$A,$V" > seen; pwd >> seen'] },
+      ],
+    });
+    expect(made.log).toContain('[4/5] WORKDIR ${U-in}/$B');
+    expect(await runIn(test, 'texts', 'cat seen; echo "$LITERAL,$B,$TWICE,$OVER"')).toMatch(
+      /^env,v1.2\n\S*\/in\/env-1.2\n\$A,env-1.2,\$A,env$/,
+    );
+  });
+
   it('copies files: one, a directory, by pattern, with a new name', async () => {
     const created = await createTemplate(test, { name: 'copies' });
     const filesHash = await upload(test, created.templateID, [
@@ -102,6 +118,14 @@ describe('builds on the process driver', () => {
   it.each([
     ['an unknown instruction', { type: 'FROBNICATE' }, /'FROBNICATE' is no instruction/],
     ['ENV with an odd number of arguments', { type: 'ENV', args: ['A'] }, /pairs/],
+    [
+      'ENV with a form of a variable that is not known',
+      { type: 'ENV', args: ['A', '${B^^}'] },
+      /ENV A: "\$\{B\^\^/,
+    ],
+    ['ENV that asks for a value', { type: 'ENV', args: ['A', '${B:?give B}'] }, /ENV A: B: give B/],
+    ['WORKDIR with an open brace', { type: 'WORKDIR', args: ['a/${B:-'] }, /WORKDIR: a \$\{ is not closed/],
+    ['USER of a variable that is no name', { type: 'USER', args: ['${B}'] }, /'' is not a user name/],
     ['COPY without files', { type: 'COPY', args: ['a', 'b'] }, /filesHash/],
     [
       'COPY of files that nobody uploaded',

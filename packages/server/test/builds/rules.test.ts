@@ -3,25 +3,10 @@ import { LineSplitter } from '#support/line-splitter';
 import { entryPath, parentsOf } from '../../src/builds/files/entry-path.js';
 import { signUpload, verifyUpload } from '../../src/builds/files/upload-token.js';
 import { parseImageReference } from '../../src/builds/images/image-reference.js';
-import { expandVariables } from '../../src/builds/shared/expand-variables.js';
 import { stepKey } from '../../src/builds/shared/layer-cache.js';
 import { homePath } from '../../src/builds/steps/home-path.js';
 import { createKeyRing } from '../../src/keys/key-ring.js';
 import { BuildQueue } from '../../src/work/build-queue.js';
-
-describe('variables in texts', () => {
-  it.each([
-    ['$A/${B}', 'one/two'],
-    ['$UNKNOWN-', '-'],
-    ['\\$A', '$A'],
-    ['$(id) `id`', '$(id) `id`'],
-    ['$A_', ''],
-    ['100$', '100$'],
-    ['${constructor}', ''],
-  ])('%j becomes %j', (text, expected) => {
-    expect(expandVariables(text, { A: 'one', B: 'two' })).toBe(expected);
-  });
-});
 
 describe('paths of archive entries', () => {
   it.each([

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { BuildError } from '../shared/build-error.js';
+import { OWN_ARCHITECTURE } from '../shared/build-state.js';
 import type { LocalImage } from './image.js';
 import { ImageJson } from './image-json.js';
 import { verifyDigest } from './layer-stream.js';
@@ -10,8 +11,6 @@ import { layersOf } from './layers-of.js';
 import { readDescription } from './read-description.js';
 
 const REF_NAME = 'org.opencontainers.image.ref.name';
-/** As images call it. */
-export const OWN_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
 /** Reads an image in a directory with the OCI image layout. @throws {BuildError} */
 export async function openOciLayout(

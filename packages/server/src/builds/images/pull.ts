@@ -8,7 +8,7 @@ import { isPublicAddress } from '../../outbound/public-address.js';
 import { resolveHost } from '../../outbound/resolve-host.js';
 import { guardedCommand, PROGRAM_MISSING } from '../../outbound/run-guarded.js';
 import { BuildError } from '../shared/build-error.js';
-import { OWN_ARCHITECTURE } from './oci-layout.js';
+import { OWN_ARCHITECTURE } from '../shared/build-state.js';
 import { authFile } from './registry-auth.js';
 import { writeToolSettings } from './tool-settings.js';
 import { watchSize } from './watch-size.js';

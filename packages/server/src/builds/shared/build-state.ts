@@ -24,6 +24,9 @@ export interface BuildState {
 export const DEFAULT_USER = 'user';
 export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+/** The processor of this machine, as images call it. */
+export const OWN_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
+
 /** Where users live that are made by a build, and those of the base. */
 export function homeOf(user: string): string {
   return user === 'root' ? '/root' : `/home/${user}`;

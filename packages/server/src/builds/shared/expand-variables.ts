@@ -1,14 +1,26 @@
-/**
- * Puts variables into a text: `$NAME` and `${NAME}`; unknown ones are empty, `\$` is a plain `$`. Nothing is run:
- * `$(...)` stays as it is.
- */
-export function expandVariables(text: string, variables: Readonly<Record<string, string>>): string {
-  return text.replace(
-    /\\\$|\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g,
-    (match, braced: string | undefined, bare: string | undefined) => {
-      if (match === '\\$') return '$';
-      const name = (braced ?? bare)!;
-      return Object.hasOwn(variables, name) ? variables[name]! : '';
-    },
-  );
+import { expandStepText, parseStepText, type StepText, StepTextError } from '@svc/platform';
+import { BuildError } from './build-error.js';
+
+/** Reads a text of a step, before anything is built. @param what of which step it is. @throws {BuildError} */
+export function readText(text: string, what: string): StepText {
+  return asBuildError(what, () => parseStepText(text));
+}
+
+/** Returns the text with the values of its variables; unknown ones are empty. @throws {BuildError} */
+export function expandVariables(
+  text: StepText,
+  variables: Readonly<Record<string, string>>,
+  what: string,
+): string {
+  const find = (name: string) => (Object.hasOwn(variables, name) ? variables[name] : undefined);
+  return asBuildError(what, () => expandStepText(text, find));
+}
+
+function asBuildError<Result>(what: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof StepTextError) throw new BuildError(`${what}: ${error.message}`);
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@ import { planCopy } from '../files/copy-plan.js';
 import { listArchive, repackArchive } from '../files/repack.js';
 import { BuildError } from '../shared/build-error.js';
 import type { BuildState } from '../shared/build-state.js';
-import { expandVariables } from '../shared/expand-variables.js';
+import { expandVariables, readText } from '../shared/expand-variables.js';
 import { variablesOf } from './env.js';
 import { homePath } from './home-path.js';
 import type { StepReader } from './step.js';
@@ -66,11 +66,17 @@ export const readCopy: StepReader = ({ type, args = [], filesHash }, limits) => 
     throw new BuildError(`${what} needs filesHash, the hash under which its files were uploaded`);
   if (permissions !== '' && !/^[0-7]{3,4}$/.test(permissions))
     throw new BuildError(`${what}: permissions are 3 or 4 octal digits, not '${permissions}'`);
-  if (owner !== '' && !/^[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+)?$/.test(owner))
-    throw new BuildError(`${what}: '${owner}' is not an owner: user or user:group`);
+  const targetText = readText(target, what);
+  const ownerText = readText(owner, what);
   return {
     title: `${what} ${source} ${target}`,
     work: async (state, { context, templateId, machine, signal }) => {
+      const variables = variablesOf(state);
+      const wanted = expandVariables(targetText, variables, what);
+      const ownedBy = expandVariables(ownerText, variables, what);
+      if (wanted === '') throw new BuildError(`${what}: the target '${target}' comes to nothing`);
+      if (owner !== '' && !/^[A-Za-z0-9_.-]+(:[A-Za-z0-9_.-]+)?$/.test(ownedBy))
+        throw new BuildError(`${what}: '${ownedBy}' is not an owner: user or user:group`);
       const archive = await bringFiles(context, { templateId, hash: filesHash, signal });
       const { archives } = context.config;
       const plan = planCopy(source, await listArchive(archive, archives));
@@ -78,10 +84,10 @@ export const readCopy: StepReader = ({ type, args = [], filesHash }, limits) => 
       await uploadTar(machine, `${work}/archive.tar`, repackArchive(archive, plan, archives));
       await machine.script(what, PLACE_FILES, [
         work,
-        targetFor(target, state, limits.rootfs),
+        limits.rootfs ? wanted : targetInHome(wanted, state),
         plan.kind,
         plan.name,
-        limits.rootfs ? ownerFor(owner, state) : '',
+        limits.rootfs ? ownerFor(ownedBy, state) : '',
         limits.rootfs ? state.user : '',
         state.workdir ?? '',
         permissions,
@@ -112,9 +118,7 @@ function ownerFor(owner: string, state: BuildState): string {
   return owner.includes(':') ? owner : `${owner}:`;
 }
 
-function targetFor(target: string, state: BuildState, rootfs: boolean): string {
-  const wanted = expandVariables(target, variablesOf(state));
-  if (rootfs) return wanted;
+function targetInHome(wanted: string, state: BuildState): string {
   const absolute = wanted.startsWith('/') || wanted.startsWith('~');
   const path = homePath(absolute ? wanted : posix.join(state.workdir ?? '', wanted), 'COPY');
   return path === '' ? '~' : `~/${path}${wanted.endsWith('/') ? '/' : ''}`;

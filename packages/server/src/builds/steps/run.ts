@@ -19,7 +19,7 @@ export const readRun: StepReader = ({ args = [] }) => {
         args: [command, pathFor(state)],
         user: user === '' ? state.user : user,
         cwd: state.workdir ?? undefined,
-        env: { ...state.env, ...state.args },
+        env: { ...state.args, ...state.env },
         onLine: (stream, line) => log.add(stream === 'stdout' ? 'info' : 'warn', line),
       });
       if (code !== 0)
@@ -35,6 +35,6 @@ export const readRun: StepReader = ({ args = [] }) => {
 
 /** The PATH that the template sets; empty when it sets none, or one that cannot stand between quotes. */
 function pathFor(state: BuildState): string {
-  const path = { ...state.env, ...state.args }.PATH ?? '';
+  const path = { ...state.args, ...state.env }.PATH ?? '';
   return path.includes("'") ? '' : path;
 }

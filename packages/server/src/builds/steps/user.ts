@@ -1,4 +1,6 @@
 import { BuildError } from '../shared/build-error.js';
+import { expandVariables, readText } from '../shared/expand-variables.js';
+import { variablesOf } from './env.js';
 import type { StepReader } from './step.js';
 
 const NAME = /^[a-z_][a-z0-9_-]{0,31}$/;
@@ -35,17 +37,25 @@ echo changed`;
 
 /** `USER name [true]`: the default user from here on, made when missing; `true` lets it use sudo without a password. */
 export const readUser: StepReader = ({ args = [] }, limits) => {
-  const [name = '', sudo = 'false'] = args;
-  if (!NAME.test(name)) throw new BuildError(`USER: '${name}' is not a user name`);
-  if (!limits.rootfs && name !== 'user' && name !== 'root')
-    throw new BuildError(
-      `USER: this server runs sandboxes as plain processes, which have no users of their own: '${name}' cannot be made`,
-    );
+  const [written = '', sudo = 'false'] = args;
+  const text = readText(written, 'USER');
+  const nameIn = (variables: Record<string, string>) => {
+    const name = expandVariables(text, variables, 'USER');
+    if (!NAME.test(name)) throw new BuildError(`USER: '${name}' is not a user name`);
+    if (!limits.rootfs && name !== 'user' && name !== 'root')
+      throw new BuildError(
+        `USER: this server runs sandboxes as plain processes, which have no users of their own: '${name}' cannot be made`,
+      );
+    return name;
+  };
+  const isPlain = text.every((part) => typeof part === 'string');
+  if (isPlain) nameIn({});
   return {
-    title: `USER ${name}`,
-    ...(limits.rootfs && (name !== 'root' || sudo === 'true')
+    title: `USER ${written}`,
+    ...(limits.rootfs && (written !== 'root' || sudo === 'true')
       ? {
-          work: async (_state, { machine, log }) => {
+          work: async (state, { machine, log }) => {
+            const name = nameIn(variablesOf(state));
             const made = await machine.script('USER', MAKE_USER, [name, '']);
             if (sudo !== 'true') return made === 'changed' ? 'changed' : 'unchanged';
             const allowed = await machine.script('USER', ALLOW_SUDO, [name]);
@@ -57,6 +67,6 @@ export const readUser: StepReader = ({ args = [] }, limits) => {
           },
         }
       : {}),
-    after: () => ({ user: name }),
+    after: (state) => ({ user: nameIn(variablesOf(state)) }),
   };
 };

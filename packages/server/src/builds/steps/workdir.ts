@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { BuildError } from '../shared/build-error.js';
 import { type BuildState, homeOf } from '../shared/build-state.js';
-import { expandVariables } from '../shared/expand-variables.js';
+import { expandVariables, readText } from '../shared/expand-variables.js';
 import { variablesOf } from './env.js';
 import { homePath } from './home-path.js';
 import type { StepReader } from './step.js';
@@ -20,8 +20,9 @@ echo changed`;
 export const readWorkdir: StepReader = ({ args = [] }, limits) => {
   const [path = ''] = args;
   if (path.trim() === '') throw new BuildError('WORKDIR needs a path');
+  const text = readText(path, 'WORKDIR');
   const resolve = (state: BuildState): string => {
-    const wanted = expandVariables(path, variablesOf(state));
+    const wanted = expandVariables(text, variablesOf(state), 'WORKDIR');
     if (!limits.rootfs) {
       const absolute = wanted.startsWith('/') || wanted.startsWith('~');
       return homePath(absolute ? wanted : posix.join(state.workdir ?? '', wanted), 'WORKDIR');
