@@ -67,6 +67,7 @@ export async function buildTemplate(
     buildId: buildID,
     name,
     steps: definition.steps,
+    warnings: definition.warnings,
   });
   if (onLog) void tell(core, build, onLog, rest);
   return build;

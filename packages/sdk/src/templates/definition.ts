@@ -42,4 +42,6 @@ export interface TemplateDefinition {
   readonly dockerIgnore: boolean;
   /** Whether the next step breaks the cache. */
   readonly forceNext: boolean;
+  /** What a Dockerfile has and this template does not, for the log of the build. */
+  readonly warnings: readonly string[];
 }

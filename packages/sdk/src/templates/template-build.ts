@@ -33,6 +33,8 @@ export interface BuildIdentity {
   name?: string | undefined;
   /** Its instructions, for messages. */
   steps?: readonly TemplateStep[] | undefined;
+  /** What the service cannot tell: the log begins with it. */
+  warnings?: readonly string[] | undefined;
 }
 
 const defaultPollMs = 200;
@@ -75,6 +77,8 @@ export class TemplateBuild {
    */
   async *logs(options: FollowBuildOptions = {}): AsyncGenerator<BuildLogEntry, void, undefined> {
     const { pollIntervalMs = defaultPollMs, signal } = options;
+    for (const message of this.#identity.warnings ?? [])
+      yield { timestamp: new Date(), level: 'warn', message, step: undefined };
     for (let offset = 0; ; ) {
       const { state, entries } = await this.#look({ offset, limit: pageSize }, options);
       offset += entries.length;

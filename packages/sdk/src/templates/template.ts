@@ -59,13 +59,17 @@ export class Template {
   }
 
   /**
-   * Reads a Dockerfile: FROM (one), RUN, COPY, ADD of files, ENV, ARG, USER, WORKDIR, CMD, ENTRYPOINT; instructions that only describe an
-   * image (EXPOSE, LABEL and the like) are skipped. As in Docker, it begins as `root` in `/`; CMD and ENTRYPOINT become
-   * the start command. The context's `.dockerignore` applies.
+   * Reads a Dockerfile: FROM (one), RUN, COPY, ADD of files, ENV, ARG, USER, WORKDIR, SHELL, CMD, ENTRYPOINT. As in Docker,
+   * it begins as `root` in `/`, and variables have the image's values too; CMD and ENTRYPOINT become the start command.
+   * FROM names an image, and `FROM base` the template of that name. A here-document without a command ends at its first
+   * command that fails. The context's `.dockerignore` applies.
+   *
+   * EXPOSE, LABEL and MAINTAINER only describe an image and are skipped. HEALTHCHECK, STOPSIGNAL, VOLUME and
+   * RUN --mount=type=cache or tmpfs have no effect, which the log of the build says. Whatever else is not known is refused.
    * @param source its text, or the path of a file (Node only), whose directory then is the context
    * @throws InvalidRequestError naming the line that cannot be used
    * @example
-   * const template = Template.fromDockerfile('FROM base\nRUN apt-get install -y jq');
+   * const template = Template.fromDockerfile('FROM base\nRUN apt-get update && apt-get install -y jq');
    */
   static fromDockerfile(source: string, options: DockerfileOptions = {}): Template {
     const isText = /\n/.test(source) || /^\s*(#|FROM\s|ARG\s)/i.test(source);
@@ -78,9 +82,11 @@ export class Template {
         contextDir,
         ignore,
         dockerIgnore: true,
-        base: { image, registry: undefined },
+        // Registries have no image of this name.
+        base: image === 'base' ? { template: image } : { image, registry: undefined },
       });
-    return applyDockerfile<Template>(text, startFrom, buildArgs);
+    const { template, warnings } = applyDockerfile<Template>(text, startFrom, buildArgs);
+    return new Template({ ...template.definition, warnings });
   }
 
   /**
@@ -124,7 +130,8 @@ export class Template {
   }
 
   /**
-   * Sets variables for the steps that follow and for sandboxes. `$NAME` in values is expanded.
+   * Sets variables for the steps that follow and for sandboxes. `$NAME` in values stands for a variable of the image or of a step
+   * before, as in a Dockerfile (`${NAME:-default}` too); `\\$` is a plain `$`.
    * @example
    * const template = Template.from('base').env({ NODE_ENV: 'production' });
    */
@@ -134,7 +141,7 @@ export class Template {
   }
 
   /**
-   * Sets variables for the steps that follow, not for sandboxes.
+   * Sets variables for the steps that follow, not for sandboxes. One of `env`, or of the image, goes before one of the same name.
    * @example
    * const template = Template.from('base').arg({ VERSION: '1.2.3' });
    */
@@ -210,6 +217,7 @@ const empty = {
   ignore: undefined,
   dockerIgnore: false,
   forceNext: false,
+  warnings: [],
 } as const;
 
 function required(method: string, value: string): string {

@@ -1,9 +1,28 @@
+import { formatStepText, type StepText } from '@svc/platform';
 import { quote } from '../../commands/shell.js';
 import { type DockerInstruction, dockerfileError, readInstructions } from './read-instructions.js';
-import { readJsonForm, readPairs, splitWords, substitute } from './words.js';
+import { byShell, runLine } from './run-line.js';
+import { DockerVariables } from './variables.js';
+import { readJsonForm, readPairs, readWord, splitWords } from './words.js';
 
 /** Instructions that say something about an image and nothing about what is in it. */
-const descriptive = new Set(['EXPOSE', 'LABEL', 'MAINTAINER', 'STOPSIGNAL', 'VOLUME', 'HEALTHCHECK']);
+const DESCRIPTIVE = new Set(['EXPOSE', 'LABEL', 'MAINTAINER']);
+
+/** Instructions that do something where images run, and nothing here. */
+const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
+  HEALTHCHECK: 'use Template.ready to tell when a template is ready',
+  STOPSIGNAL: 'sandboxes end without a signal',
+  VOLUME: 'the directory is one as all others; volumes are mounted when a sandbox is created',
+};
+
+/** Flags that are done, or change nothing that a build leaves. */
+const FLAGS: Readonly<Record<string, ReadonlySet<string>>> = {
+  FROM: new Set(['platform']),
+  RUN: new Set(['mount', 'network']),
+  COPY: new Set(['chown', 'chmod', 'link', 'from']),
+  ADD: new Set(['chown', 'chmod', 'link']),
+  HEALTHCHECK: new Set(['interval', 'timeout', 'start-period', 'start-interval', 'retries']),
+};
 
 /** What a Dockerfile is followed on: a template, whose methods give the next one. */
 export interface DockerfileTarget<Target> {
@@ -20,14 +39,17 @@ export interface DockerfileTarget<Target> {
   start(command: string): Target;
 }
 
+/** A command of CMD or ENTRYPOINT: its words, or a line for a shell. */
+type Command = { words: readonly string[] } | { line: string };
+
 interface Progress<Target> {
   template: Target;
-  args: Record<string, string>;
-  env: Record<string, string>;
-  entrypoint: string | undefined;
-  command: string | undefined;
-  /** Whether ENTRYPOINT has the JSON form, to which CMD is appended. */
-  execForm: boolean;
+  variables: DockerVariables;
+  shell: readonly string[] | undefined;
+  entrypoint: Command | undefined;
+  command: Command | undefined;
+  /** What is left out, for who builds. */
+  warnings: string[];
 }
 
 /** Follows a Dockerfile, instruction by instruction, on what `startFrom` makes of its image. */
@@ -35,14 +57,15 @@ export function applyDockerfile<Target extends DockerfileTarget<Target>>(
   text: string,
   startFrom: (image: string) => Target,
   buildArgs: Readonly<Record<string, string>>,
-): Target {
+): { template: Target; warnings: string[] } {
   const instructions = readInstructions(text);
-  const args: Record<string, string> = {};
+  const variables = new DockerVariables(buildArgs);
   const from = instructions.findIndex(({ name }) => name === 'FROM');
   for (const instruction of from < 0 ? instructions : instructions.slice(0, from)) {
+    refuseFlags(instruction);
     if (instruction.name !== 'ARG')
       throw dockerfileError(instruction.line, `${instruction.name} comes before FROM.`);
-    Object.assign(args, readArgs(instruction, buildArgs, {}));
+    variables.addGlobal(instruction);
   }
   const first = instructions[from];
   if (!first) throw dockerfileError(1, 'there is no FROM instruction.');
@@ -53,33 +76,40 @@ export function applyDockerfile<Target extends DockerfileTarget<Target>>(
       'a second FROM: builds of several stages are not supported. Build one stage, or build the image elsewhere and use Template.fromImage.',
     );
   }
-  const image = readImage(first, args);
   const progress: Progress<Target> = {
     // Docker begins as root in /, templates elsewhere.
-    template: startFrom(image).user('root').workdir('/'),
-    args: {},
-    env: {},
+    template: startFrom(readImage(first, variables)).user('root').workdir('/'),
+    variables,
+    shell: undefined,
     entrypoint: undefined,
     command: undefined,
-    execForm: false,
+    warnings: [],
   };
-  for (const instruction of instructions.slice(from + 1)) apply(instruction, progress, buildArgs, args);
-  const { entrypoint, command, execForm, template } = progress;
-  // In the shell form ENTRYPOINT takes no arguments from CMD.
-  const line =
-    entrypoint === undefined
-      ? command
-      : execForm && command !== undefined
-        ? `${entrypoint} ${command}`
-        : entrypoint;
-  return line === undefined ? template : template.start(line);
+  for (const instruction of instructions.slice(from + 1)) apply(instruction, progress);
+  const { template, warnings } = progress;
+  const line = startLine(progress);
+  return { template: line === undefined ? template : template.start(line), warnings };
 }
 
-function readImage({ rest, line, flags }: DockerInstruction, args: Record<string, string>): string {
-  if (flags.platform !== undefined && !/amd64|\$/.test(flags.platform)) {
-    throw dockerfileError(line, `--platform=${flags.platform} is not supported: leave it out.`);
-  }
-  const [image, as, stage, ...more] = splitWords(rest, line).map((word) => substitute(word, args));
+/** In the shell form ENTRYPOINT takes no arguments from CMD; in the JSON form it takes all, a line with its shell. */
+function startLine({ entrypoint, command, shell }: Progress<unknown>): string | undefined {
+  if (entrypoint !== undefined && 'line' in entrypoint) return byShell(entrypoint.line, shell);
+  const isArgument = entrypoint !== undefined;
+  const words = (entrypoint?.words ?? []).map(quote);
+  if (command !== undefined && 'words' in command) words.push(...command.words.map(quote));
+  else if (command !== undefined)
+    words.push(byShell(command.line, isArgument ? (shell ?? ['/bin/sh', '-c']) : shell));
+  return words.length === 0 ? undefined : words.join(' ');
+}
+
+function readImage(instruction: DockerInstruction, variables: DockerVariables): string {
+  const { rest, line, flags, escaping } = instruction;
+  refuseFlags(instruction);
+  for (const [, platform] of flags)
+    if (!/amd64|\$/.test(platform))
+      throw dockerfileError(line, `--platform=${platform} is not supported: leave it out.`);
+  const words = splitWords(rest, escaping).map((word) => readWord(word, line, escaping));
+  const [image, as, stage, ...more] = words.map((word) => variables.globalValue(word, line));
   const fine = more.length === 0 && (as === undefined || (as.toUpperCase() === 'AS' && stage !== undefined));
   if (image === undefined || image === '' || !fine) {
     throw dockerfileError(line, `FROM needs an image, as in "FROM debian:12", got "${rest}".`);
@@ -89,136 +119,149 @@ function readImage({ rest, line, flags }: DockerInstruction, args: Record<string
   return image;
 }
 
-function readArgs(
-  { rest, line }: DockerInstruction,
-  buildArgs: Readonly<Record<string, string>>,
-  inherited: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const word of splitWords(rest, line)) {
-    const at = word.indexOf('=');
-    const name = at < 0 ? word : word.slice(0, at);
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-      throw dockerfileError(line, `"${name}" is no name of a variable.`);
-    const value =
-      buildArgs[name] ??
-      (at < 0 ? inherited[name] : substitute(word.slice(at + 1), { ...inherited, ...result }));
-    if (value !== undefined) result[name] = value;
-  }
-  return result;
-}
-
 function apply<Target extends DockerfileTarget<Target>>(
   instruction: DockerInstruction,
   progress: Progress<Target>,
-  buildArgs: Readonly<Record<string, string>>,
-  globalArgs: Readonly<Record<string, string>>,
 ): void {
-  const { name, rest, line, documents } = instruction;
-  const values = { ...progress.args, ...progress.env };
-  const { template } = progress;
+  const { name, rest, line, escaping } = instruction;
+  const { template, variables, shell } = progress;
+  refuseFlags(instruction);
   switch (name) {
     case 'RUN':
-      if (rest === '') throw dockerfileError(line, 'RUN needs a command.');
-      progress.template = template.run(runLine(rest, documents));
+      checkRunFlags(instruction, progress.warnings);
+      progress.template = template.run(runLine(instruction, shell));
       return;
     case 'COPY':
     case 'ADD':
-      progress.template = addCopy(instruction, template, values);
+      progress.template = addCopy(instruction, template, variables);
       return;
-    case 'ENV': {
-      const pairs = readPairs(rest, line, name).map(([key, value]) => [key, substitute(value, values)]);
-      Object.assign(progress.env, Object.fromEntries(pairs));
-      progress.template = template.env(Object.fromEntries(pairs));
+    case 'ENV':
+      progress.template = template.env(variables.addEnv(readPairs(rest, line, escaping), line));
       return;
-    }
-    case 'ARG': {
-      const args = readArgs(instruction, buildArgs, globalArgs);
-      Object.assign(progress.args, args);
-      progress.template = template.arg(args);
+    case 'ARG':
+      progress.template = template.arg(variables.addArgs(instruction));
       return;
-    }
     case 'WORKDIR':
       if (rest === '') throw dockerfileError(line, 'WORKDIR needs a path.');
-      progress.template = template.workdir(substitute(rest.replace(/^(["'])(.*)\1$/, '$2'), values));
+      progress.template = template.workdir(formatStepText(readWord(rest, line, escaping)));
       return;
-    case 'USER': {
-      const user = substitute(rest, values).split(':')[0] ?? '';
-      if (user === '') throw dockerfileError(line, 'USER needs a name.');
-      if (/^\d+$/.test(user) && user !== '0') {
-        throw dockerfileError(
-          line,
-          `USER ${user} is a number: users are known by name here. Make one first, then name it.`,
-        );
-      }
-      progress.template = template.user(user === '0' ? 'root' : user);
+    case 'USER':
+      progress.template = template.user(readUser(instruction));
       return;
-    }
     case 'CMD':
-    case 'ENTRYPOINT': {
-      if (rest === '') throw dockerfileError(line, `${name} needs a command.`);
-      const list = readJsonForm(rest);
-      const command = list ? list.map(quote).join(' ') : rest;
-      if (name === 'CMD') progress.command = command || undefined;
-      else
-        Object.assign(progress, {
-          entrypoint: command || undefined,
-          execForm: list !== undefined,
-          command: undefined,
-        });
+      progress.command = readCommand(instruction);
+      return;
+    case 'ENTRYPOINT':
+      progress.entrypoint = readCommand(instruction);
+      return;
+    case 'SHELL': {
+      const words = readJsonForm(rest);
+      if (words === undefined || words.length === 0)
+        throw dockerfileError(line, 'SHELL needs the JSON form, as in SHELL ["/bin/bash", "-c"].');
+      progress.shell = words;
       return;
     }
-    case 'SHELL':
-      if (/^\["(\/bin\/)?(ba)?sh"/.test(rest)) return;
-      throw dockerfileError(line, 'SHELL is not supported: commands run by bash. Call another shell in RUN.');
     case 'ONBUILD':
       throw dockerfileError(line, 'ONBUILD is not supported: templates have no builds on top of them.');
-    case 'FROM':
-      return;
-    default:
-      if (descriptive.has(name)) return;
-      throw dockerfileError(line, `${name} is no instruction that is known here.`);
+    default: {
+      const why = Object.hasOwn(WITHOUT_EFFECT, name) ? WITHOUT_EFFECT[name] : undefined;
+      if (why !== undefined)
+        progress.warnings.push(`Dockerfile line ${line}: ${name} has no effect here: ${why}.`);
+      else if (!DESCRIPTIVE.has(name))
+        throw dockerfileError(line, `${name} is no instruction that is known here.`);
+    }
   }
 }
 
-function runLine(rest: string, documents: readonly string[]): string {
-  const list = readJsonForm(rest);
-  if (list) return list.map(quote).join(' ');
-  if (documents.length === 0) return rest;
-  const [only] = documents;
-  // `RUN <<EOF` alone is a script; otherwise the shell reads the here-documents itself.
-  if (documents.length === 1 && /^<<-?["']?[A-Za-z_]\w*["']?$/.test(rest)) return `set -e\n${only}`;
-  const marks = [...rest.matchAll(/<<-?["']?([A-Za-z_]\w*)["']?/g)].map((match) => match[1]);
-  return [rest, ...documents.map((body, index) => `${body}\n${marks[index]}`)].join('\n');
+function refuseFlags({ name, flags, line }: DockerInstruction): void {
+  const known = Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined;
+  const unknown = flags.find(([flag]) => !known?.has(flag));
+  if (unknown !== undefined)
+    throw dockerfileError(line, `${name} --${unknown[0]} is not supported: leave it out, or do it by RUN.`);
+}
+
+function checkRunFlags({ flags, line }: DockerInstruction, warnings: string[]): void {
+  for (const [flag, value] of flags) {
+    if (flag === 'network' && value !== 'default')
+      throw dockerfileError(line, `RUN --network=${value} is not supported: leave it out.`);
+    if (flag !== 'mount') continue;
+    const type = /(?:^|,)type=([a-z]+)(?:,|$)/.exec(value)?.[1] ?? 'bind';
+    if (type !== 'cache' && type !== 'tmpfs')
+      throw dockerfileError(
+        line,
+        `RUN --mount=type=${type} is not supported: COPY what the command needs, or give it by ARG.`,
+      );
+    warnings.push(
+      `Dockerfile line ${line}: RUN --mount=type=${type} has no effect here: what the command writes there stays in the template.`,
+    );
+  }
+}
+
+function readCommand({ name, rest, line }: DockerInstruction): Command | undefined {
+  if (rest === '') throw dockerfileError(line, `${name} needs a command.`);
+  const words = readJsonForm(rest);
+  if (words === undefined) return { line: rest };
+  return words.length === 0 ? undefined : { words };
+}
+
+function readUser({ rest, line, escaping }: DockerInstruction): string {
+  const [user, group] = splitAtColon(readWord(rest, line, escaping)).map(formatStepText);
+  if (user === undefined || user === '') throw dockerfileError(line, 'USER needs a name.');
+  if (/^\d+$/.test(user) && user !== '0') {
+    throw dockerfileError(
+      line,
+      `USER ${user} is a number: users are known by name here. Make one first, then name it.`,
+    );
+  }
+  const named = (text: string) => (text === '0' ? 'root' : text);
+  if (group !== undefined && named(group) !== named(user))
+    throw dockerfileError(
+      line,
+      `USER ${rest}: users have the group of their own name here: write USER ${user}.`,
+    );
+  return named(user);
+}
+
+function splitAtColon(text: StepText): StepText[] {
+  const index = text.findIndex((part) => typeof part === 'string' && part.includes(':'));
+  if (index < 0) return [text];
+  const part = text[index] as string;
+  const at = part.indexOf(':');
+  const before = [...text.slice(0, index), part.slice(0, at)];
+  return [before, [part.slice(at + 1), ...text.slice(index + 1)]];
 }
 
 function addCopy<Target extends DockerfileTarget<Target>>(
-  { name, rest, flags, documents, line }: DockerInstruction,
+  { name, rest, flags, documents, line, escaping }: DockerInstruction,
   template: Target,
-  values: Readonly<Record<string, string>>,
+  variables: DockerVariables,
 ): Target {
-  if (flags.from !== undefined)
+  const { from, chmod, chown } = Object.fromEntries(flags);
+  if (from !== undefined)
     throw dockerfileError(line, `${name} --from is not supported: there is one stage only.`);
   if (documents.length > 0)
     throw dockerfileError(line, `${name} from a here-document is not supported: write the file with RUN.`);
-  const words = (readJsonForm(rest) ?? splitWords(rest, line)).map((word) => substitute(word, values));
-  const target = words.pop();
-  if (target === undefined || words.length === 0)
+  const read = (word: string) => readWord(word, line, escaping);
+  const words = (readJsonForm(rest) ?? splitWords(rest, escaping)).map(read);
+  const last = words.pop();
+  if (last === undefined || words.length === 0)
     throw dockerfileError(line, `${name} needs a source and a target.`);
-  const remote = words.find((word) => /^(https?|git|ssh):|^git@/.test(word));
+  const target = formatStepText(last);
+  const sources = words.map((word) => variables.value(word, line));
+  const remote = sources.find((word) => /^(https?|git|ssh):|^git@/.test(word));
   if (remote !== undefined)
     throw dockerfileError(line, `${name} from ${remote} is not supported: fetch it with RUN curl.`);
   const archive =
-    name === 'ADD' ? words.find((word) => /\.(tar|tar\.\w+|tgz|tbz2|txz)$/.test(word)) : undefined;
+    name === 'ADD' ? sources.find((word) => /\.(tar|tar\.\w+|tgz|tbz2|txz)$/.test(word)) : undefined;
   if (archive !== undefined)
     throw dockerfileError(line, `ADD does not unpack ${archive} here: COPY it and unpack it with RUN tar.`);
-  const { chmod, chown } = flags;
-  if (chmod !== undefined && !/^[0-7]{3,4}$/.test(chmod)) {
-    throw dockerfileError(line, `--chmod=${chmod} must be 3 or 4 octal digits.`);
+  const mode = chmod === undefined ? undefined : variables.value(read(chmod), line);
+  if (mode !== undefined && !/^[0-7]{3,4}$/.test(mode)) {
+    throw dockerfileError(line, `--chmod=${mode} must be 3 or 4 octal digits.`);
   }
-  const isMany = words.length > 1 && !target.endsWith('/');
-  return template.copy(words, isMany ? `${target}/` : target, {
-    user: chown === undefined ? undefined : substitute(chown, values),
-    mode: chmod === undefined ? undefined : Number.parseInt(chmod, 8),
+  const isMany = sources.length > 1 && !target.endsWith('/');
+  return template.copy(sources, isMany ? `${target}/` : target, {
+    user: chown === undefined ? undefined : formatStepText(read(chown)),
+    mode: mode === undefined ? undefined : Number.parseInt(mode, 8),
   });
 }

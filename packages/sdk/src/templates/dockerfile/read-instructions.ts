@@ -1,16 +1,26 @@
 import { InvalidRequestError } from '../../errors/answer-errors.js';
 
+/** What makes the next character plain, and goes on in the next line. */
+export type Escape = '\\' | '`';
+
+/** Text that stands in the lines behind an instruction. */
+export interface HereDocument {
+  /** The line that ends it. */
+  readonly mark: string;
+  readonly body: string;
+}
+
 /** One instruction of a Dockerfile, its lines joined. */
 export interface DockerInstruction {
   /** Upper case. */
   readonly name: string;
-  /** Flags such as `--chown=app`, by name. */
-  readonly flags: Readonly<Record<string, string>>;
+  /** Flags such as `--chown=app` in order, as names and values; without a value: `true`. */
+  readonly flags: readonly (readonly [string, string])[];
   readonly rest: string;
-  /** Bodies of here-documents. */
-  readonly documents: readonly string[];
+  readonly documents: readonly HereDocument[];
   /** Where it begins, from 1. */
   readonly line: number;
+  readonly escaping: Escape;
 }
 
 /** The error for a line that cannot be used. */
@@ -21,9 +31,9 @@ export function dockerfileError(line: number, problem: string): InvalidRequestEr
 /** Splits a Dockerfile into instructions: comments, continued lines, the escape directive, here-documents. Pure. */
 export function readInstructions(text: string): DockerInstruction[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
-  const continuation = /^\s*#\s*escape\s*=\s*`\s*$/im.test(lines.slice(0, leadingComments(lines)).join('\n'))
-    ? '`'
-    : '\\';
+  const escaping = readEscape(lines);
+  // Two of them are one that is meant.
+  const continued = escaping === '`' ? /(^|[^`])`[ \t]*$/ : /(^|[^\\])\\[ \t]*$/;
   const instructions: DockerInstruction[] = [];
   for (let index = 0; index < lines.length; index++) {
     if (isBlank(lines[index])) continue;
@@ -37,18 +47,18 @@ export function readInstructions(text: string): DockerInstruction[] {
         index++;
         continue;
       }
-      const trimmed = part.trimEnd();
-      if (!trimmed.endsWith(continuation) || index + 1 >= lines.length) {
-        joined += trimmed.endsWith(continuation) ? trimmed.slice(0, -1) : part;
+      if (!continued.test(part)) {
+        joined += part;
         break;
       }
-      joined += trimmed.slice(0, -1);
+      joined += part.replace(continued, '$1');
+      if (index + 1 >= lines.length) break;
       index++;
     }
     const [, name = '', after = ''] = /^\s*([A-Za-z]+)(?:\s+([\s\S]*))?$/.exec(joined) ?? [];
     if (name === '') throw dockerfileError(line, `"${joined.trim().slice(0, 60)}" is no instruction.`);
     const { flags, rest } = readFlags(after.trim());
-    const documents: string[] = [];
+    const documents: HereDocument[] = [];
     for (const { mark, tabs } of /^(RUN|COPY|ADD)$/i.test(name) ? hereDocuments(rest) : []) {
       const body: string[] = [];
       for (;;) {
@@ -59,9 +69,9 @@ export function readInstructions(text: string): DockerInstruction[] {
         if (content === mark) break;
         body.push(content);
       }
-      documents.push(body.join('\n'));
+      documents.push({ mark, body: body.join('\n') });
     }
-    instructions.push({ name: name.toUpperCase(), flags, rest, documents, line });
+    instructions.push({ name: name.toUpperCase(), flags, rest, documents, line, escaping });
   }
   return instructions;
 }
@@ -70,28 +80,33 @@ function isBlank(line: string | undefined): boolean {
   return line === undefined || /^\s*(#|$)/.test(line);
 }
 
-function leadingComments(lines: readonly string[]): number {
-  const first = lines.findIndex((line) => !line.trim().startsWith('#'));
-  return first < 0 ? lines.length : first;
+/** Directives are the first lines of the file; the first comment that is none ends them. */
+function readEscape(lines: readonly string[]): Escape {
+  for (const line of lines) {
+    const [, name, value] = /^\s*#\s*([A-Za-z][A-Za-z0-9]*)\s*=\s*(.+?)\s*$/.exec(line) ?? [];
+    if (name === undefined) break;
+    if (name.toLowerCase() === 'escape' && value === '`') return '`';
+  }
+  return '\\';
 }
 
-function readFlags(text: string): { flags: Record<string, string>; rest: string } {
-  const flags: Record<string, string> = {};
+function readFlags(text: string): { flags: [string, string][]; rest: string } {
+  const flags: [string, string][] = [];
+  const flag = /^--([a-z-]+)(?:=(\S*))?(?:\s+|$)/;
   let rest = text;
-  for (
-    let match = /^--([a-z-]+)(?:=(\S*))?(?:\s+|$)/.exec(rest);
-    match;
-    match = /^--([a-z-]+)(?:=(\S*))?(?:\s+|$)/.exec(rest)
-  ) {
-    flags[match[1] as string] = match[2] ?? 'true';
+  for (let match = flag.exec(rest); match; match = flag.exec(rest)) {
+    flags.push([match[1] as string, match[2] ?? 'true']);
     rest = rest.slice(match[0].length);
   }
   return { flags, rest };
 }
 
+/** What begins here-documents: words of their own, so neither `$((1<<N))` nor text between quotes. */
 function hereDocuments(text: string): { mark: string; tabs: boolean }[] {
-  return [...text.matchAll(/(?<!<)<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2/g)].map((match) => ({
-    mark: match[3] as string,
-    tabs: match[1] === '-',
-  }));
+  const found: { mark: string; tabs: boolean }[] = [];
+  const tokens =
+    /(?<=^|\s)\d*<<(?!<)(?<dash>-?)(?<quote>["']?)(?<mark>[A-Za-z_]\w*)\k<quote>|\\[\s\S]|"(?:\\[\s\S]|[^"\\])*"|'[^']*'/g;
+  for (const { groups } of text.matchAll(tokens))
+    if (groups?.mark !== undefined) found.push({ mark: groups.mark, tabs: groups.dash === '-' });
+  return found;
 }
