@@ -164,6 +164,18 @@ describe('an image of strangers', () => {
     await expect(squash([tarBytes(links), tarBytes(files)])).rejects.toThrow(/maze/);
   });
 
+  it('that would have millions of directories is refused before they are made', async () => {
+    const path = 'd/'.repeat(120);
+    const files = Array.from({ length: 12_000 }, (_, n) => ({
+      name: 'p',
+      type: 'pax' as const,
+      content: paxRecord('path', `${n}/${path}f`),
+    }));
+    await expect(squash([tarBytes(files.flatMap((file) => [file, { name: 'f' }]))])).rejects.toThrow(
+      /more than 1000000 of its directories/,
+    );
+  });
+
   const count = FORGED;
   it(`is read or refused when it is forged, ${count} times`, async () => {
     const seed = tarBytes([

@@ -149,6 +149,7 @@ describe.skipIf(!able)('builds on the linux driver', () => {
           { name: 'shared', content: 'first' },
           { name: 'twin', type: 'link', linkname: 'shared' },
           { name: 'link', type: 'symlink', linkname: '/data' },
+          { name: 'current', type: 'symlink', linkname: 'etc' },
         ],
         [
           { name: 'data/.wh.old' },
@@ -156,6 +157,10 @@ describe.skipIf(!able)('builds on the linux driver', () => {
           { name: 'emptied/two', content: '2' },
           { name: 'shared', content: 'second' },
           { name: 'link/through', content: 'through' },
+          // `rm current && mkdir current`
+          { name: 'current', type: 'directory' },
+          { name: 'current/.wh..wh..opq' },
+          { name: 'current/new', content: 'new' },
         ],
       ],
       { env: ['FLAVOUR=tiny', 'PATH=/bin'] },
@@ -170,7 +175,7 @@ describe.skipIf(!able)('builds on the linux driver', () => {
       await runIn(
         test,
         'tiny',
-        'id -un; id -u; ls /data /emptied; cat /shared /twin /data/through; echo; cat ~/built; echo $FLAVOUR',
+        'id -un; id -u; ls /data /emptied /current; cat /shared /twin /data/through; echo; cat ~/built; echo $FLAVOUR',
       ),
     ).toBe(
       'user\n1001\n/data:\nkept\nthrough\n\n/emptied:\ntwo\nsecondfirstthrough\nbuilt\nuser\ntiny /opt/tiny:/bin\ntiny',

@@ -27,6 +27,8 @@ interface Node {
 const MAX_LINKS = 40;
 /** Steps of the walks along links, in the whole image: real ones need a few for each file. */
 const MAX_STEPS = 30_000_000;
+/** Directories that no entry describes; real images have an entry for nearly each. */
+const MAX_BARE = 1_000_000;
 /** Changes between two breaks for other work of the server. */
 const CHANGES_AT_ONCE = 5_000;
 
@@ -45,13 +47,14 @@ export class ImageTree {
   readonly #root: Node = newDirectory();
   /** Last parts of the paths of all symbolic links so far. */
   readonly #linkNames = new Set<string>();
-  /** Names of the layer that may be links below it. */
-  #suspects: string[] = [];
+  /** Paths of the layer that may be links below it, by their number of parts. */
+  #suspects: string[][] = [];
   /** Directories of the layer that hide what the layers below have in them. */
   #opaque: string[] = [];
   #removed: string[] = [];
   #puts: Put[] = [];
   #steps = 0;
+  #bare = 0;
 
   add(header: Header, place: EntryPlace): void {
     const path = imagePath(header.name);
@@ -63,12 +66,15 @@ export class ImageTree {
     else this.#puts.push({ path, header, place });
     // An opaque directory is one of this layer, with an entry of its own or without.
     const own = base === '.wh..wh..opq' ? parent : path;
-    if (this.#linkNames.has(own.slice(own.lastIndexOf('/') + 1))) this.#suspects.push(own);
+    if (!this.#linkNames.has(own.slice(own.lastIndexOf('/') + 1))) return;
+    const { length } = partsOf(own);
+    this.#suspects[length] ??= [];
+    this.#suspects[length].push(own);
   }
 
   /**
    * Ends a layer. What it removes was in the layers below: order within a layer means nothing.
-   * @throws {BuildError} when its links are a maze
+   * @throws {BuildError} when its links are a maze, or it consists of directories without entries
    */
   async endLayer(): Promise<void> {
     let done = 0;
@@ -87,8 +93,7 @@ export class ImageTree {
     for (const put of this.#puts)
       if (put.header.type === 'link') yield () => below.set(put, this.#target(put.header));
     // Upper directories first: they decide where the others lead.
-    this.#suspects.sort((one, other) => partsOf(one).length - partsOf(other).length);
-    for (const path of this.#suspects) yield () => this.#uncover(this.#realParent(path));
+    for (const path of this.#suspects.flat()) yield () => this.#uncover(this.#realParent(path));
     for (const path of this.#opaque) yield () => this.#makeDirectory(this.#realParent(path)).clear();
     for (const path of this.#removed) yield () => this.#remove(this.#realParent(path));
     for (const put of this.#puts) yield () => this.#put(put, below.get(put));
@@ -159,6 +164,10 @@ export class ImageTree {
     for (const part of parts) {
       let child = here.get(part);
       if (child?.children === undefined) {
+        if (++this.#bare > MAX_BARE)
+          throw new BuildError(
+            `the image is refused: more than ${MAX_BARE} of its directories have no entry of their own`,
+          );
         child = newDirectory();
         here.set(part, child);
       }
