@@ -131,7 +131,7 @@ class Reader {
     const operator = name === undefined ? undefined : this.#match(OPERATOR);
     if (name === undefined || (operator === undefined && this.#text[this.#at] !== '}'))
       throw new StepTextError(
-        `"${this.#text.slice(start, start + 40)}" is no variable that is known here: the forms are $NAME, \${NAME}, and \${NAME...} with one of :- - :+ + :? ? # ## % %%`,
+        `"${this.#text.slice(start, start + 40)}" is no variable that is known here: the forms are $NAME, \${NAME}, and \${NAME...} with one of :- - :+ + :? ? # ## % %%; write \\$ for a plain $`,
       );
     if (++this.#depth > MAX_DEPTH) throw new StepTextError('variables stand too deep in each other');
     const word = this.#until('}', /^[#%]/.test(operator ?? ''));

@@ -178,7 +178,7 @@ describe.skipIf(!able)('builds on the linux driver', () => {
         'id -un; id -u; ls /data /emptied /current; cat /shared /twin /data/through; echo; cat ~/built; echo $FLAVOUR',
       ),
     ).toBe(
-      'user\n1001\n/data:\nkept\nthrough\n\n/emptied:\ntwo\nsecondfirstthrough\nbuilt\nuser\ntiny /opt/tiny:/bin\ntiny',
+      'user\n1001\n/current:\nnew\n\n/data:\nkept\nthrough\n\n/emptied:\ntwo\nsecondfirstthrough\nbuilt\nuser\ntiny /opt/tiny:/bin\ntiny',
     );
     const again = await build(test, 'tiny', {
       fromTemplate: '',
