@@ -94,12 +94,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
       poolGrowth: {
         spareOf: (spec) => (this.#isolationOf(spec) === 'container' ? spareOf(spec) : undefined),
         bytesOf: ({ entry }) => host.cgroups.usage(entry.name).memoryBytes,
-        freeBytes: () =>
-          spareBytes({
-            memory: readHostMemory(),
-            usedMemoryBytes: host.cgroups.total().memoryBytes,
-            budget: host.budget,
-          }),
+        freeBytes: () => this.#spareBytes(),
       },
     });
     this.capabilities = capabilitiesOf(host, tier);
@@ -198,9 +193,21 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     });
   }
 
+  /** Memory that one more sandbox could have. */
+  #spareBytes(): number {
+    const { cgroups, budget } = this.#host;
+    return spareBytes({ memory: readHostMemory(), usedMemoryBytes: cgroups.total().memoryBytes, budget });
+  }
+
   /** @see InstanceOwner.tryRestore */
-  async #tryRestore({ spec }: InstanceEntry, draft: RestoreTrial, signal?: AbortSignal): Promise<void> {
+  async #tryRestore({ name, spec }: InstanceEntry, draft: RestoreTrial, signal?: AbortSignal): Promise<void> {
     const { checkpoint, checkpointId, images } = draft;
+    const { memoryBytes, memoryCacheBytes } = this.#host.cgroups.usage(name);
+    // On a host without room for its memory twice, the kernel would end programs of any sandbox.
+    if (this.#spareBytes() < memoryBytes - memoryCacheBytes) {
+      this.#host.log('warn', 'stored memory is not tried, for want of room', { checkpoint: checkpoint.id });
+      return;
+    }
     const origin = {
       kind: 'checkpoint',
       checkpointId,
@@ -362,7 +369,8 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   ): Promise<LinuxInstance> {
     const host = this.#host;
     const keeper = await host.up();
-    const lease = host.network.take();
+    const trial = origin.kind === 'checkpoint' && origin.trial === true;
+    const lease = host.network.take(trial ? undefined : stored?.addresses?.[0]);
     const isolation = stored === undefined ? this.#isolationOf(spec) : isolationOf(stored);
     const firstId = this.#tiers[isolation].ownIds ? host.ids?.take() : undefined;
     const entry: InstanceEntry = {
@@ -388,7 +396,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
         signal?.throwIfAborted();
         return boot(host, tier, keeper, entry, id ?? entry.name, origin, signal);
       });
-      if (origin.kind === 'checkpoint' && origin.trial === true) return instance;
+      if (trial) return instance;
       if (id === undefined) await this.#parking.park(tier, entry);
       entry.state = id === undefined ? 'pooled' : 'live';
       host.records.write(entry);

@@ -32,7 +32,7 @@ export interface InstanceOwner {
   serialize<T>(name: string, task: () => Promise<T>): Promise<T>;
   /**
    * Restores memory that is being stored, up to its first instruction, and removes what came of it: the source is not given up for
-   * memory that nobody can restore.
+   * memory that nobody can restore. Does nothing where there is no room for its memory a second time.
    * @throws {DriverError} `restore_failed`, or what keeps any sandbox from being made now
    */
   tryRestore(entry: InstanceEntry, trial: RestoreTrial, signal?: AbortSignal): Promise<void>;

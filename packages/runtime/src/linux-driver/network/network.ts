@@ -192,8 +192,17 @@ export class Network {
     this.#used.add(lease);
   }
 
-  /** Takes a free lease. @throws {DriverError} `no_capacity` */
-  take(): number {
+  /**
+   * Takes a free lease.
+   * @param address taken if it is free: sockets of stored memory may be bound to it, or connected from it.
+   * @throws {DriverError} `no_capacity`
+   */
+  take(address?: string): number {
+    const former = address === undefined ? undefined : this.#leaseOf(address);
+    if (former !== undefined && !this.#used.has(former)) {
+      this.#used.add(former);
+      return former;
+    }
     for (let tried = 0; tried < LEASES; tried += 1) {
       const lease = this.#next;
       this.#next = lease + 1 >= LEASES ? 1 : lease + 1;
@@ -209,6 +218,13 @@ export class Network {
     this.#forwarded.delete(lease);
     this.#closed.delete(lease);
     this.#used.delete(lease);
+  }
+
+  /** The lease whose sandbox has an address. Undefined: it is of no lease of this block. */
+  #leaseOf(text: string): number | undefined {
+    const number = text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+    const lease = (number - this.#base - 2) / 4;
+    return Number.isInteger(lease) && lease >= 1 && lease < LEASES ? lease : undefined;
   }
 
   /** Address of the sandbox with this lease. */
