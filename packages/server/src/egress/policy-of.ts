@@ -31,8 +31,10 @@ function readNow({ network = {}, allowInternetAccess }: Config): { policy: Egres
   try {
     return { policy: policyFromSettings(readEgress(network), allowInternetAccess) };
   } catch (error) {
-    if (!(error instanceof PolicyError)) throw error;
-    return { policy: NOTHING, problem: `network.${error.message}` };
+    // Whatever a row holds costs that sandbox alone.
+    const problem =
+      error instanceof PolicyError ? `network.${error.message}` : 'network has an unknown shape';
+    return { policy: NOTHING, problem };
   }
 }
 

@@ -2,6 +2,7 @@ import type { components } from '@svc/platform';
 import { anyOf } from '#support/any-of';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import { policyProblem } from '../egress/policy-of.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { configOf } from '../sandbox-state/config.js';
@@ -75,6 +76,9 @@ export async function forkSandbox(
   checkTimeout(options.timeoutSeconds, team.limits);
   const { live } = await admit(context, team.id, options.sandboxId, 'fork');
   if (!context.driver.capabilities.memorySnapshot) throw errors.memorySnapshotMissing('fork');
+  const problem = policyProblem(configOf(live.row));
+  // Its forks would store the same.
+  if (problem !== undefined) throw errors.badRequest(`replace the network settings first: ${problem}`);
   // A volume is on the disk of one node.
   const elsewhere = configOf(live.row).mounts.length === 0 ? options.elsewhere : undefined;
   const drained = context.nodes.drain !== 'no';

@@ -81,7 +81,13 @@ describe.skipIf(!able)('the server on the linux driver', () => {
     });
     const { problems } = await (await fetch(`${test.server.operatorUrl}/status`)).json();
     expect(problems).toEqual([expect.stringContaining(`sandbox ${bad.id} sends nothing: network.denyOut`)]);
+    const fork = () => test.api('POST', `/sandboxes/${bad.id}/fork`, {});
+    const message = expect.stringMatching(
+      /^replace the network settings first: network\.denyOut: .* write '203/,
+    );
+    expect(await fork()).toMatchObject({ status: 400, body: { message } });
     expect((await test.api('PUT', `/sandboxes/${bad.id}/network`, network)).status).toBe(204);
+    expect((await fork()).status).toBe(201);
   });
 
   it('keeps a sandbox without internet access off every network, and lets another have it', async () => {

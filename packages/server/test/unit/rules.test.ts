@@ -1,6 +1,7 @@
+import { egressMode } from '@svc/network-policy';
 import { describe, expect, it } from 'vitest';
 import { hashApiKey, maskApiKey } from '../../src/auth/api-key.js';
-import { egressOf, policyOf } from '../../src/egress/policy-of.js';
+import { egressOf, policyOf, policyProblem } from '../../src/egress/policy-of.js';
 import { parseSandboxId } from '../../src/ids/parse.js';
 import { createKeyRing } from '../../src/keys/key-ring.js';
 import { takeToken } from '../../src/limits/rate-limit.js';
@@ -200,6 +201,16 @@ describe('network settings', () => {
       rules: {},
       proxy: { address: 'p.test:1', password: 'pw' },
     });
+  });
+  it.each([
+    [{ denyOut: ['10.0.0.0/08'] }, /^network\.denyOut: '10\.0\.0\.0\/08'/],
+    [{ rules: { '203.0.113.7': [] } }, /^network\.rules: '203\.0\.113\.7'/],
+    [{ denyOut: Array<string>(2_000).fill('1.2.3.4') }, /2000 entries/],
+    [{ allowOut: 'a.test' as unknown as string[] }, /^network has an unknown shape$/],
+  ])('that were stored and cannot be read become none: %#', (network, problem) => {
+    const config = { network, allowInternetAccess: null };
+    expect(policyProblem(config)).toMatch(problem);
+    expect(egressMode(policyOf(config))).toBe('none');
   });
   it('ask for the flag before looking at the proxy', () => {
     const network = { egressProxy: { address: 'bad' } };
