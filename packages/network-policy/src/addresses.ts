@@ -78,7 +78,7 @@ export function contains(range: Range, address: Address): boolean {
 }
 
 /**
- * What `inet_aton` would make of a host that ends in a number: parts in decimal, octal or hexadecimal, the last one filling
+ * Recognizes a host that ends in a number as `inet_aton` reads it: parts in decimal, octal or hexadecimal, the last one filling
  * what is left. To be told apart from a name, never to be allowed by it.
  */
 export function looksNumeric(host: string): boolean {

@@ -18,15 +18,15 @@ export interface EgressOptions {
 /** A policy, read once for many decisions. */
 export interface CompiledPolicy {
   readonly policy: EgressPolicy;
-  /** Whether what a connection says of its host may change what is decided. */
+  /** True when the host that a connection names may change the decision. */
   readonly readsHosts: boolean;
   /**
    * Decides about a connection: always denied ranges, then allowed names and ranges, then denied ranges; the rest is allowed.
    */
   decide(flow: EgressFlow): EgressDecision;
-  /** Whether an address that a name turned out to have may be connected to: the range that denies it, or undefined. */
+  /** Names the range that denies an address that a name was resolved to; undefined: it may be connected to. */
   deniedAfterDns(address: string): string | undefined;
-  /** Whether a name may be resolved, and why: one that no entry could allow is not. */
+  /** Decides whether a name is resolved: one that no entry could allow is not. */
   decideName(name: string): { allowed: boolean; rule: string };
   /** Key of the rule whose headers requests for a host get, when it is reached on a port that tells the host. */
   transformOf(host: string, port: number): string | undefined;
@@ -93,7 +93,7 @@ export function compilePolicy(
           ...transform,
         };
       const listed = denied.findIndex(({ range }) => contains(range, target));
-      // Who denies every address means those of IPv6 as well.
+      // A policy that denies every address means those of IPv6 as well.
       const refused = listed >= 0 ? listed : deniesAll;
       if (refused >= 0)
         return { allowed: false, rule: `denyOut[${refused}] ${policy.denyOut[refused]}`, dial: 'address' };
@@ -121,7 +121,7 @@ export function compilePolicy(
 }
 
 /**
- * What a policy needs: `internet`, the kernel may forward everything; `none`, nothing is allowed at all; `governed`, each
+ * Returns what a policy needs: `internet`, the kernel may forward everything; `none`, nothing is allowed at all; `governed`, each
  * connection is decided by the egress process.
  */
 export function egressMode({

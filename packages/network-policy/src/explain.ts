@@ -3,7 +3,7 @@ import { parseHost } from './hosts.js';
 import { placeholdersOf } from './placeholders.js';
 import type { EgressPolicy } from './policy.js';
 
-/** What a policy does with requests to a URL. */
+/** The effect of a policy on requests to a URL. */
 export interface EgressExplanation {
   /** `depends`: on the address that the host has when it is looked up. */
   verdict: 'allowed' | 'denied' | 'depends';
@@ -16,7 +16,7 @@ export interface EgressExplanation {
   port: number;
   /** Names of headers that are set. Those with placeholders are set on HTTPS alone. */
   headers: string[];
-  /** Whether the connection is opened to set them, with a certificate of the platform's authority. */
+  /** True when the connection is opened to set them, with a certificate of the platform's authority. */
   intercepted: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface ForwardedDestinations {
   exceptPorts: number[];
 }
 
-/** What of a policy can be left to the kernel. With a proxy it is nothing. */
+/** Returns the destinations that can be left to the kernel. With a proxy there are none. */
 export function forwardedOf(policy: EgressPolicy): ForwardedDestinations {
   const { readsHosts } = compilePolicy(policy);
   const ranges = policy.proxy === undefined ? allowedRanges(policy) : [];

@@ -7,12 +7,12 @@ import {
   type Range,
 } from './addresses.js';
 
-/** What a client calls its destination. */
+/** A destination as a client names it. */
 export type Host = { kind: 'name'; name: string } | { kind: 'address'; address: Address };
 
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const MAX_NAME = 253;
-/** What is longer is no name in any spelling. To convert 60 KB of letters beyond ASCII takes a tenth of a second. */
+/** Longer texts are no names in any spelling. To convert 60 KB of letters beyond ASCII takes a tenth of a second. */
 const MAX_TEXT = 260;
 
 /**

@@ -1,7 +1,7 @@
 /** Denies every address: as settings are stored, the only spelling of it. */
 export const DENY_ALL = '0.0.0.0/0';
 
-/** What may leave a sandbox, through what, and with which headers. Plain data; treat it as immutable. */
+/** Says which connections may leave a sandbox, through which proxy, and with which headers. Plain data; treat it as immutable. */
 export interface EgressPolicy {
   /**
    * Destinations that are allowed whatever {@link denyOut} says: IP addresses, CIDR ranges, exact domains, `*.suffix` (any
@@ -16,7 +16,7 @@ export interface EgressPolicy {
   proxy?: EgressProxy;
 }
 
-/** What is done to requests for a host. */
+/** Changes to requests for a host. */
 export interface EgressRule {
   /** Headers that are set, or replaced when the request has them; with placeholders. */
   headers: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface EgressProxy {
 
 /** A connection that a sandbox wants. */
 export interface EgressFlow {
-  /** What the sandbox said that it wants: the name in TLS on port 443, the Host header on port 80. */
+  /** The destination that the sandbox names: the name in TLS on port 443, the Host header on port 80. */
   host?: string;
   /** Where the connection was going. */
   address: string;
@@ -52,7 +52,7 @@ export interface EgressDecision {
   allowed: boolean;
   /** The rule that decided: `allowOut[2] *.example.com`, `denyOut[0] 0.0.0.0/0`, `private range 10.0.0.0/8`, `default`. */
   rule: string;
-  /** Whether to connect to the name, which is resolved anew, or to the address that the sandbox chose. */
+  /** `name`: the name is resolved anew and connected to; `address`: the address that the sandbox chose is. */
   dial: 'name' | 'address';
   /** Key of the rule in {@link EgressPolicy.rules} whose headers requests get. */
   transform?: string;

@@ -10,7 +10,7 @@ export type TransformRules = Readonly<
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 const FIELD = /^[\t\x20-\x7e\x80-\xff]{0,2048}$/;
-/** What frames a request and says where it goes is not a rule's to change. */
+/** A rule may not change what frames a request and says where it goes. */
 const FORBIDDEN = new Set([
   'host',
   'content-length',

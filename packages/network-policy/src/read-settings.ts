@@ -65,7 +65,8 @@ export function readNetwork<S extends NetworkSettings>(
  */
 export function readEgress<S extends EgressSettings>(settings: S): S {
   const { allowOut, denyOut, rules, egressProxy } = settings;
-  const entries = [...(allowOut ?? []), ...(denyOut ?? [])].filter((entry) => entry !== DENY_ALL).length;
+  const listed = (allowOut?.length ?? 0) + (denyOut?.length ?? 0);
+  const entries = denyOut?.includes(DENY_ALL) ? listed - 1 : listed;
   if (entries > MAX_ENTRIES)
     throw new PolicyError(
       `allowOut and denyOut have ${entries} entries together, of at most ${MAX_ENTRIES}: write ranges and *.domain in place of single ones`,

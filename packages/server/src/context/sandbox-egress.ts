@@ -28,7 +28,7 @@ export interface SandboxEgress {
   set(instance: Instance, run: EgressRun): Promise<void>;
   /** The run that was told last; undefined when it is another one by now. */
   runOf(sandboxId: string, execution: string | undefined): EgressRun | undefined;
-  /** Whether there is a process to rule, and it has heard of every sandbox. */
+  /** True while there is a process to rule that has heard of every sandbox. */
   readonly connected: boolean;
   /** Why the process did not take over what a sandbox may send, by id: these send nothing. */
   readonly refused: ReadonlyMap<string, string>;

@@ -3,7 +3,7 @@ import type { EgressAuthority, EgressControl, EgressHandlers, EgressSandbox } fr
 import type { Instance } from '@svc/runtime';
 import type { EgressRun, SandboxEgress } from '../context/sandbox-egress.js';
 
-/** How long one call to the egress process may take, ms. One about a sandbox that takes longer is given up, and made again later. */
+/** Longest time of one call to the egress process, ms. A call about a sandbox that takes longer is given up, and made again later. */
 const CALL_MS = 5_000;
 /** Between two tries to reach it, ms: the first and the longest. */
 const RETRY_MS = 50;
@@ -17,7 +17,7 @@ export interface EgressLinkOptions {
   /** PEM of authorities that are trusted upstream beside the well-known ones. */
   extraRoots: string;
   handlers: EgressHandlers;
-  /** How long one call may take. Default 5000 ms. */
+  /** Longest time of one call. Default 5000 ms. */
   callMs?: number;
   /** @param sandboxId of the one that the problem is about; it sends nothing meanwhile. Undefined: none is taken over */
   onProblem(error: unknown, sandboxId?: string): void;
@@ -98,7 +98,10 @@ export class EgressLink implements SandboxEgress {
     const isCurrent = () => this.#entries.get(id) === entry;
     const told = entry.told.then(async () => {
       try {
-        await this.#call((control, signal) => control.setSandbox(sandbox, signal));
+        await this.#call(async (control, signal) => {
+          // It may have ended while this waited: nobody would take it back.
+          if (this.#entries.has(id)) await control.setSandbox(sandbox, signal);
+        });
         if (isCurrent()) this.#settle(id);
       } catch (error) {
         if (isCurrent() && error instanceof EgressUnreachableError) this.#due.add(id);

@@ -6,7 +6,7 @@ type Counts = Pick<ForwardedTraffic, 'connections' | 'bytesSent' | 'bytesReceive
 const NONE: Counts = { connections: 0, bytesSent: 0, bytesReceived: 0 };
 
 export interface NewForwardedOptions {
-  /** What a sandbox may send, the same object while it stays; undefined for one that is not known. */
+  /** Returns the policy of a sandbox, the same object while it stays; undefined for an unknown one. */
   policyOf(sandboxId: string): EgressPolicy | undefined;
   /** Ranges that the operator allows though they are always denied otherwise. */
   allowRanges: readonly string[];

@@ -31,7 +31,7 @@ function readNow({ network = {}, allowInternetAccess }: Config): { policy: Egres
   try {
     return { policy: policyFromSettings(readEgress(network), allowInternetAccess) };
   } catch (error) {
-    // Whatever a row holds costs that sandbox alone.
+    // Unreadable rows cost their own sandbox alone.
     const problem =
       error instanceof PolicyError ? `network.${error.message}` : 'network has an unknown shape';
     return { policy: NOTHING, problem };
@@ -57,7 +57,7 @@ export function policyOf(
 }
 
 /**
- * What the driver is asked for.
+ * Returns the mode to ask the driver for.
  * @throws {ApiError} 400 naming the setting that the driver cannot enforce.
  */
 export function egressOf(config: Config, capabilities: Capabilities): InstanceNetwork['egress'] {

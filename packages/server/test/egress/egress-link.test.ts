@@ -167,6 +167,19 @@ describe('the link to the egress process', () => {
     expect(egress.known.get('a')?.execution).toBe('run-19');
   });
 
+  it('says nothing of a sandbox that ended while the process was starting', async () => {
+    const egress = new FakeEgress();
+    egress.reachable = false;
+    linkTo(egress);
+    const [ended, living] = [fakeInstance('a', '10.1.0.2'), fakeInstance('b', '10.1.0.6')];
+    const told = [link.set(ended.instance, governed('run-1')), link.set(living.instance, governed('run-1'))];
+    ended.end();
+    await ended.instance.ended;
+    egress.reachable = true;
+    await Promise.all(told);
+    expect([...egress.known.keys()]).toEqual(['b']);
+  });
+
   it('loses one sandbox alone to a policy that the process refuses, by name, until it is replaced', async () => {
     const egress = new FakeEgress();
     egress.take = async ({ id, execution }) => {
