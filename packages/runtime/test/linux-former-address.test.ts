@@ -27,7 +27,8 @@ describe.skipIf(skip !== undefined)('a sandbox that was paused', () => {
     expect(String((await socket.iterator().next()).value)).toBe('served\n');
     socket.destroy();
 
-    const copy = await bench.restore('paused', true);
+    await resumed.instance.checkpoint({ checkpointId: 'again', memory: true, then: 'continue' });
+    const copy = await bench.restore('again', true);
     const [other, ...more] = addressOf(await copy.client.output('hostname -I'));
     expect(other).not.toBe(address);
     expect(more).toEqual([]);

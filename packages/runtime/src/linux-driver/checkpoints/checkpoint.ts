@@ -167,10 +167,9 @@ export async function checkpointInstance(
       layers: entry.layers,
       numbered: entry.numbered,
       isolation: tier.isolation,
-      addresses: [host.network.addressOf(entry.lease), ...(entry.formerAddresses ?? [])].slice(
-        0,
-        MAX_ADDRESSES,
-      ),
+      addresses: [
+        ...new Set([host.network.addressOf(entry.lease), ...(entry.formerAddresses ?? [])]),
+      ].slice(0, MAX_ADDRESSES),
       agent: entry.agent,
       hostFiles,
       hostname: entry.id ?? entry.name,
