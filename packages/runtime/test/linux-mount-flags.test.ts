@@ -12,13 +12,15 @@ import { memorySkipReason } from './linux-host.js';
 const skip = memorySkipReason();
 const stockMounts = fileURLToPath(new URL('../../../scripts/stock-mounts.sh', import.meta.url));
 
-/** What more is done to the mounts: shell commands, DATA is the data directory. */
-// Without a store of its own, which is a mount with the driver's flags.
+/**
+ * What more is done to the mounts: shell commands, DATA is the data directory. It holds no store of its own, which would be a mount
+ * with the driver's flags.
+ */
 const HOSTS = [
   { name: 'with the mount flags of a stock Debian', more: ':' },
   {
-    name: 'that lets nothing be run from /dev nor from the data directory',
-    more: `mount -o remount,bind,nosuid,noexec /dev
+    name: 'that lets nothing be run from /dev, /tmp and the data directory',
+    more: `for point in /dev /tmp /dev/shm; do mount -o remount,bind,nosuid,noexec $point; done
       mount --bind "$DATA" "$DATA"; mount -o remount,bind,nosuid,nodev,noexec,noatime "$DATA"`,
   },
   {
