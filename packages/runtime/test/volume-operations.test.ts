@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, readlink, symlink } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, readlink, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -14,6 +14,7 @@ import {
   readEntry,
   writeFile,
 } from '../src/volumes/operations.js';
+import { openDirectory } from '../src/volumes/resolve-in-root.js';
 import { makeVolumeDirectory, outside, root } from './volume-directory.js';
 
 makeVolumeDirectory(['secret']);
@@ -133,6 +134,16 @@ describe('what leads out of a volume', () => {
       expect(await codeOf(get(`/${name}/secret`))).toBe('path_not_found');
       expect(await codeOf(get(`/${name}/passwd`))).toBe('path_not_found');
       expect(await codeOf(listEntries(root, `/${name}`, 1))).toBe('path_not_found');
+    }
+  });
+
+  it('is not opened through a link that took the place of a directory after it was looked at', async () => {
+    await symlink(outside, path.join(root, 'link'));
+    const directory = await open(root, 'r');
+    try {
+      await expect(openDirectory(directory, 'link')).rejects.toMatchObject({ code: 'ENOTDIR' });
+    } finally {
+      await directory.close();
     }
   });
 

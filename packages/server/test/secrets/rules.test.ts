@@ -50,6 +50,7 @@ describe('selectors of secrets', () => {
 describe('limits of secrets', () => {
   it('counts bytes of the value, not characters', () => {
     expect(() => checkSecretValue('x'.repeat(16_384))).not.toThrow();
+    expect(() => checkSecretValue('x'.repeat(16_385))).toThrow(refused);
     expect(() => checkSecretValue('ä'.repeat(8193))).toThrow(refused);
     expect(() => checkSecretValue('')).toThrow(refused);
   });
