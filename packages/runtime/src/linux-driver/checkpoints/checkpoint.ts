@@ -167,9 +167,10 @@ export async function checkpointInstance(
       layers: entry.layers,
       numbered: entry.numbered,
       isolation: tier.isolation,
-      addresses: [
-        ...new Set([host.network.addressOf(entry.lease), ...(entry.formerAddresses ?? [])]),
-      ].slice(0, MAX_ADDRESSES),
+      addresses: [...new Set([host.network.addressOf(entry.lease), ...(entry.formerAddresses ?? [])])].slice(
+        0,
+        MAX_ADDRESSES,
+      ),
       agent: entry.agent,
       hostFiles,
       hostname: entry.id ?? entry.name,
