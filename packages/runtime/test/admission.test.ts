@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { budgetOf, readHostMemory, refusal, requireRoom } from '../src/linux-driver/cgroups/admission.js';
+import {
+  Admission,
+  budgetOf,
+  readHostMemory,
+  refusal,
+  requireRoom,
+} from '../src/linux-driver/cgroups/admission.js';
 import { desiredBallast, isSmallChange } from '../src/linux-driver/store/ballast.js';
 
 const MIB = 2 ** 20;
@@ -79,5 +85,50 @@ describe('the ballast of a store', () => {
     [0, 0, true],
   ])('of %i MiB that should have %i stays: %s', (ballast, desired, stays) => {
     expect(isSmallChange(ballast * MIB, desired * MIB)).toBe(stays);
+  });
+});
+
+describe('sandboxes in a burst', () => {
+  const GB = 2 ** 30;
+  const free = { totalBytes: 16 * GB, availableBytes: 15 * GB };
+  const use = (memory = free) => ({
+    memory,
+    usedMemoryBytes: 0,
+    usedPids: 0,
+    budget: budgetOf({ totalMemoryBytes: 16 * GB, pidMax: 32_768 }, undefined),
+  });
+
+  it('are let in by one look a tenth of a second', () => {
+    let [looks, now] = [0, 0];
+    const admission = new Admission(
+      () => {
+        looks += 1;
+        return use();
+      },
+      () => now,
+    );
+    for (const [at, expected] of [
+      [0, 1],
+      [50, 1],
+      [99, 1],
+      [100, 2],
+      [150, 2],
+      [250, 3],
+    ] as const) {
+      now = at;
+      admission.require({ memoryMiB: 1024 });
+      expect(looks, `after ${at} ms`).toBe(expected);
+    }
+  });
+
+  it('are never refused by an old look, nor let in by one that refused', () => {
+    let memory = { ...free, availableBytes: 0 };
+    const admission = new Admission(
+      () => use(memory),
+      () => 0,
+    );
+    expect(() => admission.require({ memoryMiB: 1024 })).toThrow('used up');
+    memory = free;
+    admission.require({ memoryMiB: 1024 });
   });
 });

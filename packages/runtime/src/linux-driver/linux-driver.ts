@@ -26,7 +26,7 @@ import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';
 import { capabilitiesOf, summaryOf } from './capabilities.js';
-import { readHostMemory, requireRoom, spareBytes } from './cgroups/admission.js';
+import { Admission, readHostMemory, spareBytes } from './cgroups/admission.js';
 import type { CheckpointRecord, RestoreTrial } from './checkpoints/checkpoint.js';
 import { linuxCheckpoints } from './checkpoints/checkpoints.js';
 import { imageDirectory } from './checkpoints/image-directory.js';
@@ -72,6 +72,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   readonly #mutex = new KeyedMutex();
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
   readonly #parking: Parking;
+  readonly #admission: Admission;
   readonly #registry: InstanceRegistry<LinuxInstance, CheckpointRecord>;
   readonly #watch: NodeJS.Timeout;
   readonly #sent = new SentTotals();
@@ -83,6 +84,15 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     this.#tiers = makeTiers(host, tools);
     const tier = this.#tiers[host.isolation];
     this.#parking = new Parking(host);
+    this.#admission = new Admission(() => {
+      const { memoryBytes, pids } = host.cgroups.total();
+      return {
+        memory: readHostMemory(),
+        usedMemoryBytes: memoryBytes,
+        usedPids: pids,
+        budget: host.budget,
+      };
+    });
     this.#registry = new InstanceRegistry({
       log: (level, message, fields) => host.log(level, message, fields),
       checkpoints: linuxCheckpoints(host, (name, task) => this.#registry.cleanUp.attempt(name, task)),
@@ -296,13 +306,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
         throw new DriverError('invalid_spec', 'The volume of a mount does not exist.');
     const { limits } = spec;
     await this.#host.space.require(Math.min((limits.diskMiB ?? Infinity) * 2 ** 20, MIN_DISK_BYTES));
-    const { memoryBytes, pids } = this.#host.cgroups.total();
-    requireRoom(limits, {
-      memory: readHostMemory(),
-      usedMemoryBytes: memoryBytes,
-      usedPids: pids,
-      budget: this.#host.budget,
-    });
+    this.#admission.require(limits);
   }
 
   /** Takes hold of what an earlier process left: running instances live on, half-made and pooled ones go. */

@@ -32,14 +32,25 @@ export function budgetOf(
   return { memoryBytes, pids: Math.floor(host.pidMax * PIDS_SHARE) };
 }
 
+/** What a sandbox may use, as far as it is known. */
+export interface RoomRequest {
+  memoryMiB?: number;
+  pids?: number;
+}
+
+/** What is in use, of what there is. */
+export interface Use {
+  memory: HostMemory;
+  usedMemoryBytes: number;
+  usedPids: number;
+  budget: Budget;
+}
+
 /**
  * Why there is no room for one more sandbox; undefined when there is. Limits may add up to more than the host has, as
  * most sandboxes idle; what is in use may not.
  */
-export function refusal(
-  request: { memoryMiB?: number; pids?: number },
-  now: { memory: HostMemory; usedMemoryBytes: number; usedPids: number; budget: Budget },
-): string | undefined {
+export function refusal(request: RoomRequest, now: Use): string | undefined {
   const { memory, budget } = now;
   const wanted = Math.min((request.memoryMiB ?? 0) * MIB, memory.totalBytes * MOST_REQUIRED_SHARE);
   const kept = Math.max(MIN_KEPT_BYTES / 2, memory.totalBytes * (KEPT_SHARE / 2));
@@ -63,6 +74,36 @@ export function spareBytes(now: { memory: HostMemory; usedMemoryBytes: number; b
 export function requireRoom(...given: Parameters<typeof refusal>): void {
   const reason = refusal(...given);
   if (reason !== undefined) throw new DriverError('no_capacity', reason);
+}
+
+/** How old a look at what is in use may be that lets a sandbox in, ms. */
+const BELIEVED_MS = 100;
+
+/**
+ * Lets sandboxes in while there is room. In a burst of creates one look serves those of a tenth of a second: the kernel adds up
+ * what all sandboxes use, and what one has just begun to use shows no earlier. It is never refused without a new look.
+ */
+export class Admission {
+  readonly #look: () => Use;
+  readonly #now: () => number;
+  #last: { use: Use; atMs: number } | undefined;
+
+  /** @param now ms of a clock that never goes back. Default the process's own. */
+  constructor(look: () => Use, now: () => number = () => performance.now()) {
+    this.#look = look;
+    this.#now = now;
+  }
+
+  /** @throws {DriverError} `no_capacity` with a reason of {@link refusal}. */
+  require(request: RoomRequest): void {
+    const atMs = this.#now();
+    const last = this.#last;
+    if (last !== undefined && atMs - last.atMs < BELIEVED_MS && refusal(request, last.use) === undefined)
+      return;
+    const use = this.#look();
+    this.#last = { use, atMs };
+    requireRoom(request, use);
+  }
 }
 
 export function readHostMemory(text = readFileSync('/proc/meminfo', 'utf8')): HostMemory {
