@@ -5,7 +5,14 @@ import { formatFindings } from '../../src/commands/server/doctor.js';
 import { explainStartFailure } from '../../src/commands/server/start-failure.js';
 import { CliError, UsageError } from '../../src/errors/cli-error.js';
 import { describeError, errorLines, errorRecord } from '../../src/errors/describe-error.js';
-import { formatAge, formatBytes, formatDuration, formatUntil, maskSecret } from '../../src/output/format.js';
+import {
+  formatAge,
+  formatBytes,
+  formatDuration,
+  formatPairs,
+  formatUntil,
+  maskSecret,
+} from '../../src/output/format.js';
 import { transferText } from '../../src/output/progress.js';
 import { createStyle, wantsColor } from '../../src/output/style.js';
 import { formatFields, formatTable, printable, width } from '../../src/output/table.js';
@@ -61,6 +68,12 @@ describe('what is shown', () => {
   it('shows control characters instead of obeying them', () => {
     expect(printable('a\u001b]0;title\u0007\u001b[2Jb')).toBe('a\\x1b]0;title\\x07\\x1b[2Jb');
     expect(printable('\u001b[31mred\u001b[39m')).toBe('\u001b[31mred\u001b[39m');
+  });
+
+  it('keeps a value in its row and in its colour, whatever is in it', () => {
+    const columns = [{ head: 'METADATA', value: formatPairs }];
+    const text = formatTable([{ k: 'v\r\nfake  line\t\u001b[31mred' }], columns, plain);
+    expect(text).toBe('METADATA\nk=v\\x0d\\x0afake  line\\x09\\x1b[31mred\n');
   });
 
   it('leaves out fields that are unknown', () => {
