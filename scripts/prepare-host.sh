@@ -3,7 +3,7 @@
 # system of the template base.
 # Says what it is about to install, installs only what is missing, and may be run again at any time. Needs root.
 #
-# usage: scripts/prepare-host.sh [--linux] [--criu] [--gvisor] [--examples] [--tests] [--browser] [--all] [--check]
+# usage: scripts/prepare-host.sh [--linux] [--criu] [--gvisor] [--examples] [--tests] [--browser] [--stock] [--all] [--check]
 #   --linux   packages of the linux driver (default, with --criu)
 #   --base    root file system of the template base in $SVC_BASE_DIR (default /var/lib/svc/base), built in about a minute
 #   --criu    private CRIU in $SVC_CRIU_DIR (default /var/lib/svc/criu); host packages stay as they are
@@ -11,6 +11,7 @@
 #   --examples what the examples run in their sandboxes (python3)
 #   --tests   what only the test suites use
 #   --browser Chromium, for the tests of the dashboard and of the SDK in a page
+#   --stock   QEMU, to boot stock Debian hosts in the nightly tests
 #   --all     everything above
 #   --check   only say what is missing; exit code 1 when something is
 set -eu
@@ -18,7 +19,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
 runsc_directory=${SVC_RUNSC_DIR:-/var/lib/svc/runsc}
 base_directory=${SVC_BASE_DIR:-/var/lib/svc/base}
-linux='' criu='' gvisor='' base='' examples='' tests='' browser='' check=''
+linux='' criu='' gvisor='' base='' examples='' tests='' browser='' stock='' check=''
 [ $# -gt 0 ] || { linux=1 criu=1; }
 for flag in "$@"; do
   case $flag in
@@ -29,12 +30,13 @@ for flag in "$@"; do
     --examples) examples=1 ;;
     --tests) tests=1 ;;
     --browser) browser=1 ;;
-    --all) linux=1 criu=1 gvisor=1 base=1 examples=1 tests=1 browser=1 ;;
+    --stock) stock=1 ;;
+    --all) linux=1 criu=1 gvisor=1 base=1 examples=1 tests=1 browser=1 stock=1 ;;
     --check) check=1 ;;
     *) echo "prepare-host: unknown option $flag" >&2; exit 2 ;;
   esac
 done
-[ -n "$linux$criu$gvisor$base$examples$tests$browser" ] || { linux=1 criu=1; }
+[ -n "$linux$criu$gvisor$base$examples$tests$browser$stock" ] || { linux=1 criu=1; }
 PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
 
 packages=
@@ -82,6 +84,11 @@ if [ -n "$tests" ]; then
 fi
 if [ -n "$browser" ]; then
   need chromium chromium
+fi
+if [ -n "$stock" ]; then
+  need qemu-system-x86 qemu-system-x86_64
+  need mmdebstrap mmdebstrap
+  need e2fsprogs mke2fs
 fi
 
 # The version that counts is that of the private copy.

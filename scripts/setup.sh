@@ -36,7 +36,7 @@ if [ "$host" = yes ]; then
   say "Preparing the host"
   case "$purpose" in
     gate) needs=(--linux --criu --tests) ;;
-    nightly | release) needs=(--linux --criu --gvisor --examples --tests --browser) ;;
+    nightly | release) needs=(--linux --criu --gvisor --examples --tests --browser --stock) ;;
     *) needs=(--linux --criu --examples) ;;
   esac
   # Without it, what can run runs: the server (and each test) says what is missing and what that costs.

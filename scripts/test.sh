@@ -112,6 +112,7 @@ for folder in "${first[@]}"; do
   if [ "$folder" = packages/conformance ]; then job conformance; else job tests "$folder"; fi
 done
 if [ "$SVC_TIER" != gate ]; then
+  job check "Stock Debian hosts" scripts/stock-host/run.sh
   for version in 22 24; do
     case $(node --version) in "v$version".*) continue ;; esac
     job other_node "$version"
