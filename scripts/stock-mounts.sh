@@ -29,4 +29,6 @@ flags nosuid,nodev,noexec /proc /run /sys
 # Hybrid hosts have a mount for each controller.
 # shellcheck disable=SC2046 # A word for each.
 flags nosuid,nodev,noexec $(awk '$5 ~ "^/sys/fs/cgroup" { print $5 }' /proc/self/mountinfo)
+# The directory that this runs in may be below one that was mounted anew.
+cd "$PWD"
 exec "$@"

@@ -198,7 +198,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
       file,
       "export const name: string = 'typed';\nexport default ({ Template }: any) => Template.from('base');\n",
     );
-    const build = await svc(['template', 'build', file]);
+    const build = await svcProcess(['template', 'build', file], {});
     expect(build.stderr).not.toContain('Dockerfile');
     // As it was built, the program reads TypeScript where its Node does.
     if ('typescript' in process.features || process.env.SVC_TEST_BUILT !== '1')
