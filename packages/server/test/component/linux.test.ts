@@ -171,7 +171,19 @@ describe.skipIf(!able)('the server on the linux driver', () => {
           const handle = { id: sandbox.sandboxID, token: detail.envdAccessToken };
           if (sandbox.state === 'paused')
             expect((await api('POST', `/v2/sandboxes/${handle.id}/connect`, {})).status).toBe(201);
-          expect(await inside(handle, 'echo alive')).toBe('alive\n');
+          const answer = await inside(handle, 'echo alive').catch(async (cause: Error) => {
+            const [now, events] = await Promise.all(
+              [`/sandboxes/${handle.id}`, `/events/sandboxes/${handle.id}`].map(async (path) =>
+                (await api('GET', path)).text(),
+              ),
+            );
+            const was = [kept, doomed].findIndex(({ id }) => id === handle.id);
+            const which = ['the kept one', 'the paused one'][was] ?? 'one that was being made';
+            throw new Error(`round ${round}, ${which}, ${sandbox.state}: now ${now}; events ${events}`, {
+              cause,
+            });
+          });
+          expect(answer).toBe('alive\n');
           if (handle.id !== kept.id)
             expect((await api('DELETE', `/sandboxes/${handle.id}`)).status).toBe(204);
         }
