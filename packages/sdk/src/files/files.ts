@@ -222,7 +222,8 @@ export class Files {
    * Copies the content of a directory of this machine into one of the sandbox, which is made, as one stream through
    * `tar`. Modes, times, empty directories and links are kept; files belong to the user. What is there and not in the
    * source stays. Node only.
-   * @throws InvalidRequestError when there is no such directory here, or no tar there; StorageFullError
+   * @throws InvalidRequestError when there is no such directory here, or no tar there, or a name that is not UTF-8;
+   * StorageFullError
    * @example
    * await sandbox.files.uploadDir('./project', 'project', { ignore: ['node_modules'] });
    * @wire process.Process/Start, process.Process/StreamInput, filesystem.Filesystem/MakeDir

@@ -36,7 +36,10 @@ export interface LocalFiles {
   find(path: string): Promise<LocalEntry | undefined>;
   /** Whether there is a directory, links followed. */
   isDirectory(path: string): Promise<boolean>;
-  /** Everything below a directory, sorted by path, each directory before what is in it. Sockets and devices are left out. */
+  /**
+   * Everything below a directory, sorted by path, each directory before what is in it. Sockets and devices are left out.
+   * @throws InvalidRequestError for a name that is not UTF-8, unless it is excluded
+   */
   walk(root: string, excludes: Excludes): AsyncIterable<LocalEntry>;
   /** The bytes of a file. */
   read(path: string): AsyncIterable<Uint8Array>;

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { InvalidRequestError } from '../../errors/answer-errors.js';
 import type { Excludes, LocalEntry } from '../contract/local-files.js';
 
 export async function find(path: string): Promise<LocalEntry | undefined> {
@@ -22,11 +23,20 @@ export async function* walk(
   for (const name of names.sort()) {
     const path = below === '' ? name : `${below}/${name}`;
     // What vanishes during the walk was never there.
-    const entry = await describe(join(root, path), path).catch(() => undefined);
-    if (!entry || excludes(path, entry.type)) continue;
+    const found = await find(join(root, path));
+    if (!found && name.includes('\ufffd') && !excludes(path, 'file')) throw notUtf8(path);
+    if (!found || excludes(path, found.type)) continue;
+    const entry = { ...found, path };
     yield entry;
     if (entry.type === 'directory') yield* walk(root, excludes, path);
   }
+}
+
+/** Node reads the bytes of such a name as U+FFFD, by which nothing can be opened. */
+function notUtf8(path: string): InvalidRequestError {
+  return new InvalidRequestError(
+    `${JSON.stringify(path)}: the name is not UTF-8. Rename it, or leave it out by an ignore rule.`,
+  );
 }
 
 async function describe(absolute: string, path: string): Promise<LocalEntry | undefined> {
