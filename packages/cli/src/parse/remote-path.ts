@@ -8,7 +8,8 @@ export type Place = { kind: 'local'; path: string } | { kind: 'remote'; sandboxI
  * (`./a:b`). `-` is standard input or output. Pure.
  */
 export function parsePlace(text: string): Place {
-  const match = /^([a-z0-9-]+):(.*)$/i.exec(text);
+  // A name may hold a line break.
+  const match = /^([a-z0-9-]+):(.*)$/is.exec(text);
   if (match === null) {
     if (text === '') throw new UsageError('The path is empty.');
     return { kind: 'local', path: text };

@@ -45,6 +45,7 @@ describe('what is typed', () => {
     [['./a', 'id1:b'], { direction: 'upload', local: './a', sandboxId: 'id1', remote: 'b' }],
     [['id1:b/c:d', '-'], { direction: 'download', local: '-', sandboxId: 'id1', remote: 'b/c:d' }],
     [['./with:colon', 'id1:'], { direction: 'upload', local: './with:colon', sandboxId: 'id1', remote: '.' }],
+    [['x', 'id1:a\nb'], { direction: 'upload', local: 'x', sandboxId: 'id1', remote: 'a\nb' }],
     [['/abs:x', 'id1:/y'], { direction: 'upload', local: '/abs:x', sandboxId: 'id1', remote: '/y' }],
   ] as const)('reads the copy %j', ([from, to], copy) => expect(parseCopy(from, to)).toEqual(copy));
 
