@@ -7,13 +7,12 @@ export function collectPairs(text: string, soFar: Record<string, string> = {}): 
   return { ...soFar, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** Collects repeated values; commas separate several. */
+/**
+ * Collects repeated values; commas separate several.
+ * @throws {UsageError} for an empty one: what a variable that is not set leaves of `--deny-out "$DENY"` must not read as nothing to deny
+ */
 export function collectList(text: string, soFar: string[] = []): string[] {
-  return [
-    ...soFar,
-    ...text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  ];
+  const parts = text.split(',').map((part) => part.trim());
+  if (parts.includes('')) throw new UsageError(`"${text}" has an empty value in it.`);
+  return [...soFar, ...parts];
 }

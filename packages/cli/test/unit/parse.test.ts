@@ -41,6 +41,11 @@ describe('what is typed', () => {
     expect(collectList('b, c', ['a'])).toEqual(['a', 'b', 'c']);
   });
 
+  it.each(['', ' ', 'a,', ',a'])(
+    'does not read the list "%s", of a variable that is not set, as none',
+    (text) => expect(() => collectList(text)).toThrow(UsageError),
+  );
+
   it.each([
     [['./a', 'id1:b'], { direction: 'upload', local: './a', sandboxId: 'id1', remote: 'b' }],
     [['id1:b/c:d', '-'], { direction: 'download', local: '-', sandboxId: 'id1', remote: 'b/c:d' }],
