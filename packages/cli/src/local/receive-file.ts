@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import { basename, join, posix } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CliError } from '../errors/cli-error.js';
 
@@ -26,6 +26,7 @@ export async function localTarget(remote: string, local: string): Promise<string
  * Writes a file beside its place, then puts it there at once: a copy that breaks off leaves what was there. Something
  * that is no file, a device or a fifo, is written to.
  * @param mode of a new file, less what the umask takes; nobody but its owner may write it
+ * @throws {CliError} when its directory is not there
  */
 export async function receiveFile(
   target: string,
@@ -37,7 +38,12 @@ export async function receiveFile(
     return pipeline(content, (await open(target, constants.O_WRONLY)).createWriteStream());
   const draft = `${target}.part-${randomBytes(6).toString('hex')}`;
   // Exclusive: a link that somebody put there is not followed.
-  const file = await open(draft, 'wx', mode & 0o755);
+  const file = await open(draft, 'wx', mode & 0o755).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+    throw new CliError(`${target} cannot be written: there is no directory ${dirname(target)}.`, {
+      cause: error,
+    });
+  });
   try {
     await pipeline(content, file.createWriteStream());
     await rename(draft, target);
