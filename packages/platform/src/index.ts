@@ -23,6 +23,8 @@ export type {
 export { PathParameterError, serializePath } from './path-guard.js';
 export { createPlatformClient, type PlatformClient, type PlatformClientOptions } from './platform-client.js';
 export {
+  type Effort,
+  effortOfStep,
   expandStepText,
   formatStepText,
   parseDockerWord,

@@ -9,6 +9,16 @@ export interface VariableUse {
   readonly word: StepText;
 }
 
+/** How much the patterns of several texts may still cost together. */
+export interface Effort {
+  left: number;
+}
+
+/** Enough for a step, however many texts it has. */
+export function effortOfStep(): Effort {
+  return { left: MAX_EFFORT };
+}
+
 /** Why a text cannot be read, or has no value. `message` is a clause fit for an end user. */
 export class StepTextError extends Error {
   override readonly name = 'StepTextError';
@@ -17,6 +27,8 @@ export class StepTextError extends Error {
 /** Longest value, characters: what Linux takes as one variable. Values may be put into each other again and again. */
 const MAX_VALUE = 131_072;
 const MAX_PATTERN = 1_000;
+/** Most that patterns of one step may cost, characters of values times those of patterns: half a tenth of a second. */
+const MAX_EFFORT = 20_000_000;
 const MAX_DEPTH = 100;
 
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
@@ -168,12 +180,18 @@ function format(text: StepText, braced: boolean): string {
 /**
  * Returns the text with the values of its variables; unknown ones are empty.
  * @param find gives a value by its name; undefined: there is none
- * @throws {StepTextError} where `?` asks for a value that is missing, and when the text becomes longer than 131,072 characters
+ * @param effort that the text shares with others of its step
+ * @throws {StepTextError} where `?` asks for a value that is missing, when the text becomes longer than 131,072 characters, and when
+ * its patterns cost too much
  */
-export function expandStepText(text: StepText, find: (name: string) => string | undefined): string {
+export function expandStepText(
+  text: StepText,
+  find: (name: string) => string | undefined,
+  effort: Effort = effortOfStep(),
+): string {
   let result = '';
   for (const part of text) {
-    result += typeof part === 'string' ? part : valueOfUse(part, find);
+    result += typeof part === 'string' ? part : valueOfUse(part, find, effort);
     if (result.length > MAX_VALUE)
       throw new StepTextError(`a value becomes longer than ${MAX_VALUE} characters`);
   }
@@ -183,30 +201,37 @@ export function expandStepText(text: StepText, find: (name: string) => string | 
 function valueOfUse(
   { name, operator, word }: VariableUse,
   find: (name: string) => string | undefined,
+  effort: Effort,
 ): string {
   const value = find(name);
   const missing = value === undefined || (operator?.startsWith(':') === true && value === '');
   switch (operator?.at(-1)) {
     case '-':
-      return missing ? expandStepText(word, find) : value;
+      return missing ? expandStepText(word, find, effort) : value;
     case '+':
-      return missing ? '' : expandStepText(word, find);
+      return missing ? '' : expandStepText(word, find, effort);
     case '?':
-      if (missing) throw new StepTextError(`${name}: ${expandStepText(word, find) || 'it has no value'}`);
+      if (missing)
+        throw new StepTextError(`${name}: ${expandStepText(word, find, effort) || 'it has no value'}`);
       return value;
     case '#':
-      return (value ?? '').slice(
-        fitAtStart(value ?? '', readPattern(expandStepText(word, find)), operator === '##'),
-      );
-    case '%': {
-      const backwards = [...(value ?? '')].reverse().join('');
-      const pattern = readPattern(expandStepText(word, find)).reverse();
-      const cut = fitAtStart(backwards, pattern, operator === '%%');
-      return [...backwards.slice(cut)].reverse().join('');
-    }
+    case '%':
+      return cutOff(value ?? '', operator!, expandStepText(word, find, effort), effort);
     default:
       return value ?? '';
   }
+}
+
+function cutOff(value: string, operator: string, patternText: string, effort: Effort): string {
+  const pattern = readPattern(patternText);
+  effort.left -= value.length * (pattern.length + 1);
+  if (effort.left < 0)
+    throw new StepTextError('patterns (# and %) of so long values take too long: use shorter ones, or fewer');
+  const characters = [...value];
+  const most = operator.length === 2;
+  if (operator.startsWith('#')) return characters.slice(fitAtStart(characters, pattern, most)).join('');
+  const cut = fitAtStart(characters.reverse(), pattern.reverse(), most);
+  return characters.slice(cut).reverse().join('');
 }
 
 /** Of a pattern: a character, or `any` for `?` and `all` for `*`. */
@@ -222,28 +247,36 @@ function readPattern(text: string): PatternPart[] {
   });
 }
 
-/** How much of the start of a text a pattern fits, the least or the most; 0 where it does not. One pass, whatever the pattern. */
-function fitAtStart(text: string, pattern: readonly PatternPart[], most: boolean): number {
-  // Places in the pattern that what was read so far may have led to.
-  let places = new Set<number>();
-  const enter = (place: number) => {
-    places.add(place);
-    for (let next = place; pattern[next] === 'all'; next++) places.add(next + 1);
-  };
-  enter(0);
-  let fit = 0;
-  let length = 0;
-  for (const character of text) {
-    const before = places;
-    if (before.size === 0 || (!most && before.has(pattern.length))) break;
-    places = new Set();
-    length += character.length;
-    for (const place of before) {
-      const part = pattern[place];
-      if (part === 'all') enter(place);
-      else if (part === 'any' || (part !== undefined && part.is === character)) enter(place + 1);
-    }
-    if (places.has(pattern.length)) fit = length;
+/** How many characters at the start of a text a pattern fits, the least or the most; 0 where it does not. */
+function fitAtStart(text: readonly string[], pattern: readonly PatternPart[], most: boolean): number {
+  const runs: Exclude<PatternPart, 'all'>[][] = [[]];
+  for (const part of pattern) {
+    if (part === 'all') runs.push([]);
+    else runs.at(-1)!.push(part);
   }
-  return fit;
+  type Run = (typeof runs)[number];
+  const fits = (run: Run, at: number) =>
+    at + run.length <= text.length && run.every((part, i) => part === 'any' || part.is === text[at + i]);
+  const first = runs.shift()!;
+  if (!fits(first, 0)) return 0;
+  const last = runs.pop();
+  if (last === undefined) return first.length;
+  const firstPlace = (run: Run, from: number) => {
+    for (let at = from; at + run.length <= text.length; at++) if (fits(run, at)) return at;
+    return undefined;
+  };
+  // What stands between two stars at its first place leaves the most to what follows.
+  let end: number | undefined = first.length;
+  for (const run of runs) {
+    end = firstPlace(run, end);
+    if (end === undefined) return 0;
+    end += run.length;
+  }
+  if (!most) end = firstPlace(last, end);
+  else {
+    let at = text.length - last.length;
+    while (at >= end && !fits(last, at)) at -= 1;
+    end = at < end ? undefined : at;
+  }
+  return end === undefined ? 0 : end + last.length;
 }

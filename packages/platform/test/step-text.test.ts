@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  effortOfStep,
   expandStepText,
   formatStepText,
   parseDockerWord,
@@ -39,6 +40,8 @@ describe('the text of a step', () => {
     ['${P##*.}', 'gz'],
     ['${P%.??}|${P%%*}|${P##*}|${P#*}|${P%}', 'a/b.tar|||a/b.tar.gz|a/b.tar.gz'],
     ['${S#\\*}|${S%\\*}|${S#*x}|${S##*}', 'x*|*x|*|'],
+    ['${P#*?.*}|${P##*?.*t}|${P#?*?}|${P##?*.}|${P%?*a*}', 'tar.gz|ar.gz|b.tar.gz|gz|a/b.'],
+    ['${P##*a*r}|${P%a*?}|${P%%?a*}', '.gz|a/b.t|a/b.'],
     ['${U%x}|${A%$B}|${A%${U:-ne}}', '|one|o'],
     ['${N#?}|${N%?}', 'é|😀'],
   ])('%j becomes %j, and is the same when it is written anew', (text, expected) => {
@@ -70,8 +73,18 @@ describe('the text of a step', () => {
       for (let round = 0; round < 60; round++) double();
     }).toThrow(/longer than 131072/);
     expect(() => parseStepText('${A:-'.repeat(10_000))).toThrow(/too deep/);
-    const hostile = parseStepText(`\${A#${'*a'.repeat(400)}b}`);
-    expect(expandStepText(hostile, () => 'a'.repeat(5_000))).toHaveLength(5_000);
+    for (const pattern of [`${'*a'.repeat(400)}b`, '*'.repeat(1_000), `${'*?'.repeat(499)}*b`])
+      for (const operator of ['#', '##', '%', '%%'])
+        expect(
+          expandStepText(parseStepText(`\${A${operator}${pattern}}`), () => 'a'.repeat(5_000)).length,
+        ).toBe(pattern.endsWith('b') || operator.length === 1 ? 5_000 : 0);
+    const costly = parseStepText(`\${A##${'*a'.repeat(400)}b}`);
+    expect(() => expandStepText(costly, () => 'a'.repeat(100_000))).toThrow(/too long/);
+    const effort = effortOfStep();
+    const many = () => expandStepText(parseStepText('${A%x}'), () => 'a'.repeat(100_000), effort);
+    expect(() => {
+      for (let use = 0; use < 1_000; use++) many();
+    }).toThrow(/too long/);
     expect(() => expandStepText(parseStepText('${A#$A}'), () => 'a'.repeat(5_000))).toThrow(/pattern/);
   });
 });

@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import { decryptJson } from '../keys/encrypted-json.js';
 import { BuildError } from './shared/build-error.js';
 import type { BuildState } from './shared/build-state.js';
@@ -8,12 +9,20 @@ import { buildSpec } from './shared/spec.js';
 import { readStep } from './steps/read-step.js';
 import type { Step, StepResult } from './steps/step.js';
 
+/** What a build may have: real ones have a hundred. */
+const MAX_STEPS = 1_000;
+
 /** Runs the instructions in order, each in an instance of its own, and keeps what each changed as a layer. */
 export async function runSteps(tools: BuildTools, base: BuildState): Promise<BuildState> {
   const { job, log, context } = tools;
   const limits = { rootfs: context.driver.capabilities.layers === 'rootfs' };
+  const wires = job.request.steps ?? [];
+  if (wires.length > MAX_STEPS)
+    throw new BuildError(
+      `the build has ${wires.length} steps, and ${MAX_STEPS} is the most: join some of them`,
+    );
   // All are checked before the first one runs: a mistake in the last one is found at once.
-  const steps = (job.request.steps ?? []).map((wire, index) => {
+  const steps = wires.map((wire, index) => {
     log.step = String(index + 1);
     return { wire, step: readStep(wire, limits) };
   });
@@ -27,6 +36,8 @@ export async function runSteps(tools: BuildTools, base: BuildState): Promise<Bui
     state = { ...state, ...step.after?.(state) };
     tools.onLayers(state.layers);
     await log.flush();
+    // Other work of the server has its turn: a step that only sets variables waits for nothing.
+    await breathe();
   }
   return state;
 }

@@ -124,6 +124,24 @@ describe('builds on the process driver', () => {
       /ENV A: "\$\{B\^\^/,
     ],
     ['ENV that asks for a value', { type: 'ENV', args: ['A', '${B:?give B}'] }, /ENV A: B: give B/],
+    [
+      'ENV whose patterns would hold the server up',
+      { type: 'ENV', args: ['A', 'a'.repeat(100_000), 'B', `\${A##${'*'.repeat(1_000)}}`] },
+      /ENV B: patterns .* take too long/,
+    ],
+    [
+      'ENV whose patterns do so together',
+      { type: 'ENV', args: ['A', 'a'.repeat(100_000), ...Array(300).fill(['B', '${A%x}']).flat()] },
+      /ENV B: patterns .* take too long/,
+    ],
+    [
+      'ENV with more than programs can be started with',
+      {
+        type: 'ENV',
+        args: ['A', 'a'.repeat(100_000), ...Array.from({ length: 10 }, (_, i) => [`B${i}`, '$A']).flat()],
+      },
+      /ENV B8: the variables of the build become longer/,
+    ],
     ['WORKDIR with an open brace', { type: 'WORKDIR', args: ['a/${B:-'] }, /WORKDIR: a \$\{ is not closed/],
     ['USER of a variable that is no name', { type: 'USER', args: ['${B}'] }, /'' is not a user name/],
     ['COPY without files', { type: 'COPY', args: ['a', 'b'] }, /filesHash/],
@@ -142,6 +160,18 @@ describe('builds on the process driver', () => {
     expect(end).toMatchObject({
       status: 'error',
       reason: { step: '1', message: expect.stringMatching(message) },
+    });
+  });
+
+  it('refuses more steps than any real build has', async () => {
+    const created = await createTemplate(test, { name: 'endless' });
+    await start(test, created, {
+      fromTemplate: 'base',
+      steps: Array.from({ length: 1_001 }, (_, i) => ({ type: 'ENV', args: [`V${i}`, 'x'] })),
+    });
+    expect(await ended(test, created)).toMatchObject({
+      status: 'error',
+      reason: { message: expect.stringMatching(/1001 steps, and 1000 is the most/) },
     });
   });
 

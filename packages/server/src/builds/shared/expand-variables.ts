@@ -1,4 +1,4 @@
-import { expandStepText, parseStepText, type StepText, StepTextError } from '@svc/platform';
+import { type Effort, expandStepText, parseStepText, type StepText, StepTextError } from '@svc/platform';
 import { BuildError } from './build-error.js';
 
 /** Reads a text of a step, before anything is built. @param what of which step it is. @throws {BuildError} */
@@ -6,14 +6,18 @@ export function readText(text: string, what: string): StepText {
   return asBuildError(what, () => parseStepText(text));
 }
 
-/** Returns the text with the values of its variables; unknown ones are empty. @throws {BuildError} */
+/**
+ * Returns the text with the values of its variables; unknown ones are empty.
+ * @param effort that it shares with other texts of its step
+ * @throws {BuildError}
+ */
 export function expandVariables(
   text: StepText,
-  variables: Readonly<Record<string, string>>,
+  variables: ReadonlyMap<string, string>,
   what: string,
+  effort?: Effort,
 ): string {
-  const find = (name: string) => (Object.hasOwn(variables, name) ? variables[name] : undefined);
-  return asBuildError(what, () => expandStepText(text, find));
+  return asBuildError(what, () => expandStepText(text, (name) => variables.get(name), effort));
 }
 
 function asBuildError<Result>(what: string, read: () => Result): Result {

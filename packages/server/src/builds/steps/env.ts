@@ -1,4 +1,4 @@
-import type { StepText } from '@svc/platform';
+import { effortOfStep, type StepText } from '@svc/platform';
 import { BuildError } from '../shared/build-error.js';
 import type { WireStep } from '../shared/build-job.js';
 import { type BuildState, DEFAULT_PATH, homeOf, OWN_ARCHITECTURE } from '../shared/build-state.js';
@@ -14,10 +14,13 @@ const PLATFORM = Object.fromEntries(
   ]),
 );
 
+/** Most that all variables of a build may be, characters: programs of Linux can be started with about two million. */
+const MAX_VARIABLES = 1_000_000;
+
 /** What `$NAME` may mean inside a build. A variable of sandboxes, and of the image, goes before an argument of its name. */
-export function variablesOf(state: BuildState): Record<string, string> {
-  const { user, args, env } = state;
-  return { ...PLATFORM, PATH: DEFAULT_PATH, HOME: homeOf(user), USER: user, ...args, ...env };
+export function variablesOf({ user, args, env }: BuildState): Map<string, string> {
+  const given = { PATH: DEFAULT_PATH, HOME: homeOf(user), USER: user };
+  return new Map([PLATFORM, given, args, env].flatMap((variables) => Object.entries(variables)));
 }
 
 /**
@@ -38,14 +41,24 @@ export function readEnv(step: WireStep, kind: 'ENV' | 'ARG'): Step {
   return {
     title: `${kind} ${pairs.map(([name]) => name).join(' ')}`,
     after: (state) => {
-      const field = kind === 'ENV' ? 'env' : 'args';
-      let now = state;
-      for (const [name, value] of pairs)
-        now = {
-          ...now,
-          [field]: { ...now[field], [name]: expandVariables(value, variablesOf(now), `${kind} ${name}`) },
-        };
-      return { [field]: now[field] };
+      const [field, other] = kind === 'ENV' ? (['env', 'args'] as const) : (['args', 'env'] as const);
+      const known = variablesOf(state);
+      const own = new Map(Object.entries(state[field]));
+      const effort = effortOfStep();
+      const lengthOf = (name: string, value = '') => name.length + value.length;
+      let total = 0;
+      for (const variable of [...own, ...Object.entries(state[other])]) total += lengthOf(...variable);
+      for (const [name, text] of pairs) {
+        const value = expandVariables(text, known, `${kind} ${name}`, effort);
+        total += lengthOf(name, value) - (own.has(name) ? lengthOf(name, own.get(name)) : 0);
+        if (total > MAX_VARIABLES)
+          throw new BuildError(
+            `${kind} ${name}: the variables of the build become longer than ${MAX_VARIABLES} characters together`,
+          );
+        own.set(name, value);
+        if (kind === 'ENV' || !Object.hasOwn(state.env, name)) known.set(name, value);
+      }
+      return { [field]: Object.fromEntries(own) };
     },
   };
 }

@@ -39,7 +39,7 @@ echo changed`;
 export const readUser: StepReader = ({ args = [] }, limits) => {
   const [written = '', sudo = 'false'] = args;
   const text = readText(written, 'USER');
-  const nameIn = (variables: Record<string, string>) => {
+  const nameIn = (variables: ReadonlyMap<string, string>) => {
     const name = expandVariables(text, variables, 'USER');
     if (!NAME.test(name)) throw new BuildError(`USER: '${name}' is not a user name`);
     if (!limits.rootfs && name !== 'user' && name !== 'root')
@@ -49,7 +49,7 @@ export const readUser: StepReader = ({ args = [] }, limits) => {
     return name;
   };
   const isPlain = text.every((part) => typeof part === 'string');
-  if (isPlain) nameIn({});
+  if (isPlain) nameIn(new Map());
   return {
     title: `USER ${written}`,
     ...(limits.rootfs && (written !== 'root' || sudo === 'true')
