@@ -15,12 +15,15 @@ export interface Range {
 const V4_PART = /^(0|[1-9]\d{0,2})$/;
 const V6_GROUP = /^[0-9a-f]{1,4}$/i;
 const MAPPED = 0xffffn;
+/** Longer texts are no addresses and no ranges: nobody takes megabytes of colons apart. */
+const MAX_TEXT = 50;
 
 /**
  * Reads an address in its standard spelling. Everything else that some program takes for an address (`010.0.0.1`, `0x7f.1`,
  * `2130706433`, `127.1`) is refused, since programs do not agree on what it means.
  */
 export function parseAddress(text: string): Address | undefined {
+  if (text.length > MAX_TEXT) return undefined;
   const v4 = parseV4(text);
   if (v4 !== undefined) return { family: 4, value: v4 };
   const v6 = parseV6(text);
@@ -30,6 +33,7 @@ export function parseAddress(text: string): Address | undefined {
 
 /** Reads an address, or `address/bits`, as the range that it stands for. Bits past the prefix are ignored. */
 export function parseRange(text: string): Range | undefined {
+  if (text.length > MAX_TEXT) return undefined;
   const [host = '', bits, ...rest] = text.split('/');
   const address = parseAddress(host);
   if (address === undefined || rest.length > 0) return undefined;

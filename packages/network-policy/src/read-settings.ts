@@ -30,6 +30,8 @@ const MAX_ENTRIES = 1_000;
 const MAX_POLICY_BYTES = 256 * 1_024;
 const MAX_CREDENTIAL_BYTES = 255;
 const MAX_MASK = 260;
+/** Spellings of longer entries are not guessed at, characters. */
+const MAX_HINTED = 1_000;
 
 const encoder = new TextEncoder();
 const bytesOf = (text: string) => encoder.encode(text).length;
@@ -116,6 +118,7 @@ const isUnspecified = ({ first, last }: Range) => first === 0n && last === 0n;
 
 /** Says what to write in place of a spelling that some other program takes; empty when that is not known. */
 function hintFor(text: string): string {
+  if (text.length > MAX_HINTED) return '';
   const [host = '', bits] = text.split('/');
   const [address = '', zone] = host.split('%');
   const plain = address.replace(/(^|\.)0+(?=\d)/g, '$1');
