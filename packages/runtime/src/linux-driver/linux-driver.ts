@@ -73,6 +73,8 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
   readonly #parking: Parking;
   readonly #admission: Admission;
+  /** What trial restores under way may come to use, of which the kernel knows a part. */
+  #triedBytes = 0;
   readonly #registry: InstanceRegistry<LinuxInstance, CheckpointRecord>;
   readonly #watch: NodeJS.Timeout;
   readonly #sent = new SentTotals();
@@ -212,12 +214,15 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   /** @see InstanceOwner.tryRestore */
   async #tryRestore({ name, spec }: InstanceEntry, draft: RestoreTrial, signal?: AbortSignal): Promise<void> {
     const { checkpoint, checkpointId, images } = draft;
+    const untried = (why: string) =>
+      this.#host.log('warn', 'stored memory is not tried, for want of room', {
+        checkpoint: checkpoint.id,
+        why,
+      });
     const { memoryBytes, memoryCacheBytes } = this.#host.cgroups.usage(name);
-    // On a host without room for its memory twice, the kernel would end programs of any sandbox.
-    if (this.#spareBytes() < memoryBytes - memoryCacheBytes) {
-      this.#host.log('warn', 'stored memory is not tried, for want of room', { checkpoint: checkpoint.id });
-      return;
-    }
+    const wanted = memoryBytes - memoryCacheBytes;
+    // On a host without room for its memory twice, the kernel would end programs of any sandbox. Trials at the same time share what there is.
+    if (this.#spareBytes() < this.#triedBytes + wanted) return untried('memory');
     const origin = {
       kind: 'checkpoint',
       checkpointId,
@@ -226,16 +231,26 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
       renumber: false,
       trial: true,
     } as const;
-    await this.#restoring(checkpoint.id, signal, async () => {
-      const trial = await this.#make(
-        undefined,
-        { ...spec, layers: checkpoint.layers },
-        origin,
-        signal,
-        checkpoint,
-      );
-      await trial.destroy();
-    });
+    this.#triedBytes += wanted;
+    try {
+      await this.#restoring(checkpoint.id, signal, async () => {
+        const trial = await this.#make(
+          undefined,
+          { ...spec, layers: checkpoint.layers },
+          origin,
+          signal,
+          checkpoint,
+        );
+        await trial.destroy();
+      });
+    } catch (error) {
+      // Others may have taken the last address, the last range of ids or the disk: what is stored is no worse for that.
+      if (!DriverError.is(error) || (error.code !== 'no_capacity' && error.code !== 'storage_full'))
+        throw error;
+      untried(error.message);
+    } finally {
+      this.#triedBytes -= wanted;
+    }
   }
 
   async storage(): Promise<StorageUse> {
@@ -374,9 +389,8 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     const host = this.#host;
     const keeper = await host.up();
     const trial = origin.kind === 'checkpoint' && origin.trial === true;
-    const lease = host.network.take(trial ? undefined : stored?.addresses?.[0]);
     const isolation = stored === undefined ? this.#isolationOf(spec) : isolationOf(stored);
-    const firstId = this.#tiers[isolation].ownIds ? host.ids?.take() : undefined;
+    const { lease, firstId } = this.#takeNumbers(isolation, trial ? undefined : stored?.addresses?.[0]);
     const entry: InstanceEntry = {
       name: `s${randomId()}`,
       ...(id === undefined ? {} : { id }),
@@ -408,6 +422,18 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
     } catch (error) {
       await instance.destroy();
       throw storageFull(error);
+    }
+  }
+
+  /** @throws {DriverError} `no_capacity`, and nothing is taken then */
+  #takeNumbers(isolation: Isolation, address: string | undefined) {
+    const { ids, network } = this.#host;
+    const firstId = this.#tiers[isolation].ownIds ? ids?.take() : undefined;
+    try {
+      return { lease: network.take(address), firstId };
+    } catch (error) {
+      ids?.release(firstId);
+      throw error;
     }
   }
 
