@@ -86,15 +86,21 @@ function keepTimes() {
   writeFileSync(TIMES, JSON.stringify(run));
 }
 
-const { pace, over } = isGate ? overBudget(run.files, readBudgets()) : { pace: 1, over: [] };
-for (const { name, seconds, allowed } of over)
-  failures.push(
-    `${name} took ${seconds.toFixed(1)} s; at the pace of this run (${pace.toFixed(1)}) it may take ${allowed.toFixed(1)}. Find what became slow; scripts/test-budgets.json has its budget.`,
+const { pace, judged, over } = overBudget(run.files, isGate ? readBudgets() : {});
+const tooSlow = isGate ? over : [];
+const slow = tooSlow.map(
+  ({ name, seconds, allowed }) =>
+    `${name} took ${seconds.toFixed(1)} s, and may take ${allowed.toFixed(1)} at the pace of this run. Find what became slow; scripts/test-budgets.json has its budget.`,
+);
+if (judged) failures.push(...slow);
+else if (slow.length > 0)
+  console.log(
+    `\nThis machine is slow or busy (pace ${pace.toFixed(1)}), so that nobody is blamed:\n${slow.map((line) => `  ${line}`).join('\n')}`,
   );
 for (const folder of missing) failures.push(`${folder}: left no results: its test run broke`);
 if (checksFailed > 0) failures.push(`${checksFailed} of the checks before the tests (see above)`);
 if (runnerFailed && failures.length === 0) failures.push('the test runner itself (see above)');
-total.failed += missing.length + checksFailed + over.length;
+total.failed += missing.length + checksFailed + (judged ? slow.length : 0);
 if (failures.length > 0 && total.failed === 0) total.failed = 1;
 
 if (failures.length > 0) console.log(`\nFailed:\n${failures.map((line) => `  ${line}`).join('\n')}`);

@@ -19,4 +19,4 @@ export function compareTimes(before: { files: TestFile[] }, after: { files: Test
 export function overBudget(
   files: TestFile[],
   budgets: Record<string, number>,
-): { pace: number; over: { name: string; seconds: number; allowed: number }[] };
+): { pace: number; judged: boolean; over: { name: string; seconds: number; allowed: number }[] };

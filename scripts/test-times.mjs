@@ -13,6 +13,10 @@ const BUDGETS = new URL('./test-budgets.json', import.meta.url);
 const SMALL = 10;
 /** A file fails above this share of its budget. */
 const TOLERANCE = 1.5;
+/** Budgets are this many times the seconds of a quiet run: files beside each other share two processors. */
+const HEADROOM = 2;
+/** Above this pace a machine is slow or busy. */
+const BUSY = 1.6;
 
 /** The names of results: of a folder's run, and of further ones on another Node or with a switch. */
 export const RESULTS = /^test-results(?:-(\w+-\w+))?\.json$/;
@@ -91,19 +95,22 @@ function beside(name, jobs) {
 }
 
 /**
- * Names the files that took more than their budget by half. Budgets are seconds of one quiet machine: on a slower or busier one all
- * files take longer, so that each is judged by the median of the run. A run of few files tells nothing about the machine.
- * @returns {{ pace: number, over: { name: string, seconds: number, allowed: number }[] }}
+ * Names the files that took more than their budget by half. Budgets are twice the seconds of one quiet machine. On a slower one all
+ * files take longer, so that each is judged by the pace of the run, which is the median; on a busy one some take ten times as long as
+ * others, and none is `judged`.
+ * @returns {{ pace: number, judged: boolean, over: { name: string, seconds: number, allowed: number }[] }}
  */
 export function overBudget(files, budgets) {
   const judged = files.map((file) => ({ ...file, budget: budgets[file.name] ?? SMALL }));
-  const shares = judged.filter(({ name }) => name in budgets).map(({ seconds, budget }) => seconds / budget);
+  const shares = judged
+    .filter(({ name }) => name in budgets)
+    .map(({ seconds, budget }) => seconds / (budget / HEADROOM));
   shares.sort((a, b) => a - b);
   const pace = Math.max(1, shares[Math.floor(shares.length / 2)] ?? 1);
   const over = judged
     .map(({ name, seconds, budget }) => ({ name, seconds, allowed: budget * TOLERANCE * pace }))
     .filter(({ seconds, allowed }) => seconds > allowed);
-  return { pace, over };
+  return { pace, judged: pace <= BUSY, over };
 }
 
 export const readBudgets = () => (existsSync(BUDGETS) ? JSON.parse(readFileSync(BUDGETS, 'utf8')) : {});
@@ -124,9 +131,8 @@ export function compareTimes(before, after) {
   return lines;
 }
 
-/** A budget is twice the seconds of a quiet run: files beside each other share two processors. */
 function budgetsOf(files) {
-  const rows = files.map(({ name, seconds }) => [name, Math.ceil(seconds * 2)]);
+  const rows = files.map(({ name, seconds }) => [name, Math.ceil(seconds * HEADROOM)]);
   return Object.fromEntries(
     rows.filter(([, seconds]) => seconds > SMALL).sort(([a], [b]) => (a < b ? -1 : 1)),
   );

@@ -74,8 +74,8 @@ describe('network settings that the enforcing process could not read', () => {
     for (const entry of ['0:', '::', '1.', '0.', 'a.', '/', '%'])
       for (const list of ['allowOut', 'denyOut'])
         expect(() => readEgress({ [list]: [entry.repeat(2_000_000)] })).toThrow('is not an IP');
-    // Nobody takes such a text apart, which would be half a second for each megabyte.
-    expect(performance.now() - started).toBeLessThan(500);
+    // Nobody takes such texts apart, which would be half a second for each of their 56 megabytes.
+    expect(performance.now() - started).toBeLessThan(10_000);
     const headers = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`x-${n}`, 'v'.repeat(2_048)]));
     const rules = Object.fromEntries(names(10).map((name) => [name, [{ transform: { headers } }]]));
     expect(() => readEgress({ rules })).toThrow(

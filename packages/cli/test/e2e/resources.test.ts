@@ -13,7 +13,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
   let local: LocalServer;
   const svc = (args: string[], options: Parameters<typeof runCli>[1] = {}) =>
     runCli(args, { env: local.env, ...options });
-  const svcProcess = (args: string[], options: ProcessOptions) =>
+  const svcProcess = (args: string[], options: ProcessOptions = {}) =>
     runProcess(args, { env: local.env, ...options });
 
   beforeAll(async () => {
@@ -167,7 +167,8 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     await mkdir(dir, { recursive: true });
     expect((await svc(['template', 'init', dir])).code).toBe(0);
     expect((await svc(['template', 'init', dir])).stderr).toContain('already exists');
-    const build = await svc(['template', 'build', dir]);
+    // In a process of its own: it goes to the directory of the template.
+    const build = await svcProcess(['template', 'build', dir]);
     expect(build.stderr).toContain('Built in');
     expect(build).toMatchObject({ code: 0 });
     expect(build.stdout).toMatch(/^my-app {2}\S+\n$/);
@@ -198,7 +199,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
       file,
       "export const name: string = 'typed';\nexport default ({ Template }: any) => Template.from('base');\n",
     );
-    const build = await svcProcess(['template', 'build', file], {});
+    const build = await svcProcess(['template', 'build', file]);
     expect(build.stderr).not.toContain('Dockerfile');
     // As it was built, the program reads TypeScript where its Node does.
     if ('typescript' in process.features || process.env.SVC_TEST_BUILT !== '1')
@@ -218,7 +219,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
       file,
       "export default ({ Template }) => Template.from('base').run('echo going-wrong >&2; exit 4');\n",
     );
-    const build = await svc(['template', 'build', file, '--name', 'bad']);
+    const build = await svcProcess(['template', 'build', file, '--name', 'bad']);
     expect(build.code).toBe(1);
     expect(build.stderr).toMatch(/error: .*step 1/);
     expect(build.stderr).toContain('going-wrong');
