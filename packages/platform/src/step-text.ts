@@ -9,7 +9,7 @@ export interface VariableUse {
   readonly word: StepText;
 }
 
-/** How much the patterns of several texts may still cost together. */
+/** The cost that the patterns of several texts may still have together. */
 export interface Effort {
   left: number;
 }
@@ -247,7 +247,7 @@ function readPattern(text: string): PatternPart[] {
   });
 }
 
-/** How many characters at the start of a text a pattern fits, the least or the most; 0 where it does not. */
+/** Returns the number of characters at the start of a text that a pattern fits, the least or the most; 0 where it fits none. */
 function fitAtStart(text: readonly string[], pattern: readonly PatternPart[], most: boolean): number {
   const runs: Exclude<PatternPart, 'all'>[][] = [[]];
   for (const part of pattern) {

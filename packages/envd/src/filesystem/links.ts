@@ -46,7 +46,7 @@ export async function followLinks<Path extends string | Buffer, T>(
   throw Object.assign(new Error('too many symbolic links'), { code: 'ELOOP' });
 }
 
-/** What a path leads to, whoever made the links on the way: to look is allowed. @throws the system's error */
+/** Returns the facts of what a path leads to, no matter who made the links on the way: to look is allowed. @throws the system's error */
 export async function statThroughLinks(path: string | Buffer): Promise<Stats> {
   try {
     return await stat(path);

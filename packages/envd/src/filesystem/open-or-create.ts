@@ -6,7 +6,7 @@ import { errnoName } from './rpc-errors.js';
 
 const { O_CREAT, O_EXCL } = constants;
 
-/** How to open a file. */
+/** The file to open, and on whose behalf. */
 export interface OpenOptions {
   path: string | Buffer;
   /** Without O_CREAT and O_EXCL. */
