@@ -16,7 +16,7 @@ const TOLERANCE = 1.5;
 /** Budgets are this many times the seconds of a quiet run: files beside each other share two processors. */
 const HEADROOM = 2;
 /** Above this pace a machine is slow or busy. */
-const BUSY = 1.6;
+const BUSY = 1.3;
 
 /** The names of results: of a folder's run, and of further ones on another Node or with a switch. */
 export const RESULTS = /^test-results(?:-(\w+-\w+))?\.json$/;

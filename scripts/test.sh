@@ -66,10 +66,10 @@ tests() { # tests FOLDER
   ran "$1" "$started"
 }
 
-# Begins one job of the run beside those that run; once there are three, when one of them has ended. Two leave the processors idle
-# for a fifth of the time: sandboxes and servers are mostly waited for.
+# Begins one job of the run beside those that run; once there are two, when one of them has ended. A third makes the long ones longer,
+# and the whole no shorter.
 job() { # job FUNCTION ARGUMENT...
-  while [ "$(jobs -rp | wc -l)" -ge 3 ]; do wait -n || true; done
+  while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n || true; done
   "$@" &
 }
 
@@ -101,7 +101,7 @@ other_node() { # other_node VERSION
   ran "Node $1" "$started"
 }
 
-# In this order, three at a time. Long jobs come before short ones, so that both end about together; runtime, whose sandboxes mostly
+# In this order, two at a time. Long jobs come before short ones, so that both end about together; runtime, whose sandboxes mostly
 # wait, and what needs the processors are side by side.
 job check "Format and lint" node_modules/.bin/biome check --error-on-warnings .
 job check "Imports, specifications, generated code, shell scripts, links, tiers" node scripts/check-all.mjs

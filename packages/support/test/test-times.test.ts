@@ -31,16 +31,16 @@ it('fails a file that takes more than its budget by half, and one without a budg
 });
 
 it('judges a file by the others of its run, so that a slower machine fails none and hides none', () => {
-  const slower = [file('a', 15), file('b', 15), file('c', 15), file('d', 89)];
-  expect(overBudget(slower, budgets)).toEqual({ pace: 1.5, judged: true, over: [] });
-  expect(overBudget([...slower.slice(0, 3), file('d', 91)], budgets).over.map(({ name }) => name)).toEqual([
+  const slower = [file('a', 12), file('b', 12), file('c', 12), file('d', 71)];
+  expect(overBudget(slower, budgets)).toEqual({ pace: 1.2, judged: true, over: [] });
+  expect(overBudget([...slower.slice(0, 3), file('d', 73)], budgets).over.map(({ name }) => name)).toEqual([
     'd',
   ]);
 });
 
 it('judges nobody on a busy machine', () => {
-  const busy = [file('a', 20), file('b', 20), file('c', 20), file('d', 500)];
-  expect(overBudget(busy, budgets)).toMatchObject({ pace: 2, judged: false, over: [{ name: 'd' }] });
+  const busy = [file('a', 14), file('b', 14), file('c', 14), file('d', 500)];
+  expect(overBudget(busy, budgets)).toMatchObject({ pace: 1.4, judged: false, over: [{ name: 'd' }] });
 });
 
 it('says what became slower or faster, what came and what left', () => {
