@@ -171,7 +171,7 @@ function format(text: StepText, braced: boolean): string {
       if (typeof part !== 'string') return `\${${part.name}${part.operator ?? ''}${format(part.word, true)}}`;
       const escaped = part.replace(braced ? /(\\*)([$}])/g : /(\\*)(\$)/g, '$1$1\\$2');
       const last = index === text.length - 1;
-      // What follows is a `$` or a `}`, before which backslashes count.
+      // A `$` or a `}` follows, before which backslashes count.
       return last && !braced ? escaped : escaped.replace(/\\+$/, '$&$&');
     })
     .join('');
@@ -265,7 +265,7 @@ function fitAtStart(text: readonly string[], pattern: readonly PatternPart[], mo
     for (let at = from; at + run.length <= text.length; at++) if (fits(run, at)) return at;
     return undefined;
   };
-  // What stands between two stars at its first place leaves the most to what follows.
+  // Taken at its first place, each run between two stars leaves the most to the runs after it.
   let end: number | undefined = first.length;
   for (const run of runs) {
     end = firstPlace(run, end);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
+import { sandboxRecord } from '../support/recording-service.js';
 import { runCli, runProcess } from '../support/run-cli.js';
 
 const id = 'i0000000000000000000a';
@@ -38,7 +39,7 @@ describe('a daemon that lies of the name of a file', () => {
       if (pathname === '/filesystem.Filesystem/Stat')
         response.setHeader('Content-Type', 'application/proto').end(statResponse(entry));
       else if (pathname === '/files') response.end('PWNED\n');
-      else response.setHeader('Content-Type', 'application/json').end(JSON.stringify(sandboxRecord));
+      else response.setHeader('Content-Type', 'application/json').end(JSON.stringify(sandboxRecord(id)));
     }).listen(0, '127.0.0.1');
     await once(service, 'listening');
     const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
@@ -124,22 +125,6 @@ describe('a directory of a hostile sandbox', () => {
     await expectNothingOutside();
   });
 });
-
-const sandboxRecord = {
-  sandboxID: id,
-  templateID: 'base',
-  clientID: 'test',
-  envdVersion: '0.6.13',
-  envdAccessToken: 'token',
-  startedAt: '2026-01-01T00:00:00Z',
-  endAt: '2026-01-01T01:00:00Z',
-  cpuCount: 1,
-  memoryMB: 512,
-  diskSizeMB: 0,
-  state: 'running',
-  volumeMounts: [],
-  lifecycle: { autoResume: false, onTimeout: 'kill' },
-};
 
 /** filesystem.StatResponse in the wire's binary form: a file of 6 bytes. */
 function statResponse({ name, path, mode }: { name: string; path: string; mode: number }): Buffer {

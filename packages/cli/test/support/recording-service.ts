@@ -9,24 +9,27 @@ export interface RecordingService extends AsyncDisposable {
   bodies(method: string, path: string): unknown[];
 }
 
+/** A running sandbox as the platform API answers it. */
+export const sandboxRecord = (sandboxID: string) => ({
+  sandboxID,
+  templateID: 'base',
+  clientID: 'test',
+  envdVersion: '0.6.13',
+  envdAccessToken: 'token',
+  startedAt: '2026-01-01T00:00:00Z',
+  endAt: '2026-01-01T01:00:00Z',
+  cpuCount: 1,
+  memoryMB: 512,
+  diskSizeMB: 0,
+  state: 'running',
+  volumeMounts: [],
+  lifecycle: { autoResume: false, onTimeout: 'kill' },
+});
+
 /** A platform API that writes down what it is asked, and answers with one sandbox. */
 export async function startRecordingService(): Promise<RecordingService> {
   const seen: { place: string; body: unknown }[] = [];
-  const sandbox = {
-    sandboxID: 'i0000000000000000000a',
-    templateID: 'base',
-    clientID: 'test',
-    envdVersion: '0.6.13',
-    envdAccessToken: 'token',
-    startedAt: '2026-01-01T00:00:00Z',
-    endAt: '2026-01-01T01:00:00Z',
-    cpuCount: 1,
-    memoryMB: 512,
-    diskSizeMB: 0,
-    state: 'running',
-    volumeMounts: [],
-    lifecycle: { autoResume: false, onTimeout: 'kill' },
-  };
+  const sandbox = sandboxRecord('i0000000000000000000a');
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const chunk of request) text += chunk;

@@ -21,7 +21,7 @@ export interface OpenOptions {
 /**
  * Opens a file; where there is none, makes it. What a link to nothing leads to is made, too.
  *
- * What is there is never opened with O_CREAT: hosts refuse that to root for files and fifos of others in directories
+ * A file that is there is never opened with O_CREAT: hosts refuse that to root for files and fifos of others in directories
  * like /tmp (`fs.protected_regular`, `fs.protected_fifos`).
  *
  * @throws the system's error

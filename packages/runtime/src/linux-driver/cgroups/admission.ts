@@ -32,13 +32,13 @@ export function budgetOf(
   return { memoryBytes, pids: Math.floor(host.pidMax * PIDS_SHARE) };
 }
 
-/** What a sandbox may use, as far as it is known. */
+/** The most that a sandbox may use, as far as it is known. */
 export interface RoomRequest {
   memoryMiB?: number;
   pids?: number;
 }
 
-/** What is in use, of what there is. */
+/** The resources of the host, and the part of them in use. */
 export interface Use {
   memory: HostMemory;
   usedMemoryBytes: number;
@@ -76,7 +76,7 @@ export function requireRoom(...given: Parameters<typeof refusal>): void {
   if (reason !== undefined) throw new DriverError('no_capacity', reason);
 }
 
-/** How old a look at what is in use may be that lets a sandbox in, ms. */
+/** The age up to which a look at what is in use lets a sandbox in, ms. */
 const BELIEVED_MS = 100;
 
 /**

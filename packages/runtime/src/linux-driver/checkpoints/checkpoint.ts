@@ -20,7 +20,6 @@ import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import { storageFull } from '../store/storage-full.js';
 import type { OciTier } from '../tiers/tier.js';
-
 import { type HostFile, openHostFiles } from './host-files.js';
 import { fitsInMemory, forgetImages, imageDirectory, makeImageDirectory } from './image-directory.js';
 
