@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareDataLayout } from '../../src/separate/data-layout.js';
 import { planStart } from '../../src/separate/plan-start.js';
 import { findHindrance, findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
-import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
+import { BASE_ROOT, type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 
 const root = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost());
 const hindrance = root
@@ -195,7 +195,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     const socket = path.join(dataDir, 'runtime.sock');
     const alone = (): ChildProcess =>
       spawn(process.execPath, [...runtime.options, runtime.file, '--data-dir', dataDir], {
-        env: { PATH: process.env.PATH ?? '', SVC_SERVER_KEY: 'a'.repeat(64) },
+        env: { PATH: process.env.PATH ?? '', SVC_SERVER_KEY: 'a'.repeat(64), SVC_BASE_ROOT: BASE_ROOT },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
     const first = alone();

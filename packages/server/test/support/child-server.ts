@@ -3,6 +3,9 @@ import { childProgram } from '@svc/support/testing/child-program';
 
 const main = childProgram(new URL('../../src/main.ts', import.meta.url));
 
+/** As of the tests in this process: the template base may not be built on this machine. */
+export const BASE_ROOT = process.env.SVC_BASE_ROOT ?? 'host';
+
 /** What a child server is told: any ports, nothing to say unless something is wrong. */
 export function childEnvironment(
   dataDir: string,
@@ -15,6 +18,7 @@ export function childEnvironment(
     SVC_SANDBOX_PORT: '0',
     SVC_OPERATOR_PORT: '0',
     SVC_LOG_LEVEL: 'error',
+    SVC_BASE_ROOT: BASE_ROOT,
   };
 }
 
