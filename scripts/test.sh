@@ -91,7 +91,7 @@ fi
 
 conformance() {
   tests packages/conformance
-  check "Table of coverage" npm run coverage -w packages/conformance -- --check
+  check "Table of coverage" npm run coverage -w packages/conformance
 }
 
 # What differs between the versions of Node that are supported, on one that this run is not on.

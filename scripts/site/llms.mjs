@@ -1,9 +1,6 @@
 // The documentation for language models: a list of pages, and all guides and references in one text.
 import { addressOf, titleOf } from './pages.mjs';
 
-/** Tables of what was tested: long, and nothing to work with. */
-const TABLES = new Set(['docs/coverage.md', 'docs/coverage-gvisor.md']);
-
 export function llmsTxt(pages, groups) {
   const parts = [
     `# ${titleOf(pages.get('README.md').markdown)}`,
@@ -23,7 +20,6 @@ export function llmsTxt(pages, groups) {
 export function llmsFullTxt(pages, groups) {
   return groups
     .flatMap(({ paths }) => paths)
-    .filter((path) => !TABLES.has(path))
     .map((path) => `<!-- ${addressOf(path)} -->\n\n${pages.get(path).markdown.trim()}\n`)
     .join('\n');
 }

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readReasons } from '../src/coverage/reasons.js';
-import { changedCells } from '../src/coverage/table.js';
+import { readRpcOutcomes } from '../src/coverage/rpc-outcomes.js';
+import { renderCoverage } from '../src/coverage/table.js';
 import { renderTiers } from '../src/coverage/tiers.js';
 import { daemon, platform, volumes } from '../src/wire/documents.js';
 import type { CaseResult } from '../src/wire/recorder.js';
@@ -9,7 +10,7 @@ import type { CaseResult } from '../src/wire/recorder.js';
 const root = new URL('../../../', import.meta.url);
 const documents = new Map([platform, volumes, daemon].map((one) => [one.name, one]));
 
-describe('every answer that the table of coverage says is produced elsewhere', () => {
+describe('every answer that the table of coverage leaves to another test', () => {
   it.each(readReasons())('$document $operation $status by $test', ({ document, operation, status, test }) => {
     const file = new URL(test, root);
     expect(existsSync(file), `${test} exists`).toBe(true);
@@ -26,18 +27,43 @@ describe('every answer that the table of coverage says is produced elsewhere', (
   });
 });
 
-describe('a table that is compared with a fresh one', () => {
-  const before = '| getTeam | success 200 | pass (4) |\n| getTeam | 401 | pass (3): missing, unknown |\n';
+describe('outcomes of RPCs and of the gateway', () => {
+  const run = (result: CaseResult['result'], ...outcomes: string[]) => ({
+    target: 'process',
+    results: outcomes.map((outcome) => ({
+      ...{ id: `a case of ${outcome}`, area: 'process', operation: 'gateway', expects: outcome, result },
+      observations: [{ operation: 'gateway', outcome }],
+    })) as CaseResult[],
+  });
+  const listed = ['gateway 204', 'gateway 403'];
+  const differences = (...runs: ReturnType<typeof run>[]) => {
+    const { missing, unlisted } = renderCoverage(runs, listed);
+    return { missing, unlisted };
+  };
 
-  it('may differ in how many cases got an answer, and why', () => {
-    const after = '| getTeam | success 200 | pass (5) |\n| getTeam | 401 | pass (2): unknown |\n';
-    expect(changedCells(before, after)).toEqual([]);
+  it('may come from any driver', () => {
+    expect(differences(run('pass', '204'), run('pass', '403'))).toEqual({ missing: [], unlisted: [] });
   });
 
-  it('may not lack an answer, or hold one that nobody gives', () => {
-    const after = '| getTeam | success 200 | pass (4) |\n| getTeam | 403 | pass (1) |\n';
-    expect(changedCells(before, after)).toEqual(['- | getTeam | 401 | pass |', '+ | getTeam | 403 | pass |']);
+  it('may not lack one that is listed, nor have one that is not', () => {
+    expect(differences(run('pass', '204', '502'))).toEqual({
+      missing: ['gateway 403'],
+      unlisted: ['gateway 502'],
+    });
   });
+
+  it('do not count where the case failed', () => {
+    expect(differences(run('pass', '204'), run('fail', '403')).missing).toEqual(['gateway 403']);
+  });
+
+  it('are listed in order, each once', () => {
+    const lines = readRpcOutcomes();
+    expect(lines).toEqual([...new Set(lines)].sort((a, b) => a.localeCompare(b)));
+  });
+});
+
+it('names each answer of a document that has neither a passing case nor a reason', () => {
+  expect(renderCoverage([], []).open).toContain('platform getTeam 200');
 });
 
 it('tells what passed on gVisor, by area, and what cannot, with the reason', () => {
