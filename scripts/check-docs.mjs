@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Checks what the repository says: relative links and anchors of every Markdown file, that the files it names exist, and
-// that no text shows a command that would run a stranger's package.
+// Checks what the repository says: relative links and anchors of every Markdown file, that the files it names exist, that no text
+// shows a command that would run a stranger's package, that README and guides stay short, and that they use the field's words.
 //
 //   node scripts/check-docs.mjs [DIRECTORY]     a directory of generated Markdown instead of the repository
 import { execFileSync } from 'node:child_process';
@@ -67,6 +67,58 @@ export function strangersOf(text) {
   ].map(([command]) => command);
 }
 
+/** The first page of the repository fits on two screens. */
+const README_BYTES = 9 * 1024;
+/** The guides together, counted as `wc -w docs/*.md` counts. */
+const GUIDES_WORDS = 27_000;
+
+/** Returns how the README and the guides are longer than they may be, by path and text. */
+export function excessOf(pages) {
+  const bytes = Buffer.byteLength(pages.get('README.md') ?? '');
+  const guides = [...pages].filter(([path]) => /^docs\/[^/]+\.md$/.test(path));
+  const words = guides.reduce((sum, [, text]) => sum + text.split(/\s+/).filter(Boolean).length, 0);
+  return [
+    ...(bytes > README_BYTES ? [`README.md has ${bytes} bytes: at most ${README_BYTES}`] : []),
+    ...(words > GUIDES_WORDS ? [`docs/*.md have ${words} words: at most ${GUIDES_WORDS}`] : []),
+  ];
+}
+
+/** Words of our own, and what readers expect in their place. */
+const OWN_WORDS = [
+  [/\b(?:told|tells?|telling)\b/i, 'reports, notifies, logs, returns'],
+  [/\b(?:goes|go|going|went) on\b/i, 'continues, resumes'],
+  [/\bgone\b/i, 'deleted, unreachable, exited'],
+  [/\belsewhere\b/i, 'on another host'],
+  [/\b(?:whoever|whatever|whichever)\b/i, 'the caller, any'],
+  [/\b(?:apart|apartness)\b/i, 'isolated'],
+  [/\b(?:un)?governed\b/i, 'with a network policy'],
+  [/\blets? go of\b/i, 'releases'],
+  [/\b(?:mend(?:s|ed|ing)?|put right)\b/i, 'repair'],
+  [/\black(?:s|ed|ing)?\b/i, 'is missing'],
+  [/\b(?:standstill|stands? still|stood still)\b/i, 'frozen'],
+  [/\b(?:ballast|leftovers|twins?)\b/i, 'reserve file, orphans, duplicate'],
+];
+/** Guides, and the pages beside them, but for those that are generated. The daemon's page is written anew with its program. */
+const isProse = (name) =>
+  /^(?:docs\/|packages\/[^/]+\/)?[A-Za-z-]+\.md$/.test(name) &&
+  !['docs/settings.md', 'packages/envd/README.md'].includes(name);
+
+/** Returns the words of our own in a page's prose, with their lines. Code and the targets of links are left out. */
+export function ownWordsOf(markdown) {
+  const prose = markdown
+    .replace(/^( *)(```+|~~~+)[^\n]*\n[\s\S]*?^\s*\2\s*$|^<!--[\s\S]*?-->$/gm, (block) =>
+      block.replace(/[^\n]+/g, ''),
+    )
+    .replace(/`[^`\n]*`/g, '')
+    .replace(/\]\([^)]*\)/g, ']');
+  return prose.split('\n').flatMap((line, at) =>
+    OWN_WORDS.flatMap(([pattern, instead]) => {
+      const found = pattern.exec(line);
+      return found === null ? [] : [`${at + 1}: "${found[0]}": say ${instead}`];
+    }),
+  );
+}
+
 const withoutCode = (markdown) => markdown.replace(/^( *)(```+|~~~+)[^\n]*\n[\s\S]*?^\s*\2\s*$/gm, '');
 
 function filesOf(directory) {
@@ -85,6 +137,7 @@ function filesOf(directory) {
 
 function check(directory) {
   const problems = [];
+  const texts = new Map();
   const anchors = new Map();
   const anchorsIn = (file) => {
     if (!anchors.has(file)) anchors.set(file, anchorsOf(readFileSync(file, 'utf8')));
@@ -100,6 +153,9 @@ function check(directory) {
       problems.push(`${name}: \`${command}\` runs a stranger's package`);
     if (!file.endsWith('.md')) continue;
     pages += 1;
+    texts.set(name, text);
+    if (directory === repository && isProse(name))
+      problems.push(...ownWordsOf(text).map((problem) => `${name}:${problem}`));
     for (const path of directory === repository ? pathsOf(text) : [])
       if (!existsSync(join(repository, path))) problems.push(`${name}: there is no ${path}`);
     for (const link of linksOf(text)) {
@@ -112,6 +168,7 @@ function check(directory) {
         problems.push(`${name}: ${link}: the page has no heading of that name`);
     }
   }
+  if (directory === repository) problems.push(...excessOf(texts));
   if (problems.length > 0) {
     console.error(problems.join('\n'));
     process.exitCode = 1;

@@ -2,20 +2,45 @@
 # Runs checks and tests, and ends with one line: N passed, N failed, N skipped.
 # Tests that need root or a kernel feature run for real where they can and say why where they cannot.
 #
-#   scripts/test.sh             the gate: each behaviour once
-#   scripts/test.sh --nightly   the same in full: every driver, database and version of Node, examples, pages, browser, packages; hours
-#   scripts/test.sh --release   nightly, then every run of scripts/release-runs.txt: gVisor, clusters, upgrades, millions of rows
-#
-# SVC_NODE=24 runs everything on another version of Node.
+#   scripts/test.sh [--nightly | --release | --help]
 set -uo pipefail
 # Nothing of this repository reports about its users.
 export TURBO_TELEMETRY_DISABLED=1
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
+usage() {
+  cat <<'TEXT'
+usage: scripts/test.sh [TIER]
+
+  TIER       Runs                                                                                       On 2 cores
+  (none)     the gate: checks, and each behaviour once, on the driver or database that decides it       12 minutes
+  --nightly  everything on every driver, database and version of Node; examples, blocks of pages, the
+             site, browser, packages; stock Debian hosts; crashes, leaks and garbage for long           3 hours
+  --release  the nightly tier, then every run below                                                     hours
+
+  One file:          cd packages/NAME && npx vitest run test/FILE
+  Variable           Does
+  SVC_NODE=24        runs a tier on another version of Node
+  SVC_TEST_POSTGRES_URL=$(scripts/postgres.sh start)
+                     runs single files on PostgreSQL too; scripts/postgres.sh stop ends it
+  SVC_SEED=N         repeats a run of crashes or garbage
+  SVC_LEAK_CYCLES, SVC_CRASH_ROUNDS, SVC_FUZZ_SECONDS
+                     run for longer; the nightly tier takes 1000, 50 and 600
+
+Runs of the release tier (scripts/release-runs.txt):
+TEXT
+  awk -F ' *[|] *' '
+    /^# / { reason = substr($0, 3); next }
+    /^$/ { reason = ""; next }
+    { if (reason != "") printf "\n  %s\n", reason; printf "    cd %s && %s npx vitest run %s\n", $1, $2, $3; reason = "" }
+  ' scripts/release-runs.txt
+}
+
 case ${1:-} in
   '') export SVC_TIER=gate ;;
   --nightly | --release) export SVC_TIER=${1#--} ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+  --help) usage && exit ;;
+  *) usage >&2 && exit 2 ;;
 esac
 began=$SECONDS
 

@@ -11,7 +11,7 @@ export async function cliPage() {
   const program = await buildProgram([], { all: true });
   const parts = [
     '# CLI reference',
-    'Every command of `svc`, as `svc help COMMAND` prints it. A session is shown in [svc in a terminal](../docs/cli-transcript.md).',
+    'Every command of `svc`, as `svc help COMMAND` prints it.',
   ];
   const visit = (command, name) => {
     const level = Math.min(name.split(' ').length + 1, 4);

@@ -86,7 +86,7 @@ export function errorsPage(source) {
   const statuses = [...new Set(errors.map(({ status }) => status))].sort((a, b) => a - b);
   return `${[
     '# Errors of the platform API',
-    'Every failure that the service answers with. `<name>` stands for a value of the request or the server. A body has `code` (the status), `message` and, where one is named below, `error_code`. Which class the SDK makes of each, and what to do: [Errors](../docs/errors.md). The commonest mistakes: [Error messages](../docs/error-messages.md).',
+    'Every failure that the service answers with. `<name>` stands for a value of the request or the server. A body has `code` (the status), `message` and, where one is named below, `error_code`. Which class the SDK makes of each, and what to do: [Errors](../docs/errors.md).',
     ...statuses.flatMap((status) => [
       `## Status ${status}`,
       ...errors.filter((each) => each.status === status).flatMap(entryText),

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { anchorsOf, linksOf, pathsOf, strangersOf } from '../../../scripts/check-docs.mjs';
+import {
+  anchorsOf,
+  excessOf,
+  linksOf,
+  ownWordsOf,
+  pathsOf,
+  strangersOf,
+} from '../../../scripts/check-docs.mjs';
 
 const script = fileURLToPath(new URL('../../../scripts/check-docs.mjs', import.meta.url));
 // Put together here, so that this file does not show the command that it forbids.
@@ -54,5 +61,29 @@ describe('the documentation', () => {
   it('finds links, images and references, but not in code', () => {
     const text = '[a](b.md#c) ![d](e.png "title") `[f](g)`\n```\n[h](i)\n```\n[j]: k.md\n';
     expect(linksOf(text)).toEqual(['b.md#c', 'e.png', 'k.md']);
+  });
+
+  it('stays short: README on two screens, the guides together', () => {
+    const pages = (readme: number, words: number) =>
+      new Map([
+        ['README.md', 'x'.repeat(readme)],
+        ['docs/a.md', 'one '.repeat(words)],
+        ['docs/b.md', 'two\n'],
+        ['docs/api/c.md', 'three '.repeat(99_999)],
+      ]);
+    expect(excessOf(pages(9 * 1024, 26_999))).toEqual([]);
+    expect(excessOf(pages(9 * 1024 + 1, 27_000))).toEqual([
+      'README.md has 9217 bytes: at most 9216',
+      'docs/*.md have 27001 words: at most 27000',
+    ]);
+  });
+
+  it('names words of our own with their lines, and leaves code and links alone', () => {
+    const page =
+      'It is gone.\n```\ngone\n```\n`gone`, [a](gone.md)\n<!-- sh\ngone\n-->\nGovernedly. The host LACKS it.\n';
+    expect(ownWordsOf(page)).toEqual([
+      '1: "gone": say deleted, unreachable, exited',
+      '9: "LACKS": say is missing',
+    ]);
   });
 });

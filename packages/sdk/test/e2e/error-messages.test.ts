@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { Client, SvcError, Template, webhooks } from '../../src/index.js';
 import { TestService } from '../../src/testing.js';
 
-const page = new URL('../../../../docs/error-messages.md', import.meta.url);
+const page = new URL('./error-messages.md', import.meta.url);
 
 const head = `# What the commonest mistakes look like
 
