@@ -9,10 +9,7 @@ export async function cliPage() {
   if (!existsSync(built)) throw new Error('The CLI is not built: run `npm run build` first.');
   const { buildProgram } = await import(built);
   const program = await buildProgram([], { all: true });
-  const parts = [
-    '# CLI reference',
-    'Every command of `svc`, as `svc help COMMAND` prints it.',
-  ];
+  const parts = ['# CLI reference', 'Every command of `svc`, as `svc help COMMAND` prints it.'];
   const visit = (command, name) => {
     const level = Math.min(name.split(' ').length + 1, 4);
     command.configureHelp({ ...command.configureHelp(), helpWidth: 100 });

@@ -1,0 +1,1 @@
+export function withVersion(files: ReadonlyMap<string, string>, version: string): Map<string, string>;
