@@ -69,13 +69,15 @@ export function strangersOf(text) {
 
 /** The first page of the repository fits on two screens. */
 const README_BYTES = 9 * 1024;
-/** The guides together, counted as `wc -w docs/*.md` counts. */
+/** The guides together, counted as `wc -w docs/*.md` counts, without the record of test runs. */
 const GUIDES_WORDS = 27_000;
 
 /** Returns how the README and the guides are longer than they may be, by path and text. */
 export function excessOf(pages) {
   const bytes = Buffer.byteLength(pages.get('README.md') ?? '');
-  const guides = [...pages].filter(([path]) => /^docs\/[^/]+\.md$/.test(path));
+  const guides = [...pages].filter(
+    ([path]) => /^docs\/[^/]+\.md$/.test(path) && path !== 'docs/test-runs.md',
+  );
   const words = guides.reduce((sum, [, text]) => sum + text.split(/\s+/).filter(Boolean).length, 0);
   return [
     ...(bytes > README_BYTES ? [`README.md has ${bytes} bytes: at most ${README_BYTES}`] : []),
