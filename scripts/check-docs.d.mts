@@ -5,3 +5,4 @@ export function pathsOf(markdown: string): string[];
 export function slugOf(title: string): string;
 export function excessOf(pages: ReadonlyMap<string, string>): string[];
 export function ownWordsOf(markdown: string): string[];
+export function staleFigures(pages: ReadonlyMap<string, string>): string[];

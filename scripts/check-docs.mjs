@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Checks what the repository says: relative links and anchors of every Markdown file, that the files it names exist, that no text
-// shows a command that would run a stranger's package, that README and guides stay short, and that they use the field's words.
+// shows a command that would run a stranger's package, that README and guides stay short, use the field's words, and show
+// the figures of the last benchmark.
 //
 //   node scripts/check-docs.mjs [DIRECTORY]     a directory of generated Markdown instead of the repository
 import { execFileSync } from 'node:child_process';
@@ -84,6 +85,22 @@ export function excessOf(pages) {
     ...(words > GUIDES_WORDS ? [`docs/*.md have ${words} words: at most ${GUIDES_WORDS}`] : []),
   ];
 }
+
+/** Returns the figures of the README that the table of the benchmark does not have: a new run changes both. */
+export function staleFigures(pages) {
+  const between = (path, start, end) => pages.get(path)?.split(start)[1]?.split(end)[0] ?? '';
+  const measured = new Set(
+    between('docs/performance.md', '<!-- bench -->', '<!-- /bench -->').match(FIGURE) ?? [],
+  );
+  const rows = between('README.md', '\n## Measured\n', '\n## ').match(/^\|.*\|$/gm) ?? [];
+  // The first cell says what was measured, on the first line where.
+  const figures = rows.slice(2).flatMap((row) => row.split('|').slice(2).join('|').match(FIGURE) ?? []);
+  return figures
+    .filter((figure) => !measured.has(figure))
+    .map((figure) => `README.md: docs/performance.md has not measured ${figure}`);
+}
+
+const FIGURE = /\b\d+(?:\.\d+)?\b/g;
 
 /** Words of our own, and what readers expect in their place. */
 const OWN_WORDS = [
@@ -170,7 +187,7 @@ function check(directory) {
         problems.push(`${name}: ${link}: the page has no heading of that name`);
     }
   }
-  if (directory === repository) problems.push(...excessOf(texts));
+  if (directory === repository) problems.push(...excessOf(texts), ...staleFigures(texts));
   if (problems.length > 0) {
     console.error(problems.join('\n'));
     process.exitCode = 1;

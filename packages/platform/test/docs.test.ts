@@ -10,6 +10,7 @@ import {
   linksOf,
   ownWordsOf,
   pathsOf,
+  staleFigures,
   strangersOf,
 } from '../../../scripts/check-docs.mjs';
 
@@ -76,6 +77,19 @@ describe('the documentation', () => {
       'README.md has 9217 bytes: at most 9216',
       'docs/*.md have 27001 words: at most 27000',
     ]);
+  });
+
+  it('shows figures of the last benchmark in README', () => {
+    const pages = (figure: string) =>
+      new Map([
+        [
+          'README.md',
+          `\n## Measured\n\n| On 2 cores | svc |\n|---|---|\n| 50 forks | ${figure} ms |\n\n## 7 more\n`,
+        ],
+        ['docs/performance.md', 'It took 9 ms.\n<!-- bench -->\n| forks | 28.2 ms |\n<!-- /bench -->\n'],
+      ]);
+    expect(staleFigures(pages('28.2'))).toEqual([]);
+    expect(staleFigures(pages('9'))).toEqual(['README.md: docs/performance.md has not measured 9']);
   });
 
   it('names words of our own with their lines, and leaves code and links alone', () => {
