@@ -1,13 +1,9 @@
 import { ApiError } from '../errors/api-error.js';
 import { parseSandboxId } from '../ids/parse.js';
-import type { ApiAnswer } from '../nodes/forwarder.js';
+import type { NodeForwarder } from '../nodes/forwarder.js';
 import { homeOfSandbox } from '../nodes/ownership.js';
-import { askOwner, type OwnedRequest, type OwnerPorts } from './owner.js';
-
-/** The answer of the node that a request was passed on to. */
-export interface PassedOn extends ApiAnswer {
-  passedOn: true;
-}
+import { askOwner, type OwnedRequest, type OwnerPorts, passOnOf } from './owner.js';
+import type { PassedOn, RequestRouting } from './routing.js';
 
 /** How often a sandbox may move while a request waits for it. */
 const MOST_MOVES = 3;
@@ -47,4 +43,12 @@ export async function answerByOwner<R extends { status: number }>(
       if (!ApiError.is(error) || !(await hasMoved(error.status))) throw error;
     }
   }
+}
+
+export function requestRouting(ports: OwnerPorts, forwarder: NodeForwarder): RequestRouting {
+  return {
+    comesFromNode: (request) => forwarder.comesFromNode(request),
+    answer: (request, here) => answerByOwner(ports, { ...request, forwarder }, here),
+    passOnOf: (request, signal) => passOnOf(ports, forwarder, request, signal),
+  };
 }

@@ -1,3 +1,4 @@
+import type { SecureContextOptions } from 'node:tls';
 import {
   type FastifyInstance,
   type FastifyReply,
@@ -11,8 +12,6 @@ import { closeUnread } from '../http/close-unread.js';
 import { toApiError } from '../http/error-reply.js';
 import { handOnBodies } from '../http/hand-on-bodies.js';
 import type { ConnectionGuard } from '../limits/connections.js';
-import type { NodeForwarder } from '../nodes/forwarder.js';
-import type { Certificates } from '../tls/certificates.js';
 import { installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
@@ -22,13 +21,13 @@ import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
 import { allowedMethods, isRemoved, readRoutes, takesFiles } from './route-table.js';
+import type { RequestRouting } from './routing.js';
 import { createValidation } from './validation.js';
 
 export interface ApiOptions {
   context: ServerContext;
   handlers: Handlers;
-  /** The way to other nodes. */
-  forwarder: NodeForwarder;
+  routing: RequestRouting;
   /** Checks every answer against the document; one that does not fit becomes a 500 that says so. For tests. */
   validateResponses?: boolean;
   /** Longest that a JSON body may take to arrive, ms. Default 10 000. */
@@ -42,7 +41,7 @@ export interface ApiOptions {
   /** Told of connections over which a valid key came. */
   connections?: ConnectionGuard;
   /** What clients are shown that connect by TLS; absent: it speaks plain HTTP. */
-  certificates?: Pick<Certificates, 'options'> | undefined;
+  certificates?: { readonly options: SecureContextOptions } | undefined;
 }
 
 /**
@@ -98,7 +97,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       reply.header('Connection', 'close');
       if (!request.url.startsWith('/health')) return done(errors.shuttingDown() as Error);
     }
-    if (options.forwarder.comesFromNode(request.raw)) {
+    if (options.routing.comesFromNode(request.raw)) {
       connections?.trust(request.raw.socket);
       // The other node knows that this one is not frozen.
       reply.raw.writeProcessing();
@@ -120,7 +119,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
       route,
       handler: options.handlers[route.operationId] as AnyHandler,
       context,
-      forwarder: options.forwarder,
+      routing: options.routing,
       checks: checksOf(route),
       validateResponses: options.validateResponses === true,
       bodyReadMs: options.bodyReadMs ?? 10_000,

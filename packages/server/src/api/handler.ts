@@ -1,7 +1,7 @@
 import type { operations } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Log, ServerContext } from '../context/context.js';
-import type { NodeRecord } from '../nodes/registry.js';
+import type { NodeRecord } from '../context/nodes.js';
 import type { AnyResult, CheckedRequest, OperationId, Result } from './operations.js';
 
 /** What a handler is given besides what the document describes. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import type { NodeRecord } from '../context/nodes.js';
 import { ApiError, type ErrorRecord } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { killLost } from '../fleet/lost-sandboxes.js';
@@ -9,20 +9,14 @@ import { parseSandboxId } from '../ids/parse.js';
 import type { ApiAnswer, ApiRequest, NodeForwarder } from '../nodes/forwarder.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { ownerOfSandbox } from '../nodes/ownership.js';
-import type { NodeRecord } from '../nodes/registry.js';
 import { isFull } from '../sandboxes/placement-error.js';
 import type { AnyResult } from './operations.js';
-import type { RouteEntry } from './route-table.js';
+import type { RoutedRequest } from './routing.js';
 
 export type OwnerPorts = MovePorts & Uses<'takeOvers'>;
 
-/** A request, and what is known of it. */
-export interface OwnedRequest {
+export interface OwnedRequest extends RoutedRequest {
   forwarder: NodeForwarder;
-  route: RouteEntry;
-  request: FastifyRequest;
-  team: Team | undefined;
-  signal: AbortSignal;
 }
 
 /**

@@ -10,8 +10,6 @@ import { clientAddressOf } from '../http/client-address.js';
 import { toApiError } from '../http/error-reply.js';
 import type { ConnectionGuard } from '../limits/connections.js';
 import { rateLimitHeaders } from '../limits/rate-limit.js';
-import type { NodeForwarder } from '../nodes/forwarder.js';
-import { answerByOwner, type PassedOn } from './answer-by-owner.js';
 import { BodyTimer } from './body-timer.js';
 import { CredentialCheck } from './credential.js';
 import { withDeadline } from './deadline.js';
@@ -20,16 +18,16 @@ import { findProblem } from './find-problem.js';
 import type { AnyHandler } from './handler.js';
 import { logRequest } from './log-request.js';
 import type { AnyResult } from './operations.js';
-import { passOnOf } from './owner.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
 import { type RouteEntry, routerPath, takesFiles } from './route-table.js';
+import type { PassedOn, RequestRouting } from './routing.js';
 import type { OperationChecks } from './validation.js';
 
 export interface RouteInstall {
   route: RouteEntry;
   handler: AnyHandler;
   context: ServerContext;
-  forwarder: NodeForwarder;
+  routing: RequestRouting;
   checks: OperationChecks;
   validateResponses: boolean;
   /** Longest that a body may take to arrive, ms. */
@@ -41,7 +39,7 @@ export interface RouteInstall {
 
 /** Puts one operation of the document on the router. */
 export function installRoute(app: FastifyInstance, install: RouteInstall): void {
-  const { route, context, checks, forwarder } = install;
+  const { route, context, checks, routing } = install;
   const json = route.bodyTypes.includes('application/json');
   const streams = takesFiles(route);
   const secret = route.path.startsWith('/secrets');
@@ -98,9 +96,9 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
       const act = actOf(install, identity, request);
       const result = await withDeadline<AnyResult | PassedOn>(reply, timeoutMs, context.signal, (signal) =>
         withEntry<AnyResult | PassedOn>(context.audit, act, () =>
-          answerByOwner<AnyResult>(context, { forwarder, route, request, team, signal }, () =>
+          routing.answer({ route, request, team, signal }, () =>
             install.handler({
-              passOn: passOnOf(context, forwarder, request, signal),
+              passOn: routing.passOnOf(request, signal),
               context,
               team,
               apiKeyId: identity?.apiKeyId,
@@ -141,11 +139,11 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
 
 /** What the audit trail says of a request. One that another node passed on has its entry there. */
 function actOf(
-  { route, forwarder }: RouteInstall,
+  { route, routing }: RouteInstall,
   identity: Identity | undefined,
   request: FastifyRequest,
 ): Act | undefined {
-  if (identity === undefined || !isAudited(route) || forwarder.comesFromNode(request.raw)) return undefined;
+  if (identity === undefined || !isAudited(route) || routing.comesFromNode(request.raw)) return undefined;
   return {
     // For a team the operator acts by the dashboard alone.
     actor: identity.operator
@@ -161,13 +159,13 @@ function actOf(
 
 /** Counts a request against its team's limit. One that another node passed on was counted there. @throws {ApiError} 429 */
 function takeRate(
-  { route, context, forwarder }: RouteInstall,
+  { route, context, routing }: RouteInstall,
   identity: Identity | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   if (route.rateGroup === undefined || identity === undefined || identity.operator) return;
-  if (forwarder.comesFromNode(request.raw)) return;
+  if (routing.comesFromNode(request.raw)) return;
   const verdict = context.rates.take(route.rateGroup, identity.team.id);
   if (verdict === undefined) return;
   reply.headers(rateLimitHeaders(verdict));

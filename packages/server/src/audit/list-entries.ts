@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
+import type { Order } from '../storage/after-key.js';
 import { otherWork } from '../storage/delete-in-batches.js';
 import type { AuditEntriesTable, Database } from '../storage/schema.js';
-import { decodeNextToken, encodeNextToken, type Order, type Page } from '../wire/next-token.js';
+import { decodeNextToken, encodeNextToken, type Page } from '../wire/next-token.js';
 import { leastEntryId } from './entry-id.js';
 
 export type AuditRow = Selectable<AuditEntriesTable>;

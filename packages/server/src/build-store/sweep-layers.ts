@@ -1,17 +1,31 @@
-import { DriverError } from '@svc/runtime';
+import { type Driver, DriverError } from '@svc/runtime';
 import type { Selectable } from 'kysely';
-import type { Uses } from '../context/context.js';
 import { fromJson } from '../storage/json.js';
-import type { TemplateBuildsTable } from '../storage/schema.js';
+import type { Database, TemplateBuildsTable } from '../storage/schema.js';
+
+interface StoredLayers {
+  config: { nodeId: string };
+  db: Database;
+  driver: Pick<Driver, 'layers'>;
+}
+
+/** Runs work while no template build runs. */
+export interface IdleBuilds {
+  /** @returns whether it is done; false: it is postponed until no build runs */
+  whenIdle(name: string, task: () => Promise<void>): Promise<boolean>;
+}
+
+export interface SweepPorts extends StoredLayers {
+  builds: IdleBuilds;
+  log: { warn(fields: object, message: string): void };
+}
 
 /**
  * Removes layers of this node that no build and no sandbox stands on. While builds run it is postponed: theirs are not
  * written down before they end. A failure is told and made good by the next sweep.
  * @returns whether it is done
  */
-export async function sweepLayers(
-  context: Uses<'builds' | 'config' | 'db' | 'driver' | 'log'>,
-): Promise<boolean> {
+export async function sweepLayers(context: SweepPorts): Promise<boolean> {
   return context.builds.whenIdle('sweep layers', async () => {
     try {
       await sweep(context);
@@ -21,7 +35,7 @@ export async function sweepLayers(
   });
 }
 
-async function sweep(context: Uses<'config' | 'db' | 'driver'>): Promise<void> {
+async function sweep(context: StoredLayers): Promise<void> {
   const present = await context.driver.layers.list();
   if (present.length === 0) return;
   const builds = await context.db.selectFrom('template_builds').select('layers').execute();
@@ -41,7 +55,7 @@ async function sweep(context: Uses<'config' | 'db' | 'driver'>): Promise<void> {
 }
 
 /** Layers that nothing can start from are left out: those of builds that failed, or were lost with the node that had them. */
-export async function usedLayers(context: Uses<'db'>): Promise<Set<string>> {
+export async function usedLayers(context: { db: Database }): Promise<Set<string>> {
   const builds = await context.db
     .selectFrom('template_builds')
     .select('layers')
@@ -52,7 +66,7 @@ export async function usedLayers(context: Uses<'db'>): Promise<Set<string>> {
 
 /** With those of sandboxes: on a cluster sandboxes of other nodes stand on them too. */
 async function layersOf(
-  { db }: Uses<'db'>,
+  { db }: { db: Database },
   builds: readonly Pick<Selectable<TemplateBuildsTable>, 'layers'>[],
 ): Promise<Set<string>> {
   const used = new Set(builds.flatMap(({ layers }) => fromJson(layers)));

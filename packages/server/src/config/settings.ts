@@ -6,7 +6,7 @@ import {
   driverNames,
   isolations,
 } from '@svc/runtime';
-import { type SamplerName, samplers } from '../tracing/sampler.js';
+import { type SamplerName, samplers } from './samplers.js';
 import {
   idPool,
   milliseconds,

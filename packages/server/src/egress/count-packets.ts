@@ -1,12 +1,10 @@
 import type { EgressReport } from '@svc/egress';
+import type { EgressPolicy } from '@svc/network-policy';
 import type { Uses } from '../context/context.js';
-import { configOf } from '../sandbox-state/config.js';
-import { countSent } from '../usage/count-sent.js';
-import { logDenied } from './log-denied.js';
 import { NewForwarded } from './new-forwarded.js';
 import { NewRefusals, RareReports } from './new-refusals.js';
 import { NewSent } from './new-sent.js';
-import { policyOf } from './policy-of.js';
+import type { TrafficObserver } from './start-egress.js';
 
 /** Between two looks at the driver, ms, however often it is asked for. */
 const LOOK_EVERY_MS = 1_000;
@@ -21,16 +19,22 @@ const LOG_EVERY_MS = 60_000;
  * @returns looks for what is new
  */
 export function packetCounter(
-  context: () => Uses<'config' | 'db' | 'driver' | 'log' | 'now' | 'sandboxes' | 'usage'>,
-  count: (report: EgressReport) => void,
+  context: () => Uses<'config' | 'driver' | 'now'>,
+  {
+    count,
+    observer,
+    policyOf,
+  }: {
+    count(report: EgressReport): void;
+    observer: TrafficObserver;
+    /** The policy of a sandbox that this server has. */
+    policyOf(sandboxId: string): EgressPolicy | undefined;
+  },
 ): () => Promise<void> {
   const fresh = new NewRefusals();
   const rare = new RareReports(LOG_EVERY_MS);
   const forwarded = new NewForwarded({
-    policyOf: (sandboxId) => {
-      const live = context().sandboxes.get(sandboxId);
-      return live && policyOf(configOf(live.row));
-    },
+    policyOf,
     get allowRanges() {
       return context().config.egress.allowRanges;
     },
@@ -42,11 +46,11 @@ export function packetCounter(
     const { driver, now } = context();
     if (driver.sentBytes !== undefined)
       for (const { instanceId, bytes } of sent.take(await driver.sentBytes()))
-        countSent(context(), instanceId, bytes);
+        observer.onSent(instanceId, bytes);
     if (driver.refusedPackets !== undefined) {
       const reports = fresh.take(await driver.refusedPackets(), new Date(now()));
       for (const report of reports) count(report);
-      await logDenied(context(), rare.pick(reports, now()));
+      await observer.onDenied(rare.pick(reports, now()));
     }
     if (driver.forwardedTraffic !== undefined)
       for (const report of forwarded.take(await driver.forwardedTraffic(), new Date(now()))) count(report);

@@ -1,13 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import type { EgressHandlers, EgressQuestion } from '@svc/egress';
+import type { EgressHandlers, EgressQuestion, EgressReport } from '@svc/egress';
 import { anyOf } from '#support/any-of';
 import type { ServerContext, Uses } from '../context/context.js';
 import type { SandboxEgress } from '../context/sandbox-egress.js';
-import { countSent } from '../usage/count-sent.js';
 import { BoundedWork } from './bounded.js';
 import { createDnsForwarder } from './dns.js';
 import { EgressLink } from './egress-link.js';
-import { logDenied } from './log-denied.js';
 import { resolvePlaceholders } from './resolve-placeholders.js';
 import type { TrafficCounters } from './traffic.js';
 
@@ -16,20 +14,14 @@ const ANSWER_MS = 10_000;
 /** Questions of one sandbox that are worked on at once, and that wait. */
 const PER_SANDBOX = { atOnce: 32, waiting: 1_000 };
 
-type Ports = Uses<
-  | 'authority'
-  | 'config'
-  | 'db'
-  | 'driver'
-  | 'ids'
-  | 'identity'
-  | 'keys'
-  | 'log'
-  | 'now'
-  | 'sandboxes'
-  | 'signal'
-  | 'usage'
->;
+type Ports = Uses<'authority' | 'config' | 'db' | 'ids' | 'identity' | 'keys' | 'log' | 'now'>;
+
+/** Receives what left sandboxes and what they were refused. */
+export interface TrafficObserver {
+  onSent(instanceId: string, bytes: number): void;
+  /** Never rejects. */
+  onDenied(reports: readonly EgressReport[]): Promise<void>;
+}
 
 /**
  * Begins to rule the egress process of the driver. Without one there is nothing to rule.
@@ -41,6 +33,7 @@ export async function startEgress(
   settings: Pick<ServerContext['config'], 'egress'>,
   driver: ServerContext['driver'],
   traffic: TrafficCounters,
+  observer: TrafficObserver,
 ): Promise<SandboxEgress> {
   const { trustedRoots, dns } = settings.egress;
   const extraRoots = trustedRoots === undefined ? '' : await readFile(trustedRoots, 'utf8');
@@ -52,6 +45,7 @@ export async function startEgress(
     resolveDns: forwarder.resolve,
     runOf: (sandboxId, execution) => link.runOf(sandboxId, execution),
     traffic,
+    observer,
   });
   const link = new EgressLink({
     connect: async (on, signal) => {
@@ -81,13 +75,14 @@ export interface AnswersOptions {
   resolveDns(query: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
   runOf: SandboxEgress['runOf'];
   traffic: TrafficCounters;
+  observer: TrafficObserver;
 }
 
 /**
  * Answers what the egress process asks and takes what it reports. It reads what attackers send and may be in their hands:
  * it is answered for sandboxes that live, so many questions of each at once.
  */
-export function answersTo({ context, resolveDns, runOf, traffic }: AnswersOptions): EgressHandlers {
+export function answersTo({ context, resolveDns, runOf, traffic, observer }: AnswersOptions): EgressHandlers {
   const lanes = new BoundedWork(PER_SANDBOX);
   const answer = async <T>(
     { sandboxId, execution, signal }: EgressQuestion,
@@ -116,9 +111,9 @@ export function answersTo({ context, resolveDns, runOf, traffic }: AnswersOption
     onReports: (reports) => {
       for (const report of reports) {
         traffic.add(report);
-        countSent(context(), report.sandboxId, report.bytesSent);
+        observer.onSent(report.sandboxId, report.bytesSent);
       }
-      void logDenied(context(), reports);
+      void observer.onDenied(reports);
     },
   };
 }

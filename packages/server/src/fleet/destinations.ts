@@ -1,7 +1,7 @@
 import { type Machine, memoryMisfit } from '@svc/runtime';
 import type { Uses } from '../context/context.js';
+import type { NodeRecord } from '../context/nodes.js';
 import { isFull, orderPlaces, type Place } from '../nodes/order-places.js';
-import type { NodeRecord } from '../nodes/registry.js';
 
 /** What is to go to another node. */
 export interface Cargo {

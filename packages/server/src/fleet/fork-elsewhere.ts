@@ -1,12 +1,12 @@
 import type { Uses } from '../context/context.js';
+import type { NodeRecord } from '../context/nodes.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { readAnswer } from '../nodes/read-answer.js';
-import type { NodeRecord } from '../nodes/registry.js';
+import { forecastTeamRoom } from '../quota/team-room.js';
 import { configOf } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
-import { forecastTeamRoom } from '../sandboxes/capacity.js';
 import type { ForkElsewhere, ForksLeft } from '../sandboxes/fork.js';
 import { isFull } from '../sandboxes/placement-error.js';
 import type { SandboxPorts } from '../sandboxes/ports.js';

@@ -1,4 +1,4 @@
-import type { NodeRecord } from '../nodes/registry.js';
+import type { NodeRecord } from '../context/nodes.js';
 import type { LiveSandbox } from '../sandbox-state/live.js';
 import { goOn } from '../sandboxes/go-on.js';
 import { storeSandbox } from '../sandboxes/pause.js';

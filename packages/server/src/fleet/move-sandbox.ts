@@ -1,6 +1,6 @@
 import type { Uses } from '../context/context.js';
+import type { NodeRecord } from '../context/nodes.js';
 import { ApiError } from '../errors/api-error.js';
-import type { NodeRecord } from '../nodes/registry.js';
 import { isMoving } from '../sandbox-state/config.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
 import { isFull } from '../sandboxes/placement-error.js';

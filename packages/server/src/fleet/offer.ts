@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { anyOf } from '#support/any-of';
 import type { Uses } from '../context/context.js';
+import type { NodeRecord } from '../context/nodes.js';
 import { ApiError } from '../errors/api-error.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { readAnswer } from '../nodes/read-answer.js';
-import type { NodeRecord } from '../nodes/registry.js';
 
 /** What is given to another node for each ms beyond the least. */
 const BYTES_PER_MS = 4 * 2 ** 10;

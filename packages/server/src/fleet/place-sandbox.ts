@@ -1,6 +1,7 @@
 import type { components } from '@svc/platform';
 import type { Team } from '../auth/team.js';
 import type { Uses } from '../context/context.js';
+import type { NodeRecord } from '../context/nodes.js';
 import { holdersOf } from '../copies/bring-build.js';
 import { ApiError } from '../errors/api-error.js';
 import { errors } from '../errors/catalog.js';
@@ -8,7 +9,6 @@ import { clusterOf } from '../nodes/cluster-of.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { orderPlaces } from '../nodes/order-places.js';
 import { ownerById } from '../nodes/ownership.js';
-import type { NodeRecord } from '../nodes/registry.js';
 import type { ResolvedTemplate } from '../sandbox-state/resolved-template.js';
 import { isFull } from '../sandboxes/placement-error.js';
 import { nodeOf, resolveTemplate } from '../sandboxes/resolve-template.js';

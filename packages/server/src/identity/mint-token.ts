@@ -1,7 +1,8 @@
 import { importJWK, SignJWT } from 'jose';
+import type { Selectable } from 'kysely';
 import type { ServerConfig } from '../config/config.js';
 import type { Ids } from '../ids/ids.js';
-import type { SandboxRow } from '../sandbox-state/live.js';
+import type { SandboxesTable } from '../storage/schema.js';
 import { issuerOf, trustDomainOf } from './issuer.js';
 import type { SigningKeys } from './signing-keys.js';
 
@@ -16,7 +17,10 @@ export interface MintPorts {
 }
 
 /** Whose identity a token shows: one run of one sandbox. */
-export type TokenSubject = Pick<SandboxRow, 'id' | 'team_id' | 'execution_id' | 'template_id'>;
+export type TokenSubject = Pick<
+  Selectable<SandboxesTable>,
+  'id' | 'team_id' | 'execution_id' | 'template_id'
+>;
 
 /**
  * Makes a JWT-SVID that names a sandbox to one audience, valid for five minutes. Relying parties verify it with the keys

@@ -1,9 +1,10 @@
+import type { NodeRecord } from '../context/nodes.js';
 import { fromJson } from '../storage/json.js';
 import type { NodeReport } from '../storage/json-shapes.js';
 import type { Database } from '../storage/schema.js';
 import { nodeIsAlive } from './database-clock.js';
 import type { Place } from './order-places.js';
-import { type NodeRecord, toNodeRecord } from './registry.js';
+import { toNodeRecord } from './registry.js';
 
 /** How long the list of nodes is kept, ms. */
 const TTL_MS = 1_000;

@@ -6,6 +6,7 @@ import http, {
 } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { NodeRecord } from '../context/nodes.js';
 import { certificateRefusal, refusalText } from './certificate-refusal.js';
 import { ForwardWatch } from './forward-watch.js';
 import { isFromNode, issueNodeToken, NODE_HEADER } from './node-token.js';
@@ -13,7 +14,6 @@ import { NodeUnreachableError } from './node-unreachable.js';
 import { HERE, type Owner, ownerOfSandbox } from './ownership.js';
 import type { NodePorts } from './ports.js';
 import { readAnswer } from './read-answer.js';
-import type { NodeRecord } from './registry.js';
 
 /** A request of the platform API for another node, its body read already. */
 export interface ApiRequest {

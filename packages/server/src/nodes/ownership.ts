@@ -1,5 +1,5 @@
+import type { NodeRecord } from '../context/nodes.js';
 import type { NodePorts } from './ports.js';
-import type { NodeRecord } from './registry.js';
 
 /** Which node has to do something. `gone`: one without a recent heartbeat. */
 export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { kind: 'gone' };

@@ -1,4 +1,5 @@
 import { type Selectable, type SqlBool, sql } from 'kysely';
+import type { NodeRecord, ThisNode } from '../context/nodes.js';
 import { fromJson, toJson } from '../storage/json.js';
 import type { NodeReport } from '../storage/json-shapes.js';
 import type { Database, NodeDrain, NodesTable, Tx } from '../storage/schema.js';
@@ -9,14 +10,6 @@ import { NodeNameTakenError } from './name-taken.js';
 export const HEARTBEAT_MS = 2_000;
 /** How long a record is kept in memory, ms. */
 const TTL_MS = 1_000;
-
-export interface NodeRecord {
-  id: string;
-  apiUrl: string;
-  sandboxUrl: string;
-  /** Whether it says at once that it has got a request (102): servers of earlier versions do not. */
-  acknowledges: boolean;
-}
 
 export interface NodeRegistryOptions {
   db: Database;
@@ -36,7 +29,7 @@ export interface Heartbeat {
 }
 
 /** The API processes that share a PostgreSQL, each with the addresses at which the others reach it. */
-export class NodeRegistry {
+export class NodeRegistry implements ThisNode {
   readonly nodeId: string;
   readonly shared: boolean;
   readonly #options: NodeRegistryOptions;

@@ -4,8 +4,8 @@ import { errors } from '../errors/catalog.js';
 import { findTemplate } from '../names/find-template.js';
 import { parseTemplateReference } from '../names/template-reference.js';
 import type { SandboxRow } from '../sandbox-state/live.js';
-import { afterKey } from '../storage/after-key.js';
-import { cutPage, decodeNextToken, type Order } from '../wire/next-token.js';
+import { afterKey, type Order } from '../storage/after-key.js';
+import { cutPage, decodeNextToken } from '../wire/next-token.js';
 
 export interface ListOptions {
   team: Team;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requestRouting } from '../api/answer-by-owner.js';
 import { createApi } from '../api/app.js';
 import { handlers } from '../api/handlers/index.js';
 import type { ResolvedSettings } from '../config/config.js';
@@ -66,7 +67,7 @@ export async function openDoors(
   const api = createApi({
     context,
     handlers,
-    forwarder,
+    routing: requestRouting(context, forwarder),
     beforeRoutes: (app) => {
       if (tracer !== undefined) traceApi(app, tracer);
       if (metrics !== undefined) measureApi(app, metrics);

@@ -12,7 +12,9 @@ import type { Log, ServerContext } from '../context/context.js';
 import { Copies } from '../copies/copies.js';
 import { loadAuthority } from '../egress/authority.js';
 import { packetCounter } from '../egress/count-packets.js';
-import { startEgress } from '../egress/start-egress.js';
+import { logDenied } from '../egress/log-denied.js';
+import { policyOf } from '../egress/policy-of.js';
+import { startEgress, type TrafficObserver } from '../egress/start-egress.js';
 import { TrafficCounters } from '../egress/traffic.js';
 import { createEventSink } from '../events/sink.js';
 import { TakeOvers } from '../fleet/take-over.js';
@@ -29,6 +31,7 @@ import { NodeRegistry } from '../nodes/registry.js';
 import type { OpenMetrics } from '../operator/index.js';
 import { loadOperatorToken } from '../operator/operator-token.js';
 import { createRepairs } from '../recovery/repairs.js';
+import { configOf } from '../sandbox-state/config.js';
 import { LiveSandboxes } from '../sandbox-state/live.js';
 import { isMounted } from '../sandboxes/mounted.js';
 import { requireWhole } from '../storage/half-restored.js';
@@ -37,6 +40,7 @@ import { makePrivateDirectory } from '../storage/private-directory.js';
 import { ReadCache } from '../storage/read-cache.js';
 import { type Certificates, openCertificates } from '../tls/certificates.js';
 import { openTracing } from '../tracing/open-tracing.js';
+import { countSent } from '../usage/count-sent.js';
 import { EgressLimits } from '../usage/egress-limits.js';
 import { meterEvents } from '../usage/meter-events.js';
 import { UsageMeter } from '../usage/usage-meter.js';
@@ -134,7 +138,11 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   let authority: Promise<EgressAuthority> | undefined;
   const usage = new UsageMeter(now);
   const traffic = new TrafficCounters();
-  const egress = await startEgress(() => context, config, driver, traffic);
+  const observer: TrafficObserver = {
+    onSent: (instanceId, bytes) => countSent(context, instanceId, bytes),
+    onDenied: (reports) => logDenied(context, reports),
+  };
+  const egress = await startEgress(() => context, config, driver, traffic, observer);
   unwind.add('egress', () => egress.close());
   const retries = new Retries({ log });
   unwind.add('retries', () => retries.close());
@@ -177,10 +185,14 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
     egress,
     traffic,
     egressLimits: new EgressLimits(),
-    countPackets: packetCounter(
-      () => context,
-      (report) => traffic.add(report),
-    ),
+    countPackets: packetCounter(() => context, {
+      count: (report) => traffic.add(report),
+      observer,
+      policyOf: (sandboxId) => {
+        const live = sandboxes.get(sandboxId);
+        return live && policyOf(configOf(live.row));
+      },
+    }),
     builds: new BuildQueue(config.maxConcurrentBuilds),
     sandboxClosed: (sandboxId, reason) => void lifecycle.gateway?.close(sandboxId, reason),
     metrics: openMetrics?.metrics,

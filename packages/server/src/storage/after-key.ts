@@ -1,5 +1,12 @@
 import { type Expression, type SqlBool, sql } from 'kysely';
-import type { Order, PageKey } from '../wire/next-token.js';
+
+export type Order = 'asc' | 'desc';
+
+/** The last item of a page: the next one starts strictly after it. */
+export interface PageKey {
+  atMs: number;
+  id: string;
+}
 
 /**
  * Rows that come after one in a list by time and id, each in its own order. The time alone is compared first: an index serves that.

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Driver } from '@svc/runtime';
 import type { LogEvent } from 'kysely';
-import type { SamplerName } from './sampler.js';
+import type { SamplerName } from '../config/samplers.js';
 import type { Tracer } from './tracer.js';
 
 /** Settings of tracing. */

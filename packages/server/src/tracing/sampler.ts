@@ -1,16 +1,5 @@
+import type { SamplerName } from '../config/samplers.js';
 import type { TraceContext } from './trace-context.js';
-
-/** Names of samplers, as `OTEL_TRACES_SAMPLER` has them. */
-export const samplers = [
-  'always_on',
-  'always_off',
-  'traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-] as const;
-
-export type SamplerName = (typeof samplers)[number];
 
 export interface Sampling {
   sampler: SamplerName;

@@ -1,11 +1,16 @@
-import type { LiveSandboxes } from '../sandbox-state/live.js';
-import type { Database } from '../storage/schema.js';
+import type { Selectable } from 'kysely';
+import type { Database, SandboxesTable } from '../storage/schema.js';
 import type { UsageMeter } from './usage-meter.js';
+
+type LiveRow = {
+  gone: boolean;
+  row: Pick<Selectable<SandboxesTable>, 'id' | 'team_id' | 'memory_mb' | 'state'>;
+};
 
 /** Counts what runs until now, and adds what was counted to the rows of its hours. @throws what the database says; nothing is lost */
 export async function writeUsage(context: {
   db: Database;
-  sandboxes: LiveSandboxes;
+  sandboxes: { values(): Iterable<LiveRow> };
   usage: UsageMeter;
 }): Promise<void> {
   const { db, usage } = context;

@@ -1,13 +1,6 @@
 import { errors } from '../errors/catalog.js';
+import type { Order, PageKey } from '../storage/after-key.js';
 import { isoTime } from './time.js';
-
-export type Order = 'asc' | 'desc';
-
-/** The last item of a page: the next one starts strictly after it. */
-export interface PageKey {
-  atMs: number;
-  id: string;
-}
 
 export function encodeNextToken(key: PageKey, order: Order = 'desc'): string {
   const text = `${isoTime(key.atMs)}__${key.id}${order === 'asc' ? '__asc' : ''}`;

@@ -14,6 +14,7 @@ it('answers the egress process for sandboxes that live, and for nobody that it m
     },
     runOf: (sandboxId) => runs.get(sandboxId),
     traffic: new TrafficCounters(),
+    observer: { onSent: () => {}, onDenied: async () => {} },
   });
   const { signal } = new AbortController();
   const ask = (sandboxId: string) => handlers.resolveDns(Buffer.from(sandboxId), { sandboxId, signal });

@@ -1,6 +1,6 @@
 import { eventually } from '#support/eventually';
+import type { NodeRecord } from '../../src/context/nodes.js';
 import type { ServerOptions } from '../../src/index.js';
-import type { NodeRecord } from '../../src/nodes/registry.js';
 import type { SandboxRow } from '../../src/sandbox-state/live.js';
 import type { NodeMoving } from '../../src/storage/json-shapes.js';
 import { createMovingDriver, type MovingDriver } from './moving-driver.js';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
+import { requestRouting } from '../../src/api/answer-by-owner.js';
 import { createApi } from '../../src/api/app.js';
 import { handlers } from '../../src/api/handlers/index.js';
 import { NodeForwarder } from '../../src/nodes/forwarder.js';
@@ -30,7 +31,7 @@ it.each([
       listSandboxesV2: answering as never,
       pauseSandbox: answering,
     },
-    forwarder: new NodeForwarder(test.server.context),
+    routing: requestRouting(test.server.context, new NodeForwarder(test.server.context)),
     bodyReadMs: 500,
   });
   await api.ready();

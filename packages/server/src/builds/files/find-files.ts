@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { filesArchive } from '../../build-store/paths.js';
 import type { Uses } from '../../context/context.js';
-import type { NodeRecord } from '../../nodes/registry.js';
+import type { NodeRecord } from '../../context/nodes.js';
 
 /** Where uploaded files are. `gone`: only a node has them that does not live. */
 export type FilesPlace =

@@ -1,0 +1,11 @@
+/** Names of samplers, as `OTEL_TRACES_SAMPLER` has them. */
+export const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+export type SamplerName = (typeof samplers)[number];
