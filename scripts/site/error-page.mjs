@@ -3,7 +3,7 @@
 import ts from 'typescript';
 
 /**
- * @param source text of `packages/server/src/errors/catalog.ts`
+ * @param source text of `packages/server/src/api/errors/catalog.ts`
  * @returns what each entry of `errors` answers; `message` has `<name>` where the server puts in a value
  */
 export function readCatalog(source) {

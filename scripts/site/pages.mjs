@@ -101,7 +101,7 @@ async function references(packageReference) {
     const path = `proto/${name}/${name}.proto`;
     made.set(`reference/${name}.md`, protoPage(title, readText(path), path));
   }
-  made.set('reference/errors.md', errorsPage(readText('packages/server/src/errors/catalog.ts')));
+  made.set('reference/errors.md', errorsPage(readText('packages/server/src/api/errors/catalog.ts')));
   made.set('reference/cli.md', await cliPage());
   const packages = packageReference === undefined ? [] : packagePages(packageReference);
   for (const [path, markdown] of packages) made.set(path, markdown);

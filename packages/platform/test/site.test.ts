@@ -51,7 +51,7 @@ describe.skipIf(!isBuilt)('the documentation site', () => {
 
   it('gives every error of the catalog an address', () => {
     const page = read('reference/errors.html');
-    const source = readFileSync(join(repository, 'packages/server/src/errors/catalog.ts'), 'utf8');
+    const source = readFileSync(join(repository, 'packages/server/src/api/errors/catalog.ts'), 'utf8');
     const names = readCatalog(source).map(({ name }) => name);
     expect(names.length).toBeGreaterThan(60);
     expect(names).toEqual([...source.matchAll(/^ {2}(\w+): \(/gm)].map(([, name]) => name));

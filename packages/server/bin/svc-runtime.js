@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 // In the repository this file is there before the build is, so that npm can link the command when it installs.
-import '../dist/separate/svc-runtime.js';
+import '../dist/process/separate/svc-runtime.js';

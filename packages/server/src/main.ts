@@ -2,11 +2,11 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from './config/load.js';
 import type { ServerOptions } from './config/options.js';
-import { receiveOrders } from './separate/orders.js';
-import { planStart, type StartPlan } from './separate/plan-start.js';
-import type { ServiceUser } from './separate/service-user.js';
-import { hardenProcess } from './start/harden-process.js';
-import { installLastResort } from './start/last-resort.js';
+import { installLastResort } from './process/crash-guard.js';
+import { hardenProcess } from './process/harden-process.js';
+import { receiveOrders } from './process/separate/orders.js';
+import { planStart, type StartPlan } from './process/separate/plan-start.js';
+import type { ServiceUser } from './storage/data/service-user.js';
 
 const HELP = `Usage: svc-server [options]
 
@@ -78,7 +78,7 @@ function flagged(name: string, value: string | undefined): Record<string, string
 
 /** This process has the rights of root, and the server is another one. */
 async function serveAsRoot(options: ServerOptions, user: ServiceUser): Promise<void> {
-  const { runAsRoot } = await import('./separate/run-as-root.js');
+  const { runAsRoot } = await import('./process/separate/run-as-root.js');
   const { code, signal } = await runAsRoot(options, user);
   if (signal !== undefined)
     process.stderr.write(`The server was ended by ${signal}; sandboxes run on until the next start.\n`);
@@ -86,8 +86,8 @@ async function serveAsRoot(options: ServerOptions, user: ServiceUser): Promise<v
 }
 
 async function serve(options: ServerOptions, plan: Exclude<StartPlan, { kind: 'as-root' }>): Promise<void> {
-  const { startServer } = await import('./start/start-server.js');
-  const { startSeparatedServer } = await import('./separate/start-separated.js');
+  const { startServer } = await import('./process/start-server.js');
+  const { startSeparatedServer } = await import('./process/separate/start-separated.js');
   let stopping = false;
   if (plan.kind === 'alone' && plan.warning !== undefined) process.stderr.write(`${plan.warning}\n`);
   const separated = plan.kind === 'alone' ? undefined : await startSeparatedServer(options, plan);

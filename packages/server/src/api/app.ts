@@ -6,17 +6,17 @@ import {
   fastify,
   LogController,
 } from 'fastify';
-import type { ServerContext } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { closeUnread } from '../http/close-unread.js';
-import { toApiError } from '../http/error-reply.js';
-import { handOnBodies } from '../http/hand-on-bodies.js';
-import type { ConnectionGuard } from '../limits/connections.js';
 import { installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
+import type { BaseContext } from './context/context.js';
 import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
+import { errors } from './errors/catalog.js';
 import type { AnyHandler, Handlers } from './handler.js';
+import { closeUnread } from './http/close-unread.js';
+import { toApiError } from './http/error-reply.js';
+import { handOnBodies } from './http/hand-on-bodies.js';
+import type { ConnectionGuard } from './limits/connections.js';
 import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
@@ -24,9 +24,9 @@ import { allowedMethods, isRemoved, readRoutes, takesFiles } from './route-table
 import type { RequestRouting } from './routing.js';
 import { createValidation } from './validation.js';
 
-export interface ApiOptions {
-  context: ServerContext;
-  handlers: Handlers;
+export interface ApiOptions<Context extends BaseContext> {
+  context: Context;
+  handlers: Handlers<Context>;
   routing: RequestRouting;
   /** Checks every answer against the document; one that does not fit becomes a 500 that says so. For tests. */
   validateResponses?: boolean;
@@ -48,7 +48,7 @@ export interface ApiOptions {
  * The platform API as an HTTP application, not listening yet.
  * Order: CORS, route (404, 405), credential, request against the document, rate limit, handler.
  */
-export function createApi(options: ApiOptions): FastifyInstance {
+export function createApi<Context extends BaseContext>(options: ApiOptions<Context>): FastifyInstance {
   const { context, connections } = options;
   const document = readPlatformDocument();
   const routes = readRoutes(document);
@@ -117,7 +117,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   for (const route of routes) {
     const install = {
       route,
-      handler: options.handlers[route.operationId] as AnyHandler,
+      handler: options.handlers[route.operationId] as AnyHandler<Context>,
       context,
       routing: options.routing,
       checks: checksOf(route),

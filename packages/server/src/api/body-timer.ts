@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { errors } from '../errors/catalog.js';
+import { errors } from './errors/catalog.js';
 
 export interface BodyTimerOptions {
   /** Longest that a body may take to arrive, ms. */

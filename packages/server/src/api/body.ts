@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { errors } from '../errors/catalog.js';
+import { errors } from './errors/catalog.js';
 import { readJsonText } from './read-json.js';
 
 /** How bodies of the other routes are read: JSON whole, an empty one as none; everything else is left to the route. */

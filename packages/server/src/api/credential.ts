@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isActingCredential, readActingCredential } from '../auth/acting-credential.js';
-import { authenticate } from '../auth/authenticate.js';
-import type { Identity } from '../auth/team-store.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { closeUnread } from '../http/close-unread.js';
-import type { ConnectionGuard } from '../limits/connections.js';
+import { isActingCredential, readActingCredential } from './auth/acting-credential.js';
+import { authenticate } from './auth/authenticate.js';
+import type { Identity } from './auth/team-store.js';
+import type { Uses } from './context/context.js';
+import { errors } from './errors/catalog.js';
+import { closeUnread } from './http/close-unread.js';
+import type { ConnectionGuard } from './limits/connections.js';
 import type { RouteEntry } from './route-table.js';
 
 export interface CredentialOptions {

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { errors } from '../errors/catalog.js';
+import { errors } from './errors/catalog.js';
 
 /**
  * Runs a handler under the request's time limit.

@@ -1,12 +1,12 @@
 import type { operations } from '@svc/platform';
-import type { Team } from '../auth/team.js';
-import type { Log, ServerContext } from '../context/context.js';
-import type { NodeRecord } from '../context/nodes.js';
+import type { Team } from './auth/team.js';
+import type { BaseContext, Log } from './context/context.js';
+import type { NodeRecord } from './context/nodes.js';
 import type { AnyResult, CheckedRequest, OperationId, Result } from './operations.js';
 
 /** What a handler is given besides what the document describes. */
-interface Surroundings {
-  readonly context: ServerContext;
+interface Surroundings<Context> {
+  readonly context: Context;
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly requestId: string;
@@ -22,7 +22,9 @@ interface Surroundings {
 }
 
 /** One request, checked against the document. */
-export interface HandlerRequest<Op extends OperationId> extends Surroundings, CheckedRequest<operations[Op]> {
+export interface HandlerRequest<Op extends OperationId, Context = BaseContext>
+  extends Surroundings<Context>,
+    CheckedRequest<operations[Op]> {
   /** Who calls. Operations without security (`getHealth`, `uploadTemplateFiles`) must not read it. */
   readonly team: Team;
   readonly apiKeyId: string;
@@ -30,14 +32,15 @@ export interface HandlerRequest<Op extends OperationId> extends Surroundings, Ch
 
 type ResultOf<Op extends OperationId> = Result<operations[Op]>;
 
-export type Handler<Op extends OperationId> = (
-  request: HandlerRequest<Op>,
+export type Handler<Op extends OperationId, Context = BaseContext> = (
+  request: HandlerRequest<Op, Context>,
 ) => Promise<ResultOf<Op>> | ResultOf<Op>;
 
 /** A handler with its operation's types worn off: what it is given was checked against the document. */
-export type AnyHandler = (
-  request: Surroundings & Record<'team' | 'apiKeyId' | 'params' | 'query' | 'body', unknown>,
+export type AnyHandler<Context> = (
+  request: Surroundings<Context> & Record<'team' | 'apiKeyId' | 'params' | 'query' | 'body', unknown>,
 ) => Promise<AnyResult> | AnyResult;
 
-export type Handlers = { [Op in OperationId]: Handler<Op> };
-export type PartialHandlers = Partial<Handlers>;
+/** A handler for each operation. @typeParam Context the members of the server's context that they use */
+export type Handlers<Context = BaseContext> = { [Op in OperationId]: Handler<Op, Context> };
+export type PartialHandlers<Context = BaseContext> = Partial<Handlers<Context>>;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Uses } from '../context/context.js';
-import { ApiError } from '../errors/api-error.js';
-import { errors } from '../errors/catalog.js';
-import { decryptJson, encryptJson } from '../keys/encrypted-json.js';
+import { decryptJson, encryptJson } from '../storage/keys/encrypted-json.js';
+import type { Uses } from './context/context.js';
+import { ApiError } from './errors/api-error.js';
+import { errors } from './errors/catalog.js';
 import type { HandlerRequest } from './handler.js';
 import type { OperationId } from './operations.js';
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { errors } from '../errors/catalog.js';
 import { corsHeaders } from './cors.js';
+import { errors } from './errors/catalog.js';
 
 /** How long the head of a request may take to arrive. */
 export const HEAD_READ_MS = 5_000;

@@ -1,4 +1,4 @@
-import { errors } from '../errors/catalog.js';
+import { errors } from './errors/catalog.js';
 import type { RouteEntry } from './route-table.js';
 
 /** Finds the operation that a request means, and the values in its path. @throws {ApiError} 400 for a path that cannot be decoded */

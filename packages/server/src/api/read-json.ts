@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { errors } from '../errors/catalog.js';
-import { JsonBoundsError, JsonScanner } from '../wire/bounded-json.js';
+import { errors } from './errors/catalog.js';
+import { JsonBoundsError, JsonScanner } from './wire/bounded-json.js';
 
 /** Deeper and larger than any request of the document; what is beyond costs a parser seconds. */
 const BOUNDS = { maxDepth: 64, maxValues: 200_000 };

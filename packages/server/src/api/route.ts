@@ -1,21 +1,21 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isAudited, madeId, resourceBefore } from '../audit/audited.js';
-import type { Act } from '../audit/entry.js';
-import { withEntry } from '../audit/with-entry.js';
-import type { Identity } from '../auth/team-store.js';
-import type { ServerContext } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { clientAddressOf } from '../http/client-address.js';
-import { toApiError } from '../http/error-reply.js';
-import type { ConnectionGuard } from '../limits/connections.js';
-import { rateLimitHeaders } from '../limits/rate-limit.js';
+import { isAudited, madeId, resourceBefore } from './audit/audited.js';
+import type { Act } from './audit/entry.js';
+import { withEntry } from './audit/with-entry.js';
+import type { Identity } from './auth/team-store.js';
 import { BodyTimer } from './body-timer.js';
+import type { BaseContext } from './context/context.js';
 import { CredentialCheck } from './credential.js';
 import { withDeadline } from './deadline.js';
 import { deprecationHeaders } from './deprecation.js';
+import { errors } from './errors/catalog.js';
 import { findProblem } from './find-problem.js';
 import type { AnyHandler } from './handler.js';
+import { clientAddressOf } from './http/client-address.js';
+import { toApiError } from './http/error-reply.js';
+import type { ConnectionGuard } from './limits/connections.js';
+import { rateLimitHeaders } from './limits/rate-limit.js';
 import { logRequest } from './log-request.js';
 import type { AnyResult } from './operations.js';
 import { type ParsedQuery, shapeQuery } from './query.js';
@@ -23,10 +23,10 @@ import { type RouteEntry, routerPath, takesFiles } from './route-table.js';
 import type { PassedOn, RequestRouting } from './routing.js';
 import type { OperationChecks } from './validation.js';
 
-export interface RouteInstall {
+export interface RouteInstall<Context extends BaseContext = BaseContext> {
   route: RouteEntry;
-  handler: AnyHandler;
-  context: ServerContext;
+  handler: AnyHandler<Context>;
+  context: Context;
   routing: RequestRouting;
   checks: OperationChecks;
   validateResponses: boolean;
@@ -38,7 +38,10 @@ export interface RouteInstall {
 }
 
 /** Puts one operation of the document on the router. */
-export function installRoute(app: FastifyInstance, install: RouteInstall): void {
+export function installRoute<Context extends BaseContext>(
+  app: FastifyInstance,
+  install: RouteInstall<Context>,
+): void {
   const { route, context, checks, routing } = install;
   const json = route.bodyTypes.includes('application/json');
   const streams = takesFiles(route);
@@ -139,7 +142,7 @@ export function installRoute(app: FastifyInstance, install: RouteInstall): void 
 
 /** What the audit trail says of a request. One that another node passed on has its entry there. */
 function actOf(
-  { route, routing }: RouteInstall,
+  { route, routing }: Pick<RouteInstall, 'route' | 'routing'>,
   identity: Identity | undefined,
   request: FastifyRequest,
 ): Act | undefined {
@@ -159,7 +162,7 @@ function actOf(
 
 /** Counts a request against its team's limit. One that another node passed on was counted there. @throws {ApiError} 429 */
 function takeRate(
-  { route, context, routing }: RouteInstall,
+  { route, context, routing }: Pick<RouteInstall, 'route' | 'context' | 'routing'>,
   identity: Identity | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -173,7 +176,10 @@ function takeRate(
 }
 
 /** In tests, a failure that the document does not list for the operation becomes a 500 that says so. */
-function checkedFailure(install: RouteInstall, error: unknown): unknown {
+function checkedFailure(
+  install: Pick<RouteInstall, 'context' | 'route' | 'validateResponses'>,
+  error: unknown,
+): unknown {
   if (!install.validateResponses) return error;
   const { status } = toApiError(error, install.context.config.bodyLimitBytes);
   if (install.route.operation.responses[String(status)] !== undefined) return error;

@@ -1,4 +1,4 @@
-import type { Ids } from '../ids/ids.js';
+import type { Ids } from './ids.js';
 import type { OptionsOf, Resolved } from './setting.js';
 import type { settings } from './settings.js';
 

@@ -1,14 +1,15 @@
 import type { operatorOperationTypes } from '@svc/platform/operator';
+import { listEntries } from '../api/audit/list-entries.js';
+import { entryToWire } from '../api/audit/wire.js';
+import { errors } from '../api/errors/catalog.js';
 import type { CheckedRequest, OperatorOperationId, Result } from '../api/operations.js';
-import { listEntries } from '../audit/list-entries.js';
-import { entryToWire } from '../audit/wire.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { drainNode } from '../fleet/drain-node.js';
-import { findNode, listNodes } from '../fleet/list-nodes.js';
-import { forgetNode, removeNode } from '../fleet/remove-node.js';
-import { nodeToWire } from '../fleet/wire.js';
-import { enforceEgressLimits } from '../sandboxes/enforce-egress-limits.js';
+import { isoTime, parseNotBefore } from '../api/wire/time.js';
+import type { Uses } from '../cluster/context.js';
+import { drainNode } from '../cluster/fleet/drain-node.js';
+import { findNode, listNodes } from '../cluster/fleet/list-nodes.js';
+import { forgetNode, removeNode } from '../cluster/fleet/remove-node.js';
+import { nodeToWire } from '../cluster/fleet/wire.js';
+import { enforceEgressLimits } from '../sandboxes/change/enforce-egress-limits.js';
 import { createApiKey } from '../teams/create-api-key.js';
 import { createTeam } from '../teams/create-team.js';
 import { deleteApiKey } from '../teams/delete-api-key.js';
@@ -18,10 +19,9 @@ import { listTeams } from '../teams/list-teams.js';
 import { rotateApiKey } from '../teams/rotate-api-key.js';
 import { listUsage, teamUse } from '../teams/team-use.js';
 import { updateTeam } from '../teams/update-team.js';
+import { writeUsage } from '../teams/usage/write-usage.js';
 import { usageToWire } from '../teams/usage-wire.js';
 import { newKeyFromWire, operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
-import { writeUsage } from '../usage/write-usage.js';
-import { isoTime, parseNotBefore } from '../wire/time.js';
 
 /** What the operations of the operator take of the server. */
 export type OperatorPorts = Uses<

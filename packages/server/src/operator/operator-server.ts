@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ConnectionGuard } from '../limits/connections.js';
+import type { ConnectionGuard } from '../api/limits/connections.js';
 
 export interface OperatorDeps {
   /** Asked for at each scrape: Prometheus' text format. */

@@ -1,13 +1,13 @@
 import { reserveBytes } from '@svc/runtime';
-import type { Uses } from '../context/context.js';
-import { policyProblem } from '../egress/policy-of.js';
-import { countNodes, type NodeCounts } from '../fleet/count-nodes.js';
-import { freeDiskBytes } from '../quota/disk-room.js';
-import type { RecoveryReport } from '../recovery/recover.js';
-import { configOf } from '../sandbox-state/config.js';
+import type { Uses } from '../cluster/context.js';
+import { countNodes, type NodeCounts } from '../cluster/fleet/count-nodes.js';
+import { policyProblem } from '../network/egress/policy-of.js';
+import type { RecoveryReport } from '../sandboxes/recovery/recover.js';
+import { configOf } from '../sandboxes/state/config.js';
 import { databaseProblem } from '../storage/health.js';
 import { newerSteps } from '../storage/newer-steps.js';
-import type { MetricFamily } from './metrics-page.js';
+import { freeDiskBytes } from '../teams/quota/disk-room.js';
+import type { MetricFamily } from './metrics/metrics-page.js';
 
 export interface ServerStatus {
   /** `degraded`: something that requests need does not answer; see `reason`. */

@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
 import type { ObjectKind } from '@svc/runtime';
 import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
-import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
+import type { TeamFlags, TeamLimits } from '../config/team-limits.js';
 import type { EncryptedJson, Json } from './json.js';
 import type { ApiKeyMask, AttemptDetail, NodeReport, SandboxConfig, SandboxSecrets } from './json-shapes.js';
 import type {

@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
-import { API_KEY_PREFIX, hashApiKey, maskApiKey } from '../auth/api-key.js';
-import { errors } from '../errors/catalog.js';
-import type { Ids } from '../ids/ids.js';
+import { API_KEY_PREFIX, hashApiKey, maskApiKey } from '../api/auth/api-key.js';
+import { errors } from '../api/errors/catalog.js';
+import type { Ids } from '../config/ids.js';
 import { toJson } from '../storage/json.js';
 import type { Database } from '../storage/schema.js';
 import type { NewKey } from './new-key.js';

@@ -1,9 +1,9 @@
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { isUuid } from '../ids/parse.js';
-import type { TeamFlags } from '../limits/team-limits.js';
+import { errors } from '../api/errors/catalog.js';
+import { isUuid } from '../api/wire/ids.js';
+import type { TeamFlags } from '../config/team-limits.js';
 import { toJson } from '../storage/json.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
+import type { Uses } from './context.js';
 import type { TeamRow } from './find-team.js';
 import { changeFlags, changeLimits, type LimitsChange } from './settings.js';
 

@@ -1,6 +1,6 @@
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { isUuid } from '../ids/parse.js';
+import { errors } from '../api/errors/catalog.js';
+import { isUuid } from '../api/wire/ids.js';
+import type { Uses } from './context.js';
 
 /** Deletes a key, which stops working at once. @throws {ApiError} 400, 404 */
 export async function deleteApiKey(

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { isUuid } from '../ids/parse.js';
+import { errors } from '../api/errors/catalog.js';
+import { isUuid } from '../api/wire/ids.js';
 import type { TeamsTable } from '../storage/schema.js';
+import type { Uses } from './context.js';
 
 export type TeamRow = Selectable<TeamsTable>;
 

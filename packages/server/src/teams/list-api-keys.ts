@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Uses } from '../context/context.js';
+import type { Uses } from './context.js';
 import { apiKeyToWire } from './wire.js';
 
 /** Keys of a team, oldest first, masked. */

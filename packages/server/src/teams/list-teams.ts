@@ -1,5 +1,5 @@
-import type { Uses } from '../context/context.js';
-import { cutPage, decodeNextToken, type Page } from '../wire/next-token.js';
+import { cutPage, decodeNextToken, type Page } from '../api/wire/next-token.js';
+import type { Uses } from './context.js';
 import type { TeamRow } from './find-team.js';
 
 /** A page of all teams, oldest first. @throws {ApiError} 400 for a cursor that cannot be read */

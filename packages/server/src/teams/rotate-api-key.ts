@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { isUuid } from '../ids/parse.js';
+import { errors } from '../api/errors/catalog.js';
+import { isUuid } from '../api/wire/ids.js';
+import type { Uses } from './context.js';
 import { createApiKey } from './create-api-key.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
+import type { TeamFlags, TeamLimits } from '../config/team-limits.js';
 
 /** A change of limits: a number sets one for the team, null goes back to the server's default, absent keeps it. */
 export type LimitsChange = { [Name in keyof TeamLimits]?: number | null | undefined };

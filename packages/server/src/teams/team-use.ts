@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely';
-import type { Uses } from '../context/context.js';
-import { egressOfMonth, monthOf } from '../quota/egress-month.js';
-import { storageUse, totalOf } from '../quota/storage-use.js';
-import { teamRunning } from '../quota/team-room.js';
 import type { Database, TeamUsageTable } from '../storage/schema.js';
+import type { Uses } from './context.js';
+import { egressOfMonth, monthOf } from './quota/egress-month.js';
+import { storageUse, totalOf } from './quota/storage-use.js';
+import { teamRunning } from './quota/team-room.js';
 
 /** What a team takes now of what it may. */
 export interface TeamUse {

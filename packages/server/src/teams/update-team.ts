@@ -1,6 +1,6 @@
-import type { Uses } from '../context/context.js';
-import type { TeamFlags } from '../limits/team-limits.js';
+import type { TeamFlags } from '../config/team-limits.js';
 import { fromJson, toJson } from '../storage/json.js';
+import type { Uses } from './context.js';
 import { findTeam, type TeamRow } from './find-team.js';
 import { changeFlags, changeLimits, type LimitsChange } from './settings.js';
 

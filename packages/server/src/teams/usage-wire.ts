@@ -1,7 +1,7 @@
 import type { operatorComponents } from '@svc/platform/operator';
 import type { Selectable } from 'kysely';
+import { isoTime } from '../api/wire/time.js';
 import type { TeamUsageTable } from '../storage/schema.js';
-import { isoTime } from '../wire/time.js';
 import type { TeamUse } from './team-use.js';
 
 export function usageToWire(

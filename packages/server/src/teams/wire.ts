@@ -1,11 +1,11 @@
 import type { components } from '@svc/platform';
 import type { operatorComponents } from '@svc/platform/operator';
 import type { Selectable } from 'kysely';
-import type { Team } from '../auth/team.js';
-import type { TeamFlags, TeamLimits } from '../limits/team-limits.js';
+import type { Team } from '../api/auth/team.js';
+import { isoTime } from '../api/wire/time.js';
+import type { TeamFlags, TeamLimits } from '../config/team-limits.js';
 import { fromJson } from '../storage/json.js';
 import type { ApiKeysTable } from '../storage/schema.js';
-import { isoTime } from '../wire/time.js';
 import type { TeamRow } from './find-team.js';
 import type { NewKey } from './new-key.js';
 import type { LimitsChange } from './settings.js';

@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { parseTemplateReference } from '../names/template-reference.js';
+import type { Team } from '../api/auth/team.js';
+import { errors } from '../api/errors/catalog.js';
+import { parseTemplateReference } from '../sandboxes/records/template-reference.js';
+import type { Uses } from './context.js';
 import { requireOwn } from './find-own.js';
 import { buildOfTag } from './tag-rows.js';
 

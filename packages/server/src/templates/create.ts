@@ -1,11 +1,11 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import type { TemplateRow } from '../names/find-template.js';
+import type { Team } from '../api/auth/team.js';
+import { errors } from '../api/errors/catalog.js';
+import type { TemplateRow } from '../sandboxes/records/find-template.js';
 import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
+import type { Uses } from './context.js';
 import { refuseSystem } from './find-own.js';
 import { namesOfOne } from './names.js';
 import { parseOwnReference, tagsOfBuild } from './own-reference.js';

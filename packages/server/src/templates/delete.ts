@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises';
-import type { Team } from '../auth/team.js';
-import { filesDirectory } from '../build-store/paths.js';
-import { sweepLayers } from '../build-store/sweep-layers.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { dropCheckpoint } from '../sandboxes/checkpoints.js';
+import type { Team } from '../api/auth/team.js';
+import { errors } from '../api/errors/catalog.js';
+import { dropCheckpoint } from '../sandboxes/records/checkpoints.js';
+import { filesDirectory } from '../storage/builds/paths.js';
+import { sweepLayers } from '../storage/builds/sweep-layers.js';
+import type { Uses } from './context.js';
 import { findOwnForChange } from './find-own.js';
 
 /** Rows in one statement. */

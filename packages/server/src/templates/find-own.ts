@@ -1,11 +1,11 @@
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import type { ApiError } from '../errors/api-error.js';
-import { errors } from '../errors/catalog.js';
-import { findTemplate, type TemplateRow } from '../names/find-template.js';
-import { systemAlias } from '../names/system-alias.js';
-import { parseTemplateReference, type TemplateReference } from '../names/template-reference.js';
+import type { Team } from '../api/auth/team.js';
+import type { ApiError } from '../api/errors/api-error.js';
+import { errors } from '../api/errors/catalog.js';
+import { findTemplate, type TemplateRow } from '../sandboxes/records/find-template.js';
+import { systemAlias } from '../sandboxes/records/system-alias.js';
+import { parseTemplateReference, type TemplateReference } from '../sandboxes/records/template-reference.js';
 import type { Database, Tx } from '../storage/schema.js';
+import type { Uses } from './context.js';
 
 /**
  * Finds a template of the team by id or name.

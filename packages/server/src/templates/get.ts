@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import { afterKey } from '../storage/after-key.js';
-import { cutPage, decodeNextToken } from '../wire/next-token.js';
+import type { Team } from '../api/auth/team.js';
+import { cutPage, decodeNextToken } from '../api/wire/next-token.js';
+import { afterKey } from '../storage/keyset.js';
+import type { Uses } from './context.js';
 import { findOwnTemplate } from './find-own.js';
 import { namesOfOne } from './names.js';
 import { templateWithBuildsToWire } from './wire.js';

@@ -1,10 +1,10 @@
 import type { components } from '@svc/platform';
 import { sql } from 'kysely';
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import type { TemplateRow } from '../names/find-template.js';
-import { afterKey } from '../storage/after-key.js';
-import { cutPage, decodeNextToken } from '../wire/next-token.js';
+import type { Team } from '../api/auth/team.js';
+import { cutPage, decodeNextToken } from '../api/wire/next-token.js';
+import type { TemplateRow } from '../sandboxes/records/find-template.js';
+import { afterKey } from '../storage/keyset.js';
+import type { Uses } from './context.js';
 import { namesOf } from './names.js';
 import { type BuildRow, templateToWire } from './wire.js';
 

@@ -1,10 +1,10 @@
-import { errors } from '../errors/catalog.js';
+import { errors } from '../api/errors/catalog.js';
 import {
   DEFAULT_TAG,
   isTag,
   parseTemplateReference,
   type TemplateReference,
-} from '../names/template-reference.js';
+} from '../sandboxes/records/template-reference.js';
 
 /**
  * Reads a name under which a team wants to write: an explicit namespace must be the team's own.

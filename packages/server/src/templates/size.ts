@@ -1,5 +1,5 @@
-import { errors } from '../errors/catalog.js';
-import type { TeamLimits } from '../limits/team-limits.js';
+import { errors } from '../api/errors/catalog.js';
+import type { TeamLimits } from '../config/team-limits.js';
 
 export interface BuildSize {
   cpuCount: number;

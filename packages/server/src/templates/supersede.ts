@@ -1,6 +1,6 @@
-import type { Uses } from '../context/context.js';
 import { toJson } from '../storage/json.js';
 import type { BuildRowStatus, Database, Tx } from '../storage/schema.js';
+import type { Uses } from './context.js';
 
 const SUPERSEDED = 'superseded by a newer build of the same tag';
 

@@ -1,9 +1,9 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { DEFAULT_TAG, parseTemplateReference } from '../names/template-reference.js';
-import { isoTime } from '../wire/time.js';
+import type { Team } from '../api/auth/team.js';
+import { errors } from '../api/errors/catalog.js';
+import { isoTime } from '../api/wire/time.js';
+import { DEFAULT_TAG, parseTemplateReference } from '../sandboxes/records/template-reference.js';
+import type { Uses } from './context.js';
 import { findOwnForChange, findOwnTemplate } from './find-own.js';
 import { normalizeTags } from './own-reference.js';
 import { buildOfTag, currentTags, putTags } from './tag-rows.js';

@@ -1,7 +1,7 @@
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
+import type { Team } from '../api/auth/team.js';
+import { errors } from '../api/errors/catalog.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
+import type { Uses } from './context.js';
 import { findOwnForChange } from './find-own.js';
 import { namesOfOne } from './names.js';
 

@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
 import type { Selectable } from 'kysely';
-import type { TemplateRow } from '../names/find-template.js';
+import { isoTime } from '../api/wire/time.js';
+import type { TemplateRow } from '../sandboxes/records/find-template.js';
 import type { TemplateBuildsTable } from '../storage/schema.js';
-import { isoTime } from '../wire/time.js';
 import type { TemplateNames } from './names.js';
 
 export type BuildRow = Selectable<TemplateBuildsTable>;

@@ -1,6 +1,6 @@
-import type { Uses } from '../context/context.js';
-import type { TeamLimits } from '../limits/team-limits.js';
-import { storageUse, totalOf } from '../quota/storage-use.js';
+import type { Uses } from '../cluster/context.js';
+import type { TeamLimits } from '../config/team-limits.js';
+import { storageUse, totalOf } from '../teams/quota/storage-use.js';
 
 const MIB = 2 ** 20;
 /** Limits change in steps, so that not every byte that is written somewhere sets a new one. */

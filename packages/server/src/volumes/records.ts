@@ -1,14 +1,14 @@
 import type { components } from '@svc/platform';
 import { DriverError } from '@svc/runtime';
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import type { NodeRecord } from '../context/nodes.js';
-import { errors } from '../errors/catalog.js';
-import { isUuid } from '../ids/parse.js';
-import { NodeUnreachableError } from '../nodes/node-unreachable.js';
-import { assertTeamStorage } from '../quota/storage-use.js';
+import type { Team } from '../api/auth/team.js';
+import type { NodeRecord } from '../api/context/nodes.js';
+import { errors } from '../api/errors/catalog.js';
+import { isUuid } from '../api/wire/ids.js';
+import type { Uses } from '../cluster/context.js';
+import { volumeHome } from '../cluster/fleet/volume-home.js';
+import { NodeUnreachableError } from '../cluster/nodes/node-unreachable.js';
 import { isUniqueViolation } from '../storage/unique-violation.js';
-import { volumeHome } from './home.js';
+import { assertTeamStorage } from '../teams/quota/storage-use.js';
 import { signVolumeToken } from './token.js';
 
 type VolumeAndToken = components['schemas']['VolumeAndToken'];

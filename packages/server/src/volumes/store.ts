@@ -1,5 +1,5 @@
 import type { Volumes } from '@svc/runtime';
-import type { VolumeStore } from '../context/volume-store.js';
+import type { VolumeStore } from '../api/context/volume-store.js';
 
 export interface VolumeStoreOptions {
   volumes: Volumes;

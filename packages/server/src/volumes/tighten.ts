@@ -1,6 +1,6 @@
-import type { Uses } from '../context/context.js';
-import { storageUse, totalOf } from '../quota/storage-use.js';
-import { mountedVolumes } from '../sandboxes/mounted.js';
+import type { Uses } from '../cluster/context.js';
+import { mountedVolumes } from '../sandboxes/state/mounted.js';
+import { storageUse, totalOf } from '../teams/quota/storage-use.js';
 
 const MIB = 2 ** 20;
 /** Share of a team's disk below which nothing is looked at. */

@@ -1,5 +1,5 @@
 import { jwtVerify, SignJWT } from 'jose';
-import type { Uses } from '../context/context.js';
+import type { Uses } from '../cluster/context.js';
 
 const LIFETIME_SECONDS = 3600;
 const ALGORITHM = 'HS256';

@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
-import { errors } from '../errors/catalog.js';
+import { errors } from '../api/errors/catalog.js';
+import { cutPage, decodeNextToken } from '../api/wire/next-token.js';
 import type { Database } from '../storage/schema.js';
-import { cutPage, decodeNextToken } from '../wire/next-token.js';
 import { attemptsOf } from './attempts.js';
 import { findWebhook } from './records.js';
 import { deliveryToWire } from './wire.js';

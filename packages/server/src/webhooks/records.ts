@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../auth/team.js';
-import type { Uses } from '../context/context.js';
-import { errors } from '../errors/catalog.js';
-import { isUuid } from '../ids/parse.js';
+import type { Team } from '../api/auth/team.js';
+import { errors } from '../api/errors/catalog.js';
+import { isUuid } from '../api/wire/ids.js';
+import type { Uses } from '../sandboxes/context.js';
 import { toJson } from '../storage/json.js';
 import type { Database, WebhooksTable } from '../storage/schema.js';
 import { boundIdle } from './delivery/clock.js';

@@ -1,4 +1,4 @@
-import { errors } from '../errors/catalog.js';
+import { errors } from '../api/errors/catalog.js';
 
 const MAX_URL_BYTES = 2048;
 

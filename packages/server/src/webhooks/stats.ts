@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
 import { sql } from 'kysely';
-import { errors } from '../errors/catalog.js';
+import { errors } from '../api/errors/catalog.js';
+import { isoTime } from '../api/wire/time.js';
 import type { Database } from '../storage/schema.js';
-import { isoTime } from '../wire/time.js';
 import { findWebhook } from './records.js';
 
 type Stats = components['schemas']['WebhookStats'];

@@ -1,7 +1,7 @@
 import type { components } from '@svc/platform';
+import { isoTime } from '../api/wire/time.js';
 import { fromJson } from '../storage/json.js';
 import type { WebhookAttemptsTable, WebhookDelivery, WebhooksTable } from '../storage/schema.js';
-import { isoTime } from '../wire/time.js';
 
 type Delivery = components['schemas']['WebhookDelivery'];
 type Attempt = components['schemas']['WebhookDeliveryAttempt'];

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { AuditTrail } from '../../src/audit/audit-trail.js';
-import type { Act } from '../../src/audit/entry.js';
-import { listEntries } from '../../src/audit/list-entries.js';
-import { randomIds } from '../../src/ids/ids.js';
+import { AuditTrail } from '../../src/api/audit/audit-trail.js';
+import type { Act } from '../../src/api/audit/entry.js';
+import { listEntries } from '../../src/api/audit/list-entries.js';
+import { randomIds } from '../../src/config/ids.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;

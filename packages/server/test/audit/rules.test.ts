@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { isAudited, madeId, resourceBefore } from '../../src/api/audit/audited.js';
+import { entryId, leastEntryId } from '../../src/api/audit/entry-id.js';
+import { outcomeOf } from '../../src/api/audit/list-entries.js';
 import { readOperatorDocument, readPlatformDocument } from '../../src/api/document.js';
 import { readRoutes } from '../../src/api/route-table.js';
-import { isAudited, madeId, resourceBefore } from '../../src/audit/audited.js';
-import { entryId, leastEntryId } from '../../src/audit/entry-id.js';
-import { outcomeOf } from '../../src/audit/list-entries.js';
 
 const UUID = '0b0e2b3c-6d1f-4a55-9c0e-0123456789ab';
 

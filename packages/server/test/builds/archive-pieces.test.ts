@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { type TarTestEntry, tarBytes } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { planCopy } from '../../src/builds/files/copy-plan.js';
-import { listArchive, repackArchive } from '../../src/builds/files/repack.js';
-import { unzipped } from '../../src/builds/files/unzip.js';
-import { readLayer } from '../../src/builds/images/layer-stream.js';
+import { planCopy } from '../../src/templates/builds/files/copy-plan.js';
+import { listArchive, repackArchive } from '../../src/templates/builds/files/repack.js';
+import { unzipped } from '../../src/templates/builds/files/unzip.js';
+import { readLayer } from '../../src/templates/builds/images/layer-stream.js';
 
 const LEAST_BYTES = 128 * 1024;
 const limits = DEFAULT_ARCHIVE_LIMITS;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ListedEntry, planCopy } from '../../src/builds/files/copy-plan.js';
+import { type ListedEntry, planCopy } from '../../src/templates/builds/files/copy-plan.js';
 
 const entries: ListedEntry[] = [
   { path: 'app', directory: true },

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { randomNumbers } from '@svc/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { readTar } from '../../src/builds/files/tar.js';
-import type { LocalImage } from '../../src/builds/images/image.js';
-import { squashImage } from '../../src/builds/images/squash.js';
+import { readTar } from '../../src/templates/builds/files/tar.js';
+import type { LocalImage } from '../../src/templates/builds/images/image.js';
+import { squashImage } from '../../src/templates/builds/images/squash.js';
 import { type TarFile, tarOf } from '../support/templates.js';
 
 /** What an image's layers come to: path to content, link or directory. */

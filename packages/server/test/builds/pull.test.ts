@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openOciLayout } from '../../src/builds/images/oci-layout.js';
-import { pullImage } from '../../src/builds/images/pull.js';
-import { authFile } from '../../src/builds/images/registry-auth.js';
+import { openOciLayout } from '../../src/templates/builds/images/oci-layout.js';
+import { pullImage } from '../../src/templates/builds/images/pull.js';
+import { authFile } from '../../src/templates/builds/images/registry-auth.js';
 import { writeOciLayout } from './oci-fixture.js';
 
 let directory: string;

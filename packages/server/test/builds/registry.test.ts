@@ -7,9 +7,9 @@ import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { extract } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
-import { openOciLayout } from '../../src/builds/images/oci-layout.js';
-import { pullImage } from '../../src/builds/images/pull.js';
-import { squashImage } from '../../src/builds/images/squash.js';
+import { openOciLayout } from '../../src/templates/builds/images/oci-layout.js';
+import { pullImage } from '../../src/templates/builds/images/pull.js';
+import { squashImage } from '../../src/templates/builds/images/squash.js';
 import type { TarFile } from '../support/templates.js';
 import { byZstd, writeOciLayout } from './oci-fixture.js';
 

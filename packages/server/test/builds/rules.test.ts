@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { LineSplitter } from '#support/line-splitter';
-import { entryPath, parentsOf } from '../../src/builds/files/entry-path.js';
-import { signUpload, verifyUpload } from '../../src/builds/files/upload-token.js';
-import { parseImageReference } from '../../src/builds/images/image-reference.js';
-import { stepKey } from '../../src/builds/shared/layer-cache.js';
-import { homePath } from '../../src/builds/steps/home-path.js';
-import { createKeyRing } from '../../src/keys/key-ring.js';
-import { BuildQueue } from '../../src/work/build-queue.js';
+import { createKeyRing } from '../../src/storage/keys/key-ring.js';
+import { BuildQueue } from '../../src/templates/build-queue.js';
+import { entryPath, parentsOf } from '../../src/templates/builds/files/entry-path.js';
+import { signUpload, verifyUpload } from '../../src/templates/builds/files/upload-token.js';
+import { parseImageReference } from '../../src/templates/builds/images/image-reference.js';
+import { stepKey } from '../../src/templates/builds/shared/layer-cache.js';
+import { homePath } from '../../src/templates/builds/steps/home-path.js';
 
 describe('paths of archive entries', () => {
   it.each([

@@ -5,11 +5,11 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readTar } from '../../src/builds/files/tar.js';
-import { openDockerArchive } from '../../src/builds/images/docker-archive.js';
-import type { LocalImage } from '../../src/builds/images/image.js';
-import { openOciLayout } from '../../src/builds/images/oci-layout.js';
-import { squashImage } from '../../src/builds/images/squash.js';
+import { readTar } from '../../src/templates/builds/files/tar.js';
+import { openDockerArchive } from '../../src/templates/builds/images/docker-archive.js';
+import type { LocalImage } from '../../src/templates/builds/images/image.js';
+import { openOciLayout } from '../../src/templates/builds/images/oci-layout.js';
+import { squashImage } from '../../src/templates/builds/images/squash.js';
 import { sha256, type TarFile, tarOf } from '../support/templates.js';
 import { byZstd, type ImageOptions, writeOciLayout } from './oci-fixture.js';
 

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { unpackByProgram } from '../../src/builds/images/zstd.js';
+import { unpackByProgram } from '../../src/templates/builds/images/zstd.js';
 
 const able = spawnSync('zstd', ['--version']).status === 0;
 const content = randomBytes(3 * 2 ** 20);

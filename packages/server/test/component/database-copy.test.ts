@@ -15,10 +15,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { copyStoppedDatabase, putBackDatabase } from '../../src/maintenance/upgrade/database-copy.js';
+import { readStoredServer } from '../../src/maintenance/upgrade/stored-server.js';
 import { migrations } from '../../src/storage/migrations/index.js';
 import { openStorage } from '../../src/storage/open.js';
-import { copyStoppedDatabase, putBackDatabase } from '../../src/upgrade/database-copy.js';
-import { readStoredServer } from '../../src/upgrade/stored-server.js';
 import { dialect } from '../support/server-storage.js';
 
 /** A user without rights, such as the server's. */

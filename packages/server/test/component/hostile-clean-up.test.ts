@@ -7,7 +7,7 @@ import type { Driver } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import { startServer } from '../../src/index.js';
-import { CleanUp } from '../../src/recovery/clean-up.js';
+import { CleanUp } from '../../src/sandboxes/recovery/clean-up.js';
 import { childEnvironment, startChildServer } from '../support/child-server.js';
 import { startTestServer } from '../support/server.js';
 

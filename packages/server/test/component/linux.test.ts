@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
-import { configOf } from '../../src/sandbox-state/config.js';
+import { configOf } from '../../src/sandboxes/state/config.js';
 import { toJson } from '../../src/storage/json.js';
 import { childEnvironment, startChildServer } from '../support/child-server.js';
 import { createSandbox, run } from '../support/sandboxes.js';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
+import { forgetOld } from '../../src/process/retention.js';
+import { compactMetrics } from '../../src/sandboxes/telemetry/compact-metrics.js';
 import { toJson } from '../../src/storage/json.js';
 import { openStorage } from '../../src/storage/open.js';
-import { compactMetrics } from '../../src/telemetry/compact-metrics.js';
-import { forgetOld } from '../../src/telemetry/retention.js';
 import { dropSchema, testStorage } from '../support/server-storage.js';
 
 const MINUTE = 60_000;

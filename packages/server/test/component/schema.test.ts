@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import ts from 'typescript';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StorageOptions } from '../../src/config/options.js';
-import { createKeyRing } from '../../src/keys/key-ring.js';
+import { createKeyRing } from '../../src/storage/keys/key-ring.js';
 import { migrate } from '../../src/storage/migrate.js';
 import { migrations } from '../../src/storage/migrations/index.js';
 import { openStorage } from '../../src/storage/open.js';

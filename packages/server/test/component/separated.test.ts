@@ -10,9 +10,9 @@ import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { eventually } from '@svc/support/eventually';
 import { childProgram } from '@svc/support/testing/child-program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { prepareDataLayout } from '../../src/separate/data-layout.js';
-import { planStart } from '../../src/separate/plan-start.js';
-import { findHindrance, findServiceUser, ServiceUserError } from '../../src/separate/service-user.js';
+import { planStart } from '../../src/process/separate/plan-start.js';
+import { prepareDataLayout } from '../../src/storage/data/data-layout.js';
+import { findHindrance, findServiceUser, ServiceUserError } from '../../src/storage/data/service-user.js';
 import { BASE_ROOT, type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 
 const root = process.getuid?.() === 0 && linuxDriverCanRun(await checkHost());
@@ -23,7 +23,7 @@ const able = hindrance === undefined;
 if (!able) console.warn(`The server as two processes: skipped, ${hindrance}`);
 const run = promisify(execFile);
 const NOBODY = 65_534;
-const runtime = childProgram(new URL('../../src/separate/svc-runtime.ts', import.meta.url));
+const runtime = childProgram(new URL('../../src/process/separate/svc-runtime.ts', import.meta.url));
 
 // Each test starts both processes from sources, some twice.
 describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => {

@@ -1,6 +1,6 @@
 import type { StoredObject } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
-import { readDescription } from '../../src/copies/read-description.js';
+import { readDescription } from '../../src/cluster/copies/read-description.js';
 
 const CHECKPOINT: StoredObject = { kind: 'checkpoint', id: 'c1' };
 const LAYER: StoredObject = { kind: 'layer', id: 'l1' };

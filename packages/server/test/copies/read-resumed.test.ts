@@ -2,7 +2,7 @@ import { createServer, get, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readResumed } from '../../src/copies/read-resumed.js';
+import { readResumed } from '../../src/cluster/copies/read-resumed.js';
 
 const CONTENT = Buffer.alloc(100_000, 'what another server has stored ');
 

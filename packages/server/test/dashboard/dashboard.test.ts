@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { platformOperations as documented } from '@svc/platform';
 import { operatorOperations as documentedForOperators } from '@svc/platform/operator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { operatorOperations, platformOperations } from '../../src/dashboard/operations.js';
+import { operatorOperations, platformOperations } from '../../src/operator/dashboard/operations.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { EgressRun } from '../../src/context/sandbox-egress.js';
-import { answersTo } from '../../src/egress/start-egress.js';
-import { TrafficCounters } from '../../src/egress/traffic.js';
+import { answersTo } from '../../src/network/egress/start-egress.js';
+import { TrafficCounters } from '../../src/network/egress/traffic.js';
+import type { EgressRun } from '../../src/network/sandbox-egress.js';
 
 it('answers the egress process for sandboxes that live, and for nobody that it makes up', async () => {
   const runs = new Map<string, EgressRun>([['lives', {}]]);

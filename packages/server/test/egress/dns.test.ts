@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createDnsForwarder, parseResolver } from '../../src/egress/dns.js';
+import { createDnsForwarder, parseResolver } from '../../src/network/egress/dns.js';
 
 const QUERY = Buffer.from('abcd01000001000000000000076578616d706c650474657374000001' + '0001', 'hex');
 let udp: Socket;

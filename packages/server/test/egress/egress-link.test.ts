@@ -16,8 +16,8 @@ import { type EgressPolicy, policyFromSettings, readEgress } from '@svc/network-
 import type { Instance, InstanceEnd } from '@svc/runtime';
 import { eventually } from '@svc/support/eventually';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { makeAuthority } from '../../src/egress/authority.js';
-import { EgressLink, EgressUnreachableError } from '../../src/egress/egress-link.js';
+import { makeAuthority } from '../../src/network/egress/authority.js';
+import { EgressLink, EgressUnreachableError } from '../../src/network/egress/egress-link.js';
 
 const AUTHORITY: EgressAuthority = { certificate: 'cert', privateKey: 'key' };
 const HANDLERS = { onReports: () => {} } as unknown as EgressHandlers;

@@ -1,6 +1,6 @@
 import type { RefusedPackets } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
-import { NewRefusals, RareReports } from '../../src/egress/new-refusals.js';
+import { NewRefusals, RareReports } from '../../src/network/egress/new-refusals.js';
 
 const AT = new Date(1_000);
 const counted = (instanceId: string, reason: string, packets: number): RefusedPackets => ({

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PlaceholderScope } from '../../src/context/sandbox-egress.js';
-import { resolvePlaceholders } from '../../src/egress/resolve-placeholders.js';
-import { resolveMarker } from '../../src/egress/secret-values.js';
+import { resolvePlaceholders } from '../../src/network/egress/resolve-placeholders.js';
+import { resolveMarker } from '../../src/network/egress/secret-values.js';
+import type { PlaceholderScope } from '../../src/network/sandbox-egress.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;

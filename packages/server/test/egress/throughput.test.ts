@@ -5,7 +5,7 @@ import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readProcStat } from '#support/process-identity';
-import { makeAuthority } from '../../src/egress/authority.js';
+import { makeAuthority } from '../../src/network/egress/authority.js';
 import { egressProcesses } from './egress-processes.js';
 import { type EgressStage, openEgressStage } from './egress-stage.js';
 

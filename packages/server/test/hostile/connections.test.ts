@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
+import { addressKey } from '../../src/api/limits/connections.js';
 import { settings } from '../../src/config/settings.js';
 import { withDefaults } from '../../src/config/walk.js';
-import { addressKey } from '../../src/limits/connections.js';
-import { connectionLimits } from '../../src/start/connection-limits.js';
+import { connectionLimits } from '../../src/process/connection-limits.js';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';
 

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import type { Instance } from '@svc/runtime';
 import { type HostileAnswer, hostileAnswers, startHostileDaemon } from '@svc/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { BuildMachine } from '../../src/builds/shared/machine.js';
-import type { ServerContext } from '../../src/context/context.js';
-import { daemonLogs, initDaemon } from '../../src/daemon/daemon-control.js';
-import { startCommandOf } from '../../src/daemon/start-command.js';
-import { createKeyRing } from '../../src/keys/key-ring.js';
-import { UsageMeter } from '../../src/usage/usage-meter.js';
+import type { ServerContext } from '../../src/process/context.js';
+import { daemonLogs, initDaemon } from '../../src/sandboxes/daemon/daemon-control.js';
+import { startCommandOf } from '../../src/sandboxes/daemon/start-command.js';
+import { createKeyRing } from '../../src/storage/keys/key-ring.js';
+import { UsageMeter } from '../../src/teams/usage/usage-meter.js';
+import { BuildMachine } from '../../src/templates/builds/shared/machine.js';
 
 const TIMEOUT_MS = 500;
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NodeRecord } from '../../src/context/nodes.js';
-import { moveSandbox, wakeOrMove } from '../../src/fleet/move-sandbox.js';
+import type { NodeRecord } from '../../src/api/context/nodes.js';
+import { moveSandbox, wakeOrMove } from '../../src/cluster/fleet/move-sandbox.js';
 import { toJson } from '../../src/storage/json.js';
 import type { Database } from '../../src/storage/schema.js';
 import { sandboxRow } from '../support/sandbox-row.js';

@@ -10,23 +10,23 @@ const packages = fileURLToPath(new URL('../../..', import.meta.url));
  * meet: the name of a function, in a test that uses `hostileAnswers`. A new place without a row fails below.
  */
 const ROWS: Record<string, { by: string; in: string }> = {
-  'server/src/builds/shared/machine.ts createDialTransport': {
+  'server/src/templates/builds/shared/machine.ts createDialTransport': {
     by: 'machine.script(',
     in: 'server/test/hostile/daemon-answers.test.ts',
   },
-  'server/src/builds/shared/machine.ts exchange': {
+  'server/src/templates/builds/shared/machine.ts exchange': {
     by: 'machine.upload(',
     in: 'server/test/hostile/daemon-answers.test.ts',
   },
-  'server/src/daemon/daemon-control.ts askDaemon': {
+  'server/src/sandboxes/daemon/daemon-control.ts askDaemon': {
     by: 'daemonLogs(',
     in: 'server/test/hostile/daemon-answers.test.ts',
   },
-  'server/src/daemon/daemon-control.ts dial': {
+  'server/src/sandboxes/daemon/daemon-control.ts dial': {
     by: 'initDaemon(',
     in: 'server/test/hostile/daemon-answers.test.ts',
   },
-  'server/src/daemon/start-command.ts createDialTransport': {
+  'server/src/sandboxes/daemon/start-command.ts createDialTransport': {
     by: 'startCommandOf(',
     in: 'server/test/hostile/daemon-answers.test.ts',
   },
@@ -43,7 +43,7 @@ const ROWS: Record<string, { by: string; in: string }> = {
     in: 'server/test/hostile/gateway-answers.test.ts',
   },
   // Opens connections for the gateway.
-  'server/src/sandboxes/routing.ts dial': {
+  'server/src/sandboxes/change/routing.ts dial': {
     by: 'stage.serveTcp',
     in: 'server/test/hostile/gateway-answers.test.ts',
   },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Log } from '../../src/context/context.js';
-import { installLastResort } from '../../src/start/last-resort.js';
+import type { Log } from '../../src/api/context/context.js';
+import { installLastResort } from '../../src/process/crash-guard.js';
 
 let logged: { err?: Error }[];
 let ends: number;

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, decodeProtectedHeader, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mintIdentityToken } from '../../src/identity/mint-token.js';
+import { mintIdentityToken } from '../../src/network/identity/mint-token.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { failLostBuilds } from '../../src/fleet/lost-builds.js';
+import { failLostBuilds } from '../../src/cluster/fleet/lost-builds.js';
 import { startFakeNode } from '../support/fake-node.js';
 import { run } from '../support/sandboxes.js';
 import { secondTeam } from '../support/second-team.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { destinations, misfitOf, whyNowhere } from '../../src/fleet/destinations.js';
-import type { Place } from '../../src/nodes/order-places.js';
+import { destinations, misfitOf, whyNowhere } from '../../src/cluster/fleet/destinations.js';
+import type { Place } from '../../src/cluster/nodes/order-places.js';
 import type { NodeReport } from '../../src/storage/json-shapes.js';
 
 const machine = { arch: 'x64', kernel: '6.1.0', cpuFeatures: ['avx2', 'sse2'] };

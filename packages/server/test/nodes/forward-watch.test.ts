@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ForwardWatch } from '../../src/nodes/forward-watch.js';
+import { ForwardWatch } from '../../src/cluster/nodes/forward-watch.js';
 
 const record = { id: 'a', apiUrl: '', sandboxUrl: '', acknowledges: true };
 

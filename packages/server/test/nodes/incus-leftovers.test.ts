@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
-import { clearLost } from '../../src/fleet/clear-lost.js';
+import { clearLost } from '../../src/cluster/fleet/clear-lost.js';
 import type { ChildServer } from '../support/child-server.js';
 import { type IncusStage, startIncusStage } from '../support/incus-stage.js';
 import { operate } from '../support/operate.js';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { expireLost } from '../../src/fleet/lost-sandboxes.js';
+import { expireLost } from '../../src/cluster/fleet/lost-sandboxes.js';
 import { operate } from '../support/operate.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 import { dialect } from '../support/server-storage.js';

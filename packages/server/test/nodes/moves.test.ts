@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { dropCopies } from '../../src/copies/drop-copies.js';
+import { dropCopies } from '../../src/cluster/copies/drop-copies.js';
 import { toJson } from '../../src/storage/json.js';
 import { type MovingServers, startMovingServers, stayAlive } from '../support/moving-servers.js';
 import { operate } from '../support/operate.js';

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { NodeRecord } from '../../src/context/nodes.js';
-import { type Offer, offer } from '../../src/fleet/offer.js';
-import { NodeUnreachableError } from '../../src/nodes/node-unreachable.js';
+import type { NodeRecord } from '../../src/api/context/nodes.js';
+import { type Offer, offer } from '../../src/cluster/fleet/offer.js';
+import { NodeUnreachableError } from '../../src/cluster/nodes/node-unreachable.js';
 
 const node = (id: string): NodeRecord => ({ id, apiUrl: '', sandboxUrl: '', acknowledges: true });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orderPlaces, type Place } from '../../src/nodes/order-places.js';
+import { orderPlaces, type Place } from '../../src/cluster/nodes/order-places.js';
 import type { NodeReport } from '../../src/storage/json-shapes.js';
 
 const report = (more: Partial<NodeReport> = {}): NodeReport => ({

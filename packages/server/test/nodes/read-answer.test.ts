@@ -1,8 +1,8 @@
 import { createServer, get, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { resultOf } from '../../src/api/owner.js';
-import { readAnswer } from '../../src/nodes/read-answer.js';
+import { readAnswer } from '../../src/cluster/nodes/read-answer.js';
+import { resultOf } from '../../src/cluster/routing/owner.js';
 
 /** What a server that does this answers. */
 async function answerOf(listener: RequestListener): Promise<IncomingMessage> {

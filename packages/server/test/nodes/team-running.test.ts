@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { mendTeamRunning } from '../../src/sandboxes/mend-team-running.js';
+import { mendTeamRunning } from '../../src/sandboxes/change/mend-team-running.js';
 import { operate } from '../support/operate.js';
 import type { TestServer } from '../support/server.js';
 import { dialect } from '../support/server-storage.js';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
-import { findServiceUser } from '../../src/separate/service-user.js';
+import { findServiceUser } from '../../src/storage/data/service-user.js';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';
 import { operate } from '../support/operate.js';
 import { run } from '../support/sandboxes.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { issueNodeToken, NODE_HEADER } from '../../src/nodes/node-token.js';
+import { issueNodeToken, NODE_HEADER } from '../../src/cluster/nodes/node-token.js';
 import { run } from '../support/sandboxes.js';
 import type { TestServer } from '../support/server.js';
 import { dialect } from '../support/server-storage.js';

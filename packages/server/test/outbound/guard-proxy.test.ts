@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { openGuardProxy } from '../../src/outbound/guard-proxy.js';
-import { ForbiddenAddressError } from '../../src/outbound/public-lookup.js';
-import { guardedCommand } from '../../src/outbound/run-guarded.js';
+import { openGuardProxy } from '../../src/network/outbound/guard-proxy.js';
+import { ForbiddenAddressError } from '../../src/network/outbound/public-lookup.js';
+import { guardedCommand } from '../../src/network/outbound/run-guarded.js';
 
 async function serve(answer: string): Promise<number> {
   const server = createServer(async (request, response) => {

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
-import { findInHosts } from '../../src/outbound/hosts-file.js';
-import { lookupHost, resolveHost } from '../../src/outbound/resolve-host.js';
-import { namesToAsk } from '../../src/outbound/search-list.js';
+import { findInHosts } from '../../src/network/outbound/hosts-file.js';
+import { lookupHost, resolveHost } from '../../src/network/outbound/resolve-host.js';
+import { namesToAsk } from '../../src/network/outbound/search-list.js';
 import { createPoster } from '../../src/webhooks/delivery/post.js';
 
 const A = 1;

@@ -5,7 +5,7 @@ import {
   checkSecretValue,
   parseSecretSelector,
   secretIdFromHex,
-} from '../../src/secrets/rules.js';
+} from '../../src/network/secrets/rules.js';
 
 const refused = expect.objectContaining({ status: 400, message: 'Invalid secrets request' });
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createOperatorClient } from '@svc/platform/operator';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type PlayedInternet, playInternet, WORLD } from '@svc/runtime/testing';
-import { findHindrance, findServiceUser } from '../../src/separate/service-user.js';
+import { findHindrance, findServiceUser } from '../../src/storage/data/service-user.js';
 import { childEnvironment, startChildServer } from './child-server.js';
 import { run } from './sandboxes.js';
 import type { ApiAnswer, TestServer } from './server.js';

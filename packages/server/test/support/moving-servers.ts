@@ -1,7 +1,7 @@
 import { eventually } from '#support/eventually';
-import type { NodeRecord } from '../../src/context/nodes.js';
+import type { NodeRecord } from '../../src/api/context/nodes.js';
 import type { ServerOptions } from '../../src/index.js';
-import type { SandboxRow } from '../../src/sandbox-state/live.js';
+import type { SandboxRow } from '../../src/sandboxes/state/live.js';
 import type { NodeMoving } from '../../src/storage/json-shapes.js';
 import { createMovingDriver, type MovingDriver } from './moving-driver.js';
 import { operate } from './operate.js';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import type { Log } from '../../src/context/context.js';
-import { Certificates, openCertificates } from '../../src/tls/certificates.js';
-import { CertificateError, judgeCertificate } from '../../src/tls/judge-certificate.js';
+import type { Log } from '../../src/api/context/context.js';
+import { Certificates, openCertificates } from '../../src/process/tls/certificates.js';
+import { CertificateError, judgeCertificate } from '../../src/process/tls/judge-certificate.js';
 import { makeCertificate, writeCertificate } from './made-certificate.js';
 
 describe('a certificate', () => {

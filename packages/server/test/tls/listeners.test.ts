@@ -12,7 +12,7 @@ import tls, { type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import type { CertificatePair } from '../../src/tls/judge-certificate.js';
+import type { CertificatePair } from '../../src/process/tls/judge-certificate.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 import { makeCertificate, writeCertificate } from './made-certificate.js';
 

@@ -3,7 +3,7 @@ import { randomUUID, webcrypto } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
-import type { CertificatePair } from '../../src/tls/judge-certificate.js';
+import type { CertificatePair } from '../../src/process/tls/judge-certificate.js';
 
 const DAY_MS = 86_400_000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };

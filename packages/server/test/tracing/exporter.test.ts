@@ -1,8 +1,12 @@
 import { eventually } from '@svc/support/eventually';
 import { type Behaviour, type PlayedCollector, playCollector } from '@svc/support/testing/otlp-collector';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FinishedSpan } from '../../src/tracing/finished-span.js';
-import { type ExporterOptions, MOST_WAITING, OtlpExporter } from '../../src/tracing/otlp/exporter.js';
+import type { FinishedSpan } from '../../src/operator/tracing/finished-span.js';
+import {
+  type ExporterOptions,
+  MOST_WAITING,
+  OtlpExporter,
+} from '../../src/operator/tracing/otlp/exporter.js';
 
 const span = (name = 'createSandboxV2'): FinishedSpan => ({
   traceId: '4bf92f3577b34da6a3ce929d0e0e4736',

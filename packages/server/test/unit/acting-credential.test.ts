@@ -3,8 +3,8 @@ import {
   isActingCredential,
   issueActingCredential,
   readActingCredential,
-} from '../../src/auth/acting-credential.js';
-import { createKeyRing } from '../../src/keys/key-ring.js';
+} from '../../src/api/auth/acting-credential.js';
+import { createKeyRing } from '../../src/storage/keys/key-ring.js';
 
 const keys = createKeyRing(Buffer.alloc(32, 1));
 const NOW = 1_800_000_000_000;

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openArchive } from '../../src/backup/archive-reader.js';
-import { ArchiveWriter, SUMS } from '../../src/backup/archive-writer.js';
-import { describeBackup, parseDescription } from '../../src/backup/description.js';
-import { formatHeader, parseHeader } from '../../src/backup/member.js';
-import { parseStoreMember, storeMember } from '../../src/backup/member-names.js';
-import { checkBackup } from '../../src/backup/restore-backup.js';
+import { openArchive } from '../../src/maintenance/backup/archive-reader.js';
+import { ArchiveWriter, SUMS } from '../../src/maintenance/backup/archive-writer.js';
+import { describeBackup, parseDescription } from '../../src/maintenance/backup/description.js';
+import { formatHeader, parseHeader } from '../../src/maintenance/backup/member.js';
+import { parseStoreMember, storeMember } from '../../src/maintenance/backup/member-names.js';
+import { checkBackup } from '../../src/maintenance/backup/restore-backup.js';
 import { migrations } from '../../src/storage/migrations/index.js';
 
 describe('the archive of a backup', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JsonBoundsError, JsonScanner, parseBoundedJson } from '../../src/wire/bounded-json.js';
+import { JsonBoundsError, JsonScanner, parseBoundedJson } from '../../src/api/wire/bounded-json.js';
 
 const bounds = { maxDepth: 3, maxValues: 6 };
 const parse = (text: string) => parseBoundedJson(Buffer.from(text), bounds);

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createKeyRing } from '../../src/keys/key-ring.js';
-import { isFromNode, issueNodeToken } from '../../src/nodes/node-token.js';
+import { isFromNode, issueNodeToken } from '../../src/cluster/nodes/node-token.js';
+import { createKeyRing } from '../../src/storage/keys/key-ring.js';
 import { ReadCache } from '../../src/storage/read-cache.js';
 import { createTestStorage } from '../support/storage.js';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { assertComplete } from '../../src/api/completeness.js';
 import { readPlatformDocument } from '../../src/api/document.js';
-import { handlers } from '../../src/api/handlers/index.js';
 import { readRoutes } from '../../src/api/route-table.js';
+import { handlers } from '../../src/process/handlers/index.js';
 
 const routes = readRoutes(readPlatformDocument());
 

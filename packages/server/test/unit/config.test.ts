@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linuxOptions } from '../../src/config/linux-options.js';
 import { loadConfig, optionsOfFlags } from '../../src/config/load.js';
 import { resolveConfig } from '../../src/config/resolve.js';
-import { linuxOptions } from '../../src/start/linux-options.js';
 
 let directory: string;
 let file: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/errors/api-error.js';
-import { forkCallUrl, readError, readForkAnswer, readForkCall } from '../../src/fleet/fork-call.js';
+import { ApiError } from '../../src/api/errors/api-error.js';
+import { forkCallUrl, readError, readForkAnswer, readForkCall } from '../../src/cluster/fleet/fork-call.js';
 
 const checkpointId = 'fork-00000000-0000-4000-8000-000000000000';
 const id = (letter: string) => `i${letter.repeat(20)}`;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { RateLimiter } from '../../src/limits/rate-limit.js';
-import { type Demand, shareOf } from '../../src/limits/rate-shares.js';
+import { RateLimiter } from '../../src/api/limits/rate-limit.js';
+import { type Demand, shareOf } from '../../src/api/limits/rate-shares.js';
 
 const LIMIT = { rate: 100, burst: 100 };
 const BEAT_MS = 2_000;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Retries } from '../../src/work/retries.js';
+import { Retries } from '../../src/api/context/retries.js';
 
 const log = { warn: () => {}, debug: () => {} };
 

@@ -1,19 +1,19 @@
 import { egressMode } from '@svc/network-policy';
 import { describe, expect, it } from 'vitest';
-import { hashApiKey, maskApiKey } from '../../src/auth/api-key.js';
-import { egressOf, policyOf, policyProblem } from '../../src/egress/policy-of.js';
-import { parseSandboxId } from '../../src/ids/parse.js';
-import { createKeyRing } from '../../src/keys/key-ring.js';
-import { takeToken } from '../../src/limits/rate-limit.js';
-import { parseTemplateReference } from '../../src/names/template-reference.js';
-import { decideRecovery } from '../../src/recovery/decide.js';
-import { type Action, decide, mayFollow, viewOf } from '../../src/sandbox-state/state.js';
-import { parseMetadataFilter } from '../../src/sandboxes/metadata-filter.js';
-import { checkNetwork } from '../../src/sandboxes/network-settings.js';
-import { mountProblem } from '../../src/sandboxes/resolve-mounts.js';
+import { hashApiKey, maskApiKey } from '../../src/api/auth/api-key.js';
+import { takeToken } from '../../src/api/limits/rate-limit.js';
+import { parseSandboxId } from '../../src/api/wire/ids.js';
+import { egressOf, policyOf, policyProblem } from '../../src/network/egress/policy-of.js';
+import { parseMetadataFilter } from '../../src/sandboxes/records/metadata-filter.js';
+import { parseTemplateReference } from '../../src/sandboxes/records/template-reference.js';
+import { decideRecovery } from '../../src/sandboxes/recovery/decide.js';
+import { checkNetwork } from '../../src/sandboxes/start/network-settings.js';
+import { mountProblem } from '../../src/sandboxes/start/resolve-mounts.js';
+import { type Action, decide, mayFollow, viewOf } from '../../src/sandboxes/state/state.js';
+import { sampleOf } from '../../src/sandboxes/telemetry/metrics.js';
 import type { NetworkConfig } from '../../src/storage/json-shapes.js';
+import { createKeyRing } from '../../src/storage/keys/key-ring.js';
 import type { SandboxRowState } from '../../src/storage/schema.js';
-import { sampleOf } from '../../src/telemetry/metrics.js';
 
 const STATES: SandboxRowState[] = [
   'creating',

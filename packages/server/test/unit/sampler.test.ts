@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import type { ServerContext } from '../../src/context/context.js';
-import { newLive } from '../../src/sandbox-state/live.js';
-import { isDue, nextLook } from '../../src/sandbox-state/logs-look.js';
+import type { ServerContext } from '../../src/process/context.js';
+import { newLive } from '../../src/sandboxes/state/live.js';
+import { isDue, nextLook } from '../../src/sandboxes/state/logs-look.js';
+import { sampleAll } from '../../src/sandboxes/telemetry/sampler.js';
 import type { Database } from '../../src/storage/schema.js';
-import { sampleAll } from '../../src/telemetry/sampler.js';
 import { createTestStorage, type TestStorage } from '../support/storage.js';
 
 describe('a round of samples', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { spreadForks } from '../../src/fleet/spread-forks.js';
-import type { Place } from '../../src/nodes/order-places.js';
+import { spreadForks } from '../../src/cluster/fleet/spread-forks.js';
+import type { Place } from '../../src/cluster/nodes/order-places.js';
 
 const place = (nodeId: string, running: number, maxSandboxes = 10): Place => ({
   ...{ nodeId, here: false, drained: false, sent: 0 },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Sample, storeSamples } from '../../src/telemetry/store-samples.js';
+import { type Sample, storeSamples } from '../../src/sandboxes/telemetry/store-samples.js';
 import { createTestStorage, dialects } from '../support/storage.js';
 
 it.each(dialects)(

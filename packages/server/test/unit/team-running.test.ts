@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COUNTS_AS_RUNNING, mendTeamRunning } from '../../src/sandboxes/mend-team-running.js';
+import { COUNTS_AS_RUNNING, mendTeamRunning } from '../../src/sandboxes/change/mend-team-running.js';
 import { migrate } from '../../src/storage/migrate.js';
 import { migrations } from '../../src/storage/migrations/index.js';
 import { openPostgres } from '../../src/storage/postgres.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { NewSent } from '../../src/egress/new-sent.js';
-import { byHour, UsageMeter } from '../../src/usage/usage-meter.js';
+import { NewSent } from '../../src/network/egress/new-sent.js';
+import { byHour, UsageMeter } from '../../src/teams/usage/usage-meter.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { writeUsage } from '../../src/usage/write-usage.js';
+import { writeUsage } from '../../src/teams/usage/write-usage.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;

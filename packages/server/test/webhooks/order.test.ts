@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { randomIds } from '../../src/ids/ids.js';
+import { randomIds } from '../../src/config/ids.js';
 import { attemptDelivery } from '../../src/webhooks/delivery/attempt.js';
 import { boundIdle } from '../../src/webhooks/delivery/clock.js';
 import { dispatchEvents } from '../../src/webhooks/delivery/dispatch.js';

@@ -1,8 +1,8 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { randomIds } from '../../src/ids/ids.js';
-import { backlogMetrics } from '../../src/operator/backlog-metrics.js';
+import { randomIds } from '../../src/config/ids.js';
+import { backlogMetrics } from '../../src/operator/metrics/backlog-metrics.js';
 import { listDeliveries } from '../../src/webhooks/deliveries.js';
 import { attemptDelivery } from '../../src/webhooks/delivery/attempt.js';
 import { findDueDeliveries } from '../../src/webhooks/delivery/due.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/outbound/public-address.js';
+import { isPublicAddress } from '../../src/network/outbound/public-address.js';
 import { signatureKey } from '../../src/webhooks/delivery/sign.js';
 import { checkWebhookUrl } from '../../src/webhooks/rules.js';
 import { bucketLength } from '../../src/webhooks/stats.js';

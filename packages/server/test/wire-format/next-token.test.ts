@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cutPage, decodeNextToken, encodeNextToken } from '../../src/wire/next-token.js';
+import { cutPage, decodeNextToken, encodeNextToken } from '../../src/api/wire/next-token.js';
 
 const text = (token: string) => Buffer.from(token).toString('base64url');
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseNotBefore } from '../../src/wire/time.js';
+import { parseNotBefore } from '../../src/api/wire/time.js';
 
 it.each([
   ['2026-01-01T00:00:00Z', 0],

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { collectLogs } from '../../src/telemetry/collect-logs.js';
-import { storeLogs } from '../../src/telemetry/store-logs.js';
+import { collectLogs } from '../../src/sandboxes/telemetry/collect-logs.js';
+import { storeLogs } from '../../src/sandboxes/telemetry/store-logs.js';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 

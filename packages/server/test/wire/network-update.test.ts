@@ -5,7 +5,7 @@ import { daemonProgram } from '@svc/envd';
 import { createProcessDriver, type Driver, DriverError, type Instance } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
-import { configOf } from '../../src/sandbox-state/config.js';
+import { configOf } from '../../src/sandboxes/state/config.js';
 import { toJson } from '../../src/storage/json.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 

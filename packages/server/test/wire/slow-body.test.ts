@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { requestRouting } from '../../src/api/answer-by-owner.js';
 import { createApi } from '../../src/api/app.js';
-import { handlers } from '../../src/api/handlers/index.js';
-import { NodeForwarder } from '../../src/nodes/forwarder.js';
-import { listen } from '../../src/start/listen.js';
+import { NodeForwarder } from '../../src/cluster/nodes/forwarder.js';
+import { requestRouting } from '../../src/cluster/routing/answer-by-owner.js';
+import { handlers } from '../../src/process/handlers/index.js';
+import { listen } from '../../src/process/listen.js';
 import { startTestServer } from '../support/server.js';
 
 it.each([

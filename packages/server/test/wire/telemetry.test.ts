@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { forgetOld } from '../../src/telemetry/retention.js';
+import { forgetOld } from '../../src/process/retention.js';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 

@@ -1,6 +1,6 @@
 import { DriverError } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resumeForRequest } from '../../src/sandboxes/routing.js';
+import { resumeForRequest } from '../../src/sandboxes/change/routing.js';
 import { fromJson, toJson } from '../../src/storage/json.js';
 import { createSandbox } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';

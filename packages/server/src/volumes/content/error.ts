@@ -1,6 +1,6 @@
 import type { VolumeErrorCode as WireCode } from '@svc/platform';
 import { DriverError, VolumeError, type VolumeErrorCode } from '@svc/runtime';
-import type { ApiError } from '../../errors/api-error.js';
+import type { ApiError } from '../../api/errors/api-error.js';
 
 /** A failure of the volume content API; its code is a word. */
 export class VolumeContentError extends Error {

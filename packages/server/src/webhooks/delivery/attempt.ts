@@ -1,9 +1,9 @@
-import type { Uses } from '../../context/context.js';
-import { eventToPayload } from '../../events/wire.js';
+import { inSpan } from '../../api/context/tracer.js';
+import type { Uses } from '../../sandboxes/context.js';
+import { eventToPayload } from '../../sandboxes/events/wire.js';
 import { toJson } from '../../storage/json.js';
 import type { AttemptDetail } from '../../storage/json-shapes.js';
 import type { WebhookDelivery } from '../../storage/schema.js';
-import { inSpan } from '../../tracing/tracer.js';
 import { afterNow, boundIdle } from './clock.js';
 import { giveUp } from './give-up.js';
 import { type Hold, isHeld, isStill } from './hold.js';

@@ -1,5 +1,5 @@
 import { type Expression, type RawBuilder, sql } from 'kysely';
-import type { Uses } from '../../context/context.js';
+import type { Uses } from '../../sandboxes/context.js';
 import type { Tx } from '../../storage/schema.js';
 
 /**

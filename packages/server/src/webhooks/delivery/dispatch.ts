@@ -1,4 +1,4 @@
-import type { Uses } from '../../context/context.js';
+import type { Uses } from '../../sandboxes/context.js';
 import { fromJson } from '../../storage/json.js';
 import { afterNow, boundIdle } from './clock.js';
 

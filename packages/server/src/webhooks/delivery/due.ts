@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Uses } from '../../context/context.js';
+import type { Uses } from '../../sandboxes/context.js';
 import type { WebhookDelivery } from '../../storage/schema.js';
 import { deliveryClock } from './clock.js';
 import { READY } from './ready.js';

@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import type { Uses } from '../../context/context.js';
+import type { Uses } from '../../sandboxes/context.js';
 import type { Schema, WebhookDelivery } from '../../storage/schema.js';
 import { afterNow } from './clock.js';
 import { READY } from './ready.js';

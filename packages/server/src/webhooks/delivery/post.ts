@@ -1,7 +1,11 @@
 import { Agent, type Dispatcher, request } from 'undici';
 import { anyOf } from '#support/any-of';
-import { assertPublicHost, ForbiddenAddressError, publicLookup } from '../../outbound/public-lookup.js';
-import { lookupHost } from '../../outbound/resolve-host.js';
+import {
+  assertPublicHost,
+  ForbiddenAddressError,
+  publicLookup,
+} from '../../network/outbound/public-lookup.js';
+import { lookupHost } from '../../network/outbound/resolve-host.js';
 
 export type ErrorClass =
   | 'http_error'

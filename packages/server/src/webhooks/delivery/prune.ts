@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Uses } from '../../context/context.js';
+import type { Uses } from '../../sandboxes/context.js';
 import { deleteInBatches, otherWork } from '../../storage/delete-in-batches.js';
 
 /** Deliveries that go in one step, with up to four attempts each. */

@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../keys/key-ring.js';
+import type { KeyRing } from '../../storage/keys/key-ring.js';
 import type { WebhooksTable } from '../../storage/schema.js';
 
 const purpose = (webhookId: string) => `webhook:${webhookId}`;

@@ -1,4 +1,4 @@
-import type { Uses } from '../../context/context.js';
+import type { Uses } from '../../sandboxes/context.js';
 import { attemptDelivery } from './attempt.js';
 import { dispatchEvents } from './dispatch.js';
 import { findDueDeliveries, findOpenWebhooks } from './due.js';

@@ -1,0 +1,46 @@
+import type { NodeRecord } from '../../api/context/nodes.js';
+import { storeSandbox } from '../../sandboxes/change/pause.js';
+import { goOn } from '../../sandboxes/change/resume-moved.js';
+import { forget, release } from '../../sandboxes/records/rows.js';
+import { begin } from '../../sandboxes/records/transition.js';
+import type { LiveSandbox } from '../../sandboxes/state/live.js';
+import { type MovePorts, offerOf } from './move-sandbox.js';
+import { offer } from './offer.js';
+
+/** How long a running sandbox stands still at least for one node that is to take it over, ms: then it goes on. */
+const STOPPED_MS = 60_000;
+
+/**
+ * Has a running sandbox that is in no transition go on on another node: it is stored with its memory, its row says that it is to go on,
+ * then one of the nodes takes it over, or else it goes on here. It keeps its place among those that run all the time. What breaks off is
+ * made good by a repair, after a crash by the recovery of whoever has the row.
+ * @param signal aborts: nobody else is asked, and it goes on here
+ * @returns where it went, or why nobody took it
+ */
+export function moveRunning(
+  context: MovePorts,
+  live: LiveSandbox,
+  nodes: readonly NodeRecord[],
+  signal: AbortSignal,
+): Promise<{ node: NodeRecord } | { node: undefined; refusals: string[] }> {
+  return begin(
+    context,
+    live,
+    'resuming',
+    async () => {
+      await storeSandbox(context, live, true, { moving: true });
+      // Should this break off, its row may be another's by then.
+      live.stale = true;
+      const asked = { nodes, leastMs: STOPPED_MS, ...(await offerOf(context, live.row)), signal };
+      const offered = await offer(context, asked);
+      if (offered.node !== undefined) {
+        forget(context, live);
+        return offered;
+      }
+      // Reads the row again first.
+      await goOn(context, live);
+      return offered;
+    },
+    { moving: true },
+  ).finally(() => release(context, live));
+}

@@ -1,0 +1,106 @@
+import { type SqlBool, sql } from 'kysely';
+import { sideBySide } from '../../api/context/concurrent.js';
+import type { StartPorts } from '../../sandboxes/context.js';
+import { adoptSandbox } from '../../sandboxes/recovery/adopt-sandbox.js';
+import type { Uses } from '../context.js';
+import { nodeIsSilent } from '../nodes/database-clock.js';
+import type { SandboxTakeOvers } from '../nodes/ports.js';
+
+/** How many sandboxes are taken over in one round, and at the same time, at most. */
+const ROUND = 200;
+const SIDE_BY_SIDE = 8;
+
+type Ports = StartPorts & Uses<'draining' | 'takeOvers'>;
+
+/**
+ * Takes over sandboxes of silent nodes whose instances this node reaches as well, because all are on one cluster. Who had
+ * them finds out by the version of the row: it can change nothing of them any more.
+ */
+export class TakeOvers implements SandboxTakeOvers {
+  readonly #context: () => StartPorts & Uses<'draining'>;
+  readonly #underWay = new Map<string, Promise<boolean>>();
+
+  /** @param context a function, because the context contains what is made here. */
+  constructor(context: () => StartPorts & Uses<'draining'>) {
+    this.#context = context;
+  }
+
+  underWay(sandboxId: string): Promise<boolean> | undefined {
+    return this.#underWay.get(sandboxId);
+  }
+
+  take(sandboxId: string): Promise<boolean> {
+    const known = this.#underWay.get(sandboxId);
+    if (known !== undefined) return known;
+    const context = this.#context();
+    const { shared } = context.driver;
+    if (shared === undefined || !context.nodes.shared || context.nodes.taken || context.draining())
+      return Promise.resolve(false);
+    const taking = takeOver(context, shared.clusterId, sandboxId)
+      .catch((error: unknown) => {
+        context.log.warn({ err: error, sandboxId }, 'a sandbox of a silent node could not be taken over yet');
+        return false;
+      })
+      .finally(() => this.#underWay.delete(sandboxId));
+    this.#underWay.set(sandboxId, taking);
+    return taking;
+  }
+}
+
+/** Takes over what silent nodes of this node's cluster have. @returns how many sandboxes */
+export async function takeOverLost(context: Ports): Promise<number> {
+  const { db, driver, nodes, takeOvers } = context;
+  if (driver.shared === undefined || !nodes.shared || nodes.taken) return 0;
+  const left = await db
+    .selectFrom('sandboxes')
+    .select('id')
+    .where('node_id', '!=', nodes.nodeId)
+    .where(nodeIsSilent)
+    .where(nodeIsOn(driver.shared.clusterId))
+    .orderBy('end_at')
+    .limit(ROUND)
+    .execute();
+  let taken = 0;
+  await sideBySide(left, SIDE_BY_SIDE, async ({ id }) => {
+    if (await takeOvers.take(id)) taken += 1;
+  });
+  if (taken > 0) context.log.warn({ taken }, 'sandboxes of silent nodes were taken over');
+  return taken;
+}
+
+async function takeOver(context: StartPorts, clusterId: string, sandboxId: string): Promise<boolean> {
+  const { db, driver, nodes } = context;
+  const row = await db
+    .selectFrom('sandboxes')
+    .selectAll()
+    .where('id', '=', sandboxId)
+    .where('node_id', '!=', nodes.nodeId)
+    .where(nodeIsSilent)
+    .where(nodeIsOn(clusterId))
+    .executeTakeFirst();
+  if (row === undefined) return false;
+  // While the cluster cannot tell of it, it is left to whoever is the first to know.
+  await driver.shared!.hasInstance(row.id);
+  const checkpoint = row.checkpoint_id !== null && (await driver.shared!.hasCheckpoint(row.checkpoint_id));
+  const taken = await db.transaction().execute(async (tx) => {
+    await nodes.assertHeld(tx);
+    return tx
+      .updateTable('sandboxes')
+      .set({ node_id: nodes.nodeId, version: row.version + 1 })
+      .where('id', '=', row.id)
+      .where('version', '=', row.version)
+      .where('node_id', '=', row.node_id)
+      .where(nodeIsSilent)
+      .returningAll()
+      .executeTakeFirst();
+  });
+  if (taken === undefined) return false;
+  await adoptSandbox(context, taken, checkpoint);
+  return true;
+}
+
+/** Condition on rows of `sandboxes`: their node told that its instances are on this cluster. */
+function nodeIsOn(clusterId: string) {
+  return sql<SqlBool>`exists (
+    select 1 from nodes where nodes.id = sandboxes.node_id and nodes.report::json ->> 'clusterId' = ${clusterId})`;
+}

@@ -1,0 +1,172 @@
+import { type Selectable, type SqlBool, sql } from 'kysely';
+import type { NodeRecord, ThisNode } from '../../api/context/nodes.js';
+import { fromJson, toJson } from '../../storage/json.js';
+import type { NodeReport } from '../../storage/json-shapes.js';
+import type { Database, NodeDrain, NodesTable, Tx } from '../../storage/schema.js';
+import { databaseNow, nodeIsAlive, SILENCE_MS } from './database-clock.js';
+import { NodeNameTakenError } from './name-taken.js';
+
+/** How often a node says that it lives, ms. */
+export const HEARTBEAT_MS = 2_000;
+/** How long a record is kept in memory, ms. */
+const TTL_MS = 1_000;
+
+export interface NodeRegistryOptions {
+  db: Database;
+  nodeId: string;
+  /** Which start of this node it is, see `claimNode`. */
+  epoch: number;
+  /** Whether other processes may share the database. */
+  shared: boolean;
+  /** Milliseconds. Says only how long a record was kept in memory: whether a node lives is judged by the database's clock. */
+  now: () => number;
+}
+
+/** What a heartbeat found. */
+export interface Heartbeat {
+  /** Others took this node for dead meanwhile, and may have ended its sandboxes. */
+  wasSilent: boolean;
+}
+
+/** The API processes that share a PostgreSQL, each with the addresses at which the others reach it. */
+export class NodeRegistry implements ThisNode {
+  readonly nodeId: string;
+  readonly shared: boolean;
+  readonly #options: NodeRegistryOptions;
+  readonly #known = new Map<string, { record: NodeRecord; readAtMs: number }>();
+  #drain: NodeDrain = 'no';
+  #lastBeatMs: number | undefined;
+  #taken = false;
+
+  constructor(options: NodeRegistryOptions) {
+    this.#options = options;
+    this.nodeId = options.nodeId;
+    this.shared = options.shared;
+  }
+
+  /** Which start of this node it is. */
+  get epoch(): number {
+    return this.#options.epoch;
+  }
+
+  /** Whether an operator drains this node, as the last heartbeat found. */
+  get drain(): NodeDrain {
+    return this.#drain;
+  }
+
+  /** True once another process has this node's name: this one may write nothing any more. */
+  get taken(): boolean {
+    return this.#taken;
+  }
+
+  /**
+   * Says that this node lives at these addresses.
+   * @throws {NodeNameTakenError} when another process has taken its name, or an operator has removed it
+   */
+  async announce(apiUrl: string, sandboxUrl: string, report?: NodeReport): Promise<Heartbeat> {
+    const { db, epoch } = this.#options;
+    const row = await db
+      .updateTable('nodes')
+      .set({
+        api_url: apiUrl,
+        sandbox_url: sandboxUrl,
+        heartbeat_at: databaseNow,
+        ...(report === undefined ? {} : { report: toJson(report) }),
+      })
+      .where('id', '=', this.nodeId)
+      .where('epoch', '=', epoch)
+      .returning(['heartbeat_at', 'drain'])
+      .executeTakeFirst();
+    if (row === undefined) {
+      this.#taken = true;
+      throw new NodeNameTakenError(this.nodeId, 'running');
+    }
+    const wasSilent =
+      this.#lastBeatMs !== undefined && row.heartbeat_at - this.#lastBeatMs > SILENCE_MS - HEARTBEAT_MS;
+    this.#lastBeatMs = row.heartbeat_at;
+    this.#drain = row.drain;
+    return { wasSilent };
+  }
+
+  /** Says that this node stops. Its sandboxes stay its own. */
+  async leave(): Promise<void> {
+    const { db, epoch } = this.#options;
+    await db
+      .updateTable('nodes')
+      .set({ heartbeat_at: 0 })
+      .where('id', '=', this.nodeId)
+      .where('epoch', '=', epoch)
+      .execute();
+  }
+
+  /** Condition of every change of this node's sandboxes: no other process has its name. */
+  fence() {
+    if (!this.shared) return sql<SqlBool>`1 = 1`;
+    return sql<SqlBool>`exists (select 1 from nodes where id = ${this.nodeId} and epoch = ${this.epoch})`;
+  }
+
+  /**
+   * The same at the begin of a transaction that adds rows of this node, and until its end: who takes the name waits for it.
+   * @throws {NodeNameTakenError}
+   */
+  async assertHeld(tx: Tx): Promise<void> {
+    if (!this.shared) return;
+    const held = await tx
+      .selectFrom('nodes')
+      .select('id')
+      .where('id', '=', this.nodeId)
+      .where('epoch', '=', this.epoch)
+      .forKeyShare()
+      .executeTakeFirst();
+    if (held !== undefined) return;
+    this.#taken = true;
+    throw new NodeNameTakenError(this.nodeId, 'running');
+  }
+
+  /** Whether a start of a node has a heartbeat still. */
+  async isRunning(nodeId: string, epoch: number): Promise<boolean> {
+    const row = await this.#options.db
+      .selectFrom('nodes')
+      .select('id')
+      .where('id', '=', nodeId)
+      .where('epoch', '=', epoch)
+      .where(nodeIsAlive)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /**
+   * Another node, when it had a heartbeat lately. Only nodes that live are remembered, for a second: one that has just
+   * started or come back is found at once.
+   */
+  async findAlive(nodeId: string): Promise<NodeRecord | undefined> {
+    const now = this.#options.now();
+    const known = this.#known.get(nodeId);
+    if (known !== undefined && Math.abs(now - known.readAtMs) < TTL_MS) return known.record;
+    const record = await this.#readAlive(nodeId);
+    if (record === undefined) this.#known.delete(nodeId);
+    else this.#known.set(nodeId, { record, readAtMs: now });
+    return record;
+  }
+
+  async #readAlive(nodeId: string): Promise<NodeRecord | undefined> {
+    const row = await this.#options.db
+      .selectFrom('nodes')
+      .select(['id', 'api_url', 'sandbox_url', 'report'])
+      .where('id', '=', nodeId)
+      .where(nodeIsAlive)
+      .executeTakeFirst();
+    return row === undefined ? undefined : toNodeRecord(row);
+  }
+}
+
+export function toNodeRecord(
+  row: Pick<Selectable<NodesTable>, 'id' | 'api_url' | 'sandbox_url' | 'report'>,
+): NodeRecord {
+  return {
+    id: row.id,
+    apiUrl: row.api_url,
+    sandboxUrl: row.sandbox_url,
+    acknowledges: fromJson(row.report).version !== undefined,
+  };
+}

@@ -1,0 +1,80 @@
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { lockDirectory } from '#support/directory-lock';
+import type { ServerOptions } from '../../config/options.js';
+import { dataLayout } from '../../storage/data/data-layout.js';
+import { createLogger } from '../logger.js';
+import type { Server } from '../server.js';
+import { startServer } from '../start-server.js';
+import { joinRuntime, type Runtime, useRuntime } from './join-runtime.js';
+import type { SeparatePlan } from './plan-start.js';
+import { requireIsolation } from './require-isolation.js';
+
+export interface SeparatedServer extends Server {
+  /** The user that the server runs as. */
+  readonly user: string;
+  /** Settles with the reason when the process of root ends before {@link Server.stop}. Never rejects. */
+  readonly lost: Promise<Error>;
+}
+
+/**
+ * Starts a server whose driver is in a process of root. It has no rights of root itself. For programs that are a server, see
+ * `planStart`.
+ * @throws {DirectoryLockedError} while another server has the data directory, and what `startServer` throws
+ */
+export async function startSeparatedServer(
+  options: ServerOptions,
+  plan: SeparatePlan,
+): Promise<SeparatedServer> {
+  const log = createLogger(options.logLevel);
+  if (plan.kind === 'beside-root') {
+    const runtime = await joinRuntime(plan.socket, log);
+    try {
+      requireIsolation(options.isolation, runtime, plan.socket);
+    } catch (error) {
+      await letGo(runtime);
+      throw error;
+    }
+    return startOn(runtime, options, userInfo().username);
+  }
+  // One that runs already is told at once. Root's process waits for the one before it, whose server may have been killed.
+  await (await lockDirectory(dataLayout(options.dataDir).server, 'server.lock')).release();
+  return startOn(await useRuntime(await plan.orders.runtime(), log), options, plan.orders.user);
+}
+
+async function startOn(runtime: Runtime, options: ServerOptions, user: string): Promise<SeparatedServer> {
+  const destroyByDefault = options.destroySandboxesOnStop ?? false;
+  const server = await startServer({
+    ...options,
+    dataDir: dataLayout(options.dataDir).server,
+    driver: runtime.driver,
+    tuning: {
+      ...options.tuning,
+      // Where the operator puts them, not where the server keeps its own.
+      builds: { imageDirectories: [join(options.dataDir, 'images')], ...options.tuning?.builds },
+    },
+  }).catch(async (error: unknown) => {
+    await letGo(runtime);
+    throw error;
+  });
+  let stopped: Promise<void> | undefined;
+  const stop: Server['stop'] = (how = {}) => {
+    stopped ??= (async () => {
+      await server.stop(how);
+      await runtime.close({ destroyInstances: how.destroySandboxes ?? destroyByDefault });
+    })();
+    return stopped;
+  };
+  return {
+    ...server,
+    driverReason: runtime.why,
+    user,
+    lost: runtime.driver.lost,
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  };
+}
+
+/** A server that does not start leaves nothing open. */
+const letGo = (runtime: Runtime): Promise<void> =>
+  runtime.driver.close({ destroyInstances: false }).catch(() => undefined);

@@ -1,0 +1,81 @@
+import type { Log } from '../api/context/context.js';
+import type { ServerOptions } from '../config/options.js';
+import { settings } from '../config/settings.js';
+import { withDefaults } from '../config/walk.js';
+import { expireDue } from '../sandboxes/change/expiry.js';
+import { type CpuMemory, sampleAll } from '../sandboxes/telemetry/sampler.js';
+import { startBackground } from './background.js';
+import { createLogger } from './logger.js';
+import { openDoors } from './open-listeners.js';
+import { openStored } from './open-stored.js';
+import { reconcile } from './reconcile.js';
+import type { Server, StopOptions } from './server.js';
+import { Unwind } from './unwind.js';
+
+/**
+ * Starts the whole service. Three phases: take hold of what is stored, make it agree with what runs, open the doors.
+ * A failure undoes what was done.
+ * @throws {DataDirectoryError} when other users could read the data directory and that cannot be changed.
+ * @throws {DirectoryLockedError} while another server has the data directory.
+ * @throws {StorageError} when the database cannot be used; {ServerKeyError} when it belongs to another key.
+ * @throws {DriverError} `unsupported` when the host cannot run the driver.
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const log = createLogger(options.logLevel);
+  const unwind = new Unwind();
+  const undo = () =>
+    unwind.run((step, error) => log.error({ err: error, step }, 'a step of the stop failed'));
+  try {
+    return await start(options, log, unwind, undo);
+  } catch (error) {
+    await undo();
+    throw error;
+  }
+}
+
+async function start(
+  options: ServerOptions,
+  log: Log,
+  unwind: Unwind,
+  undo: () => Promise<void>,
+): Promise<Server> {
+  const resolved = withDefaults(settings, options);
+  const stored = await openStored(options, log, unwind);
+  const { context, opened, lifecycle, operatorToken } = stored;
+  const { credentials, fresh, recovery } = await reconcile(context, resolved.base, unwind);
+  const { apiUrl, operator } = await openDoors(resolved, stored, recovery, unwind);
+  const cpuMemory: CpuMemory = new Map();
+  startBackground(context, resolved, cpuMemory, unwind);
+  log.info(
+    { driver: opened.driver.name, why: opened.why, adopted: recovery.adopted, removed: recovery.removed },
+    'the server is up',
+  );
+
+  let stopped: Promise<void> | undefined;
+  const stop = (how: StopOptions = {}): Promise<void> => {
+    stopped ??= (async () => {
+      lifecycle.draining = true;
+      lifecycle.destroySandboxes = how.destroySandboxes ?? lifecycle.destroySandboxes;
+      await undo();
+    })();
+    return stopped;
+  };
+  return {
+    apiUrl,
+    sandboxUrl: context.config.sandboxUrl,
+    operatorUrl: operator?.url,
+    operatorToken,
+    domain: context.config.domain,
+    apiKey: credentials?.apiKey ?? '',
+    firstStart: fresh,
+    driver: opened.driver,
+    driverReason: opened.why,
+    recovery,
+    context,
+    expireDue: () => expireDue(context),
+    reloadCertificates: async () => stored.certificates?.reload(),
+    sampleNow: () => sampleAll(context, cpuMemory),
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  };
+}

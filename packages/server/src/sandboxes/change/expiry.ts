@@ -1,0 +1,65 @@
+import type { SandboxPorts } from '../context.js';
+import { killHeld } from '../end/kill.js';
+import { configOf } from '../state/config.js';
+import type { LiveSandbox } from '../state/live.js';
+import { pauseHeld } from './pause.js';
+
+/** How many sandboxes end at the same time, at most. */
+const SIDE_BY_SIDE = 8;
+/** How long after a failure the end of a sandbox is tried again, ms. */
+const RETRY_MS = 1_000;
+
+/**
+ * Pauses or kills every running sandbox whose time is over. Those in transition are looked at again next time.
+ * @returns how many were due.
+ */
+export async function expireDue(context: SandboxPorts): Promise<number> {
+  const now = context.now();
+  const due = [...context.sandboxes.values()].filter(
+    (live) =>
+      live.row.state === 'running' &&
+      live.transition === undefined &&
+      live.row.end_at <= now &&
+      live.retryAt <= now,
+  );
+  for (let at = 0; at < due.length; at += SIDE_BY_SIDE)
+    await Promise.all(due.slice(at, at + SIDE_BY_SIDE).map((live) => expire(context, live)));
+  return due.length;
+}
+
+async function expire(context: SandboxPorts, live: LiveSandbox): Promise<void> {
+  // Its end may have moved, or another operation begun, while others were ended.
+  if (
+    live.transition !== undefined ||
+    live.gone ||
+    live.row.state !== 'running' ||
+    live.row.end_at > context.now()
+  )
+    return;
+  const config = configOf(live.row);
+  try {
+    if (config.autoPause) {
+      const paused = await pauseHeld(context, live, config.autoPauseMemory, { timedOut: true }).then(
+        () => true,
+        (error: unknown) => {
+          context.log.error(
+            { err: error, sandboxId: live.row.id },
+            'a sandbox whose time is over could not be paused',
+          );
+          return false;
+        },
+      );
+      if (paused || live.transition !== undefined) return;
+      // Better asked again in a while than killed: its owner wanted it kept.
+      live.row = { ...live.row, end_at: context.now() + 60_000 };
+      return;
+    }
+    await killHeld(context, live, 'timeout');
+  } catch (error) {
+    live.retryAt = context.now() + RETRY_MS;
+    context.log.error(
+      { err: error, sandboxId: live.row.id },
+      'a sandbox whose time is over could not be ended',
+    );
+  }
+}

@@ -1,0 +1,43 @@
+import { ApiError } from '../../api/errors/api-error.js';
+import type { SandboxPorts, Uses } from '../context.js';
+import { changeRow } from '../records/rows.js';
+import { notMovingPatch } from '../state/config.js';
+import type { LiveSandbox } from '../state/live.js';
+import { finishResume, restore } from './resume.js';
+
+/**
+ * Lets a sandbox that was stored for a move go on on this node, to which its row belongs, as the work of a transition: to the same end
+ * of life, and in the place among those that run that it never gave up. One that cannot be started stays paused.
+ * @throws what may be over at the next try; the row says still that it is to go on
+ */
+export async function goOn(context: SandboxPorts & Uses<'volumes'>, live: LiveSandbox): Promise<void> {
+  // From here on nobody can take it over who was asked to before.
+  await changeRow(context, live, () => ({ state: 'resuming' }));
+  const executionId = context.ids.uuid();
+  try {
+    await restore(context, live, executionId, false);
+  } catch (error) {
+    if (!isFinal(error) || context.signal.aborted) throw error;
+    context.log.error(
+      { err: error, sandboxId: live.row.id },
+      'a sandbox that was moved could not be started: it stays paused',
+    );
+    await changeRow(context, live, (row) => ({ state: 'paused', ...notMovingPatch(row) }));
+    return;
+  }
+  const { row } = live;
+  await finishResume(context, live, {
+    executionId,
+    endAt: () => row.end_at,
+    ...notMovingPatch(row),
+    because: 'drain',
+  });
+}
+
+/** Whether a start that failed would fail again: the stored state cannot be used. */
+function isFinal(error: unknown): boolean {
+  return (
+    ApiError.is(error) &&
+    (error.status === 500 || error.status < 500 || error.errorCode === 'sandbox_no_compatible_node')
+  );
+}

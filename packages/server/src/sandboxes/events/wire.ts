@@ -1,0 +1,53 @@
+import type { components } from '@svc/platform';
+import type { Selectable } from 'kysely';
+import { isoTime } from '../../api/wire/time.js';
+import { fromJson } from '../../storage/json.js';
+import type { EventsTable } from '../../storage/schema.js';
+
+type Event = components['schemas']['LifecycleEvent'];
+type Payload = components['schemas']['WebhookPayload'];
+
+const VERSION = 'v2';
+
+const LABELS: Record<string, string | undefined> = {
+  'sandbox.lifecycle.created': 'create',
+  'sandbox.lifecycle.killed': 'kill',
+  'sandbox.lifecycle.paused': 'pause',
+  'sandbox.lifecycle.resumed': 'resume',
+  'sandbox.lifecycle.updated': 'update',
+};
+
+/** An event as the events API shows it. */
+export function eventToWire(row: Selectable<EventsTable>): Event {
+  const label = LABELS[row.type];
+  return {
+    id: row.id,
+    version: VERSION,
+    type: row.type as Event['type'],
+    timestamp: isoTime(row.at),
+    eventCategory: 'lifecycle',
+    ...(label === undefined ? {} : { eventLabel: label }),
+    eventData: fromJson(row.data),
+    sandboxId: row.sandbox_id,
+    sandboxExecutionId: row.execution_id,
+    sandboxTemplateId: row.template_id,
+    sandboxBuildId: row.build_id,
+    sandboxTeamId: row.team_id,
+  };
+}
+
+/** The same event as the body of a delivery. */
+export function eventToPayload(row: Selectable<EventsTable>): Payload {
+  return {
+    id: row.id,
+    version: VERSION,
+    type: row.type as Payload['type'],
+    timestamp: isoTime(row.at),
+    event_data: fromJson(row.data),
+    sandbox_id: row.sandbox_id,
+    sandbox_execution_id: row.execution_id,
+    sandbox_template_id: row.template_id,
+    sandbox_build_id: row.build_id,
+    sandbox_team_id: row.team_id,
+  };
+}

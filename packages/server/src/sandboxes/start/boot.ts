@@ -1,0 +1,147 @@
+import type { Instance } from '@svc/runtime';
+import { anyOf } from '#support/any-of';
+import type { StartSource } from '../../api/context/service-metrics.js';
+import { inSpan } from '../../api/context/tracer.js';
+import type { SandboxSecrets } from '../../storage/json-shapes.js';
+import { decryptJson, encryptJson } from '../../storage/keys/encrypted-json.js';
+import type { Uses } from '../context.js';
+import { initDaemon } from '../daemon/daemon-control.js';
+import { startCommandOf } from '../daemon/start-command.js';
+import { configOf } from '../state/config.js';
+import type { SandboxRow } from '../state/live.js';
+import { daemonToken } from '../state/sandbox-tokens.js';
+import { governSandbox, isIntercepted } from './govern.js';
+import { inPhase } from './in-phase.js';
+import { instanceSpec } from './instance-spec.js';
+import { placementError } from './placement-error.js';
+
+/** What a boot starts from. */
+export type BootSource =
+  | { kind: 'fresh' }
+  /** `tokens`: of which the daemon in the stored memory knows one. */
+  | { kind: 'checkpoint'; checkpointId: string; memory: boolean; tokens: readonly string[] };
+
+type BootPorts = Uses<
+  | 'authority'
+  | 'config'
+  | 'db'
+  | 'driver'
+  | 'egress'
+  | 'keys'
+  | 'log'
+  | 'metrics'
+  | 'now'
+  | 'sandboxes'
+  | 'signal'
+  | 'tracer'
+  | 'volumes'
+>;
+
+/** What metrics call it. */
+export function startSource(source: BootSource): StartSource {
+  if (source.kind === 'fresh') return 'fresh';
+  return source.memory ? 'memory' : 'filesystem';
+}
+
+/**
+ * Makes the instance of a sandbox and tells its daemon who it is. Undoes what it made when something fails.
+ * @throws {ApiError} as the placement table has it.
+ */
+export async function bootInstance(
+  context: BootPorts,
+  row: SandboxRow,
+  source: BootSource,
+  signal?: AbortSignal,
+): Promise<Instance> {
+  const timeout = AbortSignal.timeout(context.config.placementTimeoutMs);
+  const limits = anyOf([timeout, context.signal, ...(signal === undefined ? [] : [signal])]);
+  const phase = <T>(name: 'driver' | 'network' | 'daemon', work: () => Promise<T>) =>
+    inPhase(context.metrics, startSource(source), name, work);
+  let instance: Instance | undefined;
+  try {
+    const spec = await instanceSpec(context, row);
+    const call = { id: row.id, spec, signal: limits };
+    const made = await phase('driver', () =>
+      source.kind === 'fresh'
+        ? context.driver.create(call)
+        : context.driver.restore({ ...call, checkpointId: source.checkpointId, memory: source.memory }),
+    );
+    instance = made;
+    await phase('network', () => governSandbox(context, row, made));
+    await phase('daemon', () =>
+      inSpan(context.tracer, 'daemon.init', () => introduce(context, row, made, source, limits)),
+    );
+    return made;
+  } catch (error) {
+    await instance?.destroy().catch((failure: unknown) => {
+      context.log.error(
+        { err: failure, sandboxId: row.id },
+        'an instance whose start failed could not be destroyed',
+      );
+    });
+    throw placementError(error, timeout.aborted);
+  }
+}
+
+async function introduce(
+  context: Uses<'authority' | 'keys' | 'now'>,
+  row: SandboxRow,
+  instance: Instance,
+  source: BootSource,
+  signal: AbortSignal,
+): Promise<void> {
+  const config = configOf(row);
+  const fromMemory = source.kind === 'checkpoint' && source.memory;
+  const token = daemonToken(context.keys, row);
+  await initDaemon(
+    instance,
+    {
+      accessToken: token,
+      envVars: environmentOf(context, row),
+      ...(config.defaultUser === null ? {} : { defaultUser: config.defaultUser }),
+      ...(config.defaultWorkdir === null ? {} : { defaultWorkdir: config.defaultWorkdir }),
+      timestamp: new Date(context.now()).toISOString(),
+      lifecycleID: row.execution_id,
+      quiesced: false,
+      ...(await trustOf(context, row, fromMemory)),
+    },
+    { signal, tokens: fromMemory ? source.tokens : [] },
+  );
+  // Programs in restored memory are running already.
+  if (!fromMemory && config.startCommand !== null && config.startCommand !== '')
+    await startCommandOf(instance, config.startCommand, { token, signal });
+}
+
+/**
+ * Whom programs of a sandbox have to trust.
+ * @param known whether its daemon may trust somebody already.
+ */
+export async function trustOf(
+  context: Uses<'authority'>,
+  row: SandboxRow,
+  known: boolean,
+): Promise<{ caBundle?: string }> {
+  if (isIntercepted(row)) return { caBundle: (await context.authority()).certificate };
+  return known ? { caBundle: '' } : {};
+}
+
+/** Variables of every process of the sandbox: the template's, the caller's, the platform's. */
+export function environmentOf(context: Uses<'keys'>, row: SandboxRow): Record<string, string> {
+  return {
+    ...decryptSecrets(context, row).envVars,
+    SVC_SANDBOX: 'true',
+    SVC_SANDBOX_ID: row.id,
+    SVC_TEMPLATE_ID: row.template_id,
+  };
+}
+
+export function decryptSecrets(context: Uses<'keys'>, row: SandboxRow): SandboxSecrets {
+  return row.encrypted_secrets === null ? {} : decryptJson(context.keys, 'sandbox', row.encrypted_secrets);
+}
+
+export function encryptSecrets(
+  context: Uses<'keys'>,
+  secrets: SandboxSecrets,
+): SandboxRow['encrypted_secrets'] {
+  return Object.keys(secrets).length === 0 ? null : encryptJson(context.keys, 'sandbox', secrets);
+}

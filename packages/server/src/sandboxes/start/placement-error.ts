@@ -1,0 +1,34 @@
+import { DriverError } from '@svc/runtime';
+import { ApiError } from '../../api/errors/api-error.js';
+import { errors } from '../../api/errors/catalog.js';
+
+/** Whether a node said that it has no place for a sandbox, in an error or an answer. Pure. */
+export function isFull({ status, errorCode }: { status: number; errorCode?: unknown }): boolean {
+  return status === 503 && errorCode === 'sandbox_capacity_unavailable';
+}
+
+/** Why a sandbox could not be placed, as the error table has it. */
+export function placementError(error: unknown, timedOut: boolean): ApiError {
+  if (ApiError.is(error)) return error;
+  if (timedOut) return errors.placementTimeout(1);
+  if (!DriverError.is(error)) return errors.placementFailed(error);
+  switch (error.code) {
+    case 'no_capacity':
+    case 'storage_full':
+      return errors.capacityUnavailable(error.message);
+    // This machine lacks what it takes; the message tells what to do.
+    case 'unsupported':
+    case 'restore_failed':
+      return errors.noCompatibleNode(error.message, error);
+    // Nobody's machine could give that, such as volumes of two machines.
+    case 'invalid_spec':
+      return errors.badRequest(error.message);
+    // What it needs is on a machine of a cluster that is away.
+    case 'unreachable':
+      return errors.nodeGone(error);
+    case 'timeout':
+      return errors.placementTimeout(1);
+    default:
+      return errors.createFailed(error.message, error);
+  }
+}

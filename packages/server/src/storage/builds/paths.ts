@@ -1,0 +1,27 @@
+import path from 'node:path';
+import type { ServerConfig } from '../../config/config.js';
+
+type Config = Pick<ServerConfig, 'dataDir'>;
+
+/** Where uploaded files of COPY steps stand, in a directory for each template. */
+export function allFilesDirectory(config: Config): string {
+  return path.join(config.dataDir, 'builds', 'files');
+}
+
+export function filesDirectory(config: Config, templateId: string): string {
+  return path.join(allFilesDirectory(config), templateId);
+}
+
+export function filesArchive(config: Config, templateId: string, hash: string): string {
+  return path.join(filesDirectory(config, templateId), `${hash}.tar.gz`);
+}
+
+/** What interrupted builds left; emptied in the background. */
+export function trashDirectory(config: Config): string {
+  return path.join(config.dataDir, 'builds', '.trash');
+}
+
+/** What is being received or unpacked; put into the trash at every start. */
+export function draftsDirectory(config: Config): string {
+  return path.join(config.dataDir, 'builds', 'drafts');
+}

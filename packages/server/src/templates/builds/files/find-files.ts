@@ -1,0 +1,35 @@
+import { access } from 'node:fs/promises';
+import type { NodeRecord } from '../../../api/context/nodes.js';
+import { filesArchive } from '../../../storage/builds/paths.js';
+import type { Uses } from '../../context.js';
+
+/** Where uploaded files are. `gone`: only a node has them that does not live. */
+export type FilesPlace =
+  | { kind: 'here'; archive: string }
+  | { kind: 'node'; node: NodeRecord; sizeBytes: number; digest: string }
+  | { kind: 'gone' | 'missing' };
+
+export async function findFiles(
+  { config, db, nodes }: Uses<'config' | 'db' | 'nodes'>,
+  templateId: string,
+  hash: string,
+): Promise<FilesPlace> {
+  const archive = filesArchive(config, templateId, hash);
+  const here = await access(archive).then(
+    () => true,
+    () => false,
+  );
+  if (here) return { kind: 'here', archive };
+  const row = await db
+    .selectFrom('build_files')
+    .select(['node_id', 'size_bytes', 'digest'])
+    .where('template_id', '=', templateId)
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  if (!nodes.shared || row === undefined || row.node_id === null || row.digest === null)
+    return { kind: 'missing' };
+  if (row.node_id === nodes.nodeId) return { kind: 'missing' };
+  const node = await nodes.findAlive(row.node_id);
+  if (node === undefined) return { kind: 'gone' };
+  return { kind: 'node', node, sizeBytes: row.size_bytes, digest: row.digest };
+}

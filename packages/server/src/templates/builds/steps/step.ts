@@ -1,0 +1,34 @@
+import type { Uses } from '../../context.js';
+import type { WireStep } from '../shared/build-job.js';
+import type { BuildLog } from '../shared/build-log.js';
+import type { BuildState } from '../shared/build-state.js';
+import type { BuildMachine } from '../shared/machine.js';
+
+/** What steps work with. */
+export interface StepTools {
+  context: Uses<'config' | 'copies' | 'db' | 'ids' | 'log' | 'nodes'>;
+  templateId: string;
+  machine: BuildMachine;
+  log: BuildLog;
+  signal: AbortSignal;
+}
+
+export type StepResult = 'changed' | 'unchanged';
+
+/** One instruction, its arguments checked. */
+export interface Step {
+  /** One line for the log. */
+  title: string;
+  /** What it needs an instance for; its files become a layer. Absent: it changes the state alone. */
+  work?(state: BuildState, tools: StepTools): Promise<StepResult>;
+  /** What changes for the steps after it. @throws {BuildError} */
+  after?(state: BuildState): Partial<Pick<BuildState, 'env' | 'args' | 'user' | 'workdir'>>;
+}
+
+/** What drivers can do, as far as steps depend on it. */
+export interface StepLimits {
+  /** False: a layer holds only the home directory, and there is one user. */
+  rootfs: boolean;
+}
+
+export type StepReader = (step: WireStep, limits: StepLimits) => Step;
