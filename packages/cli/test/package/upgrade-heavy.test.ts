@@ -17,14 +17,14 @@ const able =
 
 const broken: Edit = {
   package: 'server',
-  file: 'dist/start/start-server.js',
+  file: 'dist/process/start-server.js',
   find: 'await openDoors(',
   replace: "await Promise.reject(new Error('this version is broken')); await openDoors(",
 };
 /** Forgets every sandbox. */
 const forgetful: Edit = {
   package: 'server',
-  file: 'dist/recovery/recover.js',
+  file: 'dist/sandboxes/recovery/recover.js',
   find: 'report[await settle(',
   replace: "report[await (async () => 'removed')(",
 };
