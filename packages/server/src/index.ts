@@ -22,9 +22,10 @@ export {
   copyStoppedDatabase,
   hasDatabaseCopy,
   putBackDatabase,
-} from './maintenance/upgrade/database-copy.js';
-export { readStoredServer, type StoredServer } from './maintenance/upgrade/stored-server.js';
-export { UpgradeError } from './maintenance/upgrade/upgrade-error.js';
+  readStoredServer,
+  type StoredServer,
+  UpgradeError,
+} from './maintenance/upgrade.js';
 export type { ServerStatus } from './operator/status.js';
 export { installLastResort } from './process/crash-guard.js';
 export { hardenProcess } from './process/harden-process.js';
@@ -34,10 +35,9 @@ export { runAsRoot, type ServerEnd } from './process/separate/run-as-root.js';
 export { type SeparatedServer, startSeparatedServer } from './process/separate/start-separated.js';
 export type { Server, StopOptions } from './process/server.js';
 export { startServer } from './process/start-server.js';
-export { tryFences } from './process/try-fences.js';
-export { type TryStartOptions, tryStart } from './process/try-start.js';
+export { type TryStartOptions, tryFences, tryStart } from './process/try-start.js';
 export { dataLayout } from './storage/data/data-layout.js';
 export { DataDirectoryError } from './storage/data/private-directory.js';
 export { DEFAULT_USER, foreseeUser, ServiceUserError } from './storage/data/service-user.js';
+export { schemaSteps } from './storage/migrate.js';
 export { StorageError } from './storage/open.js';
-export { schemaSteps } from './storage/schema-steps.js';

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import {
   type FastifyInstance,
@@ -6,25 +7,21 @@ import {
   fastify,
   LogController,
 } from 'fastify';
-import { installBodyParsers } from './body.js';
 import { assertComplete } from './completeness.js';
 import type { BaseContext } from './context/context.js';
-import { corsHeaders, preflightHeaders } from './cors.js';
 import { readPlatformDocument } from './document.js';
 import { errors } from './errors/catalog.js';
 import type { AnyHandler, Handlers } from './handler.js';
-import { closeUnread } from './http/close-unread.js';
-import { toApiError } from './http/error-reply.js';
-import { handOnBodies } from './http/hand-on-bodies.js';
+import { closeUnread, handOnBodies, toApiError } from './http.js';
 import type { ConnectionGuard } from './limits/connections.js';
-import { answerMalformedRequest, HEAD_READ_MS } from './malformed-request.js';
+import { readJsonText } from './read-json.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
 import { allowedMethods, isRemoved, readRoutes, takesFiles } from './route-table.js';
 import type { RequestRouting } from './routing.js';
 import { createValidation } from './validation.js';
 
-export interface ApiOptions<Context extends BaseContext> {
+interface ApiOptions<Context extends BaseContext> {
   context: Context;
   handlers: Handlers<Context>;
   routing: RequestRouting;
@@ -141,3 +138,66 @@ function beginReply(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(corsHeaders);
   reply.header('X-Request-Id', request.id);
 }
+
+/** How bodies of the other routes are read: JSON whole, an empty one as none; everything else is left to the route. */
+function installBodyParsers(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', (request, payload, done) => {
+    readJsonText(payload, request.routeOptions.bodyLimit ?? app.initialConfig.bodyLimit!).then((body) => {
+      if (body === '') return done(null, undefined);
+      parseJson(request, body, (error, value) => (error ? done(unreadable(request.url)) : done(null, value)));
+    }, done);
+  });
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+}
+
+/** Texts about secrets are fixed. */
+function unreadable(url: string) {
+  return url.startsWith('/secrets')
+    ? errors.invalidSecretsRequest()
+    : errors.validation('the body is not valid JSON');
+}
+
+/** How long the head of a request may take to arrive. */
+const HEAD_READ_MS = 5_000;
+
+/**
+ * Answers what is no HTTP request at all, or does not arrive in time, with the error record, as any other bad request, and ends the connection:
+ * where the next request would begin is unknown.
+ */
+function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  // The client left: there is nobody to tell.
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const slow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const failure = slow
+    ? errors.requestTooSlow(HEAD_READ_MS / 1_000)
+    : errors.validation('the request is not well-formed HTTP');
+  const body = JSON.stringify(failure.toRecord());
+  const headers = {
+    ...corsHeaders,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${slow ? '408 Request Timeout' : '400 Bad Request'}\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** Headers of every answer, so that browsers may read it. */
+const corsHeaders: Record<string, string> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers':
+    'X-Next-Token, X-Total-Running, X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, Idempotency-Replayed, Deprecation, Link',
+};
+
+/** Further headers of the answer to a preflight. */
+const preflightHeaders: Record<string, string> = {
+  'Access-Control-Allow-Methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
+  'Access-Control-Allow-Headers':
+    'Origin, Content-Length, Content-Type, User-Agent, Authorization, X-API-Key, X-Team-ID, X-Request-Id, Idempotency-Key, browser, lang, lang_version, machine, os, package_version, processor, publisher, release, sdk_runtime, system',
+  'Access-Control-Max-Age': '86400',
+};

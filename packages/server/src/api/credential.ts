@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isActingCredential, readActingCredential } from './auth/acting-credential.js';
-import { authenticate } from './auth/authenticate.js';
-import type { Identity } from './auth/team-store.js';
+import { hashApiKey } from './auth/api-key.js';
+import { hasExpired, type Identity, type TeamStore } from './auth/team-store.js';
 import type { Uses } from './context/context.js';
 import { errors } from './errors/catalog.js';
-import { closeUnread } from './http/close-unread.js';
+import { closeUnread } from './http.js';
 import type { ConnectionGuard } from './limits/connections.js';
 import type { RouteEntry } from './route-table.js';
+import { isoTime } from './wire/time.js';
 
-export interface CredentialOptions {
+interface CredentialOptions {
   context: Uses<'keys' | 'now' | 'teams'>;
   route: Pick<RouteEntry, 'secured' | 'allowedWhenBlocked'>;
   /** Told of connections over which a valid key came. */
@@ -56,4 +57,27 @@ export class CredentialCheck {
   identityOf(request: FastifyRequest): Identity | undefined {
     return this.#identities.get(request);
   }
+}
+
+/**
+ * Turns the `X-API-Key` header into a team.
+ * @param allowedWhenBlocked whether the operation is open to blocked teams.
+ * @throws {ApiError} 401 missing, malformed, unknown or expired, each with its own text; 403 banned or blocked.
+ */
+async function authenticate(
+  teams: TeamStore,
+  header: string | string[] | undefined,
+  allowedWhenBlocked: boolean,
+): Promise<Identity> {
+  const key = Array.isArray(header) ? header[0] : header;
+  if (key === undefined || key === '') throw errors.credentialMissing();
+  const hash = hashApiKey(key);
+  if (hash === undefined) throw errors.credentialMalformed();
+  const identity = await teams.find(hash);
+  if (identity === undefined) throw errors.credentialUnknown();
+  if (identity.expiresAtMs !== null && hasExpired(identity, teams.now()))
+    throw errors.credentialExpired(isoTime(identity.expiresAtMs));
+  if (identity.team.banned) throw errors.teamBanned();
+  if (identity.team.blocked && !allowedWhenBlocked) throw errors.teamBlocked(identity.team.blockedReason);
+  return identity;
 }

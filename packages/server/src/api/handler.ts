@@ -1,5 +1,5 @@
 import type { operations } from '@svc/platform';
-import type { Team } from './auth/team.js';
+import type { Team } from './auth/team-store.js';
 import type { BaseContext, Log } from './context/context.js';
 import type { NodeRecord } from './context/nodes.js';
 import type { AnyResult, CheckedRequest, OperationId, Result } from './operations.js';

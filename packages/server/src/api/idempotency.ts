@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { decryptJson, encryptJson } from '../storage/keys/encrypted-json.js';
+import { decryptJson, encryptJson } from '../storage/keys/encrypted-setting.js';
 import type { Uses } from './context/context.js';
 import { ApiError } from './errors/api-error.js';
 import { errors } from './errors/catalog.js';

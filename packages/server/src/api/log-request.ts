@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { resourceBefore } from './audit/audited.js';
 import type { Identity } from './auth/team-store.js';
 import type { Log } from './context/context.js';
-import { clientAddressOf } from './http/client-address.js';
+import { clientAddressOf } from './http.js';
 import type { RouteEntry } from './route-table.js';
 
 /** Status of a request whose client left before its answer, as reverse proxies have it. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { Team } from './auth/team.js';
+import type { Team } from './auth/team-store.js';
 import type { NodeRecord } from './context/nodes.js';
 import type { AnyResult } from './operations.js';
 import type { RouteEntry } from './route-table.js';

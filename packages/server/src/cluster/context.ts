@@ -2,7 +2,7 @@ import type { SandboxesContext, StoredCopies } from '../sandboxes/context.js';
 import type { IdleBuilds } from '../storage/builds/sweep-layers.js';
 import type { Fleet } from './nodes/fleet.js';
 import type { NodeForwarder } from './nodes/forwarder.js';
-import type { SandboxTakeOvers } from './nodes/ports.js';
+import type { SandboxTakeOvers } from './nodes/ownership.js';
 import type { NodeRegistry } from './nodes/registry.js';
 
 /** Brings here what other nodes stored. */

@@ -1,18 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isConnectStream } from '@svc/daemon/dial';
 import { createAdmission } from './admit.js';
 import { createConnector } from './connector.js';
 import type { AddressedRequest, Gateway, GatewayDeps } from './contract.js';
 import { Exchanges } from './exchanges.js';
 import { handleRequest } from './handle-request.js';
 import { handleUpgrade } from './handle-upgrade.js';
+import { resolveTarget } from './host.js';
 import type { GatewayParts } from './parts.js';
 import { Pools } from './pools.js';
-import { readRequest } from './read-request.js';
 import { type Refusal, refusalStatus } from './refusal.js';
-import { hasBody } from './request-line.js';
+import { hasBody, readRequestLine } from './request-line.js';
 import { answerOn, sendRefusal } from './respond.js';
-import { resolveSettings } from './settings.js';
+import { type GatewaySettings, resolveSettings } from './settings.js';
 import { createStats } from './stats.js';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
@@ -101,4 +102,21 @@ export function createGateway(deps: GatewayDeps): Gateway {
       return { ...stats, refusals: { ...stats.refusals }, idleConnections: pools.idle };
     },
   };
+}
+
+/** Reads which sandbox and port a request means: the only place that does. */
+function readRequest(req: IncomingMessage, settings: GatewaySettings): AddressedRequest {
+  const line = readRequestLine(req);
+  if (typeof line === 'string') return { kind: 'refused', reason: line };
+  const target = resolveTarget(line.host, req.headers, settings.target);
+  if (target.kind === 'refused') return target;
+  const { sandboxId, port } = target;
+  const toDaemon = port === settings.daemonPort;
+  const daemonStream =
+    !toDaemon || !isConnectStream(req.headers['content-type'])
+      ? undefined
+      : line.url.endsWith('/StreamInput')
+        ? 'input'
+        : 'output';
+  return { kind: 'target', sandboxId, port, ...line, toDaemon, daemonStream };
 }

@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Admitted } from './admit.js';
+import type { Route } from './contract.js';
 import { forward } from './forward.js';
+import { cleanPath } from './internal-route.js';
 import type { GatewayParts } from './parts.js';
-import { sendMetrics, wantsMetrics } from './sandbox-metrics.js';
+import { sameSecret } from './secrets.js';
 import { shownRequest } from './shown-request.js';
 import { watchSilence } from './silence.js';
 import { makeStoppable } from './stoppable.js';
@@ -88,4 +90,27 @@ export async function handleRequest(
     ...counted,
   });
   makeStoppable(parts, exchange, res, (message) => forwarding.stop(message, 'sandbox_stopped'));
+}
+
+/**
+ * Whether the gateway answers a request for the daemon's metrics itself: the daemon does not see its sandbox's limits, and
+ * would tell those of the machine. What the token does not open is left to the daemon to refuse.
+ */
+function wantsMetrics(req: IncomingMessage, route: Route, url: string): boolean {
+  if (req.method !== 'GET' || route.metrics === undefined || cleanPath(url) !== '/metrics') return false;
+  if (route.daemon === undefined) return true;
+  return sameSecret(req.headers['x-access-token']?.toString(), route.daemon.clientToken);
+}
+
+/** Answers with one sample, taken now. @wire GET /metrics */
+async function sendMetrics(res: ServerResponse, route: Route): Promise<void> {
+  const body = JSON.stringify(await route.metrics?.());
+  res.writeHead(200, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'Access-Control-Allow-Origin': '*',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  res.end(body);
 }

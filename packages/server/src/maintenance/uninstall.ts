@@ -9,7 +9,7 @@ import {
   takeDownDriver,
 } from '@svc/runtime';
 import { lockDirectory } from '#support/directory-lock';
-import { driverPrograms } from '../config/driver-programs.js';
+import { driverPrograms } from '../config/driver-options.js';
 import { dataLayout } from '../storage/data/data-layout.js';
 
 /** The server cannot be removed: a sentence for the operator. */

@@ -1,12 +1,14 @@
 import type { PartialHandlers } from '../api/handler.js';
 import type { NetworkContext } from './context.js';
 import { discoveryDocument, keySet, MAX_AGE_SECONDS } from './identity/documents.js';
-import { createSecret } from './secrets/create.js';
-import { deleteSecret } from './secrets/delete.js';
-import { findSecret } from './secrets/find.js';
-import { listSecrets } from './secrets/list.js';
-import { updateSecret } from './secrets/update.js';
-import { secretToWire } from './secrets/wire.js';
+import {
+  createSecret,
+  deleteSecret,
+  findSecret,
+  listSecrets,
+  secretToWire,
+  updateSecret,
+} from './secrets/records.js';
 
 const publicly = { 'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}` };
 

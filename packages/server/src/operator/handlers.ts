@@ -1,27 +1,17 @@
 import type { operatorOperationTypes } from '@svc/platform/operator';
-import { listEntries } from '../api/audit/list-entries.js';
-import { entryToWire } from '../api/audit/wire.js';
+import { entryToWire, listEntries } from '../api/audit/list-entries.js';
 import { errors } from '../api/errors/catalog.js';
 import type { CheckedRequest, OperatorOperationId, Result } from '../api/operations.js';
 import { isoTime, parseNotBefore } from '../api/wire/time.js';
 import type { Uses } from '../cluster/context.js';
-import { drainNode } from '../cluster/fleet/drain-node.js';
-import { findNode, listNodes } from '../cluster/fleet/list-nodes.js';
-import { forgetNode, removeNode } from '../cluster/fleet/remove-node.js';
-import { nodeToWire } from '../cluster/fleet/wire.js';
+import { findNode, listNodes, nodeToWire } from '../cluster/fleet/list-nodes.js';
+import { drainNode, forgetNode, removeNode } from '../cluster/fleet/remove-node.js';
 import { enforceEgressLimits } from '../sandboxes/change/enforce-egress-limits.js';
-import { createApiKey } from '../teams/create-api-key.js';
-import { createTeam } from '../teams/create-team.js';
-import { deleteApiKey } from '../teams/delete-api-key.js';
-import { findTeam, type TeamRow } from '../teams/find-team.js';
-import { listApiKeys } from '../teams/list-api-keys.js';
-import { listTeams } from '../teams/list-teams.js';
-import { rotateApiKey } from '../teams/rotate-api-key.js';
-import { listUsage, teamUse } from '../teams/team-use.js';
-import { updateTeam } from '../teams/update-team.js';
+import { createApiKey, deleteApiKey, listApiKeys, newKeyFromWire, rotateApiKey } from '../teams/api-keys.js';
+import { createTeam, findTeam, listTeams, type TeamRow, updateTeam } from '../teams/records.js';
+import { listUsage, teamUse, usageToWire } from '../teams/team-use.js';
 import { writeUsage } from '../teams/usage/write-usage.js';
-import { usageToWire } from '../teams/usage-wire.js';
-import { newKeyFromWire, operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
+import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
 
 /** What the operations of the operator take of the server. */
 export type OperatorPorts = Uses<

@@ -1,19 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { withEntry } from '../api/audit/audit-trail.js';
 import { isAudited, resourceBefore } from '../api/audit/audited.js';
 import type { Act } from '../api/audit/entry.js';
-import { withEntry } from '../api/audit/with-entry.js';
+import { findProblem, nulProblem } from '../api/check-request.js';
 import { readOperatorDocument } from '../api/document.js';
 import { errors } from '../api/errors/catalog.js';
-import { findProblem, nulProblem } from '../api/find-problem.js';
-import { clientAddressOf } from '../api/http/client-address.js';
-import { toApiError } from '../api/http/error-reply.js';
+import { clientAddressOf, toApiError } from '../api/http.js';
 import { matchRoute } from '../api/match-route.js';
 import type { AnyResult, OperatorOperationId } from '../api/operations.js';
 import { requestId } from '../api/request-id.js';
 import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
 import { createValidation } from '../api/validation.js';
 import type { Uses } from '../cluster/context.js';
-import { findTeam } from '../teams/find-team.js';
+import { findTeam } from '../teams/records.js';
 import { type OperatorPorts, operatorHandlers } from './handlers.js';
 import { carriesToken } from './operator-token.js';
 

@@ -1,13 +1,13 @@
 import { reserveBytes } from '@svc/runtime';
 import type { Uses } from '../cluster/context.js';
-import { countNodes, type NodeCounts } from '../cluster/fleet/count-nodes.js';
+import { countNodes, type NodeCounts } from '../cluster/fleet/list-nodes.js';
 import { policyProblem } from '../network/egress/policy-of.js';
 import type { RecoveryReport } from '../sandboxes/recovery/recover.js';
 import { configOf } from '../sandboxes/state/config.js';
 import { databaseProblem } from '../storage/health.js';
-import { newerSteps } from '../storage/newer-steps.js';
-import { freeDiskBytes } from '../teams/quota/disk-room.js';
-import type { MetricFamily } from './metrics/metrics-page.js';
+import { newerSteps } from '../storage/migrate.js';
+import { freeDiskBytes } from '../teams/quota/storage-use.js';
+import { byLabel, gauge, type MetricFamily } from './metrics/family.js';
 
 export interface ServerStatus {
   /** `degraded`: something that requests need does not answer; see `reason`. */
@@ -127,20 +127,19 @@ async function diskStatus(context: Uses<'config' | 'driver'>): Promise<DiskStatu
 /** Room on the disk, as metrics. */
 export async function diskMetrics(context: Uses<'config' | 'driver'>): Promise<MetricFamily[]> {
   const { freeMiB, reserveMiB, store } = await diskStatus(context);
-  const gauge = (name: string, help: string, value: number): MetricFamily => ({
-    name,
-    help,
-    type: 'gauge',
-    samples: [{ value: value * 2 ** 20 }],
-  });
+  const bytes = (mib: number) => mib * 2 ** 20;
   return [
-    gauge('svc_disk_free_bytes', 'Free on the disk of the data directory.', freeMiB),
-    gauge('svc_disk_reserve_bytes', 'What the service leaves free there.', reserveMiB),
+    gauge('svc_disk_free_bytes', 'Free on the disk of the data directory.', bytes(freeMiB)),
+    gauge('svc_disk_reserve_bytes', 'What the service leaves free there.', bytes(reserveMiB)),
     ...(store === undefined
       ? []
       : [
-          gauge('svc_store_used_bytes', 'Used by sandboxes, volumes, snapshots and layers.', store.usedMiB),
-          gauge('svc_store_free_bytes', 'Free for them.', store.freeMiB),
+          gauge(
+            'svc_store_used_bytes',
+            'Used by sandboxes, volumes, snapshots and layers.',
+            bytes(store.usedMiB),
+          ),
+          gauge('svc_store_free_bytes', 'Free for them.', bytes(store.freeMiB)),
         ]),
   ];
 }
@@ -149,12 +148,11 @@ export async function diskMetrics(context: Uses<'config' | 'driver'>): Promise<M
 export function driverMetrics({ driver }: Uses<'driver'>): MetricFamily[] {
   const problems = driver.problems?.() ?? [];
   return [
-    {
-      name: 'svc_driver_problems',
-      help: 'Things that keep the driver from what it promised to sandboxes that run; /status says which.',
-      type: 'gauge',
-      samples: [{ value: problems.length }],
-    },
+    gauge(
+      'svc_driver_problems',
+      'Things that keep the driver from what it promised to sandboxes that run; /status says which.',
+      problems.length,
+    ),
   ];
 }
 
@@ -195,15 +193,5 @@ function countHeld(context: Uses<'sandboxes'>): SandboxCounts {
 export async function sandboxMetrics(context: Uses<'config' | 'db' | 'sandboxes'>): Promise<MetricFamily[]> {
   const problem = await databaseProblem(context.db);
   const counts = await countSandboxes(context, problem === undefined);
-  return [
-    {
-      name: 'svc_sandboxes',
-      help: 'Sandboxes of this server.',
-      type: 'gauge',
-      samples: Object.entries(counts).map(([state, value]) => ({
-        value,
-        labels: { state },
-      })),
-    },
-  ];
+  return [gauge('svc_sandboxes', 'Sandboxes of this server.', byLabel('state', { ...counts }))];
 }

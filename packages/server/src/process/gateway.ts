@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { Tracer } from '../api/context/tracer.js';
 import { errors } from '../api/errors/catalog.js';
 import type { ConnectionGuard } from '../api/limits/connections.js';
 import { moveSandbox } from '../cluster/fleet/move-sandbox.js';
@@ -18,7 +19,6 @@ import { findRoute, resumeForRequest, settled } from '../sandboxes/change/routin
 import type { ServerContext } from './context.js';
 import { OpenRequests } from './open-requests.js';
 import type { Certificates } from './tls/certificates.js';
-import { traceGateway } from './trace-gateway.js';
 
 /** The gateway on an HTTP server of its own, not listening yet. */
 export function createGatewayServer(
@@ -150,4 +150,24 @@ function refuseStopping(res: ServerResponse): void {
 /** Hosts under which clients know the gateway: on these the routing headers are required. */
 function hostsOf({ publicSandboxUrl, host }: ResolvedSettings): string[] {
   return publicSandboxUrl === undefined ? [host, 'localhost'] : [new URL(publicSandboxUrl).hostname];
+}
+
+/**
+ * Makes a request to a sandbox a span: which sandbox and port, and how it ended. Its `traceparent` goes on as it came: between
+ * client and sandbox the gateway is no part of the conversation.
+ */
+function traceGateway(
+  tracer: Tracer,
+  req: IncomingMessage,
+  res: ServerResponse,
+  addressed: AddressedRequest,
+  work: () => void,
+): void {
+  const target = addressed.kind === 'target' ? addressed : undefined;
+  const name = target === undefined ? 'gateway.refused' : target.toDaemon ? 'gateway.daemon' : 'gateway.port';
+  const attributes = {
+    'http.request.method': req.method ?? '',
+    ...(target === undefined ? {} : { 'svc.sandbox.id': target.sandboxId, 'svc.sandbox.port': target.port }),
+  };
+  tracer.requestSpan(req, res, name, attributes, work);
 }

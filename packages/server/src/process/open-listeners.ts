@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { createApi } from '../api/app.js';
 import { ConnectionGuard } from '../api/limits/connections.js';
 import { startHeartbeat } from '../cluster/fleet/heartbeat.js';
@@ -13,18 +13,15 @@ import {
   egressMetrics,
   gatewayMetrics,
   nodeMetrics,
-  type OperatorServer,
   processMetrics,
-  startOperatorServer,
   tracingMetrics,
-} from '../operator/index.js';
-import { measureApi } from '../operator/metrics/measure-api.js';
+} from '../operator/metrics/readings.js';
+import { measureApi, traceApi } from '../operator/observe-api.js';
 import { createOperatorApi } from '../operator/operator-api.js';
+import { type OperatorServer, startOperatorServer } from '../operator/operator-server.js';
 import { diskMetrics, driverMetrics, sandboxMetrics, statusOf } from '../operator/status.js';
-import { traceApi } from '../operator/tracing/trace-api.js';
 import type { RecoveryReport } from '../sandboxes/recovery/recover.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
-import { closeGateway, closeServer } from './close-server.js';
 import { connectionLimits, openFileLimit } from './connection-limits.js';
 import { createGatewayServer } from './gateway.js';
 import { handlers } from './handlers/index.js';
@@ -33,7 +30,7 @@ import { OpenRequests } from './open-requests.js';
 import type { Stored } from './open-stored.js';
 import type { Unwind } from './unwind.js';
 
-export interface Doors {
+interface Doors {
   apiUrl: string;
   operator: OperatorServer | undefined;
 }
@@ -171,4 +168,30 @@ function onFirstUse(make: () => Promise<Listener>): Listener {
     made ??= make();
     return (await made)(req, res);
   };
+}
+
+/** Closes a server and breaks off what is still under way. */
+async function closeServer(server: HttpServer): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+/**
+ * Closes the gateway. What is under way is broken off, not answered: the sandbox goes on, so that no answer would be
+ * true, and clients look for their programs again.
+ */
+async function closeGateway({
+  server,
+  gateway,
+  forwarder,
+  guard,
+}: ReturnType<typeof createGatewayServer>): Promise<void> {
+  const closed = closeServer(server);
+  // Upgraded connections are no longer the server's to close, but it waits for them.
+  void gateway.close();
+  forwarder.close();
+  guard.closeAll();
+  await closed;
 }

@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { EgressAuthority } from '@svc/egress';
 import { envdVersion } from '@svc/envd';
+import { type Driver, selectDriver } from '@svc/runtime';
 import { lockDirectory } from '#support/directory-lock';
 import { AuditTrail } from '../api/audit/audit-trail.js';
 import { TeamStore } from '../api/auth/team-store.js';
@@ -12,6 +16,7 @@ import { TakeOvers } from '../cluster/fleet/take-over.js';
 import { claimNode } from '../cluster/nodes/claim.js';
 import { Fleet } from '../cluster/nodes/fleet.js';
 import { NodeRegistry } from '../cluster/nodes/registry.js';
+import { driverPrograms, linuxOptions } from '../config/driver-options.js';
 import { randomIds } from '../config/ids.js';
 import type { ServerOptions } from '../config/options.js';
 import { resolveConfig } from '../config/resolve.js';
@@ -21,35 +26,28 @@ import type { Gateway } from '../gateway/index.js';
 import { loadAuthority } from '../network/egress/authority.js';
 import { packetCounter } from '../network/egress/count-packets.js';
 import { policyOf } from '../network/egress/policy-of.js';
-import { startEgress, type TrafficObserver } from '../network/egress/start-egress.js';
+import { startEgress } from '../network/egress/start-egress.js';
 import { TrafficCounters } from '../network/egress/traffic.js';
 import { SigningKeys } from '../network/identity/signing-keys.js';
-import type { OpenMetrics } from '../operator/index.js';
+import type { OpenMetrics } from '../operator/metrics/open-metrics.js';
 import { loadOperatorToken } from '../operator/operator-token.js';
 import { openTracing } from '../operator/tracing/open-tracing.js';
-import { meterEvents } from '../sandboxes/events/meter-events.js';
-import { createEventSink } from '../sandboxes/events/sink.js';
+import { createEventSink, meterEvents } from '../sandboxes/events/sink.js';
 import { createRepairs } from '../sandboxes/recovery/repairs.js';
-import { configOf } from '../sandboxes/state/config.js';
+import { configOf, isMounted } from '../sandboxes/state/config.js';
 import { LiveSandboxes } from '../sandboxes/state/live.js';
-import { isMounted } from '../sandboxes/state/mounted.js';
-import { countSent } from '../sandboxes/telemetry/count-sent.js';
-import { logDenied } from '../sandboxes/telemetry/log-denied.js';
-import { requireWhole } from '../storage/data/half-restored.js';
-import { makePrivateDirectory } from '../storage/data/private-directory.js';
-import { checkServerKey } from '../storage/keys/check-key.js';
-import { loadServerKey } from '../storage/keys/key-file.js';
+import { egressObserver } from '../sandboxes/telemetry/egress-observer.js';
+import { adoptEarlierVolumes } from '../storage/data/data-layout.js';
+import { makePrivateDirectory, requireWhole } from '../storage/data/private-directory.js';
+import { checkServerKey, loadServerKey } from '../storage/keys/check-key.js';
 import { createKeyRing } from '../storage/keys/key-ring.js';
 import { openStorage } from '../storage/open.js';
 import { ReadCache } from '../storage/read-cache.js';
 import { EgressLimits } from '../teams/usage/egress-limits.js';
 import { UsageMeter } from '../teams/usage/usage-meter.js';
 import { BuildQueue } from '../templates/build-queue.js';
-import { volumeExists, volumeLimitMiB } from '../volumes/limit.js';
-import { createVolumeStore } from '../volumes/store.js';
+import { createVolumeStore, volumeExists, volumeLimitMiB } from '../volumes/store.js';
 import type { ServerContext } from './context.js';
-import { loadNodeId } from './node-id.js';
-import { type OpenedDriver, openDriver } from './open-driver.js';
 import { type Certificates, openCertificates } from './tls/certificates.js';
 import type { Unwind } from './unwind.js';
 
@@ -57,7 +55,7 @@ import type { Unwind } from './unwind.js';
 const TEMPLATE_TABLES = ['templates', 'template_aliases', 'template_tags', 'template_builds'] as const;
 
 /** What changes while a server lives. */
-export interface Lifecycle {
+interface Lifecycle {
   /** True once it takes no new work. */
   draining: boolean;
   /** Whether its stop ends the sandboxes too. */
@@ -141,10 +139,7 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   let authority: Promise<EgressAuthority> | undefined;
   const usage = new UsageMeter(now);
   const traffic = new TrafficCounters();
-  const observer: TrafficObserver = {
-    onSent: (instanceId, bytes) => countSent(context, instanceId, bytes),
-    onDenied: (reports) => logDenied(context, reports),
-  };
+  const observer = egressObserver(() => context);
   const egress = await startEgress(() => context, config, driver, traffic, observer);
   unwind.add('egress', () => egress.close());
   const retries = new Retries({ log });
@@ -209,4 +204,40 @@ export async function openStored(options: ServerOptions, log: Log, unwind: Unwin
   unwind.add('copies', () => context.copies.close());
   unwind.add('builds', () => context.builds.close());
   return { context, opened, operatorToken, lifecycle, certificates, openMetrics };
+}
+
+/** The name of this node, made once and kept in the data directory. */
+async function loadNodeId(dataDir: string): Promise<string> {
+  const file = path.join(dataDir, 'node-id');
+  const known = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (known !== '') return known;
+  const nodeId = randomUUID();
+  await writeFile(file, `${nodeId}\n`, { mode: 0o600 });
+  return nodeId;
+}
+
+interface OpenedDriver {
+  driver: Driver;
+  why: string;
+  /** False: the caller of `startServer` closes it. */
+  owned: boolean;
+}
+
+/** Opens the driver that was asked for; by default the one that isolates. Never falls back to less. */
+async function openDriver(options: ServerOptions, log: Log, now: () => number): Promise<OpenedDriver> {
+  const desired = options.driver;
+  if (typeof desired === 'object') return { driver: desired, why: 'It was given.', owned: false };
+  const dataDir = path.join(options.dataDir, 'driver');
+  await adoptEarlierVolumes(options.dataDir, dataDir);
+  const { driver, why } = await selectDriver({
+    dataDir,
+    ...driverPrograms(),
+    now,
+    preferred: desired,
+    log: (level, message, fields) => log[level]({ ...fields }, message),
+    linux: linuxOptions(options),
+    incus: options.incus ?? {},
+    trialStart: options.trialStart === true,
+  });
+  return { driver, why, owned: true };
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { leastEntryId } from '../api/audit/entry-id.js';
+import { leastEntryId } from '../api/audit/entry.js';
 import { METRIC_TIERS } from '../sandboxes/telemetry/compact-metrics.js';
 import { deleteInBatches } from '../storage/delete-in-batches.js';
-import { pruneEvents } from '../webhooks/delivery/prune.js';
+import { pruneEvents } from '../webhooks/delivery/queue.js';
 import type { Uses } from './context.js';
 
 type Context = Uses<'config' | 'db' | 'dialect' | 'now'>;

@@ -5,8 +5,8 @@ import { toJson } from '../storage/json.js';
 import { lockStart } from '../storage/migrate.js';
 import { newBuildRow, newTemplateRow } from '../storage/new-template-rows.js';
 import type { Tx } from '../storage/schema.js';
-import { createApiKey } from '../teams/create-api-key.js';
-import { createTeam } from '../teams/create-team.js';
+import { createApiKey } from '../teams/api-keys.js';
+import { createTeam } from '../teams/records.js';
 import type { Uses } from './context.js';
 
 export interface Credentials {

@@ -1,14 +1,20 @@
 import type { Log } from '../api/context/context.js';
+import { claimVolumes } from '../cluster/fleet/volume-home.js';
 import type { ServerOptions } from '../config/options.js';
 import { settings } from '../config/settings.js';
 import { withDefaults } from '../config/walk.js';
 import { expireDue } from '../sandboxes/change/expiry.js';
+import { mendTeamRunning } from '../sandboxes/change/mend-team-running.js';
+import { CleanUp } from '../sandboxes/recovery/clean-up.js';
+import { type RecoveryReport, recover } from '../sandboxes/recovery/recover.js';
 import { type CpuMemory, sampleAll } from '../sandboxes/telemetry/sampler.js';
+import { emptyBuildTrash, recoverBuilds } from '../templates/builds/recover.js';
 import { startBackground } from './background.js';
+import type { ServerContext } from './context.js';
 import { createLogger } from './logger.js';
 import { openDoors } from './open-listeners.js';
 import { openStored } from './open-stored.js';
-import { reconcile } from './reconcile.js';
+import { type BaseTemplate, type Credentials, seed } from './seed.js';
 import type { Server, StopOptions } from './server.js';
 import { Unwind } from './unwind.js';
 
@@ -78,4 +84,31 @@ async function start(
     stop,
     [Symbol.asyncDispose]: () => stop(),
   };
+}
+
+export interface Reconciled {
+  credentials: Credentials | undefined;
+  /** Whether the credentials were made at this start. */
+  fresh: boolean;
+  recovery: RecoveryReport;
+}
+
+/** The second phase of a start: makes what is stored agree with what runs. */
+export async function reconcile(
+  context: ServerContext,
+  base: BaseTemplate,
+  unwind: Unwind,
+): Promise<Reconciled> {
+  const seeded = await seed(context, base);
+  await mendTeamRunning(context);
+  const recovery = await recover(context);
+  await recoverBuilds(context);
+  if (context.nodes.shared) await claimVolumes(context, await context.driver.volumes.list());
+  // Nobody waits for it: a program that writes into a deleted volume must not keep the server from starting.
+  const cleanUp = new CleanUp(context, [
+    ['the trash of volumes', () => context.volumes.emptyTrash()],
+    ['the trash of builds', () => emptyBuildTrash(context.config)],
+  ]);
+  unwind.add('clean-up', () => cleanUp.stop());
+  return { ...seeded, recovery };
 }

@@ -3,8 +3,8 @@ import { parseSandboxId } from '../api/wire/ids.js';
 import { trafficToWire } from '../network/egress/wire.js';
 import { createSnapshot } from './change/snapshot.js';
 import type { SandboxesContext } from './context.js';
-import { getSandbox } from './records/get.js';
 import { listSnapshots } from './records/list-snapshots.js';
+import { getSandbox } from './records/rows.js';
 import { latestMetrics, readMetrics } from './telemetry/metrics.js';
 import { readLogs } from './telemetry/read-logs.js';
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describeCause } from './cause.js';
+import { describeCause } from './database-errors.js';
 import type { Database } from './schema.js';
 
 /**

@@ -7,7 +7,7 @@ import type { Database, Tx } from './schema.js';
 const START_LOCK = 7_420_311;
 
 /** The database was brought up to date by a newer version, whose schema this one does not know. */
-export class NewerSchemaError extends Error {
+class NewerSchemaError extends Error {
   override readonly name = 'NewerSchemaError';
 
   constructor(unknown: readonly string[], latest: string) {
@@ -105,3 +105,13 @@ async function exists(db: Database | Tx, dialect: DialectName, table: string): P
 export async function lockStart(tx: Tx, dialect: DialectName): Promise<void> {
   if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${START_LOCK})`.execute(tx);
 }
+
+/** Steps of the schema that this version does not know: a newer server has migrated the database under it. */
+export async function newerSteps(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from ${sql.table(DEFAULT_MIGRATION_TABLE)} order by name`.execute(db);
+  return rows.map(({ name }) => name).filter((name) => !migrations.some(({ id }) => id === name));
+}
+
+/** Steps of the schema that this version of the server knows, in the order in which they apply. */
+export const schemaSteps: readonly string[] = migrations.map(({ id }) => id);

@@ -1,8 +1,8 @@
-import path from 'node:path';
-import type { LogEvent } from 'kysely';
+import { open as openFile, readdir, rename, rm } from 'node:fs/promises';
+import path, { basename, dirname, join } from 'node:path';
+import { type LogEvent, sql } from 'kysely';
 import type { StorageOptions } from '../config/options.js';
-import { describeCause } from './cause.js';
-import { copyBefore } from './copy-before.js';
+import { describeCause } from './database-errors.js';
 import { migrate } from './migrate.js';
 import type { DialectName } from './migrations/migration.js';
 import { openPostgres } from './postgres.js';
@@ -34,7 +34,7 @@ export class StorageError extends Error {
 }
 
 /** Told of each statement when it has ended. */
-export type QueryLog = (event: LogEvent) => void;
+type QueryLog = (event: LogEvent) => void;
 
 /** Opens the store and brings its schema up to date. The caller ends it by `db.destroy()`. @throws {StorageError} */
 export async function openStorage(
@@ -75,4 +75,30 @@ async function open(
     ...(poolSize === undefined ? {} : { poolSize }),
     ...(onQuery === undefined ? {} : { onQuery }),
   });
+}
+
+const MARK = '.before-';
+
+/**
+ * Copies a database before its schema is changed, as `server.db.before-<first missing step>`, so that the version before can have
+ * it back; copies before earlier changes go. PostgreSQL has no file, and its operator `pg_dump`.
+ */
+async function copyBefore(db: Database, file: string | undefined, missing: readonly string[]): Promise<void> {
+  if (file === undefined || file === ':memory:') return;
+  const copy = `${file}${MARK}${missing[0]}`;
+  const draft = `${copy}.part`;
+  await rm(draft, { force: true });
+  // Made here for its mode: it holds what the database does.
+  await (await openFile(draft, 'wx', 0o600)).close();
+  try {
+    await sql`vacuum into ${draft}`.execute(db);
+    await rename(draft, copy);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  for (const name of await readdir(dirname(file))) {
+    const path = join(dirname(file), name);
+    if (name.startsWith(`${basename(file)}${MARK}`) && path !== copy) await rm(path, { force: true });
+  }
 }

@@ -8,9 +8,8 @@ import {
   sql,
 } from 'kysely';
 import pg from 'pg';
+import { DatabaseLostError, DatabaseUnreachableError, isUniqueViolation } from './database-errors.js';
 import type { Schema } from './schema.js';
-import { isUniqueViolation } from './unique-violation.js';
-import { DatabaseLostError, DatabaseUnreachableError } from './unreachable.js';
 
 const INT8 = 20;
 /** A host that does not answer must not hold requests for ever. */

@@ -1,8 +1,6 @@
 import type { PartialHandlers } from '../api/handler.js';
-import { createApiKey } from './create-api-key.js';
-import { deleteApiKey } from './delete-api-key.js';
-import { listApiKeys } from './list-api-keys.js';
-import { newKeyFromWire, teamToWire } from './wire.js';
+import { createApiKey, deleteApiKey, listApiKeys, newKeyFromWire } from './api-keys.js';
+import { teamToWire } from './wire.js';
 
 export const teamHandlers = {
   getTeam: ({ team }) => ({ status: 200, body: teamToWire(team) }),

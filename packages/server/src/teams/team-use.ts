@@ -1,4 +1,6 @@
+import type { operatorComponents } from '@svc/platform/operator';
 import type { Selectable } from 'kysely';
+import { isoTime } from '../api/wire/time.js';
 import type { Database, TeamUsageTable } from '../storage/schema.js';
 import type { Uses } from './context.js';
 import { egressOfMonth, monthOf } from './quota/egress-month.js';
@@ -6,7 +8,7 @@ import { storageUse, totalOf } from './quota/storage-use.js';
 import { teamRunning } from './quota/team-room.js';
 
 /** What a team takes now of what it may. */
-export interface TeamUse {
+interface TeamUse {
   sandboxes: number;
   memoryMiB: number;
   storageBytes: number;
@@ -65,4 +67,27 @@ export function listUsage(
     .orderBy('hour')
     .limit(MOST_HOURS)
     .execute();
+}
+
+export function usageToWire(
+  use: TeamUse,
+  hours: readonly Selectable<TeamUsageTable>[],
+): operatorComponents['schemas']['TeamUsage'] {
+  return {
+    use: {
+      sandboxes: use.sandboxes,
+      memoryMB: use.memoryMiB,
+      storageMB: Math.ceil(use.storageBytes / 2 ** 20),
+      egressMonthMB: Math.floor(use.egressMonthBytes / 2 ** 20),
+      secrets: use.secrets,
+      webhooks: use.webhooks,
+    },
+    hours: hours.map((row) => ({
+      hour: isoTime(row.hour),
+      sandboxSeconds: Math.round(row.sandbox_ms / 1000),
+      memoryMBSeconds: Math.round(row.memory_mib_ms / 1000),
+      egressBytes: row.egress_bytes,
+      creates: row.creates,
+    })),
+  };
 }

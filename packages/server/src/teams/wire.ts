@@ -1,14 +1,10 @@
 import type { components } from '@svc/platform';
 import type { operatorComponents } from '@svc/platform/operator';
-import type { Selectable } from 'kysely';
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import { isoTime } from '../api/wire/time.js';
 import type { TeamFlags, TeamLimits } from '../config/team-limits.js';
 import { fromJson } from '../storage/json.js';
-import type { ApiKeysTable } from '../storage/schema.js';
-import type { TeamRow } from './find-team.js';
-import type { NewKey } from './new-key.js';
-import type { LimitsChange } from './settings.js';
+import type { LimitsChange, TeamRow } from './records.js';
 
 export function teamToWire(team: Team): components['schemas']['Team'] {
   const { limits } = team;
@@ -44,23 +40,6 @@ export function operatorTeamToWire(row: TeamRow, team: Team): operatorComponents
     blocked: team.blocked,
     blockedReason: team.blockedReason,
   };
-}
-
-export function apiKeyToWire(row: Selectable<ApiKeysTable>): components['schemas']['ApiKey'] {
-  return {
-    id: row.id,
-    name: row.name,
-    mask: fromJson(row.mask),
-    createdAt: isoTime(row.created_at),
-    lastUsed: row.last_used_at === null ? null : isoTime(row.last_used_at),
-    ...(row.expires_at === null ? {} : { expiresAt: isoTime(row.expires_at) }),
-    ...(row.successor_id === null ? {} : { successorID: row.successor_id }),
-  };
-}
-
-/** A key to make, as both documents have it. */
-export function newKeyFromWire({ name, expiresAt }: components['schemas']['NewApiKey']): NewKey {
-  return { name, expiresAtMs: expiresAt === undefined ? undefined : Date.parse(expiresAt) };
 }
 
 /** Limits and flags of a request of the operator; what the service does not know is left out. */

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import { errors } from '../api/errors/catalog.js';
 import { dropCheckpoint } from '../sandboxes/records/checkpoints.js';
 import { filesDirectory } from '../storage/builds/paths.js';

@@ -1,8 +1,7 @@
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import type { ApiError } from '../api/errors/api-error.js';
 import { errors } from '../api/errors/catalog.js';
-import { findTemplate, type TemplateRow } from '../sandboxes/records/find-template.js';
-import { systemAlias } from '../sandboxes/records/system-alias.js';
+import { findTemplate, systemAlias, type TemplateRow } from '../sandboxes/records/find-template.js';
 import { parseTemplateReference, type TemplateReference } from '../sandboxes/records/template-reference.js';
 import type { Database, Tx } from '../storage/schema.js';
 import type { Uses } from './context.js';

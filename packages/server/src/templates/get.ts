@@ -1,10 +1,13 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
+import { errors } from '../api/errors/catalog.js';
 import { cutPage, decodeNextToken } from '../api/wire/next-token.js';
+import { parseTemplateReference } from '../sandboxes/records/template-reference.js';
 import { afterKey } from '../storage/keyset.js';
 import type { Uses } from './context.js';
-import { findOwnTemplate } from './find-own.js';
+import { findOwnTemplate, requireOwn } from './find-own.js';
 import { namesOfOne } from './names.js';
+import { buildOfTag } from './tag-rows.js';
 import { templateWithBuildsToWire } from './wire.js';
 
 /** A template with one page of its builds, newest first. @throws {ApiError} 400, 403, 404 */
@@ -30,4 +33,17 @@ export async function getTemplate(
     headers,
     body: templateWithBuildsToWire(template, builds, await namesOfOne(context.db, template.id)),
   };
+}
+
+/** The template behind a name. @throws {ApiError} 400; 404 free, or no such tag; 403 of another team */
+export async function getAlias(
+  context: Uses<'db'>,
+  team: Team,
+  text: string,
+): Promise<components['schemas']['TemplateAlias']> {
+  const reference = parseTemplateReference(text);
+  const template = await requireOwn(context, team, reference, text);
+  if (reference.tag !== undefined && (await buildOfTag(context.db, template.id, reference.tag)) === undefined)
+    throw errors.templateTagNotFound(reference.tag, text);
+  return { templateID: template.id, public: template.public === 1 };
 }

@@ -1,13 +1,11 @@
 import type { PartialHandlers } from '../api/handler.js';
-import { getAlias } from './alias.js';
-import { filesLink } from './builds/files/link.js';
-import { uploadFiles } from './builds/files/upload.js';
+import { filesLink, uploadFiles } from './builds/files/upload.js';
 import { startBuild } from './builds/start.js';
 import { buildLogs, buildStatus } from './builds/status.js';
 import type { TemplatesContext } from './context.js';
 import { createTemplate } from './create.js';
 import { deleteTemplate } from './delete.js';
-import { getTemplate } from './get.js';
+import { getAlias, getTemplate } from './get.js';
 import { listAllTemplates, listTemplates } from './list.js';
 import { assignTags, deleteTags, listTags } from './tags.js';
 import { updateTemplate } from './update.js';

@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
 import { sql } from 'kysely';
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import { cutPage, decodeNextToken } from '../api/wire/next-token.js';
 import type { TemplateRow } from '../sandboxes/records/find-template.js';
 import { afterKey } from '../storage/keyset.js';

@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import { errors } from '../api/errors/catalog.js';
 import { isoTime } from '../api/wire/time.js';
 import { DEFAULT_TAG, parseTemplateReference } from '../sandboxes/records/template-reference.js';

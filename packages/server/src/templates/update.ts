@@ -1,6 +1,6 @@
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import { errors } from '../api/errors/catalog.js';
-import { isUniqueViolation } from '../storage/unique-violation.js';
+import { isUniqueViolation } from '../storage/database-errors.js';
 import type { Uses } from './context.js';
 import { findOwnForChange } from './find-own.js';
 import { namesOfOne } from './names.js';

@@ -1,13 +1,13 @@
 import type { components } from '@svc/platform';
 import { DriverError } from '@svc/runtime';
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import type { NodeRecord } from '../api/context/nodes.js';
 import { errors } from '../api/errors/catalog.js';
 import { isUuid } from '../api/wire/ids.js';
 import type { Uses } from '../cluster/context.js';
 import { volumeHome } from '../cluster/fleet/volume-home.js';
 import { NodeUnreachableError } from '../cluster/nodes/node-unreachable.js';
-import { isUniqueViolation } from '../storage/unique-violation.js';
+import { isUniqueViolation } from '../storage/database-errors.js';
 import { assertTeamStorage } from '../teams/quota/storage-use.js';
 import { signVolumeToken } from './token.js';
 

@@ -1,7 +1,10 @@
 import type { Volumes } from '@svc/runtime';
-import type { VolumeStore } from '../api/context/volume-store.js';
+import type { VolumeStore } from '../api/context/context.js';
+import type { Uses } from '../cluster/context.js';
+import type { TeamLimits } from '../config/team-limits.js';
+import { storageUse, totalOf } from '../teams/quota/storage-use.js';
 
-export interface VolumeStoreOptions {
+interface VolumeStoreOptions {
   volumes: Volumes;
   /** Whether a sandbox of this server, running or about to run, has a volume mounted. */
   isMounted(volumeId: string): boolean;
@@ -35,4 +38,44 @@ export function createVolumeStore({ volumes, isMounted, exists, limitMiB }: Volu
     },
   };
   return store;
+}
+
+const MIB = 2 ** 20;
+/** Limits change in steps, so that not every byte that is written somewhere sets a new one. */
+const STEP_MIB = 64;
+
+/**
+ * Most that a volume may hold when it is next used: what its team may have in one volume, and no more than what is left
+ * of the team's disk. Undefined for one that no team has.
+ */
+export async function volumeLimitMiB(
+  context: Uses<'db' | 'driver' | 'teams' | 'volumes'>,
+  volumeId: string,
+): Promise<number | undefined> {
+  const row = await context.db
+    .selectFrom('volumes')
+    .innerJoin('teams', 'teams.id', 'volumes.team_id')
+    .selectAll('teams')
+    .where('volumes.id', '=', volumeId)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { limits } = context.teams.toTeam(row);
+  const used = totalOf(await storageUse(context, row.id));
+  return limitOf(limits, used / MIB, (await context.volumes.usedBytes(volumeId)) / MIB);
+}
+
+export async function volumeExists({ db }: Uses<'db'>, volumeId: string): Promise<boolean> {
+  const row = await db.selectFrom('volumes').select('id').where('id', '=', volumeId).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** @param usedMiB of the team in all. @param ownMiB of this volume. */
+export function limitOf(
+  limits: Pick<TeamLimits, 'maxStorageMiB' | 'maxVolumeMiB'>,
+  usedMiB: number,
+  ownMiB: number,
+): number {
+  const left = limits.maxStorageMiB - usedMiB + ownMiB;
+  const steps = Math.floor(left / STEP_MIB) * STEP_MIB;
+  return Math.max(1, Math.min(limits.maxVolumeMiB, Math.max(steps, Math.floor(ownMiB))));
 }

@@ -1,5 +1,5 @@
 import type { Uses } from '../cluster/context.js';
-import { mountedVolumes } from '../sandboxes/state/mounted.js';
+import { mountedVolumes } from '../sandboxes/state/config.js';
 import { storageUse, totalOf } from '../teams/quota/storage-use.js';
 
 const MIB = 2 ** 20;

@@ -1,10 +1,9 @@
 import type { PartialHandlers } from '../api/handler.js';
 import { parseSandboxId } from '../api/wire/ids.js';
 import type { SandboxesContext } from '../sandboxes/context.js';
-import { listEvents } from '../sandboxes/events/list.js';
-import { listDeliveries } from './deliveries.js';
+import { listEvents } from '../sandboxes/events/events.js';
+import { listDeliveries, redeliverEvent } from './deliveries.js';
 import { createWebhook, deleteWebhook, findWebhook, listWebhooks, updateWebhook } from './records.js';
-import { redeliverEvent } from './redeliver.js';
 import { webhookStats } from './stats.js';
 import { webhookToWire } from './wire.js';
 

@@ -1,13 +1,12 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../api/auth/team.js';
+import type { Team } from '../api/auth/team-store.js';
 import { errors } from '../api/errors/catalog.js';
 import { isUuid } from '../api/wire/ids.js';
 import type { Uses } from '../sandboxes/context.js';
 import { toJson } from '../storage/json.js';
 import type { Database, WebhooksTable } from '../storage/schema.js';
-import { boundIdle } from './delivery/clock.js';
-import { READY } from './delivery/ready.js';
-import { encryptSignatureSecret } from './delivery/signature-secret.js';
+import { boundIdle, READY } from './delivery/queue.js';
+import { encryptSignatureSecret } from './delivery/signature.js';
 import { checkWebhookUrl, distinctEvents } from './rules.js';
 import { webhookToWire } from './wire.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isAudited, madeId, resourceBefore } from '../../src/api/audit/audited.js';
-import { entryId, leastEntryId } from '../../src/api/audit/entry-id.js';
+import { entryId, leastEntryId } from '../../src/api/audit/entry.js';
 import { outcomeOf } from '../../src/api/audit/list-entries.js';
 import { readOperatorDocument, readPlatformDocument } from '../../src/api/document.js';
 import { readRoutes } from '../../src/api/route-table.js';

@@ -8,7 +8,7 @@ import { type TarTestEntry, tarBytes } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planCopy } from '../../src/templates/builds/files/copy-plan.js';
 import { listArchive, repackArchive } from '../../src/templates/builds/files/repack.js';
-import { unzipped } from '../../src/templates/builds/files/unzip.js';
+import { unzipped } from '../../src/templates/builds/files/tar.js';
 import { readLayer } from '../../src/templates/builds/images/layer-stream.js';
 
 const LEAST_BYTES = 128 * 1024;

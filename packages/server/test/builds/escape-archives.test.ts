@@ -13,7 +13,7 @@ import { openDockerArchive } from '../../src/templates/builds/images/docker-arch
 import type { LocalImage } from '../../src/templates/builds/images/image.js';
 import { openOciLayout } from '../../src/templates/builds/images/oci-layout.js';
 import { squashImage } from '../../src/templates/builds/images/squash.js';
-import { BuildError } from '../../src/templates/builds/shared/build-error.js';
+import { BuildError } from '../../src/templates/builds/shared/build.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 import { createTemplate, ended, sha256, start } from '../support/templates.js';
 import { writeOciLayout } from './oci-fixture.js';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { OWN_ARCHITECTURE } from '../../src/templates/builds/shared/build-state.js';
+import { OWN_ARCHITECTURE } from '../../src/templates/builds/shared/build.js';
 import { sha256, type TarFile, tarOf } from '../support/templates.js';
 
 /** A small root file system of programs of this host, with the libraries that they need. */

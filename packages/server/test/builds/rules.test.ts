@@ -6,7 +6,7 @@ import { entryPath, parentsOf } from '../../src/templates/builds/files/entry-pat
 import { signUpload, verifyUpload } from '../../src/templates/builds/files/upload-token.js';
 import { parseImageReference } from '../../src/templates/builds/images/image-reference.js';
 import { stepKey } from '../../src/templates/builds/shared/layer-cache.js';
-import { homePath } from '../../src/templates/builds/steps/home-path.js';
+import { homePath } from '../../src/templates/builds/steps/workdir.js';
 
 describe('paths of archive entries', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { DatabaseLostError } from '../../src/storage/unreachable.js';
+import { DatabaseLostError } from '../../src/storage/database-errors.js';
 import { run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 

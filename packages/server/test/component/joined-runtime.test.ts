@@ -4,8 +4,8 @@ import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
 import { createProcessDriver, serveDriver } from '@svc/runtime';
 import { expect, it, onTestFinished } from 'vitest';
-import { runtimeTokenFile } from '../../src/process/separate/runtime-socket.js';
 import { startSeparatedServer } from '../../src/process/separate/start-separated.js';
+import { runtimeTokenFile } from '../../src/storage/data/data-layout.js';
 
 it('a server does not start beside a runtime that keeps sandboxes apart by something else than it was told', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'svc-joined-'));

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resolvePlaceholders } from '../../src/network/egress/resolve-placeholders.js';
-import { resolveMarker } from '../../src/network/egress/secret-values.js';
 import type { PlaceholderScope } from '../../src/network/sandbox-egress.js';
+import { resolveMarker } from '../../src/network/secrets/values.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { certificateRefusal } from '../../src/cluster/nodes/certificate-refusal.js';
+import { certificateRefusal } from '../../src/cluster/nodes/node-unreachable.js';
 import { openPostgres } from '../../src/storage/postgres.js';
 import type { Database } from '../../src/storage/schema.js';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { SILENCE_MS } from '../../src/cluster/nodes/database-clock.js';
-import { NodeRegistry } from '../../src/cluster/nodes/registry.js';
+import { NodeRegistry, SILENCE_MS } from '../../src/cluster/nodes/registry.js';
 import type { Database } from '../../src/storage/schema.js';
 import { dialect } from '../support/server-storage.js';
 import { createTestStorage, type TestStorage } from '../support/storage.js';

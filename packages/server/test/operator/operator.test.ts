@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createStats } from '../../src/gateway/stats.js';
-import { gatewayMetrics, processMetrics, startOperatorServer } from '../../src/operator/index.js';
 import { MetricsPage } from '../../src/operator/metrics/metrics-page.js';
 import { openMetrics } from '../../src/operator/metrics/open-metrics.js';
+import { gatewayMetrics, processMetrics } from '../../src/operator/metrics/readings.js';
+import { startOperatorServer } from '../../src/operator/operator-server.js';
 
 describe('the page of metrics', () => {
   it('shows what was read last, and nothing of what was read before', async () => {

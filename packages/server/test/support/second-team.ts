@@ -1,6 +1,6 @@
-import { createApiKey } from '../../src/teams/create-api-key.js';
-import { createTeam } from '../../src/teams/create-team.js';
-import type { LimitsChange } from '../../src/teams/settings.js';
+import { createApiKey } from '../../src/teams/api-keys.js';
+import type { LimitsChange } from '../../src/teams/records.js';
+import { createTeam } from '../../src/teams/records.js';
 import type { TestServer } from './server.js';
 
 /** Makes another team. @returns headers that speak for it */

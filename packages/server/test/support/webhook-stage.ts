@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { vi } from 'vitest';
-import type { Team } from '../../src/api/auth/team.js';
+import type { Team } from '../../src/api/auth/team-store.js';
 import { randomIds } from '../../src/config/ids.js';
 import { settings } from '../../src/config/settings.js';
 import { withDefaults } from '../../src/config/walk.js';

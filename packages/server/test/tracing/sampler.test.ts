@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { parseTraceparent } from '../../src/operator/tracing/finished-span.js';
 import { decideStart } from '../../src/operator/tracing/sampler.js';
-import { parseTraceparent } from '../../src/operator/tracing/trace-context.js';
 
 const header = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const caller = parseTraceparent(header)!;

@@ -7,9 +7,13 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openArchive } from '../../src/maintenance/backup/archive-reader.js';
 import { ArchiveWriter, SUMS } from '../../src/maintenance/backup/archive-writer.js';
-import { describeBackup, parseDescription } from '../../src/maintenance/backup/description.js';
+import {
+  describeBackup,
+  parseDescription,
+  parseStoreMember,
+  storeMember,
+} from '../../src/maintenance/backup/description.js';
 import { formatHeader, parseHeader } from '../../src/maintenance/backup/member.js';
-import { parseStoreMember, storeMember } from '../../src/maintenance/backup/member-names.js';
 import { checkBackup } from '../../src/maintenance/backup/restore-backup.js';
 import { migrations } from '../../src/storage/migrations/index.js';
 

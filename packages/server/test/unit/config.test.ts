@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { linuxOptions } from '../../src/config/linux-options.js';
+import { linuxOptions } from '../../src/config/driver-options.js';
 import { loadConfig, optionsOfFlags } from '../../src/config/load.js';
 import { resolveConfig } from '../../src/config/resolve.js';
 

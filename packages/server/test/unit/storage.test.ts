@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toApiError } from '../../src/api/http/error-reply.js';
+import { toApiError } from '../../src/api/http.js';
 import { checkServerKey, ServerKeyError } from '../../src/storage/keys/check-key.js';
 import { createKeyRing } from '../../src/storage/keys/key-ring.js';
 import { openStorage, StorageError } from '../../src/storage/open.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Attempting, giveTurns } from '../../src/webhooks/delivery/turns.js';
+import { type Attempting, shareSlots } from '../../src/webhooks/delivery/worker.js';
 
 const hook = (webhookId: string, teamId = `team of ${webhookId}`): Attempting => ({ webhookId, teamId });
 const times = (count: number, one: Attempting) => Array.from({ length: count }, () => one);
-const turns = (...given: Parameters<typeof giveTurns>) => Object.fromEntries(giveTurns(...given));
+const turns = (...given: Parameters<typeof shareSlots>) => Object.fromEntries(shareSlots(...given));
 
 describe('turns of webhooks', () => {
   it('are a third of all slots for a webhook that is alone', () => {
@@ -28,7 +28,7 @@ describe('turns of webhooks', () => {
   it('leave one for the next team while others do not answer', () => {
     const underWay: Attempting[] = [];
     for (let team = 0; team < 5; team++)
-      for (const [webhookId, count] of giveTurns([hook(`w${team}`)], underWay, 48))
+      for (const [webhookId, count] of shareSlots([hook(`w${team}`)], underWay, 48))
         underWay.push(...times(count, hook(webhookId)));
     expect(turns([hook('next')], underWay, 48).next).toBeGreaterThan(0);
   });

@@ -2,12 +2,9 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { randomIds } from '../../src/config/ids.js';
-import { attemptDelivery } from '../../src/webhooks/delivery/attempt.js';
-import { boundIdle } from '../../src/webhooks/delivery/clock.js';
-import { dispatchEvents } from '../../src/webhooks/delivery/dispatch.js';
-import { findDueDeliveries } from '../../src/webhooks/delivery/due.js';
-import { holdDelivery } from '../../src/webhooks/delivery/hold.js';
+import { attemptDelivery, leaseDelivery } from '../../src/webhooks/delivery/attempt.js';
 import { createPoster } from '../../src/webhooks/delivery/post.js';
+import { boundIdle, dispatchEvents, findDueDeliveries } from '../../src/webhooks/delivery/queue.js';
 import { dialects } from '../support/storage.js';
 import { type Context, type Received, team, WebhookStage } from '../support/webhook-stage.js';
 
@@ -28,7 +25,7 @@ const numbers = (received: readonly Received[]) => received.map(({ event }) => e
 async function holdFirst(on: Context, webhookId: string) {
   await dispatchEvents(on);
   const [due] = await findDueDeliveries(on, webhookId, 1);
-  return (await holdDelivery(on, due!))!;
+  return (await leaseDelivery(on, due!))!;
 }
 
 /** As though the time of all holds were over. */

@@ -2,14 +2,11 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { randomIds } from '../../src/config/ids.js';
-import { backlogMetrics } from '../../src/operator/metrics/backlog-metrics.js';
-import { listDeliveries } from '../../src/webhooks/deliveries.js';
-import { attemptDelivery } from '../../src/webhooks/delivery/attempt.js';
-import { findDueDeliveries } from '../../src/webhooks/delivery/due.js';
-import { holdDelivery } from '../../src/webhooks/delivery/hold.js';
-import { pruneEvents } from '../../src/webhooks/delivery/prune.js';
+import { backlogMetrics } from '../../src/operator/metrics/readings.js';
+import { listDeliveries, redeliverEvent } from '../../src/webhooks/deliveries.js';
+import { attemptDelivery, leaseDelivery } from '../../src/webhooks/delivery/attempt.js';
+import { findDueDeliveries, pruneEvents } from '../../src/webhooks/delivery/queue.js';
 import { deleteWebhook, updateWebhook } from '../../src/webhooks/records.js';
-import { redeliverEvent } from '../../src/webhooks/redeliver.js';
 import { webhookStats } from '../../src/webhooks/stats.js';
 import { dialects } from '../support/storage.js';
 import { type Context, SECRET, team, WebhookStage } from '../support/webhook-stage.js';
@@ -239,11 +236,11 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
     await worker.stop();
     await again(on, id, event);
     const [due] = await findDueDeliveries(on, id, 1);
-    const hold = await holdDelivery(on, due!);
+    const hold = await leaseDelivery(on, due!);
     // Another server takes it while the answer is on its way.
     const post = async () => {
       const other = { ...on, config: { webhooks: { timeoutMs: HOUR_MS } } as never };
-      expect(await holdDelivery(other, hold!.delivery)).toBeDefined();
+      expect(await leaseDelivery(other, hold!.delivery)).toBeDefined();
       return { ok: false, status: 500, errorClass: 'http_error' as const };
     };
     await attemptDelivery(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/network/outbound/public-address.js';
-import { signatureKey } from '../../src/webhooks/delivery/sign.js';
+import { isPublicAddress } from '../../src/network/outbound/public-lookup.js';
+import { signatureKey } from '../../src/webhooks/delivery/signature.js';
 import { checkWebhookUrl } from '../../src/webhooks/rules.js';
 import { bucketLength } from '../../src/webhooks/stats.js';
 

@@ -1,7 +1,7 @@
 import { volumesDocument } from '@svc/platform/openapi';
 import { VolumeError } from '@svc/runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DatabaseLostError, DatabaseUnreachableError } from '../../src/storage/unreachable.js';
+import { DatabaseLostError, DatabaseUnreachableError } from '../../src/storage/database-errors.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
 let test: TestServer;

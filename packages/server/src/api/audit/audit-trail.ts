@@ -1,7 +1,8 @@
 import type { Ids } from '../../config/ids.js';
-import type { Database } from '../../storage/schema.js';
-import { type Act, type EntryRow, toRow } from './entry.js';
-import { entryId } from './entry-id.js';
+import type { Database, Tx } from '../../storage/schema.js';
+import { toApiError } from '../http.js';
+import { madeId } from './audited.js';
+import { type Act, type EntryRow, entryId, type SystemReason, toRow } from './entry.js';
 
 /** How long an outcome may wait for others, to be written with them, ms. */
 const FLUSH_MS = 50;
@@ -11,12 +12,12 @@ const BATCHES = [32, 1] as const;
 const MOST_WAITING = 20_000;
 
 /** An act that was put down and whose outcome is not. */
-export interface OpenEntry {
+interface OpenEntry {
   /** @param madeId what the act made, where that was not known before */
   finish(status: number, madeId?: string): void;
 }
 
-export interface AuditTrailOptions {
+interface AuditTrailOptions {
   db: Database;
   ids: Ids;
   nodeId: string;
@@ -115,5 +116,50 @@ export class AuditTrail {
         .execute();
       this.#waiting.splice(0, size);
     }
+  }
+}
+
+/** Puts down what the service does by itself, in the transaction that does it. */
+export async function recordSystemAct(
+  context: { config: { nodeId: string }; ids: Ids; now(): number },
+  tx: Tx,
+  act: { reason: SystemReason; operation: 'killSandbox' | 'pauseSandbox' | 'resumeSandbox' },
+  sandbox: { id: string; team_id: string },
+): Promise<void> {
+  const atMs = context.now();
+  const row = toRow(
+    {
+      actor: { kind: 'system', reason: act.reason },
+      operation: act.operation,
+      resource: { kind: 'sandbox', id: sandbox.id },
+      teamId: sandbox.team_id,
+    },
+    { id: entryId(atMs, context.ids.hex(10)), atMs, nodeId: context.config.nodeId },
+  );
+  await tx
+    .insertInto('audit_entries')
+    .values({ ...row, status: 204, finished_at: atMs })
+    .execute();
+}
+
+/**
+ * Does a request under an entry of the audit trail: it is put down first, and gets the outcome of the work whether or not
+ * the client still waits for it.
+ * @param act undefined: no entry
+ */
+export async function withEntry<Answer extends { status: number; body?: unknown }>(
+  trail: AuditTrail,
+  act: Act | undefined,
+  work: () => Promise<Answer> | Answer,
+): Promise<Answer> {
+  if (act === undefined) return work();
+  const entry = await trail.begin(act);
+  try {
+    const answer = await work();
+    entry.finish(answer.status, answer.status < 400 ? madeId(act.operation, answer.body) : undefined);
+    return answer;
+  } catch (error) {
+    entry.finish(toApiError(error, 0).status);
+    throw error;
   }
 }

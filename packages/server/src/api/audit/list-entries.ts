@@ -1,14 +1,16 @@
+import type { operatorComponents } from '@svc/platform/operator';
 import type { Selectable } from 'kysely';
 import { otherWork } from '../../storage/delete-in-batches.js';
 import type { Order } from '../../storage/keyset.js';
 import type { AuditEntriesTable, Database } from '../../storage/schema.js';
 import { decodeNextToken, encodeNextToken, type Page } from '../wire/next-token.js';
-import { leastEntryId } from './entry-id.js';
+import { isoTime } from '../wire/time.js';
+import { leastEntryId } from './entry.js';
 
-export type AuditRow = Selectable<AuditEntriesTable>;
-export type Outcome = 'succeeded' | 'refused' | 'failed' | 'unfinished';
+type AuditRow = Selectable<AuditEntriesTable>;
+type Outcome = 'succeeded' | 'refused' | 'failed' | 'unfinished';
 
-export interface AuditFilter {
+interface AuditFilter {
   teamId?: string | undefined;
   /** `operator`, `system`, `key`; or the id of a key, the reason of the service, or `dashboard`. */
   actor?: string | undefined;
@@ -87,4 +89,27 @@ export function outcomeOf(status: number | null): Outcome {
   if (status === null) return 'unfinished';
   if (status < 400) return 'succeeded';
   return status < 500 ? 'refused' : 'failed';
+}
+
+type WireEntry = operatorComponents['schemas']['AuditEntry'];
+
+export function entryToWire(row: AuditRow): WireEntry {
+  return {
+    id: row.id,
+    at: isoTime(row.at),
+    actor: { kind: row.actor_kind, ...(row.actor_id === null ? {} : { id: row.actor_id }) },
+    operation: row.operation,
+    ...(row.resource_kind === null
+      ? {}
+      : {
+          resource: { kind: row.resource_kind, ...(row.resource_id === null ? {} : { id: row.resource_id }) },
+        }),
+    ...(row.team_id === null ? {} : { teamID: row.team_id }),
+    outcome: outcomeOf(row.status),
+    ...(row.status === null ? {} : { status: row.status }),
+    ...(row.finished_at === null ? {} : { durationMs: Math.max(0, row.finished_at - row.at) }),
+    ...(row.request_id === null ? {} : { requestID: row.request_id }),
+    ...(row.client_address === null ? {} : { clientAddress: row.client_address }),
+    nodeID: row.node_id,
+  };
 }

@@ -1,8 +1,7 @@
 import type { Selectable } from 'kysely';
-import type { TeamLimits } from '../../config/team-limits.js';
+import type { TeamFlags, TeamLimits } from '../../config/team-limits.js';
 import { fromJson } from '../../storage/json.js';
 import type { Database, TeamsTable } from '../../storage/schema.js';
-import type { Team } from './team.js';
 
 export interface Identity {
   team: Team;
@@ -20,7 +19,7 @@ interface Entry {
   usedAtMs: number | null;
 }
 
-export interface TeamStoreOptions {
+interface TeamStoreOptions {
   db: Database;
   now: () => number;
   defaults: TeamLimits;
@@ -124,4 +123,16 @@ export class TeamStore {
       createdAtMs: row.created_at,
     };
   }
+}
+
+export interface Team {
+  id: string;
+  slug: string;
+  name: string;
+  limits: TeamLimits;
+  flags: TeamFlags;
+  banned: boolean;
+  blocked: boolean;
+  blockedReason: string | null;
+  createdAtMs: number;
 }

@@ -1,4 +1,4 @@
-import type { Driver } from '@svc/runtime';
+import type { Driver, VolumeContent } from '@svc/runtime';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ServerConfig } from '../../config/config.js';
 import type { Ids } from '../../config/ids.js';
@@ -12,7 +12,6 @@ import type { ThisNode } from './nodes.js';
 import type { Retries } from './retries.js';
 import type { ServiceMetrics } from './service-metrics.js';
 import type { Tracer } from './tracer.js';
-import type { VolumeStore } from './volume-store.js';
 
 export type Log = FastifyBaseLogger;
 
@@ -53,3 +52,17 @@ export interface BaseContext {
 
 /** The few members of the context that a use case needs: it takes these, never the whole. */
 export type Uses<K extends keyof BaseContext> = Pick<BaseContext, K>;
+
+/** The volumes of this server's teams; the driver keeps their files. */
+export interface VolumeStore {
+  /** Makes a volume's directory when it is missing, and sets its limit. @throws {DriverError} `storage_full` */
+  prepare(volumeId: string): Promise<void>;
+  /** The files of a volume, which is prepared first. */
+  content(volumeId: string): Promise<VolumeContent>;
+  /** Bytes that a volume takes; 0 where nobody counts them. */
+  usedBytes(volumeId: string): Promise<number>;
+  /** Removes a volume's files; while a sandbox has it mounted and goes on using it, {@link emptyTrash} does it after its end. */
+  discard(volumeId: string): Promise<void>;
+  /** Removes what no team has and no sandbox has mounted any more. */
+  emptyTrash(): Promise<void>;
+}

@@ -1,7 +1,6 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
-import { announceKept } from './announce-kept.js';
 
 export interface ConnectionLimits {
   /** Connections at once. */
@@ -189,4 +188,35 @@ export function addressKey(address: string | undefined): string {
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
   return `${[...before, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':')}::/64`;
+}
+
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/**
+ * Has an answer say for how long its connection is kept, in the place of what the server was told for all of them.
+ * @param keepAlive asked when the head is written, when it is known who sent the request: value of `Keep-Alive`, or undefined to
+ * leave it to the server
+ */
+function announceKept(response: ServerResponse, keepAlive: () => string | undefined): void {
+  const writeHead = response.writeHead.bind(response) as (
+    status: number,
+    reason?: string,
+    headers?: Headers,
+  ) => ServerResponse;
+  response.writeHead = (status: number, ...rest: [(string | Headers)?, Headers?]) => {
+    const [first, second] = rest;
+    const [reason, headers] = typeof first === 'object' ? [undefined, first] : [first, second];
+    const value = closes(response, headers) ? undefined : keepAlive();
+    return writeHead(status, reason, value === undefined ? headers : withKeepAlive(headers, value));
+  };
+}
+
+function withKeepAlive(headers: Headers | undefined, value: string): Headers {
+  return Array.isArray(headers) ? [...headers, 'Keep-Alive', value] : { ...headers, 'Keep-Alive': value };
+}
+
+/** Whether the connection ends with this answer. */
+function closes(response: ServerResponse, headers: Headers = {}): boolean {
+  if (!response.shouldKeepAlive || response.getHeader('connection') === 'close') return true;
+  return !Array.isArray(headers) && (headers.Connection ?? headers.connection) === 'close';
 }

@@ -1,3 +1,4 @@
+import type { StoredObject } from '@svc/runtime';
 import { sql } from 'kysely';
 import { sweepLayers } from '../../storage/builds/sweep-layers.js';
 import type { Uses } from '../context.js';
@@ -45,4 +46,17 @@ async function wantedCheckpoints({ config, db }: Ports): Promise<Set<string>> {
     union select checkpoint_id from sandboxes
       where node_id = ${config.nodeId} and checkpoint_id is not null`.execute(db);
   return new Set(rows.map(({ id }) => id));
+}
+
+/** Removes the copy of a checkpoint that was wanted for a moment. What fails here `dropCopies` does again. */
+export async function dropCopy(
+  context: Uses<'config' | 'db' | 'driver' | 'log'>,
+  checkpoint: StoredObject & { kind: 'checkpoint' },
+): Promise<void> {
+  try {
+    await context.driver.deleteCheckpoint(checkpoint.id);
+    await forgetCopy(context, checkpoint);
+  } catch (error) {
+    context.log.warn({ err: error, checkpointId: checkpoint.id }, 'the copy of a checkpoint stays for now');
+  }
 }

@@ -3,7 +3,7 @@ import { usedLayers } from '../../storage/builds/sweep-layers.js';
 import { fromJson } from '../../storage/json.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
 import type { Uses } from '../context.js';
-import { databaseNow } from '../nodes/database-clock.js';
+import { databaseNow } from '../nodes/registry.js';
 
 /** A node that says nothing for so long does not come back by itself, ms. */
 const LOST_MS = 600_000;

@@ -1,16 +1,17 @@
+import { sideBySide } from '../../api/context/concurrent.js';
 import { repeat } from '../../api/context/repeat.js';
+import { pauseHeld } from '../../sandboxes/change/pause.js';
+import type { SandboxPorts } from '../../sandboxes/context.js';
+import { endedElsewhere } from '../../sandboxes/recovery/ended-elsewhere.js';
+import { fromJson } from '../../storage/json.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
-import { newerSteps } from '../../storage/newer-steps.js';
-import type { ClusterContext } from '../context.js';
-import { NodeNameTakenError } from '../nodes/name-taken.js';
-import { HEARTBEAT_MS } from '../nodes/registry.js';
-import { emptyNode } from './empty-node.js';
+import { newerSteps } from '../../storage/migrate.js';
+import type { ClusterContext, Uses } from '../context.js';
+import { HEARTBEAT_MS, NodeNameTakenError, nodeIsAlive } from '../nodes/registry.js';
 import { failLostBuilds } from './lost-builds.js';
 import { expireLost } from './lost-sandboxes.js';
 import { measureNode } from './measure-node.js';
 import { NodeMover } from './node-mover.js';
-import { rateSharing } from './rate-sharing.js';
-import { rejoin } from './rejoin.js';
 import { takeOverLost } from './take-over.js';
 
 /** Between two looks at what lost nodes had: sandboxes whose time is over, and builds. */
@@ -78,5 +79,80 @@ export async function startHeartbeat(
     mover.stop();
     await Promise.all(stops.map((stop) => stop()));
     await nodes.leave();
+  };
+}
+
+/** How many sandboxes are paused at the same time, at most. */
+const SIDE_BY_SIDE = 2;
+
+/** Pauses what runs on this node while an operator empties it: see `drainNode`. Those in transition are looked at again. */
+async function emptyNode(context: SandboxPorts): Promise<void> {
+  if (context.nodes.drain !== 'pause' || context.nodes.taken) return;
+  const running = [...context.sandboxes.values()].filter(
+    (live) => live.row.state === 'running' && live.transition === undefined,
+  );
+  const memory = context.driver.capabilities.memorySnapshot;
+  await sideBySide(running, SIDE_BY_SIDE, async (live) => {
+    if (live.transition !== undefined || live.gone || live.row.state !== 'running') return;
+    try {
+      await pauseHeld(context, live, memory);
+    } catch (error) {
+      context.log.warn(
+        { err: error, sandboxId: live.row.id },
+        'a sandbox of a drained node stays: it cannot be paused',
+      );
+    }
+  });
+}
+
+/** Ends and reads again what others changed of this node's sandboxes while they took it for dead. */
+async function rejoin(context: SandboxPorts): Promise<void> {
+  const rows = await context.db
+    .selectFrom('sandboxes')
+    .select(['id', 'version'])
+    .where('node_id', '=', context.config.nodeId)
+    .execute();
+  const versions = new Map(rows.map((row) => [row.id, row.version]));
+  for (const live of [...context.sandboxes.values()]) {
+    // One in transition writes its row, and finds out by itself.
+    if (live.transition !== undefined || live.row.state === 'creating') continue;
+    const version = versions.get(live.row.id);
+    if (version === undefined) await endedElsewhere(context, live);
+    else if (version !== live.row.version) {
+      live.stale = true;
+      context.repairs.later(live);
+    }
+  }
+}
+
+interface RateSharing {
+  /** Adds what teams asked this node for since the last call. */
+  tell(report: NodeReport | undefined): NodeReport | undefined;
+  /** Takes over what the nodes that live have told. */
+  read(): Promise<void>;
+}
+
+/** Divides the rates of teams among the nodes, with each heartbeat. */
+function rateSharing({ db, nodes, rates }: Uses<'db' | 'nodes' | 'rates'>): RateSharing {
+  let toldAtMs = performance.now();
+  return {
+    tell(report) {
+      if (report === undefined || rates.shares === undefined) return report;
+      const now = performance.now();
+      const demand = rates.shares.takeDemand(now - toldAtMs);
+      toldAtMs = now;
+      return { ...report, demand };
+    },
+    async read() {
+      if (rates.shares === undefined) return;
+      const rows = await db.selectFrom('nodes').select(['id', 'report']).where(nodeIsAlive).execute();
+      const own = rows.findIndex(({ id }) => id === nodes.nodeId);
+      // Others take this node for dead, and have its share.
+      if (own === -1) return;
+      rates.shares.update(
+        rows.map(({ report }) => fromJson(report).demand ?? {}),
+        own,
+      );
+    },
   };
 }

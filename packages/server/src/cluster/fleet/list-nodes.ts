@@ -1,13 +1,15 @@
+import type { operatorComponents } from '@svc/platform/operator';
 import { type Selectable, sql } from 'kysely';
 import { errors } from '../../api/errors/catalog.js';
-import { toJson } from '../../storage/json.js';
+import { fromJson, toJson } from '../../storage/json.js';
+import type { NodeReport } from '../../storage/json-shapes.js';
 import type { NodesTable } from '../../storage/schema.js';
 import type { Uses } from '../context.js';
-import { databaseNow, SILENCE_MS } from '../nodes/database-clock.js';
+import { databaseNow, nodeIsAlive, SILENCE_MS } from '../nodes/registry.js';
 import { measureNode } from './measure-node.js';
 
 /** One node, and how many sandboxes it has by the records. */
-export interface NodeRow extends Selectable<NodesTable> {
+interface NodeRow extends Selectable<NodesTable> {
   /** How long ago its last heartbeat was, ms; undefined: it left. */
   silentMs: number | undefined;
   alive: boolean;
@@ -68,4 +70,77 @@ async function onlyNode(context: Ports): Promise<Selectable<NodesTable> & { age:
     report: toJson(await measureNode(context)),
     age: 0,
   };
+}
+
+type Schemas = operatorComponents['schemas'];
+
+export function nodeToWire(row: NodeRow): Schemas['Node'] {
+  const report = fromJson(row.report);
+  return {
+    nodeID: row.id,
+    state: row.alive ? 'alive' : row.silentMs === undefined ? 'stopped' : 'silent',
+    apiUrl: row.api_url,
+    sandboxUrl: row.sandbox_url,
+    lastSeenSeconds: row.silentMs === undefined ? null : Math.floor(row.silentMs / 1000),
+    drain: row.drain,
+    sandboxes: { running: row.running, paused: row.paused },
+    moving: movingOf(row, report),
+    report: isWhole(report) ? reportToWire(report) : null,
+  };
+}
+
+/** What it told last, and what has come to it since by the records. Once it is to keep what it has, that counts for nothing. */
+function movingOf(
+  { drain, running, paused }: NodeRow,
+  { moving }: Partial<NodeReport>,
+): Schemas['NodeMoving'] | null {
+  if (drain !== 'move' || moving === undefined) return null;
+  const staying = moving.stays.filter(({ kind }) => kind === 'sandbox').length;
+  // Of many that stay it is not told what they are.
+  const unknown = moving.staysTotal - moving.stays.length;
+  return { ...moving, sandboxes: Math.max(moving.sandboxes, running + paused - staying - unknown) };
+}
+
+/** Before the first heartbeat there is none. */
+function isWhole(report: Partial<NodeReport>): report is NodeReport {
+  return report.version !== undefined;
+}
+
+function reportToWire({
+  clusterId: _,
+  clusterHolder: _holder,
+  memoryFreeMiB,
+  memoryTotalMiB,
+  diskFreeMiB,
+  demand: _demand,
+  machine: _machine,
+  moving: _moving,
+  ...rest
+}: NodeReport): Schemas['NodeReport'] {
+  return { ...rest, memoryFreeMB: memoryFreeMiB, memoryTotalMB: memoryTotalMiB, diskFreeMB: diskFreeMiB };
+}
+
+/** How many servers share the database, by what they are. */
+export interface NodeCounts {
+  alive: number;
+  /** Of those that live, how many get no new sandboxes. */
+  drained: number;
+  silent: number;
+  stopped: number;
+}
+
+/** Undefined for a server with a database of its own. */
+export async function countNodes({ db, nodes }: Uses<'db' | 'nodes'>): Promise<NodeCounts | undefined> {
+  if (!nodes.shared) return undefined;
+  const rows = await db
+    .selectFrom('nodes')
+    .select(['drain', 'heartbeat_at', nodeIsAlive.as('alive')])
+    .execute();
+  const counts = { alive: 0, drained: 0, silent: 0, stopped: 0 };
+  for (const { alive, drain, heartbeat_at: heartbeatAt } of rows) {
+    if (alive) counts.alive += 1;
+    else counts[heartbeatAt === 0 ? 'stopped' : 'silent'] += 1;
+    if (alive && drain !== 'no') counts.drained += 1;
+  }
+  return counts;
 }

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely';
 import { toJson } from '../../storage/json.js';
 import type { Uses } from '../context.js';
-import { databaseNow } from '../nodes/database-clock.js';
+import { databaseNow } from '../nodes/registry.js';
 
 /** A node that said nothing for so long builds nothing any more, ms. One that only starts again ends its builds by itself. */
 const LOST_MS = 30_000;

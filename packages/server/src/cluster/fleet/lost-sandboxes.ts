@@ -1,10 +1,10 @@
-import { recordSystemAct } from '../../api/audit/record-system-act.js';
+import { recordSystemAct } from '../../api/audit/audit-trail.js';
 import { errors } from '../../api/errors/catalog.js';
 import { executionData, type KillReason, lifecycleEvent } from '../../sandboxes/events/lifecycle-events.js';
 import type { SandboxRow } from '../../sandboxes/state/live.js';
 import { fromJson } from '../../storage/json.js';
 import type { Uses } from '../context.js';
-import { nodeIsSilent } from '../nodes/database-clock.js';
+import { nodeIsSilent } from '../nodes/registry.js';
 
 type Ports = Uses<'config' | 'db' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
 

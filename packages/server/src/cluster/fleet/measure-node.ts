@@ -1,7 +1,7 @@
 import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import { activeSandboxes } from '../../sandboxes/start/capacity.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
-import { freeDiskBytes } from '../../teams/quota/disk-room.js';
+import { freeDiskBytes } from '../../teams/quota/storage-use.js';
 import type { Uses } from '../context.js';
 
 const mib = (bytes: number) => Math.floor(bytes / 2 ** 20);

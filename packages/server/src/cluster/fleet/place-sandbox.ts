@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import type { NodeRecord } from '../../api/context/nodes.js';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';

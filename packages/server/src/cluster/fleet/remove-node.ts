@@ -1,8 +1,8 @@
 import { errors } from '../../api/errors/catalog.js';
 import { fromJson, toJson } from '../../storage/json.js';
-import type { Database, Tx } from '../../storage/schema.js';
+import type { Database, NodeDrain, Tx } from '../../storage/schema.js';
 import type { Uses } from '../context.js';
-import { nodeIsAlive } from '../nodes/database-clock.js';
+import { nodeIsAlive } from '../nodes/registry.js';
 import { clearForgotten } from './clear-lost.js';
 import { inheritBuilds } from './inherit-builds.js';
 import { removeLost } from './lost-sandboxes.js';
@@ -11,7 +11,7 @@ import { takeVolumes } from './volume-home.js';
 type Ports = Uses<'config' | 'db' | 'driver' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
 
 /** What went with a node that was forgotten. */
-export interface Forgotten {
+interface Forgotten {
   sandboxes: number;
   /** Snapshots and builds of templates that nobody else has. */
   builds: number;
@@ -132,4 +132,32 @@ async function dropRecords(tx: Tx, nodeId: string): Promise<void> {
   await tx.deleteFrom('build_files').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('deleted_builds').where('node_id', '=', nodeId).execute();
   await tx.deleteFrom('nodes').where('id', '=', nodeId).execute();
+}
+
+/**
+ * Says whether a node gets new sandboxes. It follows with its next heartbeat.
+ * @throws {ApiError} 404; 409 where there is no other node
+ */
+export async function drainNode(
+  context: Uses<'db' | 'nodes'>,
+  nodeId: string,
+  drain: NodeDrain,
+): Promise<void> {
+  if (!context.nodes.shared) throw errors.onlyNode();
+  await context.db.transaction().execute(async (tx) => {
+    const node = await tx
+      .selectFrom('nodes')
+      .select('report')
+      .where('id', '=', nodeId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (node === undefined) throw errors.nodeNotFound(nodeId);
+    // How far it was when it was drained before says nothing of this time.
+    const { moving: _, ...report } = fromJson(node.report);
+    await tx
+      .updateTable('nodes')
+      .set({ drain, report: toJson(report) })
+      .where('id', '=', nodeId)
+      .execute();
+  });
 }

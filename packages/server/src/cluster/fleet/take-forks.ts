@@ -9,7 +9,7 @@ import { startForks } from '../../sandboxes/start/start-forks.js';
 import { configOf } from '../../sandboxes/state/config.js';
 import type { Tx } from '../../storage/schema.js';
 import type { Uses } from '../context.js';
-import { dropCopy } from '../copies/drop-copy.js';
+import { dropCopy } from '../copies/drop-copies.js';
 import type { ForkCall, ForkEntry } from './fork-call.js';
 
 type Ports = StartPorts & Uses<'copies' | 'retries' | 'teams'>;

@@ -1,10 +1,14 @@
 import { type SqlBool, sql } from 'kysely';
 import { sideBySide } from '../../api/context/concurrent.js';
 import type { StartPorts } from '../../sandboxes/context.js';
-import { adoptSandbox } from '../../sandboxes/recovery/adopt-sandbox.js';
+import { begin } from '../../sandboxes/records/transition.js';
+import { shownDuringRepair } from '../../sandboxes/recovery/repairs.js';
+import { settle } from '../../sandboxes/recovery/settle.js';
+import { governAdopted } from '../../sandboxes/start/govern.js';
+import { newLive, type SandboxRow } from '../../sandboxes/state/live.js';
 import type { Uses } from '../context.js';
-import { nodeIsSilent } from '../nodes/database-clock.js';
-import type { SandboxTakeOvers } from '../nodes/ports.js';
+import type { SandboxTakeOvers } from '../nodes/ownership.js';
+import { nodeIsSilent } from '../nodes/registry.js';
 
 /** How many sandboxes are taken over in one round, and at the same time, at most. */
 const ROUND = 200;
@@ -103,4 +107,28 @@ async function takeOver(context: StartPorts, clusterId: string, sandboxId: strin
 function nodeIsOn(clusterId: string) {
   return sql<SqlBool>`exists (
     select 1 from nodes where nodes.id = sandboxes.node_id and nodes.report::json ->> 'clusterId' = ${clusterId})`;
+}
+
+/**
+ * Takes hold of a sandbox whose row has just become this node's. Until that is done nobody may ask for it. What fails is made
+ * good by a repair; never rejects.
+ * @param checkpoint whether the stored state that the row names is whole
+ */
+async function adoptSandbox(context: StartPorts, row: SandboxRow, checkpoint: boolean): Promise<void> {
+  const live = newLive(row);
+  try {
+    live.instance = await context.driver.adopt(row.id);
+    if (live.instance !== undefined) await governAdopted(context, row, live.instance);
+    context.sandboxes.set(live);
+    const found = { instance: live.instance !== undefined, checkpoint };
+    await begin(context, live, shownDuringRepair[row.state], () => settle(context, live, found));
+  } catch (error) {
+    context.log.error(
+      { err: error, sandboxId: row.id },
+      'a sandbox could not be adopted, will be tried again',
+    );
+    live.instance = undefined;
+    context.sandboxes.set(live);
+    context.repairs.later(live);
+  }
 }

@@ -3,8 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database } from '../../storage/schema.js';
-import { databaseNow, SILENCE_MS } from './database-clock.js';
-import { NodeNameTakenError } from './name-taken.js';
+import { databaseNow, NodeNameTakenError, SILENCE_MS } from './registry.js';
 
 /** Between two looks at the heartbeat of a process that may still live, ms. */
 const LOOK_MS = 500;

@@ -2,9 +2,8 @@ import type { NodeRecord } from '../../api/context/nodes.js';
 import { fromJson } from '../../storage/json.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
 import type { Database } from '../../storage/schema.js';
-import { nodeIsAlive } from './database-clock.js';
 import type { Place } from './order-places.js';
-import { toNodeRecord } from './registry.js';
+import { nodeIsAlive, toNodeRecord } from './registry.js';
 
 /** How long the list of nodes is kept, ms. */
 const TTL_MS = 1_000;

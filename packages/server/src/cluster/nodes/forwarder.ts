@@ -7,12 +7,11 @@ import http, {
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { NodeRecord } from '../../api/context/nodes.js';
-import { certificateRefusal, refusalText } from './certificate-refusal.js';
 import { ForwardWatch } from './forward-watch.js';
 import { isFromNode, issueNodeToken, NODE_HEADER } from './node-token.js';
-import { NodeUnreachableError } from './node-unreachable.js';
+import { certificateRefusal, NodeUnreachableError, refusalText } from './node-unreachable.js';
+import type { NodePorts } from './ownership.js';
 import { HERE, type Owner, ownerOfSandbox } from './ownership.js';
-import type { NodePorts } from './ports.js';
 import { readAnswer } from './read-answer.js';
 
 /** A request of the platform API for another node, its body read already. */

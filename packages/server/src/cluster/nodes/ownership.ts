@@ -1,5 +1,7 @@
 import type { NodeRecord } from '../../api/context/nodes.js';
-import type { NodePorts } from './ports.js';
+import type { KeyRing } from '../../storage/keys/key-ring.js';
+import type { Database } from '../../storage/schema.js';
+import type { NodeRegistry } from './registry.js';
 
 /** Which node has to do something. `gone`: one without a recent heartbeat. */
 export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { kind: 'gone' };
@@ -43,4 +45,28 @@ export async function ownerById({ nodes }: Pick<NodePorts, 'nodes'>, nodeId: str
   if (!nodes.shared || nodeId === null || nodeId === nodes.nodeId) return HERE;
   const node = await nodes.findAlive(nodeId);
   return node === undefined ? { kind: 'gone' } : { kind: 'node', node };
+}
+
+/** What it takes to find out which node has a sandbox. */
+export interface NodePorts {
+  readonly db: Database;
+  readonly keys: KeyRing;
+  readonly log: { warn(fields: object, message: string): void };
+  readonly nodes: NodeRegistry;
+  /** The sandboxes that this process holds. */
+  readonly sandboxes: { get(sandboxId: string): unknown };
+  readonly takeOvers: SandboxTakeOvers;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** How sandboxes of silent nodes become this one's. */
+export interface SandboxTakeOvers {
+  /** The take-over of a sandbox which has begun and not ended. */
+  underWay(sandboxId: string): Promise<boolean> | undefined;
+  /**
+   * Takes over one sandbox. Never rejects.
+   * @returns whether it is this node's now. False: its node lives, is on no cluster of ours, or the cluster cannot tell of it.
+   */
+  take(sandboxId: string): Promise<boolean>;
 }

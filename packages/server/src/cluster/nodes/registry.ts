@@ -3,15 +3,13 @@ import type { NodeRecord, ThisNode } from '../../api/context/nodes.js';
 import { fromJson, toJson } from '../../storage/json.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
 import type { Database, NodeDrain, NodesTable, Tx } from '../../storage/schema.js';
-import { databaseNow, nodeIsAlive, SILENCE_MS } from './database-clock.js';
-import { NodeNameTakenError } from './name-taken.js';
 
 /** How often a node says that it lives, ms. */
 export const HEARTBEAT_MS = 2_000;
 /** How long a record is kept in memory, ms. */
 const TTL_MS = 1_000;
 
-export interface NodeRegistryOptions {
+interface NodeRegistryOptions {
   db: Database;
   nodeId: string;
   /** Which start of this node it is, see `claimNode`. */
@@ -23,7 +21,7 @@ export interface NodeRegistryOptions {
 }
 
 /** What a heartbeat found. */
-export interface Heartbeat {
+interface Heartbeat {
   /** Others took this node for dead meanwhile, and may have ended its sandboxes. */
   wasSilent: boolean;
 }
@@ -170,3 +168,40 @@ export function toNodeRecord(
     acknowledges: fromJson(row.report).version !== undefined,
   };
 }
+
+const TEXTS = {
+  running:
+    'another process has taken its name, or an operator has removed it. This server serves nothing any more: stop it. ' +
+    'If its data directory is a copy of the other one, delete the file node-id in it before it starts again',
+  alive:
+    'a server with that name runs on another machine or in another data directory. ' +
+    'If this data directory is a copy, delete the file node-id in it and start again',
+  copy:
+    'it was started elsewhere after this data directory was copied. Delete the file node-id to run as a node of its own; ' +
+    'if no other machine has that name any more, delete the file node-epoch instead',
+};
+
+/** Another process has the name of this node. */
+export class NodeNameTakenError extends Error {
+  override readonly name = 'NodeNameTakenError';
+
+  constructor(nodeId: string, how: keyof typeof TEXTS) {
+    super(`this server cannot be node ${nodeId}: ${TEXTS[how]}`);
+  }
+}
+
+/** A node that said nothing for so long is taken for dead, ms. */
+export const SILENCE_MS = 10_000;
+
+/** The clock of PostgreSQL, ms since the epoch: the only one that all nodes share. */
+export const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
+/** Heartbeats before this are too old. */
+const silentSince = sql<number>`${databaseNow} - ${SILENCE_MS}`;
+
+/** Condition on rows of `sandboxes`: their node had no heartbeat lately, or there is none. */
+export const nodeIsSilent = sql<SqlBool>`not exists (
+  select 1 from nodes where nodes.id = sandboxes.node_id and nodes.heartbeat_at >= ${silentSince})`;
+
+/** Condition on rows of `nodes`: it had a heartbeat lately. */
+export const nodeIsAlive = sql<SqlBool>`heartbeat_at >= ${silentSince}`;

@@ -1,3 +1,4 @@
+import { isStoreEntry, type StoreEntry } from '@svc/runtime';
 import { migrations } from '../../storage/migrations/index.js';
 import { BackupError } from './backup-error.js';
 
@@ -66,4 +67,18 @@ function tooNew(why: string): BackupError {
   return new BackupError(`The backup was made by a newer version: ${why}.`, {
     hint: 'Restore it with that version, or a later one.',
   });
+}
+
+/** What the server keeps. */
+export const SERVER_MEMBER = 'server.tar.gz';
+
+export function storeMember({ kind, id }: StoreEntry): string {
+  return `store/${kind}/${id}.tar.gz`;
+}
+
+/** Which part of the store a member is; undefined for every other name. */
+export function parseStoreMember(name: string): StoreEntry | undefined {
+  const [, kind, id] = /^store\/([a-z]+)\/([a-z0-9-]+)\.tar\.gz$/.exec(name) ?? [];
+  const entry = { kind: kind ?? '', id: id ?? '' };
+  return isStoreEntry(entry) ? entry : undefined;
 }

@@ -17,12 +17,18 @@ import {
 } from '@svc/runtime';
 import { lockDirectory } from '#support/directory-lock';
 import { dataLayout } from '../../storage/data/data-layout.js';
-import { isHalfRestored, markRestore, unmarkRestore } from '../../storage/data/half-restored.js';
+import { isHalfRestored, markRestore, unmarkRestore } from '../../storage/data/private-directory.js';
 import { findHindrance, findServiceUser, type ServiceUser } from '../../storage/data/service-user.js';
 import { type BackupArchive, openArchive } from './archive-reader.js';
 import { BackupError } from './backup-error.js';
-import { type BackupDescription, DESCRIPTION, parseDescription } from './description.js';
-import { parseStoreMember, SERVER_MEMBER, storeMember } from './member-names.js';
+import {
+  type BackupDescription,
+  DESCRIPTION,
+  parseDescription,
+  parseStoreMember,
+  SERVER_MEMBER,
+  storeMember,
+} from './description.js';
 import { SERVER_PART } from './server-files.js';
 
 export interface CheckOptions {

@@ -2,7 +2,7 @@ import { type EgressPolicy, type Placeholder, placeholdersOf } from '@svc/networ
 import type { Uses } from '../context.js';
 import { mintIdentityToken } from '../identity/mint-token.js';
 import type { PlaceholderScope } from '../sandbox-egress.js';
-import { secretValue } from './secret-values.js';
+import { secretValue } from '../secrets/values.js';
 
 /** How long one identity token is used, ms. It is valid for much longer. */
 const REUSE_MS = 60_000;

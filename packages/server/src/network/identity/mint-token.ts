@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import type { ServerConfig } from '../../config/config.js';
 import type { Ids } from '../../config/ids.js';
 import type { SandboxesTable } from '../../storage/schema.js';
-import { issuerOf, trustDomainOf } from './issuer.js';
+import { issuerOf, trustDomainOf } from './documents.js';
 import type { SigningKeys } from './signing-keys.js';
 
 /** Lifetime of an identity token. */

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from './public-address.js';
+import { deniedRangeOf, parseAddress } from '@svc/network-policy';
 import { lookupHost } from './resolve-host.js';
 
 /** A name that only addresses outside the public internet stand for, or such an address itself. */
@@ -24,4 +24,13 @@ export const publicLookup: LookupFunction = (hostname, options, callback) =>
 export function assertPublicHost(host: string): void {
   const bare = host.replace(/^\[|\]$/g, '');
   if (isIP(bare) !== 0 && !isPublicAddress(bare)) throw new ForbiddenAddressError(host);
+}
+
+/**
+ * Whether an IP address is one of the public internet: what no sandbox may reach, the server does not reach for a user either.
+ * IPv4 inside IPv6 is judged as IPv4.
+ */
+export function isPublicAddress(address: string): boolean {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && deniedRangeOf(parsed) === undefined;
 }

@@ -1,25 +1,27 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import http, {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type Duplex, duplexPair } from 'node:stream';
 import { json, text } from 'node:stream/consumers';
 import { issueActingCredential } from '../../api/auth/acting-credential.js';
 import { readPlatformDocument } from '../../api/document.js';
 import { errors } from '../../api/errors/catalog.js';
-import { toApiError } from '../../api/http/error-reply.js';
+import { toApiError } from '../../api/http.js';
 import { matchRoute } from '../../api/match-route.js';
 import { readRoutes } from '../../api/route-table.js';
 import type { Uses } from '../../cluster/context.js';
 import { accessToken } from '../../sandboxes/state/sandbox-tokens.js';
-import { findTeam } from '../../teams/find-team.js';
+import { findTeam } from '../../teams/records.js';
 import type { OperatorApi } from '../operator-api.js';
 import { carriesToken } from '../operator-token.js';
-import { readSessionCookie, sessionCookie } from './cookie.js';
 import { pageFiles } from './files.js';
-import { innerClient } from './inner-client.js';
 import { operatorMembers, operatorOperations, platformOperations } from './operations.js';
 import { pageHeaders, passedHeaders } from './page-headers.js';
 import { passOn, relay, sentHeaders, shownHeaders } from './pass-on.js';
-import { isSameOrigin } from './same-origin.js';
-import type { DashboardSessions } from './sessions.js';
-import { withoutTokens } from './without-tokens.js';
+import { type DashboardSessions, readSessionCookie, sessionCookie } from './sessions.js';
 
 /** Port of the daemon in every sandbox. The others speak for programs, which this address must not. */
 const DAEMON_PORT = '49983';
@@ -212,4 +214,62 @@ async function readSignIn(req: IncomingMessage): Promise<{ token?: string; code?
   if (typeof token === 'string' && code === undefined) return { token };
   if (typeof code === 'string' && token === undefined) return { code };
   throw errors.validation('the body must have either token or code, as text');
+}
+
+/** Whether a request comes from a page of this very server. Browsers write both headers themselves; programs need send neither. */
+export function isSameOrigin(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site'];
+  // A proxy in front may change the host. What browsers tell here does not depend on it.
+  if (site !== undefined) return site === 'same-origin';
+  const { origin } = headers;
+  if (origin === undefined) return true;
+  return URL.canParse(origin) && new URL(origin).host === headers.host;
+}
+
+/** Names of credentials of sandboxes in answers of the platform API. The server adds them where they are needed. */
+const TOKENS = new Set(['envdAccessToken', 'trafficAccessToken']);
+
+/** An answer of the platform API without the credentials of sandboxes. */
+export function withoutTokens(json: string): string {
+  // Most answers have none, and need no second reading.
+  if (![...TOKENS].some((name) => json.includes(name))) return json;
+  return JSON.stringify(JSON.parse(json, (name, value) => (TOKENS.has(name) ? undefined : value)));
+}
+
+export interface InnerRequest {
+  method: string;
+  path: string;
+  /** Names and values in turn. */
+  headers: readonly string[];
+  /** Where it came from, for the audit trail. */
+  remoteAddress: string | undefined;
+}
+
+/**
+ * Sends HTTP to a server of this process without a socket: nothing of it depends on which ports the server listens on, whether it
+ * speaks TLS there, or how many connections it allows an address.
+ */
+export function innerClient(server: http.Server): (request: InnerRequest) => http.ClientRequest {
+  const inner = http.createServer({ requestTimeout: 0, headersTimeout: 0 });
+  inner.on('request', (req: IncomingMessage, res: ServerResponse) => server.emit('request', req, res));
+  return ({ method, path, headers, remoteAddress }) =>
+    http.request({
+      method,
+      path,
+      headers,
+      agent: undefined,
+      createConnection: () => {
+        const [near, far] = duplexPair();
+        inner.emit('connection', Object.assign(far, { remoteAddress }));
+        // Who leaves takes the other side along.
+        link(near, far);
+        link(far, near);
+        return near;
+      },
+    });
+}
+
+function link(from: Duplex, to: Duplex): void {
+  from.on('error', () => to.destroy());
+  from.once('close', () => to.destroy());
 }

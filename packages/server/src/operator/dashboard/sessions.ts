@@ -1,4 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 
 /** How long a link to sign in may be used, ms. */
 const CODE_MS = 60_000;
@@ -8,7 +10,7 @@ const SESSION_MS = 8 * 3_600_000;
 const MOST = 200;
 
 /** Somebody who showed the operator token, or a link that was made with it. */
-export interface Session {
+interface Session {
   /** Goes into a cookie that no script reads. */
   readonly id: string;
   /** Kept by the page and sent in a header. Cookies know no ports: one that another port of this host was sent opens nothing alone. */
@@ -85,4 +87,23 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
     map.delete(oldest);
     return;
   }
+}
+
+const NAME = 'svc_dashboard';
+
+/** The id of a session in the cookies of a request. */
+export function readSessionCookie(header: string | undefined): string | undefined {
+  for (const part of (header ?? '').split(';')) {
+    const [name, value] = part.trim().split('=', 2);
+    if (name === NAME) return value;
+  }
+  return undefined;
+}
+
+/** Sets the cookie until the browser ends; the server ends it earlier. An empty id takes it away. */
+export function sessionCookie(req: IncomingMessage, id: string): string {
+  const secure =
+    (req.socket as Partial<TLSSocket>).encrypted === true || req.headers['x-forwarded-proto'] === 'https';
+  const gone = id === '' ? '; Max-Age=0' : '';
+  return `${NAME}=${id}; Path=/dashboard; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}${gone}`;
 }

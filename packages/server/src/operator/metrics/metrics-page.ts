@@ -1,19 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-
-/** One value of a metric, told apart from its siblings by labels. */
-export interface Sample {
-  value: number;
-  labels?: Record<string, string>;
-}
-
-/** A metric that is read when somebody asks. Names are given whole, with their unit (`_seconds`, `_bytes`) and `_total` for counters. */
-export interface MetricFamily {
-  name: string;
-  help: string;
-  type: 'counter' | 'gauge';
-  /** Each with the same labels. */
-  samples: Sample[];
-}
+import type { MetricFamily } from './family.js';
 
 /** Everything that Prometheus reads of a server: what is counted as it works, and what is read at each scrape. */
 export class MetricsPage {

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Attributes, SpanOptions, Tracer, TracingCounts } from '../../api/context/tracer.js';
 import type { FinishedSpan, SpanSink } from './finished-span.js';
+import { parseTraceparent, type TraceContext } from './finished-span.js';
 import { decideStart, type Sampling } from './sampler.js';
-import { parseTraceparent, type TraceContext } from './trace-context.js';
 
 /** Longest text of an attribute, characters. */
 const longestText = 256;

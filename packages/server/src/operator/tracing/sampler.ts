@@ -1,5 +1,5 @@
 import type { SamplerName } from '../../config/samplers.js';
-import type { TraceContext } from './trace-context.js';
+import type { TraceContext } from './finished-span.js';
 
 export interface Sampling {
   sampler: SamplerName;

@@ -10,14 +10,13 @@ import { type PassOn, placeSandbox } from '../../cluster/fleet/place-sandbox.js'
 import { connectSandbox } from '../../sandboxes/change/connect.js';
 import { forkSandbox } from '../../sandboxes/change/fork.js';
 import { pauseSandbox } from '../../sandboxes/change/pause.js';
-import { refreshSandbox } from '../../sandboxes/change/refresh.js';
 import { resumeSandbox } from '../../sandboxes/change/resume.js';
-import { setSandboxTimeout } from '../../sandboxes/change/set-timeout.js';
+import { refreshSandbox, setSandboxTimeout } from '../../sandboxes/change/timeout.js';
 import { updateSandboxNetwork } from '../../sandboxes/change/update-network.js';
-import { killSandbox } from '../../sandboxes/end/kill.js';
-import { getSandbox } from '../../sandboxes/records/get.js';
+import { killSandbox } from '../../sandboxes/kill.js';
 import { listSandboxes } from '../../sandboxes/records/list.js';
 import { parseMetadataFilter } from '../../sandboxes/records/metadata-filter.js';
+import { getSandbox } from '../../sandboxes/records/rows.js';
 import { detailToWire, listedToWire, sandboxToWire } from '../../sandboxes/records/wire.js';
 import { createSandbox } from '../../sandboxes/start/create.js';
 import type { ServerContext, Uses } from '../context.js';

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectDriverOptions, connectDriver, DriverError, type RemoteDriver } from '@svc/runtime';
 import type { Log } from '../../api/context/context.js';
+import { runtimeTokenFile } from '../../storage/data/data-layout.js';
 import type { RuntimeReady } from './orders.js';
-import { runtimeTokenFile } from './runtime-socket.js';
 
 /** How long a runtime that starts beside the server may take, ms. */
 const START_MS = 60_000;

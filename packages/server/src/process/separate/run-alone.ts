@@ -2,14 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, rename, rm, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { DriverLog, selectDriver, serveDriver } from '@svc/runtime';
-import { driverPrograms } from '../../config/driver-programs.js';
-import { linuxOptions } from '../../config/linux-options.js';
+import { driverPrograms, linuxOptions } from '../../config/driver-options.js';
 import { loadConfig } from '../../config/load.js';
-import { prepareDataLayout } from '../../storage/data/data-layout.js';
+import { prepareDataLayout, runtimeSocket, runtimeTokenFile } from '../../storage/data/data-layout.js';
 import { findHindrance, findServiceUser, ServiceUserError } from '../../storage/data/service-user.js';
 import { hardenProcess } from '../harden-process.js';
 import { afterPredecessor } from './after-predecessor.js';
-import { runtimeSocket, runtimeTokenFile } from './runtime-socket.js';
 
 /** Serves one server, which runs as the service user and finds the token beside the socket. */
 export async function runAlone(): Promise<void> {

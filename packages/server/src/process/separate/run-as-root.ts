@@ -3,15 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { DriverLog, selectDriver, serveDriver } from '@svc/runtime';
-import { driverPrograms } from '../../config/driver-programs.js';
-import { linuxOptions } from '../../config/linux-options.js';
+import { driverPrograms, linuxOptions } from '../../config/driver-options.js';
 import type { ServerOptions } from '../../config/options.js';
-import { prepareDataLayout } from '../../storage/data/data-layout.js';
+import { prepareDataLayout, runtimeSocket } from '../../storage/data/data-layout.js';
 import { rightsOf } from '../../storage/data/rights-of.js';
 import type { ServiceUser } from '../../storage/data/service-user.js';
 import { afterPredecessor } from './after-predecessor.js';
 import { ORDERS_VARIABLE, type Orders, type RuntimeReady } from './orders.js';
-import { runtimeSocket } from './runtime-socket.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

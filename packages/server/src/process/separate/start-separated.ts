@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { DriverError, type Isolation } from '@svc/runtime';
 import { lockDirectory } from '#support/directory-lock';
 import type { ServerOptions } from '../../config/options.js';
 import { dataLayout } from '../../storage/data/data-layout.js';
@@ -8,7 +9,6 @@ import type { Server } from '../server.js';
 import { startServer } from '../start-server.js';
 import { joinRuntime, type Runtime, useRuntime } from './join-runtime.js';
 import type { SeparatePlan } from './plan-start.js';
-import { requireIsolation } from './require-isolation.js';
 
 export interface SeparatedServer extends Server {
   /** The user that the server runs as. */
@@ -78,3 +78,22 @@ async function startOn(runtime: Runtime, options: ServerOptions, user: string): 
 /** A server that does not start leaves nothing open. */
 const letGo = (runtime: Runtime): Promise<void> =>
   runtime.driver.close({ destroyInstances: false }).catch(() => undefined);
+
+/**
+ * What keeps sandboxes apart is up to a `svc-runtime` that was started by itself, with options of its own. A server that was told
+ * something else must not run: its sandboxes would not be what its operator takes them for.
+ * @param isolation that the server was told; undefined: whatever the other process was told
+ * @throws {DriverError} `unsupported`
+ */
+export function requireIsolation(
+  isolation: Isolation | undefined,
+  { driver }: Pick<Runtime, 'driver'>,
+  socketPath: string,
+): void {
+  const { isolation: theirs } = driver.capabilities;
+  if (isolation === undefined || isolation === theirs) return;
+  throw new DriverError(
+    'unsupported',
+    `The server is to keep sandboxes apart by "${isolation}", and the svc-runtime at ${socketPath} does by "${theirs}": give both the same isolation (SVC_ISOLATION in the units or isolation in the configuration file that both read), restart svc-runtime, and start the server again.`,
+  );
+}

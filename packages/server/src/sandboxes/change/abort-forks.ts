@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/errors/api-error.js';
 import type { SandboxPorts, Uses } from '../context.js';
-import { killHeld } from '../end/kill.js';
+import { killHeld } from '../kill.js';
 import { findLive } from '../records/rows.js';
 import { admit } from '../records/transition.js';
 import { configOf } from '../state/config.js';

@@ -1,4 +1,4 @@
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { isoTime } from '../../api/wire/time.js';
 import type { StartPorts } from '../context.js';
 import { lifecycleEvent } from '../events/lifecycle-events.js';

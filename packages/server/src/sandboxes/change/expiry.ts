@@ -1,5 +1,5 @@
 import type { SandboxPorts } from '../context.js';
-import { killHeld } from '../end/kill.js';
+import { killHeld } from '../kill.js';
 import { configOf } from '../state/config.js';
 import type { LiveSandbox } from '../state/live.js';
 import { pauseHeld } from './pause.js';

@@ -1,6 +1,6 @@
 import type { components } from '@svc/platform';
 import { anyOf } from '#support/any-of';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
 import { policyProblem } from '../../network/egress/policy-of.js';
@@ -12,14 +12,13 @@ import { admit, begin } from '../records/transition.js';
 import { checkTimeout } from '../records/ttl.js';
 import { sandboxToWire } from '../records/wire.js';
 import { activeSandboxes } from '../start/capacity.js';
-import { isFull } from '../start/placement-error.js';
+import { checkpointError, isFull } from '../start/placement-error.js';
 import { type ForkOutcome, startForks } from '../start/start-forks.js';
 import { assertVolumesExist } from '../start/volume-mounts.js';
 import { configOf } from '../state/config.js';
 import type { LiveSandbox, SandboxRow } from '../state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
 import { endForksHere } from './abort-forks.js';
-import { checkpointError } from './checkpoint-error.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 
 export interface ForkOptions {

@@ -1,6 +1,6 @@
 import { DriverError } from '@svc/runtime';
-import { recordSystemAct } from '../../api/audit/record-system-act.js';
-import type { Team } from '../../api/auth/team.js';
+import { recordSystemAct } from '../../api/audit/audit-trail.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { assertTeamStorage } from '../../teams/quota/storage-use.js';
 import type { RowPorts, SandboxPorts, StartPorts, Uses } from '../context.js';
@@ -8,10 +8,10 @@ import { executionData, lifecycleEvent } from '../events/lifecycle-events.js';
 import { recordCheckpoint, recordCheckpointSize } from '../records/checkpoints.js';
 import { changeRow, release } from '../records/rows.js';
 import { admit, begin } from '../records/transition.js';
+import { checkpointError } from '../start/placement-error.js';
 import { isMoving, movingPatch, notMovingPatch } from '../state/config.js';
 import type { LiveSandbox } from '../state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
-import { checkpointError } from './checkpoint-error.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 
 /**

@@ -1,14 +1,14 @@
+import { recordSystemAct } from '../../api/audit/audit-trail.js';
 import type { SystemReason } from '../../api/audit/entry.js';
-import { recordSystemAct } from '../../api/audit/record-system-act.js';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { toJson } from '../../storage/json.js';
 import { assertTeamEgress } from '../../teams/quota/egress-month.js';
 import { assertTeamRoom } from '../../teams/quota/team-room.js';
 import type { RowPorts, SandboxPorts, StartPorts, Uses } from '../context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
-import { watchInstance } from '../end/watch-instance.js';
 import { lifecycleEvent } from '../events/lifecycle-events.js';
+import { watchInstance } from '../kill.js';
 import { dropCheckpoint, recordCheckpoint } from '../records/checkpoints.js';
 import { changeRow, release } from '../records/rows.js';
 import { admit, begin } from '../records/transition.js';
@@ -16,13 +16,12 @@ import { checkTimeout } from '../records/ttl.js';
 import { bootInstance } from '../start/boot.js';
 import { takePlace } from '../start/capacity.js';
 import { countSpawn } from '../start/create.js';
-import { placementError } from '../start/placement-error.js';
+import { checkpointError, placementError } from '../start/placement-error.js';
 import { assertVolumesExist } from '../start/volume-mounts.js';
 import { configOf } from '../state/config.js';
 import type { LiveSandbox, SandboxRow } from '../state/live.js';
 import { daemonToken, imageToken, nextDaemonToken } from '../state/sandbox-tokens.js';
 import { resetLogCursor } from '../telemetry/collect-logs.js';
-import { checkpointError } from './checkpoint-error.js';
 
 export interface ResumeOptions {
   team: Team;

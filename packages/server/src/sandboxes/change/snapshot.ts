@@ -1,8 +1,8 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { toJson } from '../../storage/json.js';
-import { encryptJson } from '../../storage/keys/encrypted-json.js';
+import { encryptJson } from '../../storage/keys/encrypted-setting.js';
 import { newBuildRow, newTemplateRow } from '../../storage/new-template-rows.js';
 import type { Tx } from '../../storage/schema.js';
 import { assertTeamStorage } from '../../teams/quota/storage-use.js';
@@ -18,10 +18,10 @@ import {
 } from '../records/template-reference.js';
 import { admit, begin } from '../records/transition.js';
 import { decryptSecrets } from '../start/boot.js';
+import { checkpointError } from '../start/placement-error.js';
 import { configOf } from '../state/config.js';
 import type { LiveSandbox, SandboxRow } from '../state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
-import { checkpointError } from './checkpoint-error.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 
 export interface SnapshotOptions {

@@ -1,7 +1,7 @@
 import { parseRange } from '@svc/network-policy';
 import type { components } from '@svc/platform';
 import { DriverError, type Instance } from '@svc/runtime';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { egressOf } from '../../network/egress/policy-of.js';
 import { toJson } from '../../storage/json.js';

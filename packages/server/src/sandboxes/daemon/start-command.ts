@@ -3,7 +3,6 @@ import { createDialTransport } from '@svc/daemon/dial';
 import type { Instance } from '@svc/runtime';
 import { anyOf } from '#support/any-of';
 import { DaemonAnswerError, dialDaemon } from './daemon-control.js';
-import { IN_LOGIN_SHELL } from './login-shell.js';
 
 const MAX_MESSAGE_BYTES = 128 * 1024;
 
@@ -39,3 +38,7 @@ export async function startCommandOf(
   }
   throw new DaemonAnswerError('the start command', 500);
 }
+
+/** A script for `/bin/sh -c`: runs the command line in `$1` by a login shell, bash where the image has it. */
+export const IN_LOGIN_SHELL = `[ -x /bin/bash ] && shell=/bin/bash || shell=/bin/sh
+exec "$shell" -l -c "$1"`;

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
-import type { Team } from '../../api/auth/team.js';
-import type { TemplatesTable } from '../../storage/schema.js';
+import type { Team } from '../../api/auth/team-store.js';
+import type { Database, TemplatesTable, Tx } from '../../storage/schema.js';
 import type { Uses } from '../context.js';
 import type { TemplateReference } from './template-reference.js';
 
@@ -43,4 +43,19 @@ export async function firstAlias(context: Uses<'db'>, templateId: string): Promi
     .orderBy('alias')
     .executeTakeFirst();
   return row?.alias ?? null;
+}
+
+/** Templates that exist from the first start. They belong to the service: no team changes them. */
+const SYSTEM_ALIASES = ['base', 'host'];
+
+/** Name of a template that is the service's own; undefined: it is a team's. */
+export async function systemAlias(db: Database | Tx, templateId: string): Promise<string | undefined> {
+  const found = await db
+    .selectFrom('template_aliases')
+    .select('alias')
+    .where('namespace', '=', '')
+    .where('alias', 'in', SYSTEM_ALIASES)
+    .where('template_id', '=', templateId)
+    .executeTakeFirst();
+  return found?.alias;
 }

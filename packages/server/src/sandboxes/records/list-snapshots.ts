@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { cutPage, decodeNextToken } from '../../api/wire/next-token.js';
 import { afterKey } from '../../storage/keyset.js';
 import type { Uses } from '../context.js';

@@ -1,4 +1,4 @@
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { cutPage, decodeNextToken } from '../../api/wire/next-token.js';
 import { afterKey, type Order } from '../../storage/keyset.js';

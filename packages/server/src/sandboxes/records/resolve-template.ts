@@ -1,10 +1,10 @@
-import type { Team } from '../../api/auth/team.js';
+import type { Isolation } from '@svc/runtime';
+import type { Team } from '../../api/auth/team-store.js';
 import { builtinAlias } from '../../api/errors/builtin-templates.js';
 import { errors } from '../../api/errors/catalog.js';
 import type { Uses } from '../context.js';
 import { asSeenByOthers, type ResolvedTemplate } from '../state/resolved-template.js';
-import { findTemplate, firstAlias } from './find-template.js';
-import { isolationOf } from './template-isolation.js';
+import { findTemplate, firstAlias, systemAlias } from './find-template.js';
 import { DEFAULT_TAG, parseTemplateReference } from './template-reference.js';
 
 /**
@@ -53,4 +53,16 @@ async function read(context: Uses<'config' | 'db'>, team: Team, text: string): P
     isolation: await isolationOf(context, template.id),
   };
   return template.team_id === team.id ? resolved : asSeenByOthers(resolved);
+}
+
+/** What the settings say is to keep the sandboxes of a template apart. Undefined: nothing, so the driver decides. */
+async function isolationOf(
+  { config, db }: Uses<'config' | 'db'>,
+  templateId: string,
+): Promise<Isolation | undefined> {
+  const { templateIsolation } = config;
+  if (Object.keys(templateIsolation).length === 0) return undefined;
+  // Only names of the service's own: a team could call a template of its own like another's.
+  const alias = await systemAlias(db, templateId);
+  return templateIsolation[templateId] ?? (alias === undefined ? undefined : templateIsolation[alias]);
 }

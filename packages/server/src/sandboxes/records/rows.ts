@@ -1,8 +1,8 @@
 import type { Updateable } from 'kysely';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
+import { DatabaseUnreachableError } from '../../storage/database-errors.js';
 import type { SandboxesTable, Tx } from '../../storage/schema.js';
-import { DatabaseUnreachableError } from '../../storage/unreachable.js';
 import type { RowPorts, Uses } from '../context.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../state/live.js';
 import { assertMayFollow, viewOf } from '../state/state.js';
@@ -148,4 +148,18 @@ export async function removeRow(
   });
   forget(context, live);
   if (more !== undefined) context.events.committed();
+}
+
+/** Reads a sandbox of a team. @throws {ApiError} 404, also while it is being made or killed. */
+export async function getSandbox(
+  context: Uses<'db' | 'sandboxes'>,
+  teamId: string,
+  sandboxId: string,
+): Promise<SandboxRow> {
+  const row =
+    context.sandboxes.get(sandboxId)?.row ??
+    (await context.db.selectFrom('sandboxes').selectAll().where('id', '=', sandboxId).executeTakeFirst());
+  if (row === undefined || row.team_id !== teamId || row.view === 'hidden')
+    throw errors.sandboxNotFound(sandboxId);
+  return row;
 }

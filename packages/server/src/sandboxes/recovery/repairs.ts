@@ -1,6 +1,6 @@
 import type { Retries } from '../../api/context/retries.js';
 import type { StartPorts, Uses } from '../context.js';
-import { watchInstance } from '../end/watch-instance.js';
+import { watchInstance } from '../kill.js';
 import { changeRow } from '../records/rows.js';
 import { begin } from '../records/transition.js';
 import { governAdopted } from '../start/govern.js';

@@ -3,7 +3,7 @@ import { anyOf } from '#support/any-of';
 import type { StartSource } from '../../api/context/service-metrics.js';
 import { inSpan } from '../../api/context/tracer.js';
 import type { SandboxSecrets } from '../../storage/json-shapes.js';
-import { decryptJson, encryptJson } from '../../storage/keys/encrypted-json.js';
+import { decryptJson, encryptJson } from '../../storage/keys/encrypted-setting.js';
 import type { Uses } from '../context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
 import { startCommandOf } from '../daemon/start-command.js';

@@ -1,39 +1,37 @@
 import type { components } from '@svc/platform';
 import type { Apartness } from '@svc/runtime';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { egressOf } from '../../network/egress/policy-of.js';
 import { fromJson, toJson } from '../../storage/json.js';
 import type { SandboxConfig, SandboxSecrets } from '../../storage/json-shapes.js';
-import { decryptJson } from '../../storage/keys/encrypted-json.js';
+import { decryptJson } from '../../storage/keys/encrypted-setting.js';
 import type { Tx } from '../../storage/schema.js';
 import { assertTeamEgress } from '../../teams/quota/egress-month.js';
 import { assertTeamRoom } from '../../teams/quota/team-room.js';
 import type { StartPorts, Uses } from '../context.js';
-import { watchInstance } from '../end/watch-instance.js';
 import { lifecycleEvent } from '../events/lifecycle-events.js';
+import { watchInstance } from '../kill.js';
 import { resolveTemplate } from '../records/resolve-template.js';
 import { changeRow, forget, isSurelyUndone, removeRow } from '../records/rows.js';
 import { begin } from '../records/transition.js';
 import { checkTimeout } from '../records/ttl.js';
 import { configOf } from '../state/config.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../state/live.js';
-import { newLife } from '../state/new-life.js';
 import type { ResolvedTemplate } from '../state/resolved-template.js';
 import { imageToken } from '../state/sandbox-tokens.js';
 import { skipInheritedLogs } from '../telemetry/collect-logs.js';
 import { type BootSource, bootInstance, encryptSecrets, startSource } from './boot.js';
 import { bringBuild } from './bring-build.js';
 import { takePlace } from './capacity.js';
-import { checkEnvVars } from './check-env-vars.js';
 import { inPhase } from './in-phase.js';
 import { checkNetwork, checkProxyAddress, withoutPassword } from './network-settings.js';
 import { placementError } from './placement-error.js';
 import { resolveMounts } from './resolve-mounts.js';
 
-export type CreateRequest = components['schemas']['NewSandboxV2'];
+type CreateRequest = components['schemas']['NewSandboxV2'];
 
-export interface CreateOptions {
+interface CreateOptions {
   team: Team;
   request: CreateRequest;
   /** Used when the request names none, seconds. */
@@ -104,7 +102,7 @@ export async function createSandbox(
   });
 }
 
-export interface StartOptions {
+interface StartOptions {
   team: Team;
   row: SandboxRow;
   source: BootSource;
@@ -198,7 +196,7 @@ export async function countSpawn(tx: Tx, templateId: string, atMs: number): Prom
     .execute();
 }
 
-export async function insertMetadata(tx: Tx, row: SandboxRow): Promise<void> {
+async function insertMetadata(tx: Tx, row: SandboxRow): Promise<void> {
   if (row.metadata === null) return;
   const entries = Object.entries(fromJson(row.metadata));
   if (entries.length === 0) return;
@@ -263,4 +261,37 @@ function newRow(
     config: toJson(given.config),
     encrypted_secrets: given.encryptedSecrets,
   };
+}
+
+/**
+ * Refuses variables that no program could be given: every command of the sandbox would fail, or not see them.
+ * @throws {ApiError} 400 naming the variable, never its value
+ */
+function checkEnvVars(variables: Record<string, string>): void {
+  for (const name of Object.keys(variables))
+    if (name === '' || name.includes('='))
+      throw errors.badRequest(
+        `envVars: ${JSON.stringify(name.slice(0, 100))} cannot be the name of a variable`,
+      );
+}
+
+/** What the record of a sandbox says that is about to start for the first time, whatever it is made from. */
+export function newLife(context: Uses<'ids' | 'now'>, timeoutSeconds: number) {
+  const now = context.now();
+  return {
+    id: context.ids.sandboxId(),
+    execution_id: context.ids.uuid(),
+    state: 'creating',
+    view: 'hidden',
+    version: 1,
+    instance_id: null,
+    checkpoint_id: null,
+    paused_memory: 0,
+    daemon_generation: 0,
+    created_at: now,
+    started_at: now,
+    end_at: now + timeoutSeconds * 1000,
+    paused_at: null,
+    timeout_seconds: timeoutSeconds,
+  } satisfies Partial<SandboxRow>;
 }

@@ -3,7 +3,7 @@ import { DriverError, type Instance } from '@svc/runtime';
 import { errors } from '../../api/errors/catalog.js';
 import { policyOf, policyProblem } from '../../network/egress/policy-of.js';
 import type { EgressRun, PlaceholderScope } from '../../network/sandbox-egress.js';
-import { decryptJson } from '../../storage/keys/encrypted-json.js';
+import { decryptJson } from '../../storage/keys/encrypted-setting.js';
 import type { Uses } from '../context.js';
 import { configOf } from '../state/config.js';
 import type { SandboxRow } from '../state/live.js';

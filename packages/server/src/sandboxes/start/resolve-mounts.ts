@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import type { MountConfig } from '../../storage/json-shapes.js';
 import type { Uses } from '../context.js';

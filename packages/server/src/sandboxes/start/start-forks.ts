@@ -1,4 +1,4 @@
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { sideBySide } from '../../api/context/concurrent.js';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
@@ -7,10 +7,9 @@ import type { Tx } from '../../storage/schema.js';
 import type { StartPorts } from '../context.js';
 import { configOf } from '../state/config.js';
 import type { SandboxRow } from '../state/live.js';
-import { newLife } from '../state/new-life.js';
 import { imageToken } from '../state/sandbox-tokens.js';
 import { startLogsAt } from '../telemetry/collect-logs.js';
-import { startNew } from './create.js';
+import { newLife, startNew } from './create.js';
 
 export interface StartForkOptions {
   team: Team;

@@ -1,11 +1,10 @@
 import type { Insertable } from 'kysely';
-import { toJson } from '../../storage/json.js';
+import { fromJson, type Json, toJson } from '../../storage/json.js';
 import type { SandboxLogsTable, Tx } from '../../storage/schema.js';
 import type { Uses } from '../context.js';
 import type { LogEntry, LogPage } from '../daemon/log-page.js';
 import type { SandboxRow } from '../state/live.js';
 import { levelRank } from './levels.js';
-import { countOfSizeMarker, droppedByDaemon, droppedBySize } from './log-markers.js';
 
 /** Rows per insert. */
 const BATCH = 100;
@@ -128,4 +127,34 @@ async function cut(tx: Tx, { id }: SandboxRow, sizeBytes: number, maxBytes: numb
     .set({ size_bytes: Math.max(0, left) })
     .where('sandbox_id', '=', id)
     .execute();
+}
+
+/** An entry that the service itself writes into a sandbox's log in place of lines that were lost. */
+type Marker = Pick<LogEntry, 'level' | 'message' | 'fields'>;
+
+const lines = (count: number) => (count === 1 ? '1 line was' : `${count} lines were`);
+
+/** Lines that the daemon had no room for before they were collected. */
+function droppedByDaemon(count: number): Marker {
+  return {
+    level: 'warn',
+    message: `[svc] ${lines(count)} dropped here: printed faster than the log is collected, with room for 1 MiB in between`,
+    fields: { dropped: String(count), reason: 'rate' },
+  };
+}
+
+/** Entries that were dropped because the log was full. */
+function droppedBySize(count: number, maxBytes: number): Marker {
+  return {
+    level: 'warn',
+    message: `[svc] ${lines(count)} dropped before this: the log of a sandbox keeps its latest ${maxBytes} bytes`,
+    fields: { dropped: String(count), reason: 'size' },
+  };
+}
+
+/** How many entries a size marker stands for, by its stored fields; undefined for any other entry. */
+function countOfSizeMarker(fields: Json<Record<string, string>>): number | undefined {
+  if (!fields.includes('"reason":"size"')) return undefined;
+  const { dropped, pid } = fromJson(fields);
+  return pid === undefined && dropped !== undefined ? Number(dropped) : undefined;
 }

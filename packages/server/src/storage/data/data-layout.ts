@@ -3,13 +3,11 @@ import { chmod, chown, lstat, mkdir, readdir, rename, stat } from 'node:fs/promi
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { lockDirectory } from '#support/directory-lock';
-import { adoptEarlierVolumes } from './earlier-volumes.js';
-import { requireWhole } from './half-restored.js';
-import { DataDirectoryError } from './private-directory.js';
+import { DataDirectoryError, requireWhole } from './private-directory.js';
 import type { ServiceUser } from './service-user.js';
 
 /** The two parts of the data directory of a server that runs as two processes. */
-export interface DataLayout {
+interface DataLayout {
   /** Root's: the driver's files, and the socket between the two. */
   runtime: string;
   /** The service user's: database, keys, uploads. */
@@ -87,3 +85,20 @@ async function requireOwner(directory: string, uid: number, name: string): Promi
       `${directory} belongs to user ${found.uid} and not to ${name}: run with --user as before, or give it to ${name} (chown -R ${uid} ${directory}) while no server runs`,
     );
 }
+
+/**
+ * Gives the driver the volumes that servers before it kept themselves, in `volumes` of the data directory. A driver with
+ * volumes of its own there already keeps those; the earlier ones stay where they are then.
+ */
+export async function adoptEarlierVolumes(dataDir: string, driverDir: string): Promise<void> {
+  await mkdir(driverDir, { recursive: true, mode: 0o700 });
+  await rename(join(dataDir, 'volumes'), join(driverDir, 'volumes')).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+}
+
+/** The socket of a data directory's `svc-runtime`: the service user cannot enter root's part, so it is beside that. */
+export const runtimeSocket = (dataDir: string): string => join(dataDir, 'runtime.sock');
+
+/** File with the token of a `svc-runtime` that runs by itself, for root and the service user's group. */
+export const runtimeTokenFile = (socketPath: string): string => `${socketPath}.token`;

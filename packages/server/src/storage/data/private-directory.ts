@@ -1,4 +1,5 @@
-import { chmod, mkdir, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** The data directory cannot be kept from other users of this machine. */
 export class DataDirectoryError extends Error {
@@ -30,4 +31,30 @@ export async function makePrivateDirectory(
   if ((mode & 0o077) === 0) return;
   await chmod(directory, 0o700);
   onChange({ directory, from: `0${mode.toString(8)}`, to: '0700' });
+}
+
+/** Stands in a data directory while a restore works on it. */
+const MARK = 'restore-unfinished';
+
+export async function markRestore(dataDir: string): Promise<void> {
+  await writeFile(join(dataDir, MARK), `${new Date().toISOString()}\n`, { mode: 0o600 });
+}
+
+export async function unmarkRestore(dataDir: string): Promise<void> {
+  await rm(join(dataDir, MARK), { force: true });
+}
+
+export async function isHalfRestored(dataDir: string): Promise<boolean> {
+  return (await lstat(join(dataDir, MARK)).catch(() => undefined)) !== undefined;
+}
+
+/**
+ * A server that started there would take what lacks for deleted, and clean up the rest.
+ * @throws {DataDirectoryError} while a restore works on the directory, or when one broke off
+ */
+export async function requireWhole(dataDir: string): Promise<void> {
+  if (await isHalfRestored(dataDir))
+    throw new DataDirectoryError(
+      `a backup is being restored into ${dataDir}, or that broke off: let \`svc server restore FILE --data-dir ${dataDir}\` end, or run it again`,
+    );
 }

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, link, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Database } from '../schema.js';
 import type { KeyRing } from './key-ring.js';
 
@@ -32,4 +35,30 @@ export async function checkServerKey(db: Database, keys: KeyRing): Promise<void>
     .where('key', '=', SETTING)
     .executeTakeFirstOrThrow();
   if (known.value !== value) throw new ServerKeyError();
+}
+
+/**
+ * Reads the server's root key, making the file (mode 0600) on first use.
+ * @param given 64 hex digits from the configuration; wins over the file, and is never written.
+ */
+export async function loadServerKey(dataDir: string, given: string | undefined): Promise<Buffer> {
+  if (given !== undefined) return parse(given, 'the configured server key');
+  const file = path.join(dataDir, 'server.key');
+  const known = await readFile(file, 'utf8').catch(() => undefined);
+  if (known !== undefined) {
+    await chmod(file, 0o600);
+    return parse(known.trim(), 'server.key in the data directory');
+  }
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(draft, { force: true });
+  return parse((await readFile(file, 'utf8')).trim(), 'server.key in the data directory');
+}
+
+function parse(text: string, what: string): Buffer {
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new Error(`${what} must be 64 hexadecimal digits`);
+  return Buffer.from(text, 'hex');
 }

@@ -1,6 +1,5 @@
-import type { EncryptedJson } from '../json.js';
+import { type EncryptedJson, fromJson, type Json, toJson } from '../json.js';
 import type { Database } from '../schema.js';
-import { decryptJson, encryptJson } from './encrypted-json.js';
 import type { KeyRing } from './key-ring.js';
 
 /** Keys that the servers on one database share, by their row in `settings`. */
@@ -12,7 +11,7 @@ export interface SettingPorts {
   keys: KeyRing;
 }
 
-export interface EncryptedSetting<T> {
+interface EncryptedSetting<T> {
   /** Undefined: it was never written. */
   value: T | undefined;
   /** What was read, for {@link writeSetting}. */
@@ -56,4 +55,13 @@ export async function writeSetting<T>(
     .where('value', '=', version)
     .executeTakeFirstOrThrow();
   return numUpdatedRows === 1n;
+}
+
+export function encryptJson<T>(keys: KeyRing, purpose: string, value: T): EncryptedJson<T> {
+  return keys.encrypt(purpose, toJson(value)) as EncryptedJson<T>;
+}
+
+/** @throws {Error} when the text was not encrypted by this key for this purpose. */
+export function decryptJson<T>(keys: KeyRing, purpose: string, text: EncryptedJson<T>): T {
+  return fromJson(keys.decrypt(purpose, text) as Json<T>);
 }

@@ -1,4 +1,4 @@
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { isoTime } from '../../api/wire/time.js';
 import type { Database } from '../../storage/schema.js';

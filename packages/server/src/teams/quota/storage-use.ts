@@ -1,4 +1,6 @@
-import type { Team } from '../../api/auth/team.js';
+import { statfs } from 'node:fs/promises';
+import { reserveBytes } from '@svc/runtime';
+import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { fromJson, toJson } from '../../storage/json.js';
 import type { Uses } from '../context.js';
@@ -6,7 +8,7 @@ import type { Uses } from '../context.js';
 const MIB = 2 ** 20;
 
 /** Bytes that a team takes on this server. What several of its things share counts in each. */
-export interface StorageUse {
+interface StorageUse {
   volumes: number;
   /** Files and memory of paused sandboxes, snapshots and templates. */
   checkpoints: number;
@@ -69,4 +71,21 @@ export async function assertTeamStorage(
   const total = totalOf(await storageUse(context, team.id));
   const { maxStorageMiB } = team.limits;
   if (total >= maxStorageMiB * MIB) throw errors.teamStorageFull(Math.ceil(total / MIB), maxStorageMiB);
+}
+
+/** Free bytes on the disk of the data directory. */
+export async function freeDiskBytes(context: Uses<'config'>): Promise<number> {
+  const { bavail, bsize } = await statfs(context.config.dataDir);
+  return bavail * bsize;
+}
+
+/**
+ * Refuses what would write to the disk of the data directory while no more than the reserve is free: the database must
+ * be able to go on.
+ * @throws {ApiError} 503
+ */
+export async function assertDiskRoom(context: Uses<'config'>): Promise<void> {
+  const { dataDir, diskReserveMiB } = context.config;
+  if ((await freeDiskBytes(context)) <= reserveBytes(dataDir, diskReserveMiB))
+    throw errors.serverStorageFull();
 }

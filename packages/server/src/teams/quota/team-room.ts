@@ -1,4 +1,4 @@
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
 import type { Database, Tx } from '../../storage/schema.js';

@@ -2,12 +2,10 @@ import { clusterOf } from '../../cluster/nodes/cluster-of.js';
 import { bringBuild } from '../../sandboxes/start/bring-build.js';
 import { fromJson } from '../../storage/json.js';
 import { baseFromImage } from './images/base-from-image.js';
-import { BuildError } from './shared/build-error.js';
-import type { BuildJob } from './shared/build-job.js';
-import { type BuildState, DEFAULT_USER } from './shared/build-state.js';
+import type { BuildJob } from './shared/build.js';
+import { BuildError, type BuildState, buildSpec, DEFAULT_USER } from './shared/build.js';
 import type { BuildTools } from './shared/build-tools.js';
 import { BuildMachine } from './shared/machine.js';
-import { buildSpec } from './shared/spec.js';
 
 /** The first phase: what the build starts from. @throws {BuildError} */
 export async function prepareBase(tools: BuildTools): Promise<BuildState> {

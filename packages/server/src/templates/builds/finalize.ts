@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
 import { quiesceDaemon } from '../../sandboxes/change/quiesce.js';
-import { IN_LOGIN_SHELL } from '../../sandboxes/daemon/login-shell.js';
+import { IN_LOGIN_SHELL } from '../../sandboxes/daemon/start-command.js';
 import { recordCheckpoint, recordCheckpointSize } from '../../sandboxes/records/checkpoints.js';
 import { daemonToken } from '../../sandboxes/state/sandbox-tokens.js';
 import { fromJson } from '../../storage/json.js';
 import { decryptEnv, makeLayer } from './run-steps.js';
-import { BuildError } from './shared/build-error.js';
-import type { BuildState } from './shared/build-state.js';
+import type { BuildState } from './shared/build.js';
+import { BuildError, buildSpec } from './shared/build.js';
 import type { BuildTools } from './shared/build-tools.js';
 import { BuildMachine } from './shared/machine.js';
-import { pathProfile } from './shared/path-profile.js';
-import { buildSpec } from './shared/spec.js';
 
 export interface FinishedBuild {
   state: BuildState;
@@ -163,3 +161,8 @@ async function keepMemory(tools: BuildTools, machine: BuildMachine): Promise<Fin
     return undefined;
   }
 }
+
+/** Makes login shells keep the PATH of the template, `$1`: `/etc/profile` sets its own. */
+const pathProfile = `set -eu
+mkdir -p /etc/profile.d
+printf 'export PATH=%s\\n' "'$(printf %s "$1" | sed "s/'/'\\\\\\\\''/g")'" > /etc/profile.d/90-template-path.sh`;

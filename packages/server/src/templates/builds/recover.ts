@@ -1,11 +1,11 @@
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
+import { removeTree } from '@svc/runtime';
 import type { ServerConfig } from '../../config/config.js';
 import { draftsDirectory, trashDirectory } from '../../storage/builds/paths.js';
 import { sweepLayers } from '../../storage/builds/sweep-layers.js';
 import { toJson } from '../../storage/json.js';
 import type { Uses } from '../context.js';
-import { removeAll } from './remove-all.js';
 
 /**
  * Ends builds that were under way when this node's last process died, and moves what they left to the trash. Their
@@ -41,4 +41,14 @@ export async function recoverBuilds(
 export async function emptyBuildTrash(config: Pick<ServerConfig, 'dataDir'>): Promise<void> {
   const trash = trashDirectory(config);
   await removeAll((await readdir(trash).catch(() => [])).map((name) => path.join(trash, name)));
+}
+
+/**
+ * Removes trees one after another; one that cannot be removed does not save the others. Programs may still change them.
+ * @throws {AggregateError} of what went wrong, after the last one.
+ */
+async function removeAll(trees: readonly string[]): Promise<void> {
+  const problems: unknown[] = [];
+  for (const tree of trees) await removeTree(tree).catch((error: unknown) => problems.push(error));
+  if (problems.length > 0) throw new AggregateError(problems, 'some files could not be removed');
 }

@@ -1,11 +1,10 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { decryptJson } from '../../storage/keys/encrypted-json.js';
-import { BuildError } from './shared/build-error.js';
-import type { BuildState } from './shared/build-state.js';
+import { decryptJson } from '../../storage/keys/encrypted-setting.js';
+import type { BuildState } from './shared/build.js';
+import { BuildError, buildSpec } from './shared/build.js';
 import type { BuildTools } from './shared/build-tools.js';
 import { stepKey } from './shared/layer-cache.js';
 import { BuildMachine } from './shared/machine.js';
-import { buildSpec } from './shared/spec.js';
 import { readStep } from './steps/read-step.js';
 import type { Step, StepResult } from './steps/step.js';
 

@@ -1,17 +1,16 @@
 import type { components } from '@svc/platform';
-import type { Team } from '../../api/auth/team.js';
+import type { Team } from '../../api/auth/team-store.js';
 import { inSpan } from '../../api/context/tracer.js';
 import { errors } from '../../api/errors/catalog.js';
 import { resolveTemplate } from '../../sandboxes/records/resolve-template.js';
 import { toJson } from '../../storage/json.js';
-import { assertDiskRoom } from '../../teams/quota/disk-room.js';
 import { assertTeamEgress } from '../../teams/quota/egress-month.js';
-import { assertTeamStorage } from '../../teams/quota/storage-use.js';
+import { assertDiskRoom, assertTeamStorage } from '../../teams/quota/storage-use.js';
 import type { Uses } from '../context.js';
 import { buildsWithTags, cancelBuilds, markSuperseded } from '../supersede.js';
-import { findBuild } from './find.js';
 import { runBuild } from './run-build.js';
 import type { BuildPorts } from './shared/build-tools.js';
+import { findBuild } from './status.js';
 
 type StartRequest = components['schemas']['TemplateBuildStartV2'];
 

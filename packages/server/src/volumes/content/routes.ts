@@ -1,18 +1,15 @@
 import type { Readable } from 'node:stream';
-import type { UpdateVolumePath } from '@svc/platform';
-import type { VolumeContent } from '@svc/runtime';
+import type { UpdateVolumePath, VolumeEntryStat } from '@svc/platform';
+import type { VolumeContent, VolumeEntry } from '@svc/runtime';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors } from '../../api/errors/catalog.js';
-import { closeUnread } from '../../api/http/close-unread.js';
-import { toApiError } from '../../api/http/error-reply.js';
-import { handOnBodies } from '../../api/http/hand-on-bodies.js';
+import { closeUnread, handOnBodies, toApiError } from '../../api/http.js';
 import type { ConnectionGuard } from '../../api/limits/connections.js';
 import { parseBoundedJson } from '../../api/wire/bounded-json.js';
 import type { Uses } from '../../cluster/context.js';
 import { volumeHome } from '../../cluster/fleet/volume-home.js';
 import type { NodeForwarder } from '../../cluster/nodes/forwarder.js';
 import { verifyVolumeToken } from '../token.js';
-import { entryToWire } from './entry.js';
 import { fromApiError, fromVolumeError, volumeErrors } from './error.js';
 import { readChange, readCreateQuery, readDepth, readPath } from './query.js';
 
@@ -150,4 +147,14 @@ function sendError(request: Request, reply: FastifyReply, thrown: unknown): void
   if (reply.raw.headersSent) return void reply.raw.destroy();
   reply.code(known.status).type('application/json; charset=utf-8');
   reply.send(JSON.stringify({ code: known.code, message: known.message }));
+}
+
+function entryToWire({ atimeMs, mtimeMs, ctimeMs, target, ...entry }: VolumeEntry): VolumeEntryStat {
+  return {
+    ...entry,
+    atime: new Date(atimeMs).toISOString(),
+    mtime: new Date(mtimeMs).toISOString(),
+    ctime: new Date(ctimeMs).toISOString(),
+    ...(target === undefined ? {} : { target }),
+  };
 }

@@ -1,10 +1,7 @@
 import type { Uses } from '../../sandboxes/context.js';
-import { attemptDelivery } from './attempt.js';
-import { dispatchEvents } from './dispatch.js';
-import { findDueDeliveries, findOpenWebhooks } from './due.js';
-import { type Hold, holdDelivery } from './hold.js';
+import { attemptDelivery, type Lease, leaseDelivery } from './attempt.js';
 import { createPoster } from './post.js';
-import { type Attempting, giveTurns } from './turns.js';
+import { dispatchEvents, findDueDeliveries, findOpenWebhooks } from './queue.js';
 
 /** Attempts at the same time. A webhook alone gets a third of them. */
 const SLOTS = 48;
@@ -55,23 +52,23 @@ export function startWebhookWorker(context: Context): WebhookWorker {
     if (underWay.size >= SLOTS) return IDLE_MS;
     const open = await findOpenWebhooks(context);
     const due = open.filter(({ dueInMs }) => dueInMs <= 0).sort((a, b) => a.dueInMs - b.dueInMs);
-    const turns = giveTurns(due, [...underWay.values()], SLOTS);
+    const turns = shareSlots(due, [...underWay.values()], SLOTS);
     let started = 0;
     for (const [webhookId, count] of turns)
       for (const delivery of await findDueDeliveries(context, webhookId, count)) {
-        const hold = await holdDelivery(context, delivery);
-        if (hold === undefined) continue;
+        const lease = await leaseDelivery(context, delivery);
+        if (lease === undefined) continue;
         started++;
-        start(hold);
+        start(lease);
       }
     if (taken > 0 || started > 0) return 0;
     const next = open.filter(({ dueInMs }) => dueInMs > 0).map(({ dueInMs }) => dueInMs);
     return Math.min(IDLE_MS, ...next, ...(turns.size > 0 ? [PAUSE_MS] : []));
   };
 
-  const start = (hold: Hold) => {
-    const { id, webhook_id, team_id } = hold.delivery;
-    const attempt = attemptDelivery(context, poster, hold)
+  const start = (lease: Lease) => {
+    const { id, webhook_id, team_id } = lease.delivery;
+    const attempt = attemptDelivery(context, poster, lease)
       .catch((error: unknown) => {
         if (!stopped) context.log.error({ err: error, deliveryId: id }, 'a webhook delivery broke off');
       })
@@ -103,4 +100,54 @@ function sleepUntil(signalled: Promise<void>, ms: number): Promise<void> {
       resolve();
     });
   });
+}
+
+/** Attempts that are under way or about to be, of whom. */
+export interface Attempting {
+  webhookId: string;
+  teamId: string;
+}
+
+/**
+ * Divides free slots among webhooks that have something due: one after the other, each to the webhook of the team that has
+ * fewest, and of those to the one that has fewest itself.
+ *
+ * A webhook gets one more only while it has, together with its team, fewer than are free. So one that does not answer takes a
+ * third of all slots at most, all of its team's a half, and those of many such teams leave some to the next one.
+ * @param due webhooks in the order that decides between equal ones
+ * @param underWay what is under way on this server, once for each attempt
+ * @param slots of all: free ones and those under way
+ * @returns how many attempts each may begin at most; webhooks that may begin none are not in it
+ */
+export function shareSlots(
+  due: readonly Attempting[],
+  underWay: readonly Attempting[],
+  slots: number,
+): Map<string, number> {
+  const ofTeam = new Map<string, number>();
+  const ofWebhook = new Map<string, number>();
+  const given = new Map<string, number>();
+  const take = ({ webhookId, teamId }: Attempting) => {
+    ofTeam.set(teamId, (ofTeam.get(teamId) ?? 0) + 1);
+    ofWebhook.set(webhookId, (ofWebhook.get(webhookId) ?? 0) + 1);
+  };
+  const load = ({ webhookId, teamId }: Attempting) => ({
+    team: ofTeam.get(teamId) ?? 0,
+    webhook: ofWebhook.get(webhookId) ?? 0,
+  });
+  for (const one of underWay) take(one);
+  for (let free = slots - underWay.length; free > 0; free--) {
+    let next: Attempting | undefined;
+    for (const one of due) {
+      const { team, webhook } = load(one);
+      if (team + webhook >= free) continue;
+      const best = next === undefined ? undefined : load(next);
+      if (best === undefined || team < best.team || (team === best.team && webhook < best.webhook))
+        next = one;
+    }
+    if (next === undefined) break;
+    take(next);
+    given.set(next.webhookId, (given.get(next.webhookId) ?? 0) + 1);
+  }
+  return given;
 }

@@ -5,9 +5,9 @@ import { ApiError } from '../../../api/errors/api-error.js';
 import { readResumed } from '../../../cluster/copies/read-resumed.js';
 import { NodeUnreachableError } from '../../../cluster/nodes/node-unreachable.js';
 import { draftsDirectory, filesArchive } from '../../../storage/builds/paths.js';
-import { assertDiskRoom } from '../../../teams/quota/disk-room.js';
+import { assertDiskRoom } from '../../../teams/quota/storage-use.js';
 import type { Uses } from '../../context.js';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import { type FilesPlace, findFiles } from './find-files.js';
 import { receiveArchive } from './receive-archive.js';
 

@@ -1,4 +1,4 @@
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import { entryPath, parentsOf } from './entry-path.js';
 import { compileGlob } from './glob.js';
 

@@ -8,8 +8,7 @@ import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
 import { ApiError } from '../../../api/errors/api-error.js';
 import { errors } from '../../../api/errors/catalog.js';
 import { ArchiveRules } from './archive-rules.js';
-import { readTar } from './tar.js';
-import { unzipped } from './unzip.js';
+import { readTar, unzipped } from './tar.js';
 
 export interface ReceiveOptions {
   body: Readable;

@@ -1,10 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { ArchiveLimits } from '@svc/runtime';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import type { CopyPlan, ListedEntry } from './copy-plan.js';
 import { entryPath } from './entry-path.js';
-import { addFile, type NewTarHeader, readTar, type TarHeader, writeTar } from './tar.js';
-import { unzipped } from './unzip.js';
+import { addFile, type NewTarHeader, readTar, type TarHeader, unzipped, writeTar } from './tar.js';
 
 /** What a stored archive holds, by its headers. */
 export async function listArchive(file: string, limits: ArchiveLimits): Promise<ListedEntry[]> {

@@ -1,5 +1,7 @@
-import { Readable } from 'node:stream';
-import { type GuardOptions, guardTar } from '@svc/runtime';
+import { createReadStream } from 'node:fs';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { type ArchiveLimits, type GuardOptions, guardTar, meterExpansion } from '@svc/runtime';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
 
 export type TarHeader = Header;
@@ -80,4 +82,17 @@ export async function addFile(
     if (!sink.write(chunk)) await new Promise<void>((resolve) => sink.once('drain', () => resolve()));
   }
   sink.end(undefined);
+}
+
+/** Reads a gzip-compressed file as far as it does not expand too much. Failures reach the reader: {@link ArchiveError}. */
+export function unzipped(file: string, limits: ArchiveLimits): Readable {
+  const { compressed, unpacked } = meterExpansion(limits);
+  // Errors of each reach the reader of the last.
+  return pipeline(
+    createReadStream(file, { highWaterMark: PIECE_BYTES }),
+    compressed,
+    createGunzip({ chunkSize: PIECE_BYTES }),
+    unpacked,
+    () => {},
+  );
 }

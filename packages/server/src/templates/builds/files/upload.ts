@@ -1,11 +1,17 @@
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import type { components } from '@svc/platform';
+import type { Team } from '../../../api/auth/team-store.js';
 import { errors } from '../../../api/errors/catalog.js';
+import { findTemplate } from '../../../sandboxes/records/find-template.js';
+import { parseTemplateReference } from '../../../sandboxes/records/template-reference.js';
 import { draftsDirectory, filesArchive } from '../../../storage/builds/paths.js';
-import { assertDiskRoom } from '../../../teams/quota/disk-room.js';
+import { assertDiskRoom } from '../../../teams/quota/storage-use.js';
 import type { Uses } from '../../context.js';
+import { refuseSystem } from '../../find-own.js';
+import { findFiles } from './find-files.js';
 import { receiveArchive } from './receive-archive.js';
-import { verifyUpload } from './upload-token.js';
+import { signUpload, verifyUpload } from './upload-token.js';
 
 /**
  * Stores the files that a link was made for. Repeating it is fine.
@@ -44,4 +50,31 @@ async function exists(context: Uses<'db'>, templateId: string): Promise<boolean>
     .where('id', '=', templateId)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+const LINK_LIFE_MS = 3_600_000;
+
+/**
+ * Whether files are stored where a build can have them, and where to upload them when they are not.
+ * @throws {ApiError} 400 bad hash; 404, for the template of another team as well
+ */
+export async function filesLink(
+  context: Uses<'config' | 'db' | 'keys' | 'nodes' | 'now'>,
+  team: Team,
+  templateText: string,
+  hash: string,
+): Promise<components['schemas']['TemplateFilesLink']> {
+  if (!/^[0-9a-f]{64}$/.test(hash))
+    throw errors.badRequest('the hash must be 64 lower-case hexadecimal digits');
+  const template = await findTemplate(context, team, parseTemplateReference(templateText));
+  if (template === undefined || template.team_id !== team.id) throw errors.templateNotFound(templateText);
+  await refuseSystem(context.db, template.id);
+  const { kind } = await findFiles(context, template.id, hash);
+  if (kind === 'here' || kind === 'node') return { present: true };
+  const token = signUpload(context.keys, {
+    templateId: template.id,
+    hash,
+    expiresAtMs: context.now() + LINK_LIFE_MS,
+  });
+  return { present: false, url: `${context.config.apiUrl}/templates/uploads/${token}` };
 }

@@ -1,22 +1,19 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { draftsDirectory } from '../../../storage/builds/paths.js';
-import { BuildError } from '../shared/build-error.js';
-import { DEFAULT_USER } from '../shared/build-state.js';
+import { BuildError, buildSpec, DEFAULT_USER } from '../shared/build.js';
 import type { BuildTools } from '../shared/build-tools.js';
 import { BuildMachine } from '../shared/machine.js';
-import { buildSpec } from '../shared/spec.js';
 import { MAKE_USER } from '../steps/user.js';
 import { openDockerArchive } from './docker-archive.js';
 import type { LocalImage } from './image.js';
 import { parseImageReference } from './image-reference.js';
-import { allowedImagePath } from './local-path.js';
 import { openOciLayout } from './oci-layout.js';
 import { pullImage } from './pull.js';
 import { squashImage } from './squash.js';
 import { unpackArchive } from './unpack-archive.js';
 
-export interface ImageBase {
+interface ImageBase {
   layers: string[];
   key: string;
   env: Record<string, string>;
@@ -104,5 +101,20 @@ function readEnvironment(pairs: readonly string[]): Record<string, string> {
       const name = pair.slice(0, Math.max(cut, 0));
       return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? [[name, pair.slice(cut + 1)]] : [];
     }),
+  );
+}
+
+/**
+ * The real path of an image on the server, which must lie in a directory that the operator allows.
+ * @throws {BuildError} the same for what is missing and what is not allowed
+ */
+async function allowedImagePath(wanted: string, directories: readonly string[]): Promise<string> {
+  const real = await realpath(wanted).catch(() => undefined);
+  for (const directory of directories) {
+    const allowed = await realpath(directory).catch(() => undefined);
+    if (real !== undefined && allowed !== undefined && real.startsWith(`${allowed}${path.sep}`)) return real;
+  }
+  throw new BuildError(
+    `there is no image at '${wanted}' that builds may use: images on the server must lie in a directory that its operator allows (imageDirectories; by default 'images' in its data directory)`,
   );
 }

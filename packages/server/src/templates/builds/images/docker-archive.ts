@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
 import { entryPath } from '../files/entry-path.js';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import type { LocalImage } from './image.js';
+import { readDescription } from './image.js';
 import { ImageJson } from './image-json.js';
 import { layersOf } from './layers-of.js';
-import { readDescription } from './read-description.js';
 
 /** Reads an unpacked `docker save` archive. @param tag `name:tag`; undefined: the only image. @throws {BuildError} */
 export async function openDockerArchive(

@@ -1,5 +1,5 @@
 import { parseBoundedJson } from '../../../api/wire/bounded-json.js';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 
 /** More than any image has. */
 const BOUNDS = { maxDepth: 64, maxValues: 500_000 };

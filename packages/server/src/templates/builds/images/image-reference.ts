@@ -1,4 +1,4 @@
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 
 /** Where an image comes from. */
 export type ImageReference =

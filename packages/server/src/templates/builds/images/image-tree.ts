@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Header } from 'tar-stream';
 import { entryPath } from '../files/entry-path.js';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 
 /** An entry and the layer that it is in. */
 export interface EntryPlace {

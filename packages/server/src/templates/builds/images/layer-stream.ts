@@ -6,7 +6,7 @@ import { pipeline as finished } from 'node:stream/promises';
 import zlib from 'node:zlib';
 import { ArchiveError, type ArchiveLimits, meterExpansion } from '@svc/runtime';
 import { PIECE_BYTES } from '../files/tar.js';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import { unpackByProgram } from './zstd.js';
 
 /** Of frames that hold data, and of the sixteen kinds of frames that readers skip: pzstd begins with one. */

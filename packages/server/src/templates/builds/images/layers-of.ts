@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { ArchiveLimits } from '@svc/runtime';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import { MAX_LAYERS } from './image.js';
 import type { ImageJson } from './image-json.js';
 import { readLayer } from './layer-stream.js';

@@ -2,13 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ArchiveLimits } from '@svc/runtime';
-import { BuildError } from '../shared/build-error.js';
-import { OWN_ARCHITECTURE } from '../shared/build-state.js';
+import { BuildError, OWN_ARCHITECTURE } from '../shared/build.js';
 import type { LocalImage } from './image.js';
+import { readDescription } from './image.js';
 import { ImageJson } from './image-json.js';
 import { verifyDigest } from './layer-stream.js';
 import { layersOf } from './layers-of.js';
-import { readDescription } from './read-description.js';
 
 const REF_NAME = 'org.opencontainers.image.ref.name';
 

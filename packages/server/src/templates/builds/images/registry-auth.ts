@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 
 /** Content of the credentials file that image tools read. @throws {BuildError} */
 export function authFile(registry: string, credentials: components['schemas']['FromImageRegistry']): string {

@@ -9,7 +9,7 @@ import {
   type TarHeader,
   writeTar,
 } from '../files/tar.js';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import { type LocalImage, MAX_LAYERS } from './image.js';
 import { ImageTree, placeKey } from './image-tree.js';
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
 import { entryPath } from '../files/entry-path.js';
 import { readTar } from '../files/tar.js';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 import { readLayer } from './layer-stream.js';
 
 /** Unpacks an image archive (plain or gzip) into an empty directory; files only, and links among them. */

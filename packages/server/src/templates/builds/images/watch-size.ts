@@ -1,6 +1,6 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 
 /** How often is looked, ms: what is written meanwhile comes on top of the limit. */
 const LOOK_MS = 200;

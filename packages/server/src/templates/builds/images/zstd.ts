@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
-import { BuildError } from '../shared/build-error.js';
+import { BuildError } from '../shared/build.js';
 
 /**
  * Unpacks zstd by a program that reads its input and prints what it unpacked. The decoder of Node 22 and 24 ends after

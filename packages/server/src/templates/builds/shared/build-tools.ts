@@ -1,5 +1,5 @@
 import type { Uses } from '../../context.js';
-import type { BuildJob } from './build-job.js';
+import type { BuildJob } from './build.js';
 import type { BuildLog } from './build-log.js';
 import type { LayerCache } from './layer-cache.js';
 

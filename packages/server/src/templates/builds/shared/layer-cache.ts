@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Uses } from '../../context.js';
-import type { WireStep } from './build-job.js';
+import type { WireStep } from './build.js';
 
 /** Cache key of a step on top of what came before. */
 export function stepKey(previous: string, step: WireStep): string {

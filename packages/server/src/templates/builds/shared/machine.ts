@@ -7,7 +7,7 @@ import { LineSplitter } from '#support/line-splitter';
 import { dialDaemon, initDaemon } from '../../../sandboxes/daemon/daemon-control.js';
 import { daemonToken } from '../../../sandboxes/state/sandbox-tokens.js';
 import type { Uses } from '../../context.js';
-import { BuildError } from './build-error.js';
+import { BuildError } from './build.js';
 
 /** Longest answer of the build instance: root inside may answer in place of the daemon. */
 const MAX_ANSWER_BYTES = 64 * 1024;

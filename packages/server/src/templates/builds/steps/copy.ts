@@ -3,12 +3,11 @@ import type { Readable } from 'node:stream';
 import { bringFiles } from '../files/bring-files.js';
 import { planCopy } from '../files/copy-plan.js';
 import { listArchive, repackArchive } from '../files/repack.js';
-import { BuildError } from '../shared/build-error.js';
-import type { BuildState } from '../shared/build-state.js';
-import { expandVariables, readText } from '../shared/expand-variables.js';
-import { variablesOf } from './env.js';
-import { homePath } from './home-path.js';
+import type { BuildState } from '../shared/build.js';
+import { BuildError } from '../shared/build.js';
+import { expandVariables, readText, variablesOf } from './env.js';
 import type { StepReader } from './step.js';
+import { homePath } from './workdir.js';
 
 /**
  * Puts unpacked files where they belong. Directories that exist keep their owner and mode, files are replaced.

@@ -1,8 +1,19 @@
-import { effortOfStep, type StepText } from '@svc/platform';
-import { BuildError } from '../shared/build-error.js';
-import type { WireStep } from '../shared/build-job.js';
-import { type BuildState, DEFAULT_PATH, homeOf, OWN_ARCHITECTURE } from '../shared/build-state.js';
-import { expandVariables, readText } from '../shared/expand-variables.js';
+import {
+  type Effort,
+  effortOfStep,
+  expandStepText,
+  parseStepText,
+  type StepText,
+  StepTextError,
+} from '@svc/platform';
+import {
+  BuildError,
+  type BuildState,
+  DEFAULT_PATH,
+  homeOf,
+  OWN_ARCHITECTURE,
+  type WireStep,
+} from '../shared/build.js';
 import type { Step } from './step.js';
 
 /** What Dockerfiles may ask of the machine that they are for, and of the one that builds: here that is the same. */
@@ -61,4 +72,32 @@ export function readEnv(step: WireStep, kind: 'ENV' | 'ARG'): Step {
       return { [field]: Object.fromEntries(own) };
     },
   };
+}
+
+/** Reads a text of a step, before anything is built. @param what of which step it is. @throws {BuildError} */
+export function readText(text: string, what: string): StepText {
+  return asBuildError(what, () => parseStepText(text));
+}
+
+/**
+ * Returns the text with the values of its variables; unknown ones are empty.
+ * @param effort that it shares with other texts of its step
+ * @throws {BuildError}
+ */
+export function expandVariables(
+  text: StepText,
+  variables: ReadonlyMap<string, string>,
+  what: string,
+  effort?: Effort,
+): string {
+  return asBuildError(what, () => expandStepText(text, (name) => variables.get(name), effort));
+}
+
+function asBuildError<Result>(what: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof StepTextError) throw new BuildError(`${what}: ${error.message}`);
+    throw error;
+  }
 }

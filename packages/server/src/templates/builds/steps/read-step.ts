@@ -1,5 +1,5 @@
-import { BuildError } from '../shared/build-error.js';
-import type { WireStep } from '../shared/build-job.js';
+import type { WireStep } from '../shared/build.js';
+import { BuildError } from '../shared/build.js';
 import { readCopy } from './copy.js';
 import { readEnv } from './env.js';
 import { readRun } from './run.js';

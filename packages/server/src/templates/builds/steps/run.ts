@@ -1,5 +1,5 @@
-import { BuildError } from '../shared/build-error.js';
-import type { BuildState } from '../shared/build-state.js';
+import type { BuildState } from '../shared/build.js';
+import { BuildError } from '../shared/build.js';
 import type { StepReader } from './step.js';
 
 /** A login shell may reset PATH, so it is set again inside. */

@@ -1,7 +1,6 @@
 import type { Uses } from '../../context.js';
-import type { WireStep } from '../shared/build-job.js';
+import type { BuildState, WireStep } from '../shared/build.js';
 import type { BuildLog } from '../shared/build-log.js';
-import type { BuildState } from '../shared/build-state.js';
 import type { BuildMachine } from '../shared/machine.js';
 
 /** What steps work with. */

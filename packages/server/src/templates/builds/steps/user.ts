@@ -1,6 +1,5 @@
-import { BuildError } from '../shared/build-error.js';
-import { expandVariables, readText } from '../shared/expand-variables.js';
-import { variablesOf } from './env.js';
+import { BuildError } from '../shared/build.js';
+import { expandVariables, readText, variablesOf } from './env.js';
 import type { StepReader } from './step.js';
 
 const NAME = /^[a-z_][a-z0-9_-]{0,31}$/;

@@ -1,13 +1,10 @@
 import { posix } from 'node:path';
-import { BuildError } from '../shared/build-error.js';
-import { type BuildState, homeOf } from '../shared/build-state.js';
-import { expandVariables, readText } from '../shared/expand-variables.js';
-import { variablesOf } from './env.js';
-import { homePath } from './home-path.js';
+import { BuildError, type BuildState, homeOf } from '../shared/build.js';
+import { expandVariables, readText, variablesOf } from './env.js';
 import type { StepReader } from './step.js';
 
 /** Makes a directory with its parents. New directories belong to `$2`; empty: to the user that runs this. */
-export const MAKE_DIRECTORY = `set -eu
+const MAKE_DIRECTORY = `set -eu
 case "$1" in /*) path=$1;; *) path=$HOME/$1;; esac
 if [ -d "$path" ]; then echo unchanged; exit 0; fi
 missing=$path; up=$(dirname "$path")
@@ -43,3 +40,19 @@ export const readWorkdir: StepReader = ({ args = [] }, limits) => {
     },
   };
 };
+
+/**
+ * A path for drivers whose layers hold the home directory alone, relative to it; empty for the home itself.
+ * `/home/user` means the home, wherever it really is.
+ * @throws {BuildError} when it lies elsewhere
+ */
+export function homePath(path: string, what: string): string {
+  const home = '/home/user';
+  const absolute = path === '~' || path.startsWith('~/') ? posix.join(home, path.slice(1)) : path;
+  const relative = posix.relative(home, posix.resolve(home, absolute));
+  if (relative === '..' || relative.startsWith('../'))
+    throw new BuildError(
+      `${what}: this server keeps only the home directory of a template, so '${path}' cannot be used; start the server with the linux driver for whole file systems`,
+    );
+  return relative;
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DatabaseLostError, DatabaseUnreachableError } from '../storage/database-errors.js';
+import { ApiError } from './errors/api-error.js';
+import { errors } from './errors/catalog.js';
+
+/** Turns whatever was thrown while a request was handled into an error of the catalog. */
+export function toApiError(error: unknown, bodyLimitBytes: number): ApiError {
+  if (ApiError.is(error)) return error;
+  if (error instanceof DatabaseUnreachableError) return errors.databaseUnreachable(error);
+  if (error instanceof DatabaseLostError) return errors.databaseLost(error);
+  const code = (error as { code?: unknown })?.code;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return errors.bodyTooLarge(bodyLimitBytes);
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return errors.validation('the content type cannot be read');
+  if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH')
+    return errors.validation('the body has another length than announced');
+  if (code === 'FST_ERR_BAD_URL') return errors.validation('the path is not valid');
+  const status = (error as { statusCode?: unknown })?.statusCode;
+  if (typeof status === 'number' && status >= 400 && status < 500)
+    return errors.validation('the request cannot be read');
+  return errors.internal(error);
+}
+
+/** What of a refused body is still read, so that its client gets to see the answer. */
+const MAX_DRAIN_BYTES = 1_048_576;
+
+/** Ends the connection after the answer when the rest of the request's body is too much to be read for nothing. */
+export function closeUnread(request: FastifyRequest, reply: FastifyReply): void {
+  const announced = request.headers['content-length'];
+  const endless = announced === undefined && request.headers['transfer-encoding'] !== undefined;
+  if (endless || Number(announced ?? 0) > MAX_DRAIN_BYTES) reply.header('Connection', 'close');
+}
+
+/**
+ * Address that a request's connection came from. Undefined when nobody can tell any more: a connection that has ended, or a request
+ * that came by none.
+ */
+export function clientAddressOf(request: IncomingMessage): string | undefined {
+  // Its type says otherwise, but a request may have no socket.
+  const socket = request.socket as IncomingMessage['socket'] | null;
+  return socket?.remoteAddress;
+}
+
+/** Hands bodies on as streams, of whatever type they claim to be: for routes whose body is a file. */
+export function handOnBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+}
