@@ -20,6 +20,7 @@ export async function openapiFiles(document, bundle) {
     [`${name}.ts`]: top + (await typesOf(bundle)),
     [`${name}-schemas.ts`]: top + aliasesOf(name, bundle),
     [`${name}-operations.ts`]: top + operationTableOf(name, bundle),
+    ...(ruledDocuments.has(name) ? { [`${name}-rules.ts`]: top + ruleTableOf(name, bundle) } : {}),
     [`${name}.json`]: jsonOf(document, bundle, text),
   };
 }
@@ -95,6 +96,60 @@ function operationTableOf(name, bundle) {
     return `${comment}  ${operation.operationId}: { method: '${method}', path: '${path}'${deprecated} },`;
   });
   return `/** Method and path template of every operation of ${name}.yaml, by operationId. */\nexport const ${name}Operations = {\n${lines.join('\n')}\n} as const;\n`;
+}
+
+/** Documents of the server, whose operations have rules. */
+const ruledDocuments = new Set(['platform', 'operator']);
+
+const isTrue = (value) => value === true;
+const isText = (value) => typeof value === 'string';
+const among =
+  (...values) =>
+  (value) =>
+    values.includes(value);
+
+/** The fields of operations that are rules, and the values that each may have; `spec/README.md` describes them. */
+const ruleFields = {
+  'x-allowed-when-blocked': isTrue,
+  'x-rate-group': among('create', 'redeliver'),
+  'x-audit': among(true, false),
+  'x-acts-on': ({ kind, answer, body, ...rest }) =>
+    isText(kind) && [answer, body].every((name) => name === undefined || isText(name)) && isEmpty(rest),
+  'x-runs-on': among('placement', 'volume'),
+  'x-wakes': isTrue,
+  'x-successor': isText,
+  'x-dashboard': (value) => isTrue(value) || (Array.isArray(value) && value.every(isText)),
+  'x-probe': isTrue,
+};
+/** Fields of operations that are for readers. */
+const otherFields = new Set(['x-decided']);
+
+const isEmpty = (object) => Object.keys(object).length === 0;
+const camelCase = (field) => field.slice(2).replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase());
+
+/** @throws {Error} for a field or a value that nothing reads */
+function rulesOf({ operationId, deprecated, ...operation }) {
+  const rules = {};
+  for (const [field, value] of Object.entries(operation)) {
+    if (!field.startsWith('x-') || otherFields.has(field)) continue;
+    if (ruleFields[field]?.(value) !== true)
+      throw new Error(`${operationId}: nothing reads ${field}: ${JSON.stringify(value)}`);
+    rules[camelCase(field)] = value;
+  }
+  if ('successor' in rules && deprecated !== true)
+    throw new Error(`${operationId} has a successor and is not deprecated`);
+  return rules;
+}
+
+function ruleTableOf(name, bundle) {
+  const lines = [...operationsOf(bundle)].map(
+    ({ operation }) => `  ${operation.operationId}: ${JSON.stringify(rulesOf(operation))},`,
+  );
+  return `import type { OperationRules } from '../operation-rules.js';
+import type { ${name}Operations } from './${name}-operations.js';
+
+/** The rules of every operation of ${name}.yaml, by operationId. */
+export const ${name}Rules: Readonly<Record<keyof typeof ${name}Operations, OperationRules>> = {\n${lines.join('\n')}\n};\n`;
 }
 
 function jsonOf(document, bundle, text) {

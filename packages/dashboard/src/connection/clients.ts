@@ -26,7 +26,7 @@ export function clientOf(team: string): Client {
   return client;
 }
 
-/** A client of the operator API: of what `packages/server/src/operator/dashboard/operations.ts` names, nothing else is answered. */
+/** A client of the operator API: only operations with `x-dashboard` are answered. */
 export const operator = new OperatorClient({
   ...settings,
   operatorUrl: `${base}/operator`,

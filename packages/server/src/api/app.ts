@@ -17,14 +17,14 @@ import type { ConnectionGuard } from './limits/connections.js';
 import { readJsonText } from './read-json.js';
 import { requestId } from './request-id.js';
 import { installRoute } from './route.js';
-import { allowedMethods, isRemoved, readRoutes, takesFiles } from './route-table.js';
-import type { RequestRouting } from './routing.js';
+import { allowedMethods, isRemoved, platformRoutes, takesFiles } from './route-table.js';
+import type { NodeRouting } from './routing.js';
 import { createValidation } from './validation.js';
 
 interface ApiOptions<Context extends BaseContext> {
   context: Context;
   handlers: Handlers<Context>;
-  routing: RequestRouting;
+  routing: NodeRouting;
   /** Checks every answer against the document; one that does not fit becomes a 500 that says so. For tests. */
   validateResponses?: boolean;
   /** Longest that a JSON body may take to arrive, ms. Default 10 000. */
@@ -48,7 +48,7 @@ interface ApiOptions<Context extends BaseContext> {
 export function createApi<Context extends BaseContext>(options: ApiOptions<Context>): FastifyInstance {
   const { context, connections } = options;
   const document = readPlatformDocument();
-  const routes = readRoutes(document);
+  const routes = platformRoutes(document);
   assertComplete(routes, options.handlers);
   const checksOf = createValidation(document);
 

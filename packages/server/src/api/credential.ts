@@ -11,7 +11,7 @@ import { isoTime } from './wire/time.js';
 
 interface CredentialOptions {
   context: Uses<'keys' | 'now' | 'teams'>;
-  route: Pick<RouteEntry, 'secured' | 'allowedWhenBlocked'>;
+  route: Pick<RouteEntry, 'secured' | 'rules'>;
   /** Told of connections over which a valid key came. */
   connections?: ConnectionGuard | undefined;
 }
@@ -34,7 +34,7 @@ export class CredentialCheck {
       const identity =
         typeof key === 'string' && isActingCredential(key)
           ? await this.#operator(request, key)
-          : await authenticate(context.teams, key, route.allowedWhenBlocked);
+          : await authenticate(context.teams, key, route.rules.allowedWhenBlocked === true);
       this.#identities.set(request, identity);
     } catch (error) {
       closeUnread(request, reply);

@@ -21,7 +21,6 @@ export interface OperationObject<Id extends string = string> {
   operationId: Id;
   deprecated?: boolean;
   security?: unknown[];
-  'x-allowed-when-blocked'?: boolean;
   parameters?: (ParameterObject | { $ref: string })[];
   requestBody?: { required?: boolean; content: Record<string, { schema?: unknown }> } | { $ref: string };
   responses: Record<string, ResponseObject | { $ref: string }>;

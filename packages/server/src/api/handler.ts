@@ -1,7 +1,6 @@
 import type { operations } from '@svc/platform';
 import type { Team } from './auth/team-store.js';
 import type { BaseContext, Log } from './context/context.js';
-import type { NodeRecord } from './context/nodes.js';
 import type { AnyResult, CheckedRequest, OperationId, Result } from './operations.js';
 
 /** What a handler is given besides what the document describes. */
@@ -13,12 +12,6 @@ interface Surroundings<Context> {
   readonly log: Log;
   /** Aborts when the client leaves, the request runs out of time, or the server stops. */
   readonly signal: AbortSignal;
-  /**
-   * Has another node answer the same request, and gives what it answers. Undefined where a node passed the request on: what
-   * came so far is done here or not at all.
-   * @throws {ApiError} the failure that it answers; {NodeUnreachableError}
-   */
-  readonly passOn?: ((node: NodeRecord) => Promise<AnyResult>) | undefined;
 }
 
 /** One request, checked against the document. */

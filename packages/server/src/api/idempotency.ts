@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { decryptJson, encryptJson } from '../storage/keys/encrypted-setting.js';
+import type { Team } from './auth/team-store.js';
 import type { Uses } from './context/context.js';
 import { ApiError } from './errors/api-error.js';
 import { errors } from './errors/catalog.js';
-import type { HandlerRequest } from './handler.js';
-import type { OperationId } from './operations.js';
+import type { AnyResult } from './operations.js';
 
 /** JSON with the members of every object in one order: equal requests read the same however they were written. */
 export function canonicalJson(value: unknown): string {
@@ -15,13 +16,16 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-interface Answer {
-  status: number;
-  headers?: Record<string, string>;
-  body?: unknown;
+type Ports = Uses<'db' | 'keys' | 'log' | 'nodes' | 'now' | 'processId' | 'retries'>;
+
+interface Repeatable {
+  context: Ports;
+  team: Pick<Team, 'id'> | undefined;
+  headers: IncomingHttpHeaders;
+  body: unknown;
 }
 
-/** Tells an answer that is said again from a first one. */
+/** Distinguishes a repeated answer from a first one. */
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
 
 type StoredFailure = { failed: { status: number; message: string; errorCode?: string } };
@@ -30,14 +34,12 @@ type StoredFailure = { failed: { status: number; message: string; errorCode?: st
  * Runs a request at most once per `Idempotency-Key` and team, and repeats its answer, failures included, to later ones.
  * @throws {ApiError} 400 bad key; 409 another request, or still running; 422 nobody knows how the first one ended.
  */
-export async function idempotent<Op extends OperationId, A extends Answer>(
-  request: HandlerRequest<Op>,
-  run: () => Promise<A>,
-): Promise<A> {
+export async function idempotent(request: Repeatable, run: () => Promise<AnyResult>): Promise<AnyResult> {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return run();
   if (typeof key !== 'string' || !/^[a-z0-9]{1,255}$/.test(key)) throw errors.idempotencyKeyInvalid();
   const { context, team } = request;
+  if (team === undefined) return run();
   const hash = createHash('sha256').update(canonicalJson(request.body)).digest('hex');
   const inserted = await context.db
     .insertInto('idempotency')
@@ -52,7 +54,7 @@ export async function idempotent<Op extends OperationId, A extends Answer>(
     })
     .onConflict((conflict) => conflict.columns(['team_id', 'key']).doNothing())
     .executeTakeFirst();
-  if (inserted.numInsertedOrUpdatedRows !== 1n) return replay<Op, A>(request, key, hash);
+  if (inserted.numInsertedOrUpdatedRows !== 1n) return replay(context, team.id, { key, hash });
 
   const write = async (status: number, answer: unknown) =>
     context.db
@@ -87,16 +89,15 @@ export async function idempotent<Op extends OperationId, A extends Answer>(
   }
 }
 
-async function replay<Op extends OperationId, A extends Answer>(
-  request: HandlerRequest<Op>,
-  key: string,
-  hash: string,
-): Promise<A> {
-  const { context, team } = request;
+async function replay(
+  context: Ports,
+  teamId: string,
+  { key, hash }: { key: string; hash: string },
+): Promise<AnyResult> {
   const row = await context.db
     .selectFrom('idempotency')
     .selectAll()
-    .where('team_id', '=', team.id)
+    .where('team_id', '=', teamId)
     .where('key', '=', key)
     .executeTakeFirst();
   if (row === undefined) throw errors.idempotencyInProgress();
@@ -104,7 +105,7 @@ async function replay<Op extends OperationId, A extends Answer>(
   if (row.response === null && (await isAtWork(context, row.owner))) throw errors.idempotencyInProgress();
   if (row.request_hash !== hash) throw errors.idempotencyMismatch();
   if (row.response === null) throw errors.idempotencyUnknown();
-  const answer = decryptJson(context.keys, 'idempotency', row.response) as A | StoredFailure;
+  const answer = decryptJson(context.keys, 'idempotency', row.response) as AnyResult | StoredFailure;
   if ('failed' in answer) throw new ApiError({ ...answer.failed, headers: REPLAYED });
   return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { resourceBefore } from './audit/audited.js';
+import { resourceBefore } from './audit/resource.js';
 import type { Identity } from './auth/team-store.js';
 import type { Log } from './context/context.js';
 import { clientAddressOf } from './http.js';
@@ -8,9 +8,6 @@ import type { RouteEntry } from './route-table.js';
 /** Status of a request whose client left before its answer, as reverse proxies have it. */
 const CLIENT_LEFT = 499;
 
-/** Operations that something asks for every few seconds to see that the server lives. */
-const PROBES: ReadonlySet<string> = new Set(['getHealth']);
-
 /**
  * Writes one line about a request once it is over: at level `info`; at `warn` when the server failed; at `debug` when it is a probe
  * or came without a valid credential, as anybody could fill the log with those. Holds identifiers alone.
@@ -18,7 +15,7 @@ const PROBES: ReadonlySet<string> = new Set(['getHealth']);
  */
 export function logRequest(
   log: Log,
-  route: Pick<RouteEntry, 'operationId' | 'path' | 'secured'>,
+  route: Pick<RouteEntry, 'operationId' | 'path' | 'rules' | 'secured'>,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   about: { identity(): Identity | undefined; madeId(): string | undefined },
 ): void {
@@ -27,8 +24,8 @@ export function logRequest(
   reply.raw.once('close', () => {
     const status = reply.raw.writableFinished ? reply.raw.statusCode : CLIENT_LEFT;
     const identity = about.identity();
-    const { operationId, path } = route;
-    const resource = resourceBefore(operationId, path, request.params, request.body);
+    const { operationId, rules, secured } = route;
+    const resource = resourceBefore(route, request.params, request.body);
     const fields = {
       requestId: request.id,
       operationId,
@@ -40,11 +37,11 @@ export function logRequest(
       resourceId: about.madeId() ?? resource?.id,
       clientAddress,
     };
-    log[levelOf(operationId, status, route.secured && identity === undefined)](fields, 'request');
+    log[levelOf(status, rules.probe === true || (secured && identity === undefined))](fields, 'request');
   });
 }
 
-function levelOf(operationId: string, status: number, stranger: boolean): 'debug' | 'info' | 'warn' {
+function levelOf(status: number, quiet: boolean): 'debug' | 'info' | 'warn' {
   if (status >= 500) return 'warn';
-  return stranger || PROBES.has(operationId) ? 'debug' : 'info';
+  return quiet ? 'debug' : 'info';
 }

@@ -1,8 +1,8 @@
+import { type OperationRules, operatorRules, platformRules } from '@svc/platform/rules';
 import { type OpenApiDocument, type OperationObject, type ParameterObject, resolve } from './document.js';
+import type { OperationId, OperatorOperationId } from './operations.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-type RateGroup = 'general' | 'create' | 'redeliver';
 
 /** One operation of the document, ready to be routed. */
 export interface RouteEntry<Id extends string = string> {
@@ -14,27 +14,24 @@ export interface RouteEntry<Id extends string = string> {
   parameters: ParameterObject[];
   /** False: no credential is asked for. */
   secured: boolean;
-  allowedWhenBlocked: boolean;
   deprecated: boolean;
   /** Content types of the body; empty when there is none. */
   bodyTypes: string[];
   bodyRequired: boolean;
-  rateGroup: RateGroup | undefined;
-  /** What decides on which node it happens. */
-  actsOn: 'sandbox' | undefined;
+  /** What decides on which node it is carried out: the sandbox that it acts on, room for a new one, the volume; undefined: any node. */
+  runsOn: 'sandbox' | 'placement' | 'volume' | undefined;
+  /** An `Idempotency-Key` makes it safe to repeat. */
+  idempotent: boolean;
+  rules: OperationRules;
 }
 
 const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Operations that cost more than a request: their own, tighter buckets. */
-const GROUPS: Readonly<Record<string, RateGroup>> = {
-  createSandbox: 'create',
-  createSandboxV2: 'create',
-  forkSandbox: 'create',
-  redeliverWebhookEvent: 'redeliver',
-};
-
-export function readRoutes<Id extends string>(document: OpenApiDocument<Id>): RouteEntry<Id>[] {
+/** The routes of a document. @param rules of its operations, as they were generated from it */
+function readRoutes<Id extends string>(
+  document: OpenApiDocument<Id>,
+  rules: Readonly<Record<Id, OperationRules>>,
+): RouteEntry<Id>[] {
   const routes: RouteEntry<Id>[] = [];
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
@@ -59,17 +56,22 @@ export function readRoutes<Id extends string>(document: OpenApiDocument<Id>): Ro
         operation,
         parameters,
         secured,
-        allowedWhenBlocked: operation['x-allowed-when-blocked'] === true,
         deprecated: operation.deprecated === true,
         bodyTypes: Object.keys(body?.content ?? {}),
         bodyRequired: body?.required === true,
-        rateGroup: secured ? (GROUPS[operation.operationId] ?? 'general') : undefined,
-        actsOn: path.includes('{sandboxID}') ? 'sandbox' : undefined,
+        runsOn: rules[operation.operationId].runsOn ?? (path.includes('{sandboxID}') ? 'sandbox' : undefined),
+        idempotent: parameters.some(({ name }) => name === 'Idempotency-Key'),
+        rules: rules[operation.operationId],
       });
     }
   }
   return routes;
 }
+
+export const platformRoutes = (document: OpenApiDocument<OperationId>) => readRoutes(document, platformRules);
+
+export const operatorRoutes = (document: OpenApiDocument<OperatorOperationId>) =>
+  readRoutes(document, operatorRules);
 
 /** Whether the body of an operation is a file, read as it comes. */
 export function takesFiles(route: RouteEntry): boolean {

@@ -1,31 +1,31 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { withEntry } from './audit/audit-trail.js';
-import { isAudited, madeId, resourceBefore } from './audit/audited.js';
 import type { Act } from './audit/entry.js';
+import { isAudited, madeId, resourceBefore } from './audit/resource.js';
 import type { Identity } from './auth/team-store.js';
 import { BodyTimer } from './body-timer.js';
 import { findProblem, type ParsedQuery, shapeQuery } from './check-request.js';
 import type { BaseContext } from './context/context.js';
 import { CredentialCheck } from './credential.js';
 import { withDeadline } from './deadline.js';
-import { deprecationHeaders } from './deprecation.js';
 import { errors } from './errors/catalog.js';
 import type { AnyHandler } from './handler.js';
 import { clientAddressOf, toApiError } from './http.js';
+import { idempotent } from './idempotency.js';
 import type { ConnectionGuard } from './limits/connections.js';
 import { rateLimitHeaders } from './limits/rate-limit.js';
 import { logRequest } from './log-request.js';
 import type { AnyResult } from './operations.js';
 import { type RouteEntry, routerPath, takesFiles } from './route-table.js';
-import type { PassedOn, RequestRouting } from './routing.js';
+import type { NodeRouting } from './routing.js';
 import type { OperationChecks } from './validation.js';
 
 export interface RouteInstall<Context extends BaseContext = BaseContext> {
   route: RouteEntry;
   handler: AnyHandler<Context>;
   context: Context;
-  routing: RequestRouting;
+  routing: NodeRouting;
   checks: OperationChecks;
   validateResponses: boolean;
   /** Longest that a body may take to arrive, ms. */
@@ -52,6 +52,7 @@ export function installRoute<Context extends BaseContext>(
     connections: install.connections,
   });
 
+  const once = route.idempotent ? idempotent : (_: unknown, answer: () => Promise<AnyResult>) => answer();
   /** What requests made, by their identifiers. */
   const made = new WeakMap<FastifyRequest, string>();
 
@@ -71,7 +72,7 @@ export function installRoute<Context extends BaseContext>(
       );
       if (secret) reply.header('Cache-Control', 'no-store');
       if (route.deprecated)
-        reply.headers(deprecationHeaders(route.operationId, request.params as Record<string, string>));
+        reply.headers(deprecationHeaders(route.rules.successor, request.params as Record<string, string>));
       try {
         await credentials.check(request, reply);
       } finally {
@@ -95,32 +96,28 @@ export function installRoute<Context extends BaseContext>(
       const team = identity?.team;
       if (team !== undefined) context.tracer?.annotate({ 'svc.team.id': team.id });
       const act = actOf(install, identity, request);
-      const result = await withDeadline<AnyResult | PassedOn>(reply, timeoutMs, context.signal, (signal) =>
-        withEntry<AnyResult | PassedOn>(context.audit, act, () =>
-          routing.answer({ route, request, team, signal }, () =>
-            install.handler({
-              passOn: routing.passOnOf(request, signal),
-              context,
-              team,
-              apiKeyId: identity?.apiKeyId,
-              params: request.params,
-              query,
-              body: json || streams ? request.body : undefined,
-              headers: request.headers,
-              requestId: request.id,
-              log: request.log,
-              signal,
-            }),
+      const result = await withDeadline<AnyResult>(reply, timeoutMs, context.signal, (signal) =>
+        withEntry<AnyResult>(context.audit, { act, rules: route.rules }, () =>
+          once({ context, team, headers: request.headers, body: request.body }, () =>
+            routing.answer({ route, request, team, signal }, () =>
+              install.handler({
+                context,
+                team,
+                apiKeyId: identity?.apiKeyId,
+                params: request.params,
+                query,
+                body: json || streams ? request.body : undefined,
+                headers: request.headers,
+                requestId: request.id,
+                log: request.log,
+                signal,
+              }),
+            ),
           ),
         ),
       );
-      const id = madeId(route.operationId, result.body);
+      const id = madeId(route.rules, result.body);
       if (id !== undefined) made.set(request, id);
-      if ('passedOn' in result)
-        return reply
-          .code(result.status)
-          .headers(result.headers)
-          .send(result.body.length === 0 ? undefined : result.body);
       if (result.headers !== undefined) reply.headers(result.headers);
       if (install.validateResponses) {
         const wrong = checks.response(result.status, reply.getHeaders(), result.body);
@@ -151,7 +148,7 @@ function actOf(
       ? { kind: 'operator', via: 'dashboard' }
       : { kind: 'key', apiKeyId: identity.apiKeyId },
     operation: route.operationId,
-    resource: resourceBefore(route.operationId, route.path, request.params, request.body),
+    resource: resourceBefore(route, request.params, request.body),
     teamId: identity.team.id,
     requestId: request.id,
     clientAddress: clientAddressOf(request.raw),
@@ -165,9 +162,9 @@ function takeRate(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  if (route.rateGroup === undefined || identity === undefined || identity.operator) return;
+  if (!route.secured || identity === undefined || identity.operator) return;
   if (routing.comesFromNode(request.raw)) return;
-  const verdict = context.rates.take(route.rateGroup, identity.team.id);
+  const verdict = context.rates.take(route.rules.rateGroup ?? 'general', identity.team.id);
   if (verdict === undefined) return;
   reply.headers(rateLimitHeaders(verdict));
   if (!verdict.allowed) throw errors.rateLimited(verdict.retryAfterSeconds);
@@ -182,4 +179,16 @@ function checkedFailure(
   const { status } = toApiError(error, install.context.config.bodyLimitBytes);
   if (install.route.operation.responses[String(status)] !== undefined) return error;
   return errors.undocumented(install.route.operationId, status, error);
+}
+
+/** Headers of every answer of a deprecated operation (RFC 9745, RFC 8288). @param successor path of the operation to use */
+function deprecationHeaders(
+  successor: string | undefined,
+  params: Record<string, string>,
+): Record<string, string> {
+  if (successor === undefined) return { Deprecation: 'true' };
+  const target = successor.replaceAll(/\{([^}]+)\}/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? ''),
+  );
+  return { Deprecation: 'true', Link: `<${target}>; rel="successor-version"` };
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Team } from './auth/team-store.js';
-import type { NodeRecord } from './context/nodes.js';
 import type { AnyResult } from './operations.js';
 import type { RouteEntry } from './route-table.js';
 
-/** A request, and what is known of it. */
+/** A request that was checked, and what is known of it. */
 export interface RoutedRequest {
   route: RouteEntry;
   request: FastifyRequest;
@@ -13,21 +12,10 @@ export interface RoutedRequest {
   signal: AbortSignal;
 }
 
-/** The answer of the node that a request was passed on to. */
-export interface PassedOn {
-  passedOn: true;
-  status: number;
-  headers: Record<string, string | string[]>;
-  body: Buffer;
-}
-
 /** Decides which node answers a request, and has it answered there. */
-export interface RequestRouting {
-  /** Whether another node passed this request on. */
+export interface NodeRouting {
+  /** True for a request that another node passed on. */
   comesFromNode(request: IncomingMessage): boolean;
-  answer(request: RoutedRequest, here: () => AnyResult | Promise<AnyResult>): Promise<AnyResult | PassedOn>;
-  passOnOf(
-    request: FastifyRequest,
-    signal: AbortSignal,
-  ): ((node: NodeRecord) => Promise<AnyResult>) | undefined;
+  /** @param here answers the request on this node */
+  answer(request: RoutedRequest, here: () => AnyResult | Promise<AnyResult>): Promise<AnyResult>;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { withEntry } from '../api/audit/audit-trail.js';
-import { isAudited, resourceBefore } from '../api/audit/audited.js';
 import type { Act } from '../api/audit/entry.js';
+import { isAudited, resourceBefore } from '../api/audit/resource.js';
 import { findProblem, nulProblem } from '../api/check-request.js';
 import { readOperatorDocument } from '../api/document.js';
 import { errors } from '../api/errors/catalog.js';
@@ -9,7 +9,7 @@ import { clientAddressOf, toApiError } from '../api/http.js';
 import { matchRoute } from '../api/match-route.js';
 import type { AnyResult, OperatorOperationId } from '../api/operations.js';
 import { requestId } from '../api/request-id.js';
-import { allowedMethods, type RouteEntry, readRoutes } from '../api/route-table.js';
+import { allowedMethods, operatorRoutes, type RouteEntry } from '../api/route-table.js';
 import { createValidation } from '../api/validation.js';
 import type { Uses } from '../cluster/context.js';
 import { findTeam } from '../teams/records.js';
@@ -35,9 +35,6 @@ interface Table {
 export interface OperatorSession {
   /** Path with query, as the document names it. */
   url: string;
-  operations: ReadonlySet<OperatorOperationId>;
-  /** Members of the body that may be sent, of operations of which not all may. */
-  members: Readonly<Partial<Record<OperatorOperationId, readonly string[]>>>;
 }
 
 /** Answers one request; without a session it has to carry the token. */
@@ -62,7 +59,7 @@ export function createOperatorApi(options: {
   const table = (): Table => {
     if (made === undefined) {
       const document = readOperatorDocument();
-      made = { routes: readRoutes(document), checksOf: createValidation(document) };
+      made = { routes: operatorRoutes(document), checksOf: createValidation(document) };
     }
     return made;
   };
@@ -84,20 +81,22 @@ export function createOperatorApi(options: {
     }
     const { route, params } = found;
     about.operationId = route.operationId;
-    if (session !== undefined && !session.operations.has(route.operationId))
-      throw errors.dashboardOperation();
+    const { dashboard } = route.rules;
+    if (session !== undefined && dashboard === undefined) throw errors.dashboardOperation();
     if (context.draining()) throw errors.shuttingDown();
     const checks = checksOf(route);
     const query = Object.fromEntries(new URLSearchParams(search));
     const body = route.bodyTypes.length > 0 ? await readJson(req) : undefined;
     const problem = findProblem(route, checks, query, body) ?? nulProblem(params, 'path');
     if (problem !== undefined) throw errors.validation(problem);
-    const allowed = session?.members[route.operationId];
-    if (allowed !== undefined && Object.keys(body as object).some((name) => !allowed.includes(name)))
-      throw errors.dashboardOperation();
+    if (session !== undefined && Array.isArray(dashboard))
+      for (const name of Object.keys(body as object))
+        if (!dashboard.includes(name)) throw errors.dashboardOperation();
     const handler = operatorHandlers[route.operationId] as Handler;
     const act = await actOf(context, route, { req, id, params, body, session });
-    const result = await withEntry(context.audit, act, () => handler({ context, params, query, body }));
+    const result = await withEntry(context.audit, { act, rules: route.rules }, () =>
+      handler({ context, params, query, body }),
+    );
     const wrong = validateResponses
       ? checks.response(result.status, lowerCase(result.headers), result.body)
       : undefined;
@@ -153,7 +152,7 @@ async function actOf(
   return {
     actor: session === undefined ? { kind: 'operator' } : { kind: 'operator', via: 'dashboard' },
     operation: route.operationId,
-    resource: resourceBefore(route.operationId, route.path, params, body),
+    resource: resourceBefore(route, params, body),
     teamId: await teamOf(context, params),
     requestId: id,
     clientAddress: clientAddressOf(req),

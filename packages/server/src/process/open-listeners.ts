@@ -4,7 +4,7 @@ import { ConnectionGuard } from '../api/limits/connections.js';
 import { startHeartbeat } from '../cluster/fleet/heartbeat.js';
 import { registerNodeCalls } from '../cluster/fleet/node-calls.js';
 import { NodeForwarder } from '../cluster/nodes/forwarder.js';
-import { requestRouting } from '../cluster/routing/answer-by-owner.js';
+import { nodeRouting } from '../cluster/routing/answer.js';
 import type { ResolvedSettings } from '../config/config.js';
 import { DashboardSessions } from '../operator/dashboard/sessions.js';
 import {
@@ -24,7 +24,7 @@ import type { RecoveryReport } from '../sandboxes/recovery/recover.js';
 import { registerVolumeContent } from '../volumes/content/routes.js';
 import { connectionLimits, openFileLimit } from './connection-limits.js';
 import { createGatewayServer } from './gateway.js';
-import { handlers } from './handlers/index.js';
+import { handlers } from './handlers.js';
 import { listen } from './listen.js';
 import { OpenRequests } from './open-requests.js';
 import type { Stored } from './open-stored.js';
@@ -64,7 +64,7 @@ export async function openDoors(
   const api = createApi({
     context,
     handlers,
-    routing: requestRouting(context, forwarder),
+    routing: nodeRouting(context, forwarder),
     beforeRoutes: (app) => {
       if (tracer !== undefined) traceApi(app, tracer);
       if (metrics !== undefined) measureApi(app, metrics);

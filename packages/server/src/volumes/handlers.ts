@@ -12,8 +12,8 @@ export const volumeHandlers = {
     status: 200,
     body: await getVolume(context, team.id, params.volumeID),
   }),
-  deleteVolume: async ({ context, team, params, passOn }) => {
-    await deleteVolume(context, team.id, params.volumeID, passOn);
+  deleteVolume: async ({ context, team, params }) => {
+    await deleteVolume(context, team.id, params.volumeID);
     return { status: 204 };
   },
 } satisfies PartialHandlers<ClusterContext>;

@@ -1,12 +1,10 @@
 import type { components } from '@svc/platform';
 import { DriverError } from '@svc/runtime';
 import type { Team } from '../api/auth/team-store.js';
-import type { NodeRecord } from '../api/context/nodes.js';
 import { errors } from '../api/errors/catalog.js';
 import { isUuid } from '../api/wire/ids.js';
 import type { Uses } from '../cluster/context.js';
 import { volumeHome } from '../cluster/fleet/volume-home.js';
-import { NodeUnreachableError } from '../cluster/nodes/node-unreachable.js';
 import { isUniqueViolation } from '../storage/database-errors.js';
 import { assertTeamStorage } from '../teams/quota/storage-use.js';
 import { signVolumeToken } from './token.js';
@@ -75,27 +73,16 @@ export async function getVolume(context: Context, teamId: string, volumeId: stri
 }
 
 /**
- * Deletes the record first, then the files: of a volume of another node that node does both, unless it is lost. Then it
- * removes the files when it comes back.
- * @param passOn has another node do it; undefined for a request that a node passed on
+ * Deletes the record first, then the files. Those on another node stay: that node did not answer, and removes them when it comes back.
  * @throws {ApiError} 400, 404, 500 when the deletion could not be recorded
  */
 export async function deleteVolume(
   context: Context & Uses<'nodes'>,
   teamId: string,
   volumeId: string,
-  passOn?: (node: NodeRecord) => Promise<unknown>,
 ): Promise<void> {
   const id = parseVolumeId(volumeId);
   const home = await volumeHome(context, id);
-  if (home.kind === 'node' && passOn !== undefined) {
-    try {
-      await passOn(home.node);
-      return;
-    } catch (error) {
-      if (!NodeUnreachableError.is(error)) throw error;
-    }
-  }
   const deleted = await context.db
     .deleteFrom('volumes')
     .where('id', '=', id)

@@ -1,9 +1,16 @@
+import { platformRules } from '@svc/platform/rules';
 import { describe, expect, it } from 'vitest';
-import { isAudited, madeId, resourceBefore } from '../../src/api/audit/audited.js';
 import { entryId, leastEntryId } from '../../src/api/audit/entry.js';
 import { outcomeOf } from '../../src/api/audit/list-entries.js';
+import { isAudited, madeId, resourceBefore } from '../../src/api/audit/resource.js';
 import { readOperatorDocument, readPlatformDocument } from '../../src/api/document.js';
-import { readRoutes } from '../../src/api/route-table.js';
+import { operatorRoutes, platformRoutes } from '../../src/api/route-table.js';
+
+/** A route of either document. */
+const routeOf = (id: string) =>
+  [...platformRoutes(readPlatformDocument()), ...operatorRoutes(readOperatorDocument())].find(
+    ({ operationId }) => operationId === id,
+  )!;
 
 const UUID = '0b0e2b3c-6d1f-4a55-9c0e-0123456789ab';
 
@@ -30,7 +37,7 @@ describe('the identifier of an entry', () => {
 });
 
 describe('which operations leave an entry', () => {
-  const audited = [...readRoutes(readPlatformDocument()), ...readRoutes(readOperatorDocument())];
+  const audited = [...platformRoutes(readPlatformDocument()), ...operatorRoutes(readOperatorDocument())];
 
   it('is every one that changes something under a credential, but for those that are named', () => {
     const quiet = audited.filter((route) => route.method !== 'GET' && !isAudited(route));
@@ -46,19 +53,16 @@ describe('which operations leave an entry', () => {
 
   it('names the kind of what each of them acts on', () => {
     for (const route of audited.filter(isAudited))
-      expect(resourceBefore(route.operationId, route.path, {}, {})?.kind, route.operationId).toMatch(
-        /^[a-z]+$/,
-      );
+      expect(resourceBefore(route, {}, {})?.kind, route.operationId).toMatch(/^[a-z]+$/);
   });
 });
 
 describe('what is kept of a request', () => {
   it('is the last identifier of the path', () => {
-    const path = '/v2/templates/{templateID}/builds/{buildID}';
     const params = { templateID: 'abc', buildID: UUID };
-    expect(resourceBefore('startTemplateBuild', path, params, {})).toEqual({ kind: 'build', id: UUID });
+    expect(resourceBefore(routeOf('startTemplateBuild'), params, {})).toEqual({ kind: 'build', id: UUID });
     const key = { team: 'research', apiKeyID: UUID };
-    expect(resourceBefore('deleteTeamApiKey', '/teams/{team}/api-keys/{apiKeyID}', key, undefined)).toEqual({
+    expect(resourceBefore(routeOf('deleteTeamApiKey'), key, undefined)).toEqual({
       kind: 'key',
       id: UUID,
     });
@@ -66,28 +70,27 @@ describe('what is kept of a request', () => {
 
   it('is nothing that has not the form of an identifier: no key, no value, no line break', () => {
     const key = `svc_${'ab'.repeat(20)}`;
-    for (const [operationId, path, name] of [
-      ['deleteApiKey', '/api-keys/{apiKeyID}', 'apiKeyID'],
-      ['deleteSecret', '/secrets/{secretID}', 'secretID'],
-      ['deleteTemplate', '/templates/{templateID}', 'templateID'],
-      ['deleteVolume', '/volumes/{volumeID}', 'volumeID'],
-      ['killSandbox', '/sandboxes/{sandboxID}', 'sandboxID'],
+    for (const [operationId, name] of [
+      ['deleteApiKey', 'apiKeyID'],
+      ['deleteSecret', 'secretID'],
+      ['deleteTemplate', 'templateID'],
+      ['deleteVolume', 'volumeID'],
+      ['killSandbox', 'sandboxID'],
     ] as const)
       for (const text of [key, 'hunter2\n{"forged":true}', '', ' ', 'x'.repeat(300), 'é', '\u001b[31m'])
-        expect(resourceBefore(operationId, path, { [name]: text }, undefined)?.id, text).toBeUndefined();
-    expect(resourceBefore('deleteTemplateTags', '/templates/tags', {}, { name: key })?.id).toBeUndefined();
-    expect(resourceBefore('createSecret', '/secrets', {}, { name: 'a', value: 'hunter2' })).toEqual({
+        expect(resourceBefore(routeOf(operationId), { [name]: text }, undefined)?.id, text).toBeUndefined();
+    expect(resourceBefore(routeOf('deleteTemplateTags'), {}, { name: key })?.id).toBeUndefined();
+    expect(resourceBefore(routeOf('createSecret'), {}, { name: 'a', value: 'hunter2' })).toEqual({
       kind: 'secret',
       id: undefined,
     });
   });
 
-  it('is of what an answer made its identifier alone, also when another node answered', () => {
+  it('is of what an answer made its identifier alone', () => {
     const made = { volumeID: UUID, name: 'data', token: 'secret' };
-    expect(madeId('createVolume', made)).toBe(UUID);
-    expect(madeId('createVolume', Buffer.from(JSON.stringify(made)))).toBe(UUID);
-    expect(madeId('killSandbox', undefined)).toBeUndefined();
-    expect(madeId('createVolume', 'no object')).toBeUndefined();
+    expect(madeId(platformRules.createVolume, made)).toBe(UUID);
+    expect(madeId(platformRules.killSandbox, undefined)).toBeUndefined();
+    expect(madeId(platformRules.createVolume, 'no object')).toBeUndefined();
   });
 
   it('calls outcomes by the class of their status', () => {

@@ -1,7 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NodeRecord } from '../../src/api/context/nodes.js';
-import { moveSandbox, wakeOrMove } from '../../src/cluster/fleet/move-sandbox.js';
+import { moveSandbox } from '../../src/cluster/fleet/move-sandbox.js';
+import { follow } from '../../src/cluster/routing/route.js';
+import { wakeOrMove } from '../../src/cluster/routing/route-to-node.js';
 import { toJson } from '../../src/storage/json.js';
 import type { Database } from '../../src/storage/schema.js';
 import { sandboxRow } from '../support/sandbox-row.js';
@@ -64,10 +66,8 @@ describe.each(dialects)('a paused sandbox on a drained node, with its records on
   });
 
   const connectAs = (teamId: string) =>
-    wakeOrMove(
-      context(),
-      { sandboxId: 'paused', teamId, passOn: async (to) => `answered by ${to.id}` },
-      async () => 'answered here',
+    follow(wakeOrMove(context(), { sandboxId: 'paused', teamId }), async (destination) =>
+      destination.kind === 'node' ? `answered by ${destination.node.id}` : `answered ${destination.kind}`,
     );
 
   it('is moved by no request of another team, which would cost the copies of all that it has', async () => {

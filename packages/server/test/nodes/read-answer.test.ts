@@ -2,7 +2,7 @@ import { createServer, get, type IncomingMessage, type RequestListener } from 'n
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAnswer } from '../../src/cluster/nodes/read-answer.js';
-import { resultOf } from '../../src/cluster/routing/owner.js';
+import { resultOf } from '../../src/cluster/routing/answer.js';
 
 /** What a server that does this answers. */
 async function answerOf(listener: RequestListener): Promise<IncomingMessage> {
@@ -51,8 +51,12 @@ describe('what another server answers', () => {
   const gone = expect.objectContaining({ status: 503 });
 
   it('becomes an answer of this one, or its error', () => {
-    expect(result(204, '')).toEqual({ status: 204 });
-    expect(result(201, '{"a":1}')).toEqual({ status: 201, body: { a: 1 } });
+    expect(result(204, '')).toEqual({ status: 204, headers: {} });
+    const headers = { 'content-type': 'application/json', 'x-next-token': 'b' };
+    expect(result(201, '{"a":1}', headers)).toEqual({
+      ...{ status: 201, body: { a: 1 } },
+      headers: { 'x-next-token': 'b' },
+    });
     expect(() => result(409, '{"message":"no","error_code":"busy"}', { 'retry-after': '2' })).toThrow(
       expect.objectContaining({
         status: 409,

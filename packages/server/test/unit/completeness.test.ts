@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { assertComplete } from '../../src/api/completeness.js';
 import { readPlatformDocument } from '../../src/api/document.js';
-import { readRoutes } from '../../src/api/route-table.js';
-import { handlers } from '../../src/process/handlers/index.js';
+import { platformRoutes } from '../../src/api/route-table.js';
+import { handlers } from '../../src/process/handlers.js';
 
-const routes = readRoutes(readPlatformDocument());
+const routes = platformRoutes(readPlatformDocument());
 
 it('every operation of the document has a handler, and every handler an operation', () => {
   expect(() => assertComplete(routes, handlers)).not.toThrow();

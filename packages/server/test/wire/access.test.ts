@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPlatformDocument } from '../../src/api/document.js';
-import { readRoutes } from '../../src/api/route-table.js';
+import { platformRoutes } from '../../src/api/route-table.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 
-const routes = readRoutes(readPlatformDocument()).filter((route) => route.secured);
+const routes = platformRoutes(readPlatformDocument()).filter((route) => route.secured);
 let test: TestServer;
 beforeAll(async () => {
   test = await startTestServer();
@@ -39,7 +39,9 @@ describe('every secured operation', () => {
       }
       open.push(route.operationId);
     }
-    const documented = routes.filter((route) => route.allowedWhenBlocked).map((route) => route.operationId);
+    const documented = routes
+      .filter((route) => route.rules.allowedWhenBlocked === true)
+      .map((route) => route.operationId);
     expect(documented.length).toBeGreaterThan(0);
     expect(open.sort()).toEqual(documented.sort());
   });

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { createApi } from '../../src/api/app.js';
 import { NodeForwarder } from '../../src/cluster/nodes/forwarder.js';
-import { requestRouting } from '../../src/cluster/routing/answer-by-owner.js';
-import { handlers } from '../../src/process/handlers/index.js';
+import { nodeRouting } from '../../src/cluster/routing/answer.js';
+import { handlers } from '../../src/process/handlers.js';
 import { listen } from '../../src/process/listen.js';
 import { startTestServer } from '../support/server.js';
 
@@ -31,7 +31,7 @@ it.each([
       listSandboxesV2: answering as never,
       pauseSandbox: answering,
     },
-    routing: requestRouting(test.server.context, new NodeForwarder(test.server.context)),
+    routing: nodeRouting(test.server.context, new NodeForwarder(test.server.context)),
     bodyReadMs: 500,
   });
   await api.ready();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPlatformDocument } from '../../src/api/document.js';
 import type { OperationId } from '../../src/api/operations.js';
-import { readRoutes } from '../../src/api/route-table.js';
+import { platformRoutes } from '../../src/api/route-table.js';
 import { run } from '../support/sandboxes.js';
 import { secondTeam } from '../support/second-team.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
@@ -111,7 +111,7 @@ const ROWS = {
   deleteApiKey: hidden(),
 } satisfies Record<OperationId, Row>;
 
-const routes = readRoutes(readPlatformDocument());
+const routes = platformRoutes(readPlatformDocument());
 const unknown: Names = {
   sandboxID: 'iunknownunknownunknow',
   templateID: 'unknownunknownunknow',

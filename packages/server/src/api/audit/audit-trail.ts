@@ -1,8 +1,9 @@
+import type { OperationRules } from '@svc/platform/rules';
 import type { Ids } from '../../config/ids.js';
 import type { Database, Tx } from '../../storage/schema.js';
 import { toApiError } from '../http.js';
-import { madeId } from './audited.js';
 import { type Act, type EntryRow, entryId, type SystemReason, toRow } from './entry.js';
+import { madeId } from './resource.js';
 
 /** How long an outcome may wait for others, to be written with them, ms. */
 const FLUSH_MS = 50;
@@ -145,18 +146,18 @@ export async function recordSystemAct(
 /**
  * Does a request under an entry of the audit trail: it is put down first, and gets the outcome of the work whether or not
  * the client still waits for it.
- * @param act undefined: no entry
+ * @param about `act`: undefined for no entry
  */
 export async function withEntry<Answer extends { status: number; body?: unknown }>(
   trail: AuditTrail,
-  act: Act | undefined,
+  { act, rules }: { act: Act | undefined; rules: OperationRules },
   work: () => Promise<Answer> | Answer,
 ): Promise<Answer> {
   if (act === undefined) return work();
   const entry = await trail.begin(act);
   try {
     const answer = await work();
-    entry.finish(answer.status, answer.status < 400 ? madeId(act.operation, answer.body) : undefined);
+    entry.finish(answer.status, answer.status < 400 ? madeId(rules, answer.body) : undefined);
     return answer;
   } catch (error) {
     entry.finish(toApiError(error, 0).status);

@@ -1,12 +1,9 @@
 import type { NodeRecord } from '../../api/context/nodes.js';
-import { ApiError } from '../../api/errors/api-error.js';
-import { isFull } from '../../sandboxes/start/placement-error.js';
 import { isMoving } from '../../sandboxes/state/config.js';
 import type { SandboxRow } from '../../sandboxes/state/live.js';
 import type { Uses } from '../context.js';
 import { destinations } from './destinations.js';
 import { type Offer, offer } from './offer.js';
-import type { PassOn } from './place-sandbox.js';
 import { isMovable, type TakePorts, takeSandbox } from './take-sandbox.js';
 
 /** How many nodes are asked to take one sandbox, at most. */
@@ -80,29 +77,4 @@ export async function offerOf(
       (await db.selectFrom('sandboxes').select('node_id').where('id', '=', row.id).executeTakeFirst())
         ?.node_id,
   };
-}
-
-/**
- * Wakes a sandbox that this node has, or has another node do so where this one is drained or has no place for it.
- * @param passOn undefined where another node passed the request on: that one looks for another place.
- */
-export async function wakeOrMove<A>(
-  context: MovePorts,
-  { sandboxId, teamId, passOn }: { sandboxId: string; teamId: string; passOn: PassOn<A> | undefined },
-  wake: () => Promise<A>,
-): Promise<A> {
-  if (passOn === undefined) return wake();
-  const move = () => moveSandbox(context, { sandboxId, teamId });
-  if (context.nodes.drain !== 'no') {
-    const moved = await move();
-    if (moved?.kind === 'node') return passOn(moved.node);
-  }
-  try {
-    return await wake();
-  } catch (error) {
-    if (!ApiError.is(error) || !isFull(error)) throw error;
-    const moved = await move();
-    if (moved?.kind !== 'node') throw error;
-    return passOn(moved.node);
-  }
 }

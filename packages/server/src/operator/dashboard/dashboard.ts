@@ -11,14 +11,13 @@ import { readPlatformDocument } from '../../api/document.js';
 import { errors } from '../../api/errors/catalog.js';
 import { toApiError } from '../../api/http.js';
 import { matchRoute } from '../../api/match-route.js';
-import { readRoutes } from '../../api/route-table.js';
+import { platformRoutes } from '../../api/route-table.js';
 import type { Uses } from '../../cluster/context.js';
 import { accessToken } from '../../sandboxes/state/sandbox-tokens.js';
 import { findTeam } from '../../teams/records.js';
 import type { OperatorApi } from '../operator-api.js';
 import { carriesToken } from '../operator-token.js';
 import { pageFiles } from './files.js';
-import { operatorMembers, operatorOperations, platformOperations } from './operations.js';
 import { pageHeaders, passedHeaders } from './page-headers.js';
 import { passOn, relay, sentHeaders, shownHeaders } from './pass-on.js';
 import { type DashboardSessions, readSessionCookie, sessionCookie } from './sessions.js';
@@ -55,7 +54,7 @@ export function createDashboard(options: DashboardOptions): Answer {
   const fileNamed = pageFiles();
   const toApi = innerClient(options.api);
   const toGateway = innerClient(options.gateway);
-  const routes = readRoutes(readPlatformDocument());
+  const routes = platformRoutes(readPlatformDocument());
 
   const showFile = async (req: IncomingMessage, res: ServerResponse, name: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD') throw errors.methodNotAllowed(['GET', 'HEAD']);
@@ -107,8 +106,8 @@ export function createDashboard(options: DashboardOptions): Answer {
     const method = req.method ?? '';
     const found = matchRoute(routes, method, url.split('?', 1)[0] ?? '');
     if (found === undefined) throw errors.notFound();
-    const { operationId } = found.route;
-    if (!platformOperations.has(operationId)) throw errors.dashboardOperation();
+    const { operationId, rules } = found.route;
+    if (rules.dashboard !== true) throw errors.dashboardOperation();
     const { id } = await findTeam(context, team);
     if (method !== 'GET')
       context.log.info({ teamId: id, operation: operationId }, 'the operator acts for a team');
@@ -172,8 +171,6 @@ export function createDashboard(options: DashboardOptions): Answer {
     if (area === 'operator')
       return operatorApi(req, res, {
         url: url.slice(prefix.length),
-        operations: operatorOperations,
-        members: operatorMembers,
       });
     const behind = url.slice(`${prefix}/${first}`.length);
     if (area === 'api') return toPlatform(req, res, teamOf(first), behind);

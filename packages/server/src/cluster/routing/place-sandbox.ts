@@ -8,11 +8,12 @@ import { holdersOf } from '../../sandboxes/start/bring-build.js';
 import { isFull } from '../../sandboxes/start/placement-error.js';
 import type { ResolvedTemplate } from '../../sandboxes/state/resolved-template.js';
 import type { Uses } from '../context.js';
+import { homeOfMounts } from '../fleet/volume-home.js';
 import { clusterOf } from '../nodes/cluster-of.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { orderPlaces } from '../nodes/order-places.js';
 import { ownerById } from '../nodes/ownership.js';
-import { homeOfMounts } from './volume-home.js';
+import { type Failure, HERE, onNode, type Route, toNode } from './route.js';
 
 /** How many nodes are tried for one sandbox, at most. */
 const MOST_TRIES = 5;
@@ -20,96 +21,77 @@ const MOST_TRIES = 5;
 /** What it starts from, or mounts, is there and nowhere else; or there was no time to know better. */
 const DRAINED = 'the server that would run it is being drained';
 
-type Ports = Uses<'config' | 'copies' | 'db' | 'driver' | 'fleet' | 'log' | 'nodes' | 'templates'>;
+export type PlacePorts = Uses<
+  'config' | 'copies' | 'db' | 'driver' | 'fleet' | 'log' | 'nodes' | 'templates'
+>;
 
-/** Has another node answer the request that is being answered. @throws {ApiError} its failure; {NodeUnreachableError} */
-export type PassOn<A> = (node: NodeRecord) => Promise<A>;
+/** The members of a request for a new sandbox that decide on its node. */
+export type NewSandbox = Pick<components['schemas']['NewSandboxV2'], 'templateID' | 'volumeMounts'>;
 
 /**
- * Makes a sandbox on the node that suits best, and on the next one when that is full or does not answer.
- * @param passOn undefined where another node passed the request on: it is done here or not at all.
+ * To the node that suits a new sandbox best, and to the next one when that is full or does not answer. A request that another node
+ * passed on is carried out here or not at all.
  * @throws {ApiError} 503 `sandbox_capacity_unavailable` when no node has room
  */
-export async function placeSandbox<A>(
-  context: Ports,
-  {
-    team,
-    request,
-    passOn,
-  }: {
-    team: Team;
-    request: Pick<components['schemas']['NewSandboxV2'], 'templateID' | 'volumeMounts'>;
-    passOn: PassOn<A> | undefined;
-  },
-  here: () => Promise<A>,
-): Promise<A> {
+export async function* placeSandbox(
+  context: PlacePorts,
+  { team, request, fromNode }: { team: Team; request: NewSandbox; fromNode: boolean },
+): Route {
   const { nodes, fleet } = context;
-  if (!nodes.shared) return here();
-  if (passOn === undefined) {
-    if (nodes.drain !== 'no') throw errors.capacityUnavailable(DRAINED);
-    return here();
-  }
+  if (fromNode) return yield* hereUnlessDrained(context);
   const resolved = await resolveTemplate(context, team, request.templateID).catch(() => undefined);
-  // Whoever makes it says what is wrong with the reference.
-  if (resolved === undefined) return here();
+  // The use case reports what is wrong with the reference.
+  if (resolved === undefined) return yield HERE;
   const home = await homeOfMounts(context, team.id, request.volumeMounts ?? []);
-  if (home !== undefined && 'nodeId' in home) return makeThere(context, home.nodeId, passOn, here);
+  if (home !== undefined && 'nodeId' in home) return yield* toHolder(context, home.nodeId);
   const holder = nodeOf(resolved);
-  // What lies on a cluster is there for all of its nodes.
+  // All nodes of a cluster reach what lies on it.
   const clusterId = (holder === null ? undefined : await clusterOf(context, holder)) ?? home?.clusterId;
-  let full: unknown = errors.capacityUnavailable('every server is being drained or does not answer');
+  let full: Failure = {
+    error: errors.capacityUnavailable('every server is being drained or does not answer'),
+  };
   let tried = await candidates(context, resolved, clusterId);
   const copied = holder !== null && clusterId === undefined;
   if (copied) {
     // To copy what it starts from costs more than any place is worth: only where its holder cannot have it.
-    try {
-      return await makeThere(context, holder, passOn, here);
-    } catch (error) {
-      if (!context.copies.possible || !isRefused(error)) throw error;
-      full = error;
-    }
+    const failure = yield* toHolder(context, holder);
+    if (failure === undefined || !context.copies.possible || !isRefused(failure.error)) return failure;
+    full = failure;
     tried = await orderForCopies(context, resolved, tried, holder);
   }
   for (const node of tried) {
-    try {
-      const made = await (node.id === nodes.nodeId ? here() : passOn(node));
+    const failure = yield node.id === nodes.nodeId ? HERE : toNode(node);
+    if (failure === undefined) {
       await fleet.sent(node.id);
-      return made;
-    } catch (error) {
-      if (NodeUnreachableError.is(error)) {
-        fleet.avoid(node.id);
-        context.log.warn({ err: error, placedOnNodeId: node.id }, 'a node did not take a new sandbox');
-        // It may have made the sandbox before it fell silent.
-        if (error.taken) throw errors.nodeGone(error);
-      } else if (ApiError.is(error) && isFull(error)) full = error;
-      // Of what is copied, the first refusal tells more: that machine may only lack what this one's memory needs.
-      else if (copied && isIncompatible(error)) continue;
-      else throw error;
+      return undefined;
     }
+    const { error } = failure;
+    if (NodeUnreachableError.is(error)) {
+      fleet.avoid(node.id);
+      context.log.warn({ err: error, placedOnNodeId: node.id }, 'a node did not take a new sandbox');
+      // It may have made the sandbox before it fell silent.
+      if (error.taken) return { error: errors.nodeGone(error) };
+    } else if (ApiError.is(error) && isFull(error)) full = failure;
+    // Of what is copied, the first refusal tells more: that machine may only lack what this one's memory needs.
+    else if (!copied || !isIncompatible(error)) return failure;
   }
-  throw full;
+  return full;
 }
 
-async function makeThere<A>(
-  context: Ports,
-  nodeId: string,
-  passOn: PassOn<A>,
-  here: () => Promise<A>,
-): Promise<A> {
+/** To the node that alone has what a sandbox starts from or mounts. */
+async function* toHolder(context: PlacePorts, nodeId: string): Route {
   const owner = await ownerById(context, nodeId);
-  if (owner.kind === 'here') {
-    if (context.nodes.drain !== 'no') throw errors.capacityUnavailable(DRAINED);
-    return here();
-  }
-  if (owner.kind === 'gone') throw errors.nodeGone();
-  return passOn(owner.node).catch((error: unknown) => {
-    throw NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
-  });
+  if (owner.kind === 'here') return yield* hereUnlessDrained(context);
+  return owner.kind === 'gone' ? { error: errors.nodeGone() } : yield* onNode(owner.node);
+}
+
+async function* hereUnlessDrained({ nodes }: Uses<'nodes'>): Route {
+  return nodes.drain === 'no' ? yield HERE : { error: errors.capacityUnavailable(DRAINED) };
 }
 
 /** @param clusterId that a node has to be on; undefined: any will do */
 async function candidates(
-  { fleet, nodes }: Ports,
+  { fleet, nodes }: PlacePorts,
   { build }: ResolvedTemplate,
   clusterId: string | undefined,
 ): Promise<NodeRecord[]> {
@@ -129,7 +111,7 @@ async function candidates(
 
 /** Those that have a copy first. None where nobody can give one: the holder is silent, and nobody else has all of it. */
 async function orderForCopies(
-  context: Ports,
+  context: PlacePorts,
   resolved: ResolvedTemplate,
   nodes: readonly NodeRecord[],
   holder: string,

@@ -1,0 +1,20 @@
+import type { PartialHandlers } from '../api/handler.js';
+import { parseSandboxId } from '../api/wire/ids.js';
+import { forkSandbox } from '../sandboxes/change/fork.js';
+import type { ClusterContext } from './context.js';
+import { forkElsewhere } from './fleet/fork-elsewhere.js';
+
+/** Operations that one request spreads over several nodes. */
+export const clusterHandlers = {
+  forkSandbox: async ({ context, team, params, body, signal }) => {
+    const results = await forkSandbox(context, {
+      team,
+      sandboxId: parseSandboxId(params.sandboxID),
+      timeoutSeconds: body?.timeout ?? 15,
+      count: body?.count ?? 1,
+      elsewhere: context.copies.possible ? (left) => forkElsewhere(context, left) : undefined,
+      signal,
+    });
+    return { status: 201, body: results };
+  },
+} satisfies PartialHandlers<ClusterContext>;
