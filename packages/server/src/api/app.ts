@@ -37,7 +37,7 @@ interface ApiOptions<Context extends BaseContext> {
   routesBeside?: (app: FastifyInstance) => void;
   /** Told of connections over which a valid key came. */
   connections?: ConnectionGuard;
-  /** What clients are shown that connect by TLS; absent: it speaks plain HTTP. */
+  /** The certificate for clients that connect by TLS; absent: it speaks plain HTTP. */
   certificates?: { readonly options: SecureContextOptions } | undefined;
 }
 
@@ -139,7 +139,7 @@ function beginReply(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('X-Request-Id', request.id);
 }
 
-/** How bodies of the other routes are read: JSON whole, an empty one as none; everything else is left to the route. */
+/** Installs the parsers of bodies: JSON whole, an empty one as none; everything else is left to the route. */
 function installBodyParsers(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -159,7 +159,7 @@ function unreadable(url: string) {
     : errors.validation('the body is not valid JSON');
 }
 
-/** How long the head of a request may take to arrive. */
+/** Time for the head of a request to arrive. */
 const HEAD_READ_MS = 5_000;
 
 /**

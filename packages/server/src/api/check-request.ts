@@ -3,7 +3,7 @@ import type { ParameterObject } from './document.js';
 import type { RouteEntry } from './route-table.js';
 import type { OperationChecks } from './validation.js';
 
-/** What of a request does not fit the document, in one line. PostgreSQL stores no NUL: it is refused everywhere. */
+/** Describes in one line how a request does not fit the document. PostgreSQL stores no NUL: it is refused everywhere. */
 export function findProblem(
   route: RouteEntry,
   checks: OperationChecks,
@@ -22,7 +22,7 @@ export function nulProblem(value: unknown, place: string): string | undefined {
   return found === undefined ? undefined : `${found.slice(0, 200)} has a NUL character`;
 }
 
-/** What lies deeper is nothing that the document knows. */
+/** Deepest level that is searched: the document has nothing deeper. */
 const MAX_DEPTH = 50;
 
 /**

@@ -53,7 +53,7 @@ export class CredentialCheck {
     return { team, apiKeyId: 'operator', expiresAtMs: null, operator: true };
   }
 
-  /** Who sent a request that was checked; undefined when its operation asks for no credential. */
+  /** Returns the caller of a request that was checked; undefined when its operation asks for no credential. */
   identityOf(request: FastifyRequest): Identity | undefined {
     return this.#identities.get(request);
   }

@@ -3,7 +3,7 @@ import type { Team } from './auth/team-store.js';
 import type { BaseContext, Log } from './context/context.js';
 import type { AnyResult, CheckedRequest, OperationId, Result } from './operations.js';
 
-/** What a handler is given besides what the document describes. */
+/** The parameters of a handler besides those of the document. */
 interface Surroundings<Context> {
   readonly context: Context;
   /** Headers by lower-case name. */
@@ -18,7 +18,7 @@ interface Surroundings<Context> {
 export interface HandlerRequest<Op extends OperationId, Context = BaseContext>
   extends Surroundings<Context>,
     CheckedRequest<operations[Op]> {
-  /** Who calls. Operations without security (`getHealth`, `uploadTemplateFiles`) must not read it. */
+  /** The team that calls. Operations without security (`getHealth`, `uploadTemplateFiles`) must not read it. */
   readonly team: Team;
   readonly apiKeyId: string;
 }

@@ -21,7 +21,7 @@ export function toApiError(error: unknown, bodyLimitBytes: number): ApiError {
   return errors.internal(error);
 }
 
-/** What of a refused body is still read, so that its client gets to see the answer. */
+/** Bytes of a refused body that are still read, so that its client gets to see the answer. */
 const MAX_DRAIN_BYTES = 1_048_576;
 
 /** Ends the connection after the answer when the rest of the request's body is too much to be read for nothing. */

@@ -63,7 +63,7 @@ export async function idempotent(request: Repeatable, run: () => Promise<AnyResu
       .where('team_id', '=', team.id)
       .where('key', '=', key)
       .execute();
-  // What was done was done: a failure to put it down is no failure of the request.
+  // The work is done: a failure to store the answer is no failure of the request.
   const finish = (status: number, answer: unknown) =>
     write(status, answer).catch((error: unknown) => {
       context.log.warn(
@@ -115,7 +115,7 @@ function ownerName({ nodes, processId }: Uses<'nodes' | 'processId'>): string {
   return nodes.shared ? `${nodes.nodeId} ${nodes.epoch}` : processId;
 }
 
-/** Whether the process that began a request is still there to end it. */
+/** Returns whether the process that began a request is still there to end it. */
 async function isAtWork(context: Uses<'nodes' | 'processId'>, owner: string): Promise<boolean> {
   if (owner === ownerName(context)) return true;
   const [, nodeId, epoch] = /^(\S+) (\d+)$/.exec(owner) ?? [];

@@ -23,7 +23,7 @@ type Body<O> = O extends { requestBody: { content: infer C } }
     ? Json<C> | undefined
     : undefined;
 
-/** What is checked against the document before a handler gets it. @typeParam O an operation of either document */
+/** The parts of a request that are checked against the document before a handler gets them. @typeParam O an operation of either document */
 export interface CheckedRequest<O> {
   readonly params: Part<O, 'path'>;
   readonly query: Part<O, 'query'>;
@@ -33,7 +33,7 @@ export interface CheckedRequest<O> {
 type Responses<O> = O extends { responses: infer R } ? R : never;
 type Success<S> = S extends 200 | 201 | 202 | 204 ? S : never;
 
-/** What a handler answers on success. Failures are thrown, from the catalog. @typeParam O an operation of either document */
+/** The answer of a handler on success. Failures are thrown, from the catalog. @typeParam O an operation of either document */
 export type Result<O> = {
   [S in Success<keyof Responses<O>>]: {
     status: S;
@@ -43,7 +43,7 @@ export type Result<O> = {
     : { body?: undefined });
 }[Success<keyof Responses<O>>];
 
-/** What any handler answers, its operation's types worn off. */
+/** The answer of any handler, without the types of its operation. */
 export interface AnyResult {
   status: number;
   headers?: Record<string, string>;

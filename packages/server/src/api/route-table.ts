@@ -18,7 +18,7 @@ export interface RouteEntry<Id extends string = string> {
   /** Content types of the body; empty when there is none. */
   bodyTypes: string[];
   bodyRequired: boolean;
-  /** What decides on which node it is carried out: the sandbox that it acts on, room for a new one, the volume; undefined: any node. */
+  /** The resource that decides on its node: the sandbox that it acts on, room for a new one, the volume; undefined: any node. */
   runsOn: 'sandbox' | 'placement' | 'volume' | undefined;
   /** An `Idempotency-Key` makes it safe to repeat. */
   idempotent: boolean;
@@ -73,7 +73,7 @@ export const platformRoutes = (document: OpenApiDocument<OperationId>) => readRo
 export const operatorRoutes = (document: OpenApiDocument<OperatorOperationId>) =>
   readRoutes(document, operatorRules);
 
-/** Whether the body of an operation is a file, read as it comes. */
+/** Returns whether the body of an operation is a file, read as it comes. */
 export function takesFiles(route: RouteEntry): boolean {
   return route.bodyTypes.length > 0 && !route.bodyTypes.includes('application/json');
 }
@@ -96,7 +96,7 @@ export function isRemoved(method: string, pathname: string): boolean {
   return REMOVED.some((gone) => gone.method === method && fits(gone.path, segments));
 }
 
-/** Whether a path of the document is that of a request. */
+/** Returns whether a path of the document is that of a request. */
 function fits(path: string, segments: string[]): boolean {
   const wanted = path.split('/');
   return (

@@ -53,7 +53,7 @@ export function installRoute<Context extends BaseContext>(
   });
 
   const once = route.idempotent ? idempotent : (_: unknown, answer: () => Promise<AnyResult>) => answer();
-  /** What requests made, by their identifiers. */
+  /** Identifiers of the resources that requests made. */
   const made = new WeakMap<FastifyRequest, string>();
 
   app.route({
@@ -135,7 +135,7 @@ export function installRoute<Context extends BaseContext>(
   });
 }
 
-/** What the audit trail says of a request. One that another node passed on has its entry there. */
+/** Builds the entry of the audit trail for a request. One that another node passed on has its entry there. */
 function actOf(
   { route, routing }: Pick<RouteInstall, 'route' | 'routing'>,
   identity: Identity | undefined,

@@ -36,7 +36,7 @@ function suggestion(name: string, known: readonly string[], path: string): strin
   return `; ${path}${best.each} is`;
 }
 
-/** How many letters must be changed, added or taken away. */
+/** Counts the letters that must be changed, added or taken away. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {

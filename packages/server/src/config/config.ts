@@ -24,7 +24,7 @@ export interface ServerConfig
   issuer: string | undefined;
   /** Base URL of the gateway as clients reach it. */
   sandboxUrl: string;
-  /** Whether sandboxes answer with `domain`, because it is not the one that clients assume. */
+  /** True when sandboxes answer with `domain`, because it is not the one that clients assume. */
   announceDomain: boolean;
   /** By id of the template, or name of a system template. */
   templateIsolation: Readonly<NonNullable<ResolvedSettings['templateIsolation']>>;

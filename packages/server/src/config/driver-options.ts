@@ -6,7 +6,7 @@ import type { ServerOptions } from './options.js';
 import { LINUX_POOL_SIZE, settings } from './settings.js';
 
 /**
- * What the server's options say about the `linux` driver.
+ * Derives the options of the `linux` driver from those of the server.
  * @throws {DriverError} `unsupported` for user ids that are too few, and a transfer key that is none
  */
 export function linuxOptions(options: ServerOptions) {
@@ -50,7 +50,7 @@ function requireEnoughIds(
 }
 
 /**
- * What a driver starts beside sandboxes. In a checkout that was not built the egress process is missing: the driver then
+ * Returns the programs that a driver starts beside sandboxes. In a checkout that was not built the egress process is missing: the driver then
  * has no `egressPolicy`, and settings that need it are refused.
  */
 export function driverPrograms(): Pick<DriverOptions, 'daemon' | 'egress'> {

@@ -12,7 +12,7 @@ export interface LoadConfigOptions {
   file?: string;
   /** Default `process.env`. */
   env?: Record<string, string | undefined>;
-  /** What was given on the command line. */
+  /** Settings of the command line. */
   flags?: Partial<ServerOptions>;
 }
 
@@ -43,7 +43,7 @@ function optionsOfVariables(env: Record<string, string | undefined>): Partial<Se
 }
 
 /**
- * What the flags of `svc server up` say, by their names: `--data-dir` is `dataDir`.
+ * Reads the flags of `svc server up` by their names: `--data-dir` is `dataDir`.
  * @throws {Error} naming the flag whose value is wrong, and not the value
  */
 export function optionsOfFlags(flags: object): Partial<ServerOptions> {

@@ -2,13 +2,13 @@ import type { Ids } from './ids.js';
 import type { OptionsOf, Resolved } from './setting.js';
 import type { settings } from './settings.js';
 
-/** What the sources can say: flags, environment, configuration file. */
+/** Settings of any source: flags, environment, configuration file. */
 export type GivenOptions = OptionsOf<typeof settings>;
 
 type Given = Required<GivenOptions>;
 type Stored = Resolved<typeof settings.storage>;
 
-/** How to start a server. Everything has a default but the data directory; `docs/settings.md` lists them. */
+/** Options of a server. Everything has a default but the data directory; `docs/settings.md` lists them. */
 export interface ServerOptions extends Omit<GivenOptions, 'dataDir' | 'storage'>, Pick<Given, 'dataDir'> {
   /** Where the records are kept. Default: SQLite in the data directory. */
   storage?: StorageOptions;

@@ -6,9 +6,9 @@ import type { IdPool } from '@svc/runtime';
  * definition is what none of them knows (variable, flag, docstring), and what remains, ten kinds of values, is these lines.
  */
 export interface Setting<T = unknown> {
-  /** What is wrong with a value; undefined when nothing is. Never quotes the value, which may be secret. */
+  /** Returns the problem of a value; undefined when there is none. Never quotes the value, which may be secret. */
   check(this: void, value: unknown): string | undefined;
-  /** What the text of a variable or a flag means; it is checked afterwards. Undefined: it means nothing. */
+  /** Parses the text of a variable or a flag; it is checked afterwards. Undefined: it means nothing. */
   read(this: void, text: string): T | undefined;
   /** Environment variable. */
   readonly variable?: string;
@@ -22,10 +22,10 @@ export interface Settings {
   readonly [name: string]: Setting | Settings;
 }
 
-/** What may be given: nothing has to be. */
+/** Settings as they may be given: none has to be. */
 export type OptionsOf<S> = { [Name in keyof S]?: S[Name] extends Setting<infer T> ? T : OptionsOf<S[Name]> };
 
-/** What holds: every setting that has a default is there. */
+/** Settings in effect: every one that has a default is there. */
 export type Resolved<S> = {
   [Name in keyof S]: S[Name] extends Setting<infer T>
     ? S[Name] extends { default: unknown }
@@ -208,7 +208,7 @@ export const rateLimit = kind<RateLimit>(
   },
 );
 
-/** Whether a value has exactly these entries, each of them valid. */
+/** Returns whether a value has exactly these entries, each of them valid. */
 function isMapOf(value: unknown, entries: Record<string, (value: unknown) => boolean>): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const given = value as Record<string, unknown>;

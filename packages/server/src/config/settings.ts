@@ -60,7 +60,7 @@ export const settings = {
    * kept in `operator-token` in the data directory.
    */
   operatorToken: text({ variable: 'SVC_OPERATOR_TOKEN' }),
-  /** What API and gateway show clients that connect by TLS. Without it they speak plain HTTP. */
+  /** Certificate of API and gateway for clients that connect by TLS. Without it they speak plain HTTP. */
   tls: {
     /**
      * File of the certificate, PEM: the server's own first, then those that signed it. A new one in its place is taken within ten
@@ -99,21 +99,21 @@ export const settings = {
   /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
   ociRuntime: text({ variable: 'SVC_OCI_RUNTIME', flag: '--oci-runtime' }),
   /**
-   * What sandboxes of the template `base` stand on with the `linux` driver: `debian`, a root file system that is built once, or
+   * Root file system of the template `base` with the `linux` driver: `debian`, which is built once, or
    * `host`, the host's `/usr`, which needs no download. The template `host` always has the latter. Default `debian`.
    */
   baseRoot: oneOf(baseRoots)({ variable: 'SVC_BASE_ROOT', flag: '--base-root' }),
   /**
-   * What keeps sandboxes apart from the host's kernel with the `linux` driver: `container`, namespaces on that kernel, or `gvisor`, a
+   * Isolation of sandboxes from the host's kernel with the `linux` driver: `container`, namespaces on that kernel, or `gvisor`, a
    * kernel of their own that runs as a program. Sandboxes that are there keep theirs. Default `container`.
    */
   isolation: oneOf(isolations)({ variable: 'SVC_ISOLATION', flag: '--isolation' }),
   /**
-   * What keeps the sandboxes of some templates apart instead, by id of the template, or by name for `base` and `host`:
+   * Isolation of the sandboxes of some templates instead, by id of the template, or by name for `base` and `host`:
    * `{ base: 'gvisor' }`. Their builds run so too. A snapshot with memory goes on with what it was taken of. Default none.
    */
   templateIsolation: wordByName(isolations)({ variable: 'SVC_TEMPLATE_ISOLATION' }),
-  /** Whether the server starts only once a sandbox has been started, to see that it can be. Default false; `svc server up` does it. */
+  /** Starts a sandbox before the server accepts requests, to verify the host. Default false; `svc server up` does it. */
   trialStart: toggle({ default: false, variable: 'SVC_TRIAL_START', flag: '--no-trial-start' }),
   /** Where the `incus` driver finds its Incus server or cluster. */
   incus: {
@@ -139,7 +139,7 @@ export const settings = {
     /** Name servers in sandboxes. Default `1.1.1.1` and `8.8.8.8`. */
     nameServers: texts({ variable: 'SVC_INCUS_NAME_SERVERS' }),
     /**
-     * Whether every member has the fence (`fence.nft`), so that sandboxes can be kept from the network. It is tried from inside before
+     * Declares that every member has the fence (`fence.nft`), so that sandboxes can be kept from the network. It is tried from inside before
      * it is relied upon. Default: whether the project says so (`user.svc.fence`).
      */
     fence: toggle({ variable: 'SVC_INCUS_FENCE' }),
@@ -166,7 +166,7 @@ export const settings = {
    * there is one. Default: without such a process derived from the server key, else none, and nothing is copied.
    */
   transferKey: text({ variable: 'SVC_TRANSFER_KEY' }),
-  /** What teams may use, where their record says nothing. */
+  /** Limits of teams whose record sets none. */
   teamLimits: {
     /** Longest time to live of a sandbox. */
     maxTimeToLiveSeconds: count({ default: 86_400 }),
@@ -216,7 +216,7 @@ export const settings = {
   maxSandboxes: count({ default: 1_000, variable: 'SVC_MAX_SANDBOXES', flag: '--max-sandboxes' }),
   /** Memory that all sandboxes together may use. Default: the host's but a tenth of it, at least 256 and at most 2048. */
   maxMemoryMiB: count({ variable: 'SVC_MAX_MEMORY_MIB' }),
-  /** What stays free on the disk of the data directory, for the database and the host. Default: 5 % of it, at most 2048. */
+  /** Space that stays free on the disk of the data directory, for the database and the host. Default: 5 % of it, at most 2048. */
   diskReserveMiB: countOrNone({ variable: 'SVC_DISK_RESERVE_MIB' }),
   /**
    * User and group ids of the host that sandboxes get with the `linux` driver: `{ first: 600000000, count: 67108864 }`, in a variable
@@ -225,7 +225,7 @@ export const settings = {
    * 67,108,864 from 536870912 on that are free.
    */
   userIds: idPool({ variable: 'SVC_USER_IDS' }),
-  /** How connections leave sandboxes. */
+  /** Connections that leave sandboxes. */
   egress: {
     /** Resolvers that names of sandboxes are looked up at: addresses, with `:port` where it is not 53. Default: those of the host. */
     dns: texts(),
@@ -250,7 +250,7 @@ export const settings = {
     endpoint: webAddress({ variable: 'OTEL_EXPORTER_OTLP_ENDPOINT' }),
     /** Headers of each request to the collector, such as its key. Never logged. Default none. */
     headers: textByName({ variable: 'OTEL_EXPORTER_OTLP_HEADERS' }),
-    /** How spans are encoded. */
+    /** Encoding of spans. */
     protocol: oneOf(['http/protobuf', 'http/json'] as const)({
       default: 'http/protobuf',
       variable: 'OTEL_EXPORTER_OTLP_PROTOCOL',
@@ -293,23 +293,23 @@ export const settings = {
   }),
   /** Checks every answer against the OpenAPI document. For tests. Default false. */
   validateResponses: toggle({ default: false }),
-  /** Whether stopping the server ends its sandboxes; else they run on and are taken over by the next start. Default false. */
+  /** Ends the sandboxes when the server stops; else they continue and the next start takes them over. Default false. */
   destroySandboxesOnStop: toggle({ default: false, flag: '--kill-sandboxes-on-stop' }),
   /** Longest that `stop` waits for requests under way, to the API and into sandboxes, ms. Default 10 000. */
   drainMs: countOrNone({ default: 10_000 }),
-  /** How often expiry is looked at, ms. Default 100; 0 leaves it to the caller (`server.expireDue()`). */
+  /** Interval of checks for expired sandboxes, ms. Default 100; 0 leaves it to the caller (`server.expireDue()`). */
   expiryIntervalMs: countOrNone({ default: 100 }),
   /** Further settings, each with a default: see `docs/settings.md`. */
   tuning: {
-    /** How long starting a sandbox may take, ms. */
+    /** Time limit for the start of a sandbox, ms. */
     placementTimeoutMs: count({ default: MINUTE_MS }),
-    /** How long one API request may take, ms; streams have no limit. */
+    /** Time limit for one API request, ms; streams have none. */
     requestTimeoutMs: count({ default: 70 * SECOND_MS }),
     /** Largest JSON body of an API request. */
     bodyLimitBytes: count({ default: 16 * MIB }),
     /** Largest archive of build files. */
     uploadLimitBytes: count({ default: 4_096 * MIB }),
-    /** What an archive may hold: build files, and the layers of an image taken together. */
+    /** Limits of an archive: build files, and the layers of an image taken together. */
     archives: {
       /** Entries in an archive of build files, or in an image. */
       maxEntries: count({ default: DEFAULT_ARCHIVE_LIMITS.maxEntries }),
@@ -335,69 +335,69 @@ export const settings = {
       operator: count(),
       /** Most connections from one address to one listener; with IPv6, from one /64 network. A proxy in front is one address. Default: half of the listener's. */
       perAddress: count(),
-      /** How long a connection that showed no valid key, or reached no sandbox, may be unused, ms. */
+      /** Longest idle time of a connection without a valid key, or without a sandbox, ms. */
       strangerIdleMs: count({ default: 5_000 }),
     },
     logs: {
       /** Most bytes of log kept for one sandbox; the oldest go first. */
       maxBytesPerSandbox: countOrNone({ default: 10 * MIB }),
-      /** How long log lines are kept, ms. */
+      /** Retention of log lines, ms. */
       retentionMs: countOrNone({ default: WEEK_MS }),
     },
     metrics: {
       /** Between two samples of each sandbox, ms. */
       sampleMs: count({ default: 5 * SECOND_MS }),
-      /** How long samples are kept, ms: every one for an hour, one a minute for a day, then one in ten minutes. */
+      /** Retention of samples, ms: every one for an hour, one a minute for a day, then one in ten minutes. */
       retentionMs: countOrNone({ default: WEEK_MS }),
     },
     events: {
-      /** How long events are kept, ms. */
+      /** Retention of events, ms. */
       retentionMs: countOrNone({ default: WEEK_MS }),
     },
     webhooks: {
-      /** Whether deliveries may go to loopback and private addresses. */
+      /** Allows deliveries to loopback and private addresses. */
       allowPrivateAddresses: toggle({ default: false, flag: '--allow-private-webhooks' }),
       /** Waiting times before the second and later attempts, ms. */
       retryDelaysMs: milliseconds({ default: [10_000, 10_000, 10_000] }),
-      /** How long one attempt may take, ms. */
+      /** Time limit for one attempt, ms. */
       timeoutMs: count({ default: 10 * SECOND_MS }),
     },
     identity: {
       /** Age at which the key that signs identity tokens gets a successor, ms. */
       rotateAfterMs: count({ default: 30 * DAY_MS }),
-      /** How long a key is published before it signs, and after its successor took over, ms. */
+      /** Time for which a key is published before it signs, and after its successor took over, ms. */
       overlapMs: countOrNone({ default: DAY_MS }),
     },
     audit: {
-      /** How long entries of the audit trail are kept, ms: 90 days. */
+      /** Retention of entries of the audit trail, ms: 90 days. */
       retentionMs: countOrNone({ default: 90 * DAY_MS }),
     },
     usage: {
-      /** How long what teams used is kept, hour by hour, ms: 400 days. */
+      /** Retention of the hourly use of teams, ms: 400 days. */
       retentionMs: countOrNone({ default: 400 * DAY_MS }),
     },
     idempotency: {
-      /** How long the answer under an idempotency key is kept, ms. */
+      /** Retention of answers under idempotency keys, ms. */
       retentionMs: countOrNone({ default: DAY_MS }),
     },
-    /** How often the trash of deleted volumes and builds is emptied, ms. */
+    /** Interval at which the trash of deleted volumes and builds is emptied, ms. */
     cleanUpIntervalMs: count({ default: MINUTE_MS }),
     /** Least time to live after an automatic resume. */
     minAutoResumeSeconds: countOrNone({ default: 300 }),
     /** Template builds of this server that run at once. */
     maxConcurrentBuilds: count({ default: 2 }),
     builds: {
-      /** How long one build may take, ms. */
+      /** Time limit for one build, ms. */
       timeoutMs: count({ default: 60 * MINUTE_MS }),
       /** Between two tries of a ready command, ms. */
       readyIntervalMs: count({ default: 2 * SECOND_MS }),
-      /** How long a ready command is tried, ms. */
+      /** Time limit for the tries of a ready command, ms. */
       readyTimeoutMs: count({ default: 10 * MINUTE_MS }),
-      /** How long a start command without a ready command is waited for, ms. */
+      /** Wait for a start command without a ready command, ms. */
       startWaitMs: countOrNone({ default: 20 * SECOND_MS }),
       /** Directories, absolute, from which builds may take images that lie on this machine. Default `<dataDir>/images`. */
       imageDirectories: texts(),
-      /** Whether images may come from registries on this machine and on private networks. */
+      /** Allows images from registries on this machine and on private networks. */
       allowPrivateRegistries: toggle({ default: false }),
     },
   },

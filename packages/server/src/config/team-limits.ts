@@ -1,7 +1,7 @@
 import type { Resolved } from './setting.js';
 import type { settings } from './settings.js';
 
-/** What a team may use. */
+/** The limits of a team. */
 export interface TeamLimits extends Resolved<typeof settings.teamLimits> {}
 
 export interface TeamFlags {

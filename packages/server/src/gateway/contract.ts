@@ -9,7 +9,7 @@ export interface DaemonCredentials {
 }
 
 /**
- * What the gateway needs to know about one sandbox in order to send a request into it.
+ * The facts about one sandbox that the gateway needs to send a request into it.
  * It is asked for afresh for every request; it must be cheap (no disk).
  */
 export interface Route {
@@ -26,7 +26,7 @@ export interface Route {
    * The gateway retries within its budget; the caller owns (and destroys) the stream.
    */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
-  /** What the sandbox uses of what it may, as the daemon's `GET /metrics` tells it. Absent: the daemon is asked. */
+  /** Returns the sandbox's use of its limits, in the form of the daemon's `GET /metrics`. Absent: the daemon is asked. */
   metrics?: (() => Promise<Record<string, number>>) | undefined;
   /** The daemon's credentials. Absent: it asks for none, and requests go to it as they come. */
   daemon?: DaemonCredentials | undefined;
@@ -38,18 +38,18 @@ export interface Route {
   maskRequestHost?: string | undefined;
   /** Ports that speak TLS. Their certificate is not verified. */
   httpsPorts: readonly number[];
-  /** Whether a request wakes the paused sandbox: enabled, and a snapshot with memory is stored. */
+  /** True when a request wakes the paused sandbox: enabled, and a snapshot with memory is stored. */
   autoResume: { enabled: boolean };
 }
 
-/** What the client showed when its request woke a sandbox. The gateway has checked it against the route already. */
+/** The credentials of a client whose request woke a sandbox. The gateway has checked it against the route already. */
 export interface ResumeCredentials {
   port: number;
   accessToken: string | undefined;
   trafficAccessToken: string | undefined;
 }
 
-/** How an attempt to wake a paused sandbox ended. Messages are shown to the client. */
+/** The outcome of an attempt to wake a paused sandbox. Messages are shown to the client. */
 export type ResumeOutcome =
   | { kind: 'running'; route: Route }
   /** Killed meanwhile. Answered like an unknown sandbox. */
@@ -91,7 +91,7 @@ export interface GatewayConfig {
   sandboxHosts?: readonly string[];
   /** Brands whose routing headers are understood besides `Svc-`, for example `['Acme-']`. Default none. */
   headerPrefixes?: readonly string[];
-  /** Whether clients come by TLS that ends in front of this gateway. Default false. */
+  /** True when clients come by TLS that ends in front of this gateway. Default false. */
   tls?: boolean;
   /** Port of the daemon as clients name it. Default 49983. */
   daemonPort?: number;
@@ -101,23 +101,23 @@ export interface GatewayConfig {
   dialBudgetMs?: number;
   /** Longest that one try of a dial may take, ms. Default 30 000. */
   dialTimeoutMs?: number;
-  /** How long a request waits for a sandbox in transition, ms. Default 60 000. */
+  /** Longest wait of a request for a sandbox in transition, ms. Default 60 000. */
   transitionWaitMs?: number;
   /** After so long without the head of an answer from the daemon it is asked whether it is healthy, ms. Default 10 000. */
   silenceMs?: number;
   /** Longest that the daemon may take to say so, ms; after two failures the request ends. Default 10 000. */
   healthMs?: number;
-  /** How long an unused connection to the daemon is kept, ms. Default 620 000 (the daemon keeps it 640 s). */
+  /** Lifetime of an unused connection to the daemon, ms. Default 620 000 (the daemon keeps it 640 s). */
   daemonIdleMs?: number;
-  /** How long an unused connection to any other port is kept, ms. Default 4000 (many servers close after 5 s). */
+  /** Lifetime of an unused connection to any other port, ms. Default 4000 (many servers close after 5 s). */
   serviceIdleMs?: number;
-  /** How long a client may take to fetch what is left of a stream that was ended, ms. Default 30 000. */
+  /** Time that a client gets to fetch the rest of a stream that was ended, ms. Default 30 000. */
   drainMs?: number;
 }
 
-/** What becomes of requests whose sandbox is another server's by now. Nothing of them was read or answered. */
+/** Takes over requests whose sandbox is on another node by now. Nothing of them was read or answered. */
 export interface Elsewhere {
-  /** Whether another server has it. */
+  /** Returns whether another node has it. */
   has(sandboxId: string): Promise<boolean>;
   request(
     req: IncomingMessage,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DaemonCredentials } from './contract.js';
 import { sameSecret } from './secrets.js';
 
-/** What stands in the place of a credential that is not the daemon's: it must not learn those of others. */
+/** Replaces a credential that is not the daemon's: the daemon must not learn those of others. */
 const WRONG = 'wrong';
 
 /** Header values of `X-Access-Token` for the daemon: the client's token becomes the daemon's own. */

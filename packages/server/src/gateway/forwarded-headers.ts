@@ -52,9 +52,9 @@ export interface RequestHeaderOptions {
   maskedHost: string | undefined;
   /** Lower-case names that must not reach the sandbox. */
   secretNames: ReadonlySet<string>;
-  /** What the sandbox is shown for a value of `X-Access-Token`; undefined: the header is left out. */
+  /** Returns the value that the sandbox gets for an `X-Access-Token`; undefined: the header is left out. */
   accessToken: (given: string) => string | undefined;
-  /** Whether the gateway itself negotiates `Expect: 100-continue` with the sandbox. */
+  /** True when the gateway itself negotiates `Expect: 100-continue` with the sandbox. */
   expectContinue: boolean;
   /** Value of the Upgrade header when the connection is to be upgraded. */
   upgrade?: string;

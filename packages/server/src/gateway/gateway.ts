@@ -94,7 +94,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
     async close(sandboxId, reason = 'unreachable') {
       const stopped = exchanges.stop(sandboxId, reason);
-      // What a program is told to close a moment before gVisor writes it down stays with it as an event that never ends.
+      // A program that learns of a close just before gVisor stores it keeps that as an event that never ends.
       pools.close(sandboxId, { keepIdle: reason === 'paused' });
       await stopped;
     },

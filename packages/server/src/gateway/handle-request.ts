@@ -93,7 +93,7 @@ export async function handleRequest(
 }
 
 /**
- * Whether the gateway answers a request for the daemon's metrics itself: the daemon does not see its sandbox's limits, and
+ * Returns whether the gateway answers a request for the daemon's metrics itself: the daemon does not see its sandbox's limits, and
  * would tell those of the machine. What the token does not open is left to the daemon to refuse.
  */
 function wantsMetrics(req: IncomingMessage, route: Route, url: string): boolean {

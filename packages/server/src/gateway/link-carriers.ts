@@ -7,7 +7,7 @@ export const linkName = 'svc_preview';
 /** Name of the cookie where TLS is spoken. Browsers let no other host set one of such a name. */
 export const secureLinkName = `__Host-${linkName}`;
 
-/** What a request shows of preview links. Whatever is read here is also removed by the functions below. */
+/** Reads the preview links of a request. The functions below remove everything that is read here. */
 export interface ShownLinks {
   fromUrl: string[];
   fromCookies: string[];
@@ -72,7 +72,7 @@ function pairsOf(url: string): { text: string; name: string; value: string }[] {
 }
 
 /**
- * Whether a page of another site asks, with cookies that its visitor's browser added. Sandboxes of one domain are one
+ * Returns whether a page of another site asks, with cookies that its visitor's browser added. Sandboxes of one domain are one
  * site to browsers, so that `SameSite` does not keep them from each other. Opening a page is everybody's right.
  */
 function isAskedByAnotherSite(method: string | undefined, headers: IncomingHttpHeaders): boolean {

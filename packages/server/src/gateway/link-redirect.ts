@@ -4,13 +4,13 @@ import { linkName, secureLinkName, withoutLinks } from './link-carriers.js';
 import type { PreviewLink } from './preview-link.js';
 import { discardBody, isNavigation } from './respond.js';
 
-/** Whether a browser opens the address as a page, in a frame too. What asks for data may have no place for a cookie. */
+/** Returns whether a browser opens the address as a page, in a frame too. A request for data may have no place for a cookie. */
 export function opensPage(req: IncomingMessage): boolean {
   if (!isNavigation(req) || req.headers.upgrade !== undefined) return false;
   return req.headers['sec-fetch-mode'] !== undefined || /text\/html/i.test(req.headers.accept ?? '');
 }
 
-/** Whether the browser speaks TLS, to this server or to what stands in front. Who lies about it harms itself alone. */
+/** Returns whether the browser speaks TLS, to this server or to a proxy in front. A client that lies about it harms itself alone. */
 export function speaksTls(req: IncomingMessage, publicTls: boolean): boolean {
   const encrypted = (req.socket as Partial<TLSSocket>).encrypted === true;
   return encrypted || publicTls || /^https\b/i.test(req.headers['x-forwarded-proto']?.toString() ?? '');

@@ -7,7 +7,7 @@ import type { Pools } from './pools.js';
 import type { Refusal } from './refusal.js';
 import type { GatewaySettings } from './settings.js';
 
-/** What the parts of one gateway share. */
+/** State that the parts of one gateway share. */
 export interface GatewayParts {
   readonly deps: GatewayDeps;
   readonly settings: GatewaySettings;

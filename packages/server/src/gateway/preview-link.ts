@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { sameSecret } from './secrets.js';
 
-/** What a preview link opens. */
+/** The port that a preview link opens. */
 export interface LinkScope {
   sandboxId: string;
   port: number;
@@ -11,7 +11,7 @@ export interface LinkScope {
 
 /** A link that holds. */
 export interface PreviewLink {
-  /** What stands in the address: version, expiry, signature. */
+  /** The text in the address: version, expiry, signature. */
   value: string;
   /** Seconds since 1970. */
   expiresAt: number;

@@ -4,7 +4,7 @@ import { shownLinks } from './link-carriers.js';
 import { type PreviewLink, readPreviewLink } from './preview-link.js';
 import { sameSecret } from './secrets.js';
 
-/** What a request shows to open a port. */
+/** The credentials of a request for a port. */
 export interface PortRequest {
   port: number;
   daemonPort: number;
@@ -17,7 +17,7 @@ export interface PortRequest {
   nowMs: number;
 }
 
-/** Whether a port opens. `link`: by a preview link in the address. */
+/** The decision about a port. `link`: opened by a preview link in the address. */
 export type PortAccess = { open: true; link?: PreviewLink } | { open: false; message: string };
 
 /** Private ports open to the token of the sandbox, and to preview links made with it. */

@@ -35,7 +35,7 @@ export function readRequestLine(req: IncomingMessage): RequestLine | 'bad_reques
   return { url: rest.startsWith('/') ? rest : `/${rest}`, host: absolute[1] };
 }
 
-/** Whether the request carries a body (`Content-Length: 0` is none). */
+/** Returns whether the request carries a body (`Content-Length: 0` is none). */
 export function hasBody(req: IncomingMessage): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return true;
   return Number(req.headers['content-length'] ?? 0) > 0;

@@ -7,7 +7,7 @@ import { isPreflight } from './request-line.js';
 /** Longest that the rest of a refused request's body is read and thrown away, ms. */
 const discardMs = 30_000;
 
-/** Whether a person's browser asks for a page, rather than a program or a script on a page for data. */
+/** Returns whether a person's browser asks for a page, rather than a program or a script on a page for data. */
 export function isNavigation(req: IncomingMessage): boolean {
   const { headers } = req;
   if (!/\bMozilla\//.test(headers['user-agent'] ?? '')) return false;

@@ -6,7 +6,7 @@ import { withoutLinks } from './link-carriers.js';
 import { sameSecret } from './secrets.js';
 import type { GatewaySettings } from './settings.js';
 
-/** What the sandbox is shown of a request. */
+/** The parts of a request that the sandbox gets. */
 export interface ShownRequest {
   /** Host that the service is shown. */
   host: string | undefined;

@@ -7,7 +7,7 @@ export interface SilenceOptions {
   findRoute: () => Promise<Route | undefined> | Route | undefined;
   /** Port of the daemon. */
   port: number;
-  /** How long no head of an answer may come before the daemon is asked whether it is healthy, and between questions, ms. */
+  /** Time without the head of an answer after which the daemon is asked whether it is healthy, and between questions, ms. */
   waitMs: number;
   /** Longest that the daemon may take to say so, ms. */
   probeMs: number;
@@ -30,7 +30,7 @@ export function watchSilence(options: SilenceOptions): () => void {
   let unanswered = 0;
   const look = async (): Promise<void> => {
     const before = await findRoute();
-    // Whoever pauses or kills the sandbox ends its requests.
+    // A pause or kill of the sandbox ends its requests.
     const healthy = before?.state !== 'running' || (await isHealthy(before, port, probeMs, over.signal));
     const after = await findRoute();
     if (over.signal.aborted) return;
@@ -52,7 +52,7 @@ export function watchSilence(options: SilenceOptions): () => void {
   };
 }
 
-/** Whether the daemon answers on a connection of its own. Any answer will do: a process that is there gave it. */
+/** Returns whether the daemon answers on a connection of its own. Any answer will do: a living process gave it. */
 function isHealthy(route: Route, port: number, probeMs: number, ended: AbortSignal): Promise<boolean> {
   const signal = anyOf([AbortSignal.timeout(probeMs), ended]);
   return exchange((dialing) => route.dial(port, dialing), { method: 'GET', path: '/health' }, signal).then(

@@ -4,7 +4,7 @@ import type { StopReason } from './contract.js';
 import type { Exchange } from './exchanges.js';
 import type { GatewayParts } from './parts.js';
 
-/** What clients of open streams are told, by what became of their sandbox. */
+/** Messages to clients of open streams, by the end of their sandbox. */
 const messages: Readonly<Record<StopReason, string>> = {
   paused: 'The sandbox was paused',
   killed: 'The sandbox was killed',

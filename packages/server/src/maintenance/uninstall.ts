@@ -19,7 +19,7 @@ export class UninstallError extends Error {
 
 export interface UninstallOptions {
   dataDir: string;
-  /** Whether everything that is stored stays, for a later start. */
+  /** True when everything that is stored stays, for a later start. */
   keepData: boolean;
   /** Directory of the bases. */
   baseDirectory?: string | undefined;
@@ -34,13 +34,13 @@ export interface UninstallReport {
   left: string[];
 }
 
-/** What the service puts into a data directory, and what it makes of the names of that. */
+/** Files that the service puts into a data directory, and names that it derives from those. */
 const OWN =
   /^(server|driver|volumes|builds)((\.before-\d{14}|\.restored|\.new)?)$|^upgrade$|^(server\.(db|key|log|lock)|node-id|operator-token|credentials\.json|running\.json|runtime\.sock|restore|upgrade\.lock|driver\.lock)([-.].*)?$/;
 /** Every server has it. */
 const NODE = 'node-id';
 const isMark = (name: string) => name === NODE || name === 'server';
-/** What `svc server doctor --fix` got for the whole machine, where it lies in the data directory. */
+/** Files that `svc server doctor --fix` got for the whole machine, where they are in the data directory. */
 const OF_THE_MACHINE = ['base', 'criu', 'runsc'];
 
 /**
@@ -76,7 +76,7 @@ export async function uninstallServer(options: UninstallOptions): Promise<Uninst
     removed.push(path);
   };
   if (isLinux) await remove(runtime, (path) => removeDriverData({ dataDir: path, ...bases }));
-  // What tells whose directory it is goes last: an uninstall that broke off can be run again.
+  // The files that identify the directory go last: an uninstall that broke off can be run again.
   const names = (await ownNames(dataDir)).sort((a, b) => Number(isMark(a)) - Number(isMark(b)));
   for (const name of names) await remove(join(dataDir, name), removeTree);
   if (dirname(baseDirectory(bases)) === dataDir && otherUsersOfBases(runtime, bases).length === 0)

@@ -42,7 +42,7 @@ export async function copyStoppedDatabase(dataDir: string, directory: string): P
   return hasDatabaseCopy(directory);
 }
 
-/** Whether `directory` holds a copy that {@link copyStoppedDatabase} made. */
+/** Returns whether `directory` holds a copy that {@link copyStoppedDatabase} made. */
 export function hasDatabaseCopy(directory: string): boolean {
   return lstatSync(join(directory, DATABASE), { throwIfNoEntry: false })?.isFile() === true;
 }
@@ -103,7 +103,7 @@ async function runAs(
     );
 }
 
-/** What a server, running or not, keeps in its data directory. */
+/** The files of a server, running or not, in its data directory. */
 export interface StoredServer {
   /** Directory of its files, and who owns that. */
   directory: string;

@@ -2,7 +2,7 @@ import type { EgressPolicy } from '@svc/network-policy';
 import type { Instance } from '@svc/runtime';
 import type { SandboxConfig } from '../storage/json-shapes.js';
 
-/** What placeholders in the rules of one run of a sandbox are resolved by. */
+/** The scope in which placeholders in the rules of one run of a sandbox are resolved. */
 export interface PlaceholderScope {
   subject: { id: string; team_id: string; execution_id: string; template_id: string };
   policy: EgressPolicy;
@@ -18,7 +18,7 @@ export interface EgressRun {
   scope?: PlaceholderScope;
 }
 
-/** What rules over the connections that leave instances. */
+/** Enforces policies on the connections that leave instances. */
 export interface SandboxEgress {
   /**
    * Puts in force what an instance may send, until it ends or is told again. Until it is in force a governed instance
@@ -51,7 +51,7 @@ export interface DestinationTraffic extends TrafficCounts {
   /** Where the last connection was going; undefined for names that were only looked up, and without a name for refused packets. */
   address: string | undefined;
   port: number;
-  /** What decided last, or why it failed. */
+  /** The rule that decided last, or the failure. */
   rule: string;
   lastAtMs: number;
 }
@@ -65,7 +65,7 @@ export interface SandboxTraffic {
   dropped: number;
 }
 
-/** What left sandboxes, and what was kept from leaving. */
+/** The traffic that left sandboxes, and what was refused. */
 export interface TrafficRecord {
   /** Of all sandboxes since the server started. */
   readonly totals: TrafficCounts;

@@ -13,7 +13,7 @@ import { listUsage, teamUse, usageToWire } from '../teams/team-use.js';
 import { writeUsage } from '../teams/usage/write-usage.js';
 import { operatorTeamToWire, settingsFromWire } from '../teams/wire.js';
 
-/** What the operations of the operator take of the server. */
+/** The members of the context that the operations of the operator use. */
 export type OperatorPorts = Uses<
   | 'audit'
   | 'config'

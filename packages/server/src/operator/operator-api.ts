@@ -31,7 +31,7 @@ interface Table {
   checksOf: ReturnType<typeof createValidation>;
 }
 
-/** Whoever is signed in to the dashboard: needs no token, and may do less. */
+/** A session of the dashboard: needs no token, and may do less. */
 export interface OperatorSession {
   /** Path with query, as the document names it. */
   url: string;
@@ -135,7 +135,7 @@ export function createOperatorApi(options: {
   };
 }
 
-/** What the audit trail says of a request of the operator. */
+/** Builds the entry of the audit trail for a request of the operator. */
 async function actOf(
   context: OperatorPorts,
   route: RouteEntry<OperatorOperationId>,

@@ -6,7 +6,7 @@ import type { ConnectionGuard } from '../api/limits/connections.js';
 export interface OperatorDeps {
   /** Asked for at each scrape: Prometheus' text format. */
   metrics(): Promise<{ type: string; body: string }>;
-  /** What `/status` shows, as JSON. Must hold no secrets: it asks for no credential. */
+  /** Returns the content of `/status`, as JSON. It must hold no secrets: the route asks for no credential. */
   status(): Promise<object> | object;
   /** Answers `/dashboard` and what is below it. Asks for its own credential. */
   dashboard?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;

@@ -34,7 +34,7 @@ function check(token: string, what: string): string {
   throw new Error(`${what} must be at least ${LEAST_LENGTH} printable characters without blanks`);
 }
 
-/** Whether an `Authorization` header carries the token. Takes the same time whatever differs. */
+/** Returns whether an `Authorization` header carries the token. Takes the same time for every difference. */
 export function carriesToken(header: string | undefined, token: string): boolean {
   const given = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '';
   const digest = (text: string) => createHash('sha256').update(text).digest();

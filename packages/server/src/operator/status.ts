@@ -25,7 +25,7 @@ export interface ServerStatus {
   recovered: { running: number; paused: number; removed: number };
   disk: DiskStatus;
   /**
-   * What keeps the driver from what it promised to sandboxes that run, such as a fence of Incus that is gone, and sandboxes that
+   * Problems that keep the driver from what it promised to running sandboxes, such as a missing fence of Incus, and sandboxes that
    * send nothing because their stored network settings cannot be read.
    */
   problems?: string[];
@@ -45,7 +45,7 @@ export interface DiskStatus {
   store?: { usedMiB: number; freeMiB: number; totalMiB: number };
 }
 
-/** What `svc server status` shows. */
+/** Returns the status for `svc server status`. */
 export async function statusOf(
   context: Uses<
     'config' | 'db' | 'dialect' | 'draining' | 'driver' | 'egress' | 'nodes' | 'now' | 'sandboxes'
@@ -144,7 +144,7 @@ export async function diskMetrics(context: Uses<'config' | 'driver'>): Promise<M
   ];
 }
 
-/** How many things the operator has to mend, as metrics. */
+/** Counts the problems that the operator has to repair, as metrics. */
 export function driverMetrics({ driver }: Uses<'driver'>): MetricFamily[] {
   const problems = driver.problems?.() ?? [];
   return [

@@ -75,7 +75,7 @@ export function startBackground(
     await forgetOld(context);
   });
   every('counters', 'comparing counters of teams', COUNTERS_MS, () => mendTeamRunning(context));
-  // What ran before this server is not of it, what runs on while none does is nobody's.
+  // Use before this server started is not its own; use while no server runs is not counted.
   const firstUsage = writeUsage(context)
     .then(() => enforceEgressLimits(context))
     .catch((error: unknown) =>
@@ -95,7 +95,7 @@ export function startBackground(
     await enforceEgressLimits(context);
   });
   if (driver.refusedPackets !== undefined) {
-    // What was counted until now is not of this server.
+    // Earlier counts do not belong to this server.
     context.countPackets().catch((error: unknown) => log.debug({ err: error }, 'no packets were counted'));
     every('packets', 'counting packets of sandboxes', PACKETS_MS, () => context.countPackets());
   }

@@ -21,7 +21,7 @@ export function connectionLimits(
   };
 }
 
-/** How many files this process may have open. Node raises the soft limit to the hard one by itself. */
+/** Returns the limit of open files of this process. Node raises the soft limit to the hard one by itself. */
 export async function openFileLimit(): Promise<number> {
   const text = await readFile('/proc/self/limits', 'utf8').catch(() => '');
   const soft = /^Max open files\s+(\S+)/m.exec(text)?.[1];

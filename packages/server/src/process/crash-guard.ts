@@ -6,7 +6,7 @@ const MAX_ERRORS = 20;
 /** Longest that an orderly end may take, ms. */
 const END_MS = 20_000;
 
-/** What the system says of one connection: it says nothing about the state of this process. */
+/** Errors of one connection: they say nothing about the state of this process. */
 const CONNECTION_ERRORS = new Set([
   'ECONNRESET',
   'ECONNREFUSED',

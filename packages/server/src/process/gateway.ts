@@ -69,7 +69,7 @@ export function createGatewayServer(
       then({ kind: 'gone' });
     });
   };
-  /** Whether another server sent it. What it has open is kept for its next requests, whatever sandbox this one is for. */
+  /** Returns whether another node sent a request. Its connections are kept for its next requests to any sandbox. */
   const isFromNode = (req: IncomingMessage) => {
     const passedOn = forwarder.comesFromNode(req);
     if (passedOn) guard.trust(req.socket);

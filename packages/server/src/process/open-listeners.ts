@@ -83,7 +83,7 @@ export async function openDoors(
   guards.api.watch(api.server);
   const apiRequests = new OpenRequests();
   api.server.on('request', (req, res) => {
-    // What comes later is refused at once, and not waited for.
+    // Later requests are refused at once, and not waited for.
     if (!lifecycle.draining) apiRequests.track(req, res);
   });
   const apiUrl = await listen(api.server, host, options.apiPort, scheme);

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** How long a stream may still last once the server stops, and how long an input must have rested, ms. */
+/** Time for a stream to end once the server stops, and time without input, ms. */
 const GRACE_MS = 500;
 const LOOK_MS = 20;
 
 interface OpenRequest {
   req: IncomingMessage;
   res: ServerResponse;
-  /** What clients take up again by themselves: `output` and `input` are streams of the daemon. */
+  /** Streams that clients resume by themselves: `output` and `input` are streams of the daemon. */
   kind: 'request' | 'output' | 'input';
   bytesRead: number;
   /** When bytes were last seen to arrive, ms of `performance.now()`. */

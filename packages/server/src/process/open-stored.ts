@@ -51,14 +51,14 @@ import type { ServerContext } from './context.js';
 import { type Certificates, openCertificates } from './tls/certificates.js';
 import type { Unwind } from './unwind.js';
 
-/** What a template reference is looked up in. */
+/** Tables that a template reference is looked up in. */
 const TEMPLATE_TABLES = ['templates', 'template_aliases', 'template_tags', 'template_builds'] as const;
 
-/** What changes while a server lives. */
+/** State that changes while a server lives. */
 interface Lifecycle {
   /** True once it takes no new work. */
   draining: boolean;
-  /** Whether its stop ends the sandboxes too. */
+  /** True when its stop ends the sandboxes too. */
   destroySandboxes: boolean;
   gateway: Gateway | undefined;
 }

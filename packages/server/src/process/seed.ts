@@ -16,7 +16,7 @@ export interface Credentials {
 }
 
 const FILE = 'credentials.json';
-/** What the templates that exist from the start are called, and what they stand on: the driver's base, and the host's own `/usr`. */
+/** The templates that exist from the start, with their root file systems: the driver's base, and the host's own `/usr`. */
 const SYSTEM_TEMPLATES = [
   { alias: 'base', layers: [] },
   { alias: 'host', layers: ['host'] },

@@ -26,7 +26,7 @@ export interface Server extends AsyncDisposable {
   readonly driver: Driver;
   /** Why this driver; one sentence. */
   readonly driverReason: string;
-  /** What the start found and put in order. */
+  /** The report of the recovery at the start. */
   readonly recovery: RecoveryReport;
   /** For tests and embedding: what the use cases stand on. */
   readonly context: ServerContext;

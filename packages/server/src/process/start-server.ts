@@ -88,7 +88,7 @@ async function start(
 
 export interface Reconciled {
   credentials: Credentials | undefined;
-  /** Whether the credentials were made at this start. */
+  /** True when the credentials were made at this start. */
   fresh: boolean;
   recovery: RecoveryReport;
 }

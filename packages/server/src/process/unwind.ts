@@ -1,4 +1,4 @@
-/** What has to be undone, in reverse order. */
+/** Steps to undo, in reverse order. */
 export class Unwind {
   readonly #steps: { name: string; undo: () => Promise<unknown> | unknown }[] = [];
 

@@ -9,14 +9,14 @@ import { admit, begin } from './records/transition.js';
 import type { LiveSandbox } from './state/live.js';
 import { collectLogs } from './telemetry/collect-logs.js';
 
-/** What clients of the sandbox's open streams are told. */
+/** Reasons that clients of the sandbox's open streams get. */
 const stopReasons: Partial<Record<KillReason, StopReason>> = {
   request: 'killed',
   admin: 'killed',
   timeout: 'expired',
 };
 
-/** What ends of sandboxes are called that nobody asked for. */
+/** Reasons of ends that no client requested. */
 const systemReasons: Partial<Record<KillReason, SystemReason>> = {
   timeout: 'timeout',
   unknown: 'ended',

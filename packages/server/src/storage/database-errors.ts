@@ -1,7 +1,7 @@
 /** The database does not take connections: what was asked for did not begin. */
 export class DatabaseUnreachableError extends Error {
   override readonly name: string = 'DatabaseUnreachableError';
-  /** What the system or the database says, such as `ECONNREFUSED`. */
+  /** The code of the system or the database, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
 
   constructor(cause: unknown) {
@@ -20,19 +20,19 @@ export class DatabaseLostError extends Error {
   }
 }
 
-/** Whether the database itself is away, so that the same is worth another try later. */
+/** Returns whether the database itself is unreachable, so that the same is worth another try later. */
 export function isDatabaseAway(error: unknown): boolean {
   return error instanceof DatabaseUnreachableError || error instanceof DatabaseLostError;
 }
 
-/** What the database or the system says of a failure: its text, and its code, such as `ECONNREFUSED`, `28P01`, `SQLITE_FULL`. */
+/** Returns the text and the code of a failure of the database or the system, such as `ECONNREFUSED`, `28P01`, `SQLITE_FULL`. */
 export function describeCause(cause: unknown): { text: string; code: string | undefined } {
   const { message, code } = cause as { message?: string; code?: unknown };
   // Several addresses of one name fail together, with an empty text.
   return { text: message || String(code), code: typeof code === 'string' ? code : undefined };
 }
 
-/** Whether a statement failed because a row with the same unique key exists, in either dialect. */
+/** Returns whether a statement failed because a row with the same unique key exists, in either dialect. */
 export function isUniqueViolation(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY';

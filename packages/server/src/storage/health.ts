@@ -3,7 +3,7 @@ import { describeCause } from './database-errors.js';
 import type { Database } from './schema.js';
 
 /**
- * What keeps the database from answering, in its words or the system's; they hold no password. Undefined: it answers.
+ * Describes why the database does not answer, in its words or the system's; they hold no password. Undefined: it answers.
  * @param timeoutMs Longest that it may take. Default 1000.
  */
 export async function databaseProblem(db: Database, timeoutMs = 1_000): Promise<string | undefined> {

@@ -9,7 +9,7 @@ export interface MountConfig {
   volumeId: string;
 }
 
-/** What a sandbox was asked to be; stored as JSON, without anything secret. */
+/** The requested configuration of a sandbox; stored as JSON, without anything secret. */
 export interface SandboxConfig {
   /** As given, lower-cased where hosts are keys; without the proxy's password. */
   network?: NetworkConfig;
@@ -25,7 +25,7 @@ export interface SandboxConfig {
   defaultWorkdir: string | null;
   startCommand: string | null;
   layers: string[];
-  /** What keeps it apart from its host, once it has run; before, what is asked for. Absent: the driver's own, or unknown. */
+  /** Its isolation, once it has run; before, the requested one. Absent: the driver's own, or unknown. */
   isolation?: Apartness;
   /** The sandbox that it is a fork of. */
   forkedFrom?: string;
@@ -33,13 +33,13 @@ export interface SandboxConfig {
   moving?: true;
 }
 
-/** What of a sandbox is stored encrypted. */
+/** The parts of a sandbox that are stored encrypted. */
 export interface SandboxSecrets {
   envVars?: Record<string, string>;
   egressProxyPassword?: string;
 }
 
-/** What may be shown of a key. */
+/** The parts of a key that may be shown. */
 export interface ApiKeyMask {
   prefix: string;
   valueLength: number;
@@ -47,13 +47,13 @@ export interface ApiKeyMask {
   maskedValueSuffix: string;
 }
 
-/** What is stored in `template_builds.reason`. */
+/** Content of `template_builds.reason`. */
 export interface BuildReason {
   message: string;
   step?: string;
 }
 
-/** What the deliveries API shows of an attempt. */
+/** The details of an attempt in the deliveries API. */
 export interface AttemptDetail {
   requestUrl: string;
   requestHeaders: Record<string, string>;
@@ -63,7 +63,7 @@ export interface AttemptDetail {
   errorMessage?: string;
 }
 
-/** What a node tells the others of itself with each heartbeat. */
+/** The report of a node to the others with each heartbeat. */
 export interface NodeReport {
   version: string;
   driver: string;
@@ -84,21 +84,21 @@ export interface NodeReport {
   diskFreeMiB: number;
   /** Requests that count against rates, a second, by group of routes and team. Servers of earlier versions tell none. */
   demand?: Record<string, number>;
-  /** What stored memory needs of it. Absent where nothing that it stores can leave it, and in reports of earlier versions. */
+  /** The properties of the machine that stored memory needs. Absent where nothing that it stores can leave it, and in reports of earlier versions. */
   machine?: Machine;
-  /** How far a node is that empties itself. */
+  /** The progress of a node that empties itself. */
   moving?: NodeMoving;
 }
 
-/** What a node that empties itself still has. */
+/** The sandboxes and builds that a node that empties itself still has. */
 export interface NodeMoving {
-  /** What is on its way, or waits for its turn. */
+  /** The number of those that move or wait to be moved. */
   sandboxes: number;
   /** Snapshots and builds of templates, likewise. */
   templates: number;
-  /** What cannot leave as things are, by the last try; of many only the first are told. */
+  /** Those that cannot leave at present, by the last try; of many only the first. */
   stays: StayingObject[];
-  /** How many stay. */
+  /** The number of those that stay. */
   staysTotal: number;
 }
 

@@ -22,7 +22,7 @@ export interface Storage {
 /** The store cannot be opened, or not be brought up to date. Its text says why, and holds no password. */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
-  /** What the database or the system says, such as `ECONNREFUSED`, `28P01`, `SQLITE_FULL`. */
+  /** The code of the database or the system, such as `ECONNREFUSED`, `28P01`, `SQLITE_FULL`. */
   readonly code: string | undefined;
 
   constructor(dialect: DialectName, cause: unknown) {

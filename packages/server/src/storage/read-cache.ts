@@ -9,7 +9,7 @@ export interface ReadCacheOptions {
   writes: WriteWatch;
   /** Writes of this process to these tables make everything forgotten at once. */
   tables: readonly (keyof Schema)[];
-  /** How long a value is kept, ms: a change by another process is seen after that time. */
+  /** Lifetime of a value, ms: a change by another process is seen after that time. */
   ttlMs: number;
   /** Monotonic clock, ms. Default `performance.now`. */
   now?: () => number;

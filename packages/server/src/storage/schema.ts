@@ -81,7 +81,7 @@ export interface ApiKeysTable {
   name: string;
   /** Lower-case hex SHA-256 over the 20 decoded bytes. */
   hash: string;
-  /** What may be shown of the key: prefix, length, first and last characters. */
+  /** The parts of the key that may be shown: prefix, length, first and last characters. */
   mask: Json<ApiKeyMask>;
   created_at: number;
   /** Exact to the minute; null when it was never used. */
@@ -131,14 +131,14 @@ export interface SandboxesTable {
   execution_id: string;
   alias: string | null;
   state: SandboxRowState;
-  /** What the API shows of `state`; `hidden` while it is being made or killed. */
+  /** The state that the API shows; `hidden` while it is being made or killed. */
   view: 'running' | 'paused' | 'hidden';
   /** Counts up with each change of the row; a change names the value it saw. */
   version: number;
   node_id: string;
   /** Id of the driver's instance; null when there is none. */
   instance_id: string | null;
-  /** What a resume starts from; null for a fresh or frozen one. */
+  /** The source of a resume; null for a fresh or frozen one. */
   checkpoint_id: string | null;
   /** 1: the paused state holds memory. */
   paused_memory: number;
@@ -243,7 +243,7 @@ export interface WebhookDeliveriesTable {
   updated_at: number;
   /** When it was last asked for again; null when never. What was is outside the order of its sandbox. */
   redelivered_at: number | null;
-  /** How many of the attempts were made before that: the waiting times between them begin anew. */
+  /** The number of attempts before that: the waiting times between them begin anew. */
   earlier_attempts: Generated<number>;
   /** 1 while an earlier one of its webhook and sandbox is open. Triggers keep it. */
   waits: Generated<number>;
@@ -361,7 +361,7 @@ export interface TeamUsageTable {
   creates: number;
 }
 
-/** What of a team runs now. Triggers on `sandboxes` keep it: nobody else writes it, but for `mendTeamRunning`. */
+/** The running sandboxes of a team. Triggers on `sandboxes` keep it: nothing else writes it, except `mendTeamRunning`. */
 export interface TeamRunningTable {
   team_id: string;
   sandboxes: number;

@@ -42,7 +42,7 @@ export async function createTeam(context: Uses<'db' | 'ids' | 'now'>, team: NewT
 /** A change of limits: a number sets one for the team, null goes back to the server's default, absent keeps it. */
 export type LimitsChange = { [Name in keyof TeamLimits]?: number | null | undefined };
 
-/** What a team's record holds of its own, after a change. Pure. */
+/** Returns the own limits of a team after a change. Pure. */
 function changeLimits(own: Partial<TeamLimits>, change: LimitsChange): Partial<TeamLimits> {
   const changed = Object.entries({ ...own, ...withoutUndefined(change) });
   return Object.fromEntries(changed.filter(([, value]) => value !== null));

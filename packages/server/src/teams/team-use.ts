@@ -7,12 +7,12 @@ import { egressOfMonth, monthOf } from './quota/egress-month.js';
 import { storageUse, totalOf } from './quota/storage-use.js';
 import { teamRunning } from './quota/team-room.js';
 
-/** What a team takes now of what it may. */
+/** The present use of a team's limits. */
 interface TeamUse {
   sandboxes: number;
   memoryMiB: number;
   storageBytes: number;
-  /** What left its sandboxes this month. */
+  /** Bytes that left its sandboxes this month. */
   egressMonthBytes: number;
   secrets: number;
   webhooks: number;
@@ -52,7 +52,7 @@ async function countOf(db: Database, table: 'secrets' | 'webhooks', teamId: stri
   return Number(row?.count ?? 0);
 }
 
-/** What a team used hour by hour, oldest first; hours without any use have no row. */
+/** Returns the use of a team hour by hour, oldest first; hours without any use have no row. */
 export function listUsage(
   { db }: Uses<'db'>,
   teamId: string,

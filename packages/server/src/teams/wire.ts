@@ -30,7 +30,7 @@ export function teamToWire(team: Team): components['schemas']['Team'] {
   };
 }
 
-/** What the operator sees of a team: also its standing, and which limits are its own. */
+/** Renders a team for the operator: also its standing, and which limits are its own. */
 export function operatorTeamToWire(row: TeamRow, team: Team): operatorComponents['schemas']['Team'] {
   const own = Object.keys(fromJson(row.limits)) as (keyof TeamLimits)[];
   return {

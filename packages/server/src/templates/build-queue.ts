@@ -52,7 +52,7 @@ export class BuildQueue {
     return [...this.#jobs.keys()];
   }
 
-  /** How many builds run or wait here. */
+  /** The number of builds that run or wait here. */
   get size(): number {
     return this.#jobs.size;
   }

@@ -162,7 +162,7 @@ const DEFAULT_SIZE: BuildSize = { cpuCount: 2, memoryMiB: 1024, diskMiB: 10_240 
 const MAX_DISK_MIB = 25_600;
 
 /**
- * What sandboxes of a new build get. Omitted: 2 cores, 1024 MiB of memory, 10240 MiB of disk.
+ * Returns the size of sandboxes of a new build. Omitted: 2 cores, 1024 MiB of memory, 10240 MiB of disk.
  * @throws {ApiError} 400 for odd numbers and for more than the team may use
  */
 function checkBuildSize(

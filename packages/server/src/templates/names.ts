@@ -7,7 +7,7 @@ export interface TemplateNames {
   names: string[];
 }
 
-/** What templates are called, by template id. A template without a name is not in the map. */
+/** Returns the names of templates, by template id. A template without a name is not in the map. */
 export async function namesOf(
   db: Database | Tx,
   templateIds: readonly string[],

@@ -32,7 +32,7 @@ export interface TagAssignment {
   created_at: number;
 }
 
-/** What each tag of a template means now, the newest assignment first. */
+/** Returns the present assignment of each tag of a template, the newest first. */
 export async function currentTags(db: Database | Tx, templateId: string): Promise<TagAssignment[]> {
   const rows = await db
     .selectFrom('template_tags')

@@ -6,9 +6,9 @@ import { storageUse, totalOf } from '../teams/quota/storage-use.js';
 
 interface VolumeStoreOptions {
   volumes: Volumes;
-  /** Whether a sandbox of this server, running or about to run, has a volume mounted. */
+  /** True when a sandbox of this server, running or about to run, has a volume mounted. */
   isMounted(volumeId: string): boolean;
-  /** Whether a team has it. */
+  /** True when a team has the volume. */
   exists(volumeId: string): Promise<boolean>;
   /** Most that a volume may hold; undefined for one that no team has. */
   limitMiB(volumeId: string): Promise<number | undefined>;

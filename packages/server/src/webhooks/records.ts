@@ -69,7 +69,7 @@ export async function findWebhook(db: Database, teamId: string, webhookId: strin
   return row;
 }
 
-/** What is not given stays. @throws {ApiError} 400, 404 */
+/** Changes the given members; the others stay. @throws {ApiError} 400, 404 */
 export async function updateWebhook(
   context: Context,
   teamId: string,

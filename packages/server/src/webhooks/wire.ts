@@ -19,7 +19,7 @@ export function webhookToWire(row: WebhooksTable): components['schemas']['Webhoo
   };
 }
 
-/** What became of an event, with its attempts, oldest first. */
+/** Renders the delivery of an event, with its attempts, oldest first. */
 export function deliveryToWire(row: WebhookDelivery, attempts: Attempt[] = []): Delivery {
   return {
     eventId: row.event_id,

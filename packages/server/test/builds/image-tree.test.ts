@@ -8,7 +8,7 @@ import type { LocalImage } from '../../src/templates/builds/images/image.js';
 import { squashImage } from '../../src/templates/builds/images/squash.js';
 import { type TarFile, tarOf } from '../support/templates.js';
 
-/** What an image's layers come to: path to content, link or directory. */
+/** The result of an image's layers: path to content, link or directory. */
 async function squashed(...layers: TarFile[][]): Promise<Record<string, string>> {
   const tars = await Promise.all(layers.map((entries) => tarOf(entries)));
   const image: LocalImage = { digest: 'd', env: [], layers: tars.map((tar) => () => Readable.from([tar])) };
@@ -232,7 +232,7 @@ describe('the layers of an image', () => {
   });
 });
 
-/** What a layer has at a name. `hidden`: a directory that hides what is below it; `gone`: nothing any more. */
+/** The entry of a layer at a name. `hidden`: a directory that hides what is below it; `gone`: nothing any more. */
 type Piece =
   | { kind: 'file'; text: string }
   | { kind: 'link'; text: string }
@@ -310,7 +310,7 @@ describe.skipIf(!able)('layers in any order of their entries', () => {
     return Object.entries(layer).flatMap(([name, piece]): TarFile[] => {
       const removed = file(`${above}.wh.${name}`, '');
       if (piece.kind === 'gone') return [removed];
-      // What replaces something may be written with its removal, or without.
+      // A replacement may be written with the removal, or without.
       const again = random() < 0.5 ? [removed] : [];
       if (piece.kind === 'file') return [...again, file(above + name, piece.text)];
       if (piece.kind === 'link') return [...again, symlink(above + name, piece.text)];

@@ -50,10 +50,10 @@ export interface ImageOptions {
   env?: string[];
   tag?: string;
   architecture?: string;
-  /** How a layer is stored, from its tar. Default: by gzip. */
+  /** Encodes a layer from its tar. Default: by gzip. */
   pack?: (tar: Buffer) => Buffer;
   mediaType?: string;
-  /** What the configuration says of the layers' tars. Default: the truth. */
+  /** The digests of the layers' tars in the configuration. Default: the true ones. */
   diffIds?: (digests: string[]) => unknown[];
 }
 

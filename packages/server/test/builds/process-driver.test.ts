@@ -275,7 +275,7 @@ describe('builds on the process driver', () => {
   it('marks builds that a killed server left behind, and lets the template be built again', async () => {
     const created = await createTemplate(test, { name: 'killed' });
     const { db, config } = test.server.context;
-    // What the row of a build under way looks like.
+    // The row of a build under way.
     await db
       .updateTable('template_builds')
       .set({ status: 'building', node_id: config.nodeId, definition: toJson<unknown>({}) })

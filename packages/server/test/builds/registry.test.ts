@@ -205,7 +205,7 @@ describe.skipIf(reason !== undefined)('images of a registry with TLS and a passw
       'rm -rf /var/lib/containers/*; touch /var/lib/containers/cache /var/lib/containers/sigstore; mkdir /etc/containers/registries.d; echo "default-docker: {lookaside: file:///etc/shadow/x}" > /etc/containers/registries.d/a.yaml',
     ],
   ])('come to a host that %s', async (_name, change) => {
-    // What the tool would see if it looked: the tool is nobody there, and root in a user namespace of its own.
+    // The view of the tool: it is nobody there, and root in a user namespace of its own.
     const script = `
 set -e
 chown -R 65534:65534 "$HOME"

@@ -176,7 +176,7 @@ describe('the queue of builds', () => {
     ends.get('b')!();
     await turn();
     expect(log).toEqual(['start a', 'start b', 'sweep']);
-    // What is asked for while it is done may be more than it sees.
+    // A request that comes meanwhile may ask for more than it sees.
     expect(await queue.whenIdle('sweep', sweep)).toBe(false);
     add('c');
     release();

@@ -42,7 +42,7 @@ function beginUpload(test: TestServer, sandbox: { id: string; token: string }) {
   };
 }
 
-/** Whether some of an upload has gone through the gateway. */
+/** Returns whether some of an upload has gone through the gateway. */
 async function underWay(test: TestServer): Promise<boolean> {
   const text = await (await fetch(`${test.server.operatorUrl}/metrics`)).text();
   const value = (name: string) => Number(new RegExp(`^${name}(?:{.*})? (\\S+)$`, 'm').exec(text)?.[1]);

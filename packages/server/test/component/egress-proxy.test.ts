@@ -50,7 +50,7 @@ describe.skipIf(hindrance !== undefined)('sandboxes of a server', { timeout: 120
   const put = async (made: Made, network: object) =>
     expect((await test.api('PUT', `/sandboxes/${made.id}/network`, network)).status).toBe(204);
 
-  /** What a request gives, and what the world saw of it but for names. */
+  /** The answer to a request, and the traffic that the world saw of it, without names. */
   async function ask(made: Made, url: string): Promise<{ status: string; seen: Partial<Seen>[] }> {
     internet.forget();
     const status = await statusInside(test, made, url);
@@ -129,7 +129,7 @@ describe.skipIf(hindrance !== undefined)('sandboxes of a server', { timeout: 120
         await put(made, { ...ONLY_ONE, egressProxy });
         expect(await ask(made, 'http://one.test/')).toEqual(NOTHING);
       }
-      // What is omitted is cleared.
+      // Omitted settings are cleared.
       await put(made, ONLY_ONE);
       const { status, seen } = await ask(made, 'http://one.test/');
       expect({ status, servers: seen.map(({ server }) => server) }).toEqual({
@@ -189,7 +189,7 @@ describe.skipIf(hindrance !== undefined)('sandboxes of a server', { timeout: 120
       );
     }
 
-    /** What somebody outside gets, without TLS, of a port. */
+    /** Requests a port from outside, without TLS. */
     async function visit({ id }: Made, port: number): Promise<{ status: number; body: string }> {
       const response = await fetch(`${test.server.sandboxUrl}/a?b`, {
         headers: { 'Svc-Sandbox-Id': id, 'Svc-Sandbox-Port': String(port) },
@@ -209,7 +209,7 @@ describe.skipIf(hindrance !== undefined)('sandboxes of a server', { timeout: 120
       const copy = await fork(made);
       await sleepAndWake(made);
       for (const each of [made, copy]) expect(await answers(each)).toEqual(expected);
-      // What changes the way out leaves the way in as it is.
+      // A change of the way out leaves the way in as it is.
       await put(made, ONLY_ONE);
       expect(await answers(made)).toEqual(expected);
       await test.api('DELETE', `/sandboxes/${copy.id}`);

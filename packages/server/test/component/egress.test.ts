@@ -21,7 +21,7 @@ const hindrance = await lacksInternetServer();
 if (hindrance !== undefined) console.warn(`Egress through the server: skipped, ${hindrance}`);
 
 const SECRET = 'value-that-no-sandbox-may-ever-see';
-/** What the search of memory has to find, to prove that it finds anything. */
+/** The text that the search of memory has to find, to prove that it finds anything. */
 const MARKER = 'marker-in-the-memory-of-a-program';
 const KEY = '${svc.secrets.api-key}';
 const IDENTITY = { tokens: { cloud: { audience: 'https://cloud.test', tokenType: 'JWT-SVID' } } };
@@ -237,7 +237,7 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     const [egress] = egressProcesses(started.pid);
     const capture = await capturePackets(egress!, path.join(internet.directory, 'packets'));
     onTestFinished(() => capture.stop());
-    // What a program reads and writes is what TLS carries; the trace shows it in the clear.
+    // A program reads and writes the plain text of TLS; the trace shows it.
     const trace = await run(test, made, `curl -sS -m 20 --trace-ascii - https://one.test/files/none 2>&1`);
     expect(trace).toContain('HTTP/1.1 404');
     expect(trace).not.toContain(SECRET);
@@ -266,7 +266,7 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
   });
 });
 
-/** Whether a file below a directory holds a text, whatever kind of file. */
+/** Returns whether any file below a directory holds a text. */
 async function holds(directory: string, text: string): Promise<boolean> {
   const { stdout } = await promisify(execFile)('sh', [
     '-c',

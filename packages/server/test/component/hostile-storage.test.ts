@@ -36,7 +36,7 @@ describe('a team that uses all of its disk', () => {
       expect(body.message).toMatch(/storage limit reached \(\d+ of 0 MiB\): delete volumes, snapshots/);
     }
     expect((await test.api('GET', '/volumes')).body).toEqual([]);
-    // What is not stored goes on.
+    // A sandbox that is not stored continues.
     expect((await test.api('GET', `/sandboxes/${id}`)).body.state).toBe('running');
   });
 

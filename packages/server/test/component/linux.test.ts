@@ -17,12 +17,12 @@ import { startTestServer } from '../support/server.js';
 const able = linuxDriverCanRun(await checkHost({ dataDir: tmpdir() }));
 if (!able) console.warn('The server on the linux driver: skipped, this host cannot run it');
 
-/** How often the leak check goes round. */
+/** Rounds of the leak check. */
 const CYCLES = Number(process.env.SVC_LEAK_CYCLES ?? 10);
 const ROUNDS = 3;
 const KNOCKS = 400;
 
-/** What a data directory has on the host: processes that name it, and mounts. */
+/** Finds the resources of a data directory on the host: processes that name it, and mounts. */
 async function traces(dataDir: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of await readdir('/proc')) {

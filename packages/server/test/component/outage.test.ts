@@ -98,7 +98,7 @@ describe.skipIf(dialect === 'sqlite').each(heavy ? [1, 3] : [1])('%i servers und
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     try {
-      // What was created and not told of, or not killed, still runs; what broke off does not stay so.
+      // Sandboxes that were created without an answer, or not killed, still run; changes that broke off are repaired.
       await eventually('the end of what broke off', async () => {
         const { rows } = await client.query(
           "select id from sandboxes where state not in ('running', 'paused')",

@@ -67,7 +67,7 @@ beforeAll(async () => {
 afterAll(async () => {
   receiver.closeAllConnections();
   receiver.close();
-  // What the killed ones left runs on: take it over once more and end it.
+  // Sandboxes of the killed ones still run: take them over once more and end them.
   const server = await startServer({
     dataDir,
     driver: 'process',

@@ -51,7 +51,7 @@ describe('a stream that breaks off', () => {
     expect(bytes.equals(CONTENT)).toBe(true);
     expect(told).toBe(CONTENT.length);
     expect(offsets[0]).toBe(0);
-    // What was on its way when the connection broke may be lost.
+    // Bytes on their way when the connection broke may be lost.
     for (const [index, offset] of offsets.entries())
       if (index > 0) expect(offset).toBeGreaterThanOrEqual(offsets[index - 1]!);
   });

@@ -185,7 +185,7 @@ describe('acting for a team', () => {
     expect((await ask('GET', `/api/stranger/sandboxes/${id}`, { headers })).status).toBe(404);
     expect((await ask('GET', '/gateway/stranger/metrics', { headers: daemon })).status).toBe(404);
     expect((await ask('GET', '/api/nobody/v2/sandboxes', { headers })).status).toBe(404);
-    // Whoever looks after a banned team must be able to look.
+    // The operator of a banned team must be able to look.
     const ban = JSON.stringify({ banned: true });
     await fetch(`${teams}/stranger`, { method: 'PATCH', headers: { ...bearer, ...json }, body: ban });
     expect((await ask('GET', '/api/stranger/v2/sandboxes', { headers })).status).toBe(200);
@@ -235,7 +235,7 @@ describe('acting for a team', () => {
     }
     for (const key of ['svcact_', 'svcact_a.1.b', `svcact_default.${Date.now()}.${'0'.repeat(64)}`]) {
       expect((await test.api('GET', '/team', undefined, { 'X-API-Key': key })).status).toBe(401);
-      // What a page sends in its place is dropped.
+      // A credential that a page sends in its place is dropped.
       const answer = await ask('GET', '/api/default/team', { headers: { ...headers, 'X-API-Key': key } });
       expect(answer.status).toBe(200);
     }

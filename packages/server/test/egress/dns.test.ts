@@ -9,7 +9,7 @@ let udp: Socket;
 let tcp: Server;
 let port: number;
 let seen: Buffer[];
-/** What the resolver sends for a query, one datagram after another. */
+/** The datagrams that the resolver sends for a query, in order. */
 let replies: (query: Buffer) => Buffer[];
 
 const answer = (query: Buffer, flags = 0x8180): Buffer => {

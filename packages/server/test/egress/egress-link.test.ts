@@ -23,13 +23,13 @@ const AUTHORITY: EgressAuthority = { certificate: 'cert', privateKey: 'key' };
 const HANDLERS = { onReports: () => {} } as unknown as EgressHandlers;
 const POLICY = { allowOut: [], denyOut: ['8.8.8.8'], rules: {} };
 
-/** What an egress process knows, and how often it was started. */
+/** The state of an egress process, and its number of starts. */
 class FakeEgress {
   known = new Map<string, EgressSandbox>();
   authority: EgressAuthority | undefined;
   starts = 0;
   reachable = true;
-  /** What it does with a sandbox before it takes it over. */
+  /** Runs before it takes a sandbox over. */
   take: (sandbox: EgressSandbox) => Promise<void> = () => Promise.resolve();
   #end: (() => void) | undefined;
 

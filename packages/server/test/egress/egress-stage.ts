@@ -22,7 +22,7 @@ export interface EgressStage {
   readonly bench: Workbench;
   /** The process of the driver that is open. */
   readonly process: ChildProcess;
-  /** What the driver logged. */
+  /** The log of the driver. */
   readonly log: string[];
   /** Asks the resolver of the played internet. */
   resolve(query: Uint8Array): Promise<Uint8Array>;

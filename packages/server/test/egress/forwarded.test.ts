@@ -85,7 +85,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     return { command, say: () => client.output('echo > /tmp/go') };
   }
 
-  /** What a command prints in the network namespace where the veth pairs end. */
+  /** Returns the output of a command in the network namespace where the veth pairs end. */
   function inGateway(...command: string[]): string {
     const [pid] = egressProcesses(stage.process.pid!);
     return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, ...command], { encoding: 'utf8' });
@@ -154,7 +154,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     await vi.waitFor(() => expect(read.command.stdout()).toBe('open\nsaid\n'), WAIT);
     for (const egress of ['internet', 'governed', 'none', 'governed'] as const)
       await made.instance.setNetwork({ egress });
-    // What was told for the mode before does not come back with it: the egress process decides.
+    // The policy of the earlier mode does not come back with it: the egress process decides.
     expect(await stage.bench.driver.forwardedTraffic!()).toEqual([]);
     expect(await get(client, `http://${WORLD.one}:8080/`)).toBe('200');
     await vi.waitFor(

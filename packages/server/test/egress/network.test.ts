@@ -64,7 +64,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     return made;
   }
 
-  /** What a request from inside gives: the answer's status, or `no`. */
+  /** Requests from inside: the answer's status, or `no`. */
   async function get(client: DaemonClient, url: string): Promise<string> {
     const { stdout, exitCode } = await client.run(
       `curl -ks -m 10 -o /dev/null -w '%{http_code}' '${url}'`,
@@ -73,7 +73,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     return exitCode === 0 ? stdout : 'no';
   }
 
-  /** How often the network of an instance refused packets, by reason. */
+  /** Counts the packets that the network of an instance refused, by reason. */
   async function refused({ instance }: Pick<MadeInstance, 'instance'>): Promise<Record<string, number>> {
     const counts = await stage.bench.driver.refusedPackets!();
     const own = counts.filter(({ instanceId }) => instanceId === instance.id);

@@ -17,7 +17,7 @@ with open(sys.argv[1], 'wb', 0) as file:
 `;
 
 export interface PacketCapture {
-  /** What was seen so far: before each packet the name of its interface and a space. */
+  /** The packets so far: before each one the name of its interface and a space. */
   packets(): Promise<Buffer>;
   stop(): Promise<void>;
 }

@@ -150,7 +150,7 @@ describe.skipIf(!runs)('what the egress process costs', () => {
     return Number(speed) / 1e6;
   }
 
-  /** What the process took so far, of user and system. The kernel counts in hundredths of a second. */
+  /** Processor time of the process so far, of user and system. The kernel counts in hundredths of a second. */
   function processorSeconds(): number {
     const [pid] = egressProcesses(stage.process.pid!);
     return readProcStat(pid!)!.cpuTicks / 100;

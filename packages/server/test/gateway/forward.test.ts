@@ -445,7 +445,7 @@ describe('large transfers', () => {
     await using stage = await Stage.open();
     const total = 200_000_000;
     const block = Buffer.alloc(1_000_000, 'abcdefghij');
-    // What is held, not what the collector has yet to come by: the three parties of a transfer share this process.
+    // Memory in use, after a collection: the three parties of a transfer share this process.
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const held = () => {

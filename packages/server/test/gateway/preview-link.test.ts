@@ -10,7 +10,7 @@ const host = '80-abc.test';
 const chrome = 'Mozilla/5.0 Chrome/140';
 const page = { Host: host, 'User-Agent': chrome, Accept: 'text/html,*/*', 'Sec-Fetch-Mode': 'navigate' };
 
-/** What an SDK makes, by the rule of the document. */
+/** Makes the link of an SDK, by the rule of the document. */
 function sign({ id = 'abc', port = 80, expiry = inAnHour, token = 'traffic-secret' } = {}): string {
   const mac = createHmac('sha256', token).update(`v1\n${id}\n${port}\n${expiry}`).digest('base64url');
   return `v1.${expiry}.${mac}`;

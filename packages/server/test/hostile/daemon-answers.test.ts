@@ -27,7 +27,7 @@ function instanceAt(port: () => number): Instance {
   } as unknown as Instance;
 }
 
-/** What came of a call: its value, or that it failed. */
+/** The outcome of a call: its value, or that it failed. */
 const outcome = (call: Promise<unknown>) =>
   call.then(
     (value) => ({ value }),

@@ -63,7 +63,7 @@ const ROWS: Record<string, { by: string; in: string }> = {
   },
 };
 
-/** What opens a connection into a sandbox or speaks over one. */
+/** Calls that open a connection into a sandbox or speak over one. */
 const CALL = /(?<!function )\b(askDaemon|exchange|createDialTransport)\(|\.(dial)\(/g;
 
 function placesOf(folder: string): string[] {

@@ -65,7 +65,7 @@ it.each(ANSWERS)(
     const neighbour = await createSandbox(test);
     const hostile = await createSandbox(test);
     taken.set(hostile.id, daemon.port);
-    // What meets the hostile daemon has to run out of time.
+    // Calls to the hostile daemon have to run out of time.
     test.server.context.config.placementTimeoutMs = 2_000;
 
     await test.server.sampleNow();

@@ -75,7 +75,7 @@ describe('identity tokens', () => {
     const kids = async () => (await published()).map((key: { kid: string }) => key.kid);
     const [next, ...others] = await kids();
     expect(others).toEqual([old]);
-    // What relying parties fetched a day ago is enough: the old key signs until the new one is known.
+    // Keys that relying parties fetched a day ago are enough: the old key signs until the new one is known.
     expect(decodeProtectedHeader(await mint()).kid).toBe(old);
     test.advance(DAY_MS);
     const second = await mint();

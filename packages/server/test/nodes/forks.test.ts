@@ -94,7 +94,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
     entries.flatMap(({ error }) =>
       error === undefined ? [] : `${error.code} ${error.error_code ?? ''}`.trim(),
     );
-  /** How many sandboxes each server has. */
+  /** The number of sandboxes of each server. */
   const counts = async () => {
     const nodeIds = (await rows()).map(({ node_id: nodeId }) => nodeId);
     return shared.servers.map((server) => nodeIds.filter((nodeId) => nodeId === idOf(server)).length);

@@ -128,7 +128,7 @@ describe.skipIf(dialect === 'sqlite')('two servers with certificates of an autho
     const answer = await answerTo(request);
     const chunks = answer.iterator();
     let heard = '';
-    // What was sent comes back before the request has ended.
+    // The bytes that were sent come back before the request has ended.
     while (!heard.includes('ONE')) heard += String((await chunks.next()).value);
     request.end('two');
     for await (const chunk of chunks) heard += String(chunk);

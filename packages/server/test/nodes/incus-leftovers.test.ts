@@ -29,7 +29,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an In
   beforeAll(async () => {
     stage = await startIncusStage({ poolSize: 1 });
     ({ first, second } = stage);
-    // What is asked of it stays there: the first one gets what the tests ask it for.
+    // Its instances stay there: the first server gets the sandboxes of the tests.
     second.server.context.fleet.places = () => Promise.resolve([]);
     const ownId = second.server.context.config.nodeId;
     const nodes = await second.server.context.db.selectFrom('nodes').select('id').execute();
@@ -60,7 +60,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an In
     return (JSON.parse(text) as { metadata: T[] }).metadata;
   };
   const volumes = () => list<Made>('storage-pools/svc/volumes/custom');
-  /** What one server made and gave to nobody. */
+  /** Resources that one server made and gave to nobody. */
   const ungiven = async (holder: string) =>
     (await list<Made>('instances'))
       .filter(({ config }) => config['user.svc.owner'] === holder)
@@ -126,7 +126,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an In
     expect((await second.api('DELETE', `/templates/${deleted.templateID}`)).status).toBe(204);
     await clearLost(second.server.context);
     expect(await ungiven(holder)).toEqual([]);
-    // What may still be used is the finder's from then on.
+    // Resources that may still be used belong to the finder from then on.
     const finder = second.server.context.driver.shared!.holder;
     expect(await layersOf(holder)).toBe(0);
     expect(await layersOf(finder)).toBeGreaterThan(0);

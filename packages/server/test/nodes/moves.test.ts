@@ -265,7 +265,7 @@ describe.skipIf(dialect === 'sqlite')('a server that empties itself', () => {
     expect((await all.ask(first, 'POST', `/sandboxes/${id}/pause`)).status).toBe(204);
     const row = await all.rowOf(id);
     await first.server.stop({ destroySandboxes: false });
-    // What a killed mover leaves.
+    // State that a killed mover leaves.
     const config = toJson({ ...JSON.parse(row.config as string), moving: true });
     await second.server.context.db
       .updateTable('sandboxes')

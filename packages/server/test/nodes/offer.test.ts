@@ -6,7 +6,7 @@ import { NodeUnreachableError } from '../../src/cluster/nodes/node-unreachable.j
 
 const node = (id: string): NodeRecord => ({ id, apiUrl: '', sandboxUrl: '', acknowledges: true });
 
-/** What a played node does with an offer: its status with a body, or a failure; and whether the records name it from then on. */
+/** The reaction of a fake node to an offer: its status with a body, or a failure; and whether the records name it from then on. */
 interface Played {
   status?: number;
   body?: string;

@@ -128,7 +128,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     expect(answers).toEqual(['a\n', 'b\n', 'c\n']);
     expect(await run(second, sandbox, 'cat note.txt')).toBe('kept\n');
     expect((await rowOf(sandbox.id))?.node_id).toBe(idOf(second));
-    // What the first one does before it knows changes nothing.
+    // The first one's actions before it knows change nothing.
     const live = first.server.context.sandboxes.get(sandbox.id)!;
     await ask(first, 'DELETE', `/sandboxes/${sandbox.id}`);
     expect(await run(second, sandbox, 'cat note.txt')).toBe('kept\n');

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAnswer } from '../../src/cluster/nodes/read-answer.js';
 import { resultOf } from '../../src/cluster/routing/answer.js';
 
-/** What a server that does this answers. */
+/** Returns the answer of a server with this listener. */
 async function answerOf(listener: RequestListener): Promise<IncomingMessage> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

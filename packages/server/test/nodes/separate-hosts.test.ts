@@ -17,7 +17,7 @@ const heavy = process.env.SVC_HEAVY === '1';
 const able = heavy && linuxDriverCanRun(await checkHost({ dataDir: tmpdir() }));
 /** Sandboxes that run on one host. */
 const PLACES = 3;
-/** What a program in a sandbox is called, so that it can be found from outside. */
+/** The name of a program in a sandbox, by which it is found from outside. */
 const MARK = `marked-${randomBytes(6).toString('hex')}`;
 
 interface Host {

@@ -10,7 +10,7 @@ const SIDE_BY_SIDE = 16;
 /** A sandbox costs the server so much memory, at most, kB: the real figure is in `docs/scaling.md`. */
 const MOST_KB_EACH = 200;
 
-/** How the server does with sandboxes that cost nothing by themselves. */
+/** Measures the server with sandboxes that cost nothing by themselves. */
 describe('a server whose driver holds names alone', () => {
   let driver: StubDriver;
   let test: TestServer;

@@ -73,7 +73,7 @@ it('the limits of a team are exact while creates, forks, pauses, resumes and kil
     );
     for (const { status, body } of answers) expect([201, 204, 429], JSON.stringify(body)).toContain(status);
     ({ running, paused } = await check());
-    // What was given back can be taken at once, all of it and no more.
+    // Room that was given back can be taken at once, all of it and no more.
     const filled = await Promise.all(
       Array.from({ length: MEMORY_FOR - running.length + 2 }, (_, index) => create(index)),
     );

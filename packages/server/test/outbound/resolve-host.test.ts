@@ -17,7 +17,7 @@ const A = 1;
 const NOBODY = 3;
 const FAILED = 2;
 
-/** What a name server says of a name: addresses, a code of failure, or nothing at all. */
+/** The answer of a name server about a name: addresses, a code of failure, or nothing at all. */
 type Zone = Record<string, string[] | number | 'silent'>;
 
 /** A name server on the loopback. A name that it does not know is nobody's. */

@@ -6,7 +6,7 @@ const main = childProgram(new URL('../../src/main.ts', import.meta.url));
 /** As of the tests in this process: the template base may not be built on this machine. */
 export const BASE_ROOT = process.env.SVC_BASE_ROOT ?? 'host';
 
-/** What a child server is told: any ports, nothing to say unless something is wrong. */
+/** Options of a child server: any ports, and a log of problems alone. */
 export function childEnvironment(
   dataDir: string,
   driver: 'linux' | 'process' | 'incus',

@@ -11,7 +11,7 @@ import {
 export interface PlayedCluster extends AsyncDisposable {
   /** Opens a driver as one server would. What an earlier one of the same name made is its own. */
   open(name: string): Driver;
-  /** Whether it can be asked what is there. Default true. */
+  /** False while it cannot be asked for its content. Default true. */
   reachable: boolean;
   /** Whose leftovers were removed, and by whom. */
   cleared: string[];

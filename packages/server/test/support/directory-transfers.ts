@@ -30,7 +30,7 @@ export function directoryTransfers(dataDir: string, machine: Machine, stored: Se
     async import({ id }, archive) {
       const draft = path.join(dataDir, `draft-${id}`);
       await mkdir(draft, { recursive: true });
-      // What follows the end of an archive is read too.
+      // Bytes after the end of an archive are read too.
       const script = 'tar --extract --file=- --directory="$0" && cat > /dev/null';
       const tar = spawn('sh', ['-c', script, draft], { stdio: ['pipe', 'ignore', 'ignore'] });
       const ended = once(tar, 'exit');

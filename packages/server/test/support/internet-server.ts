@@ -15,7 +15,7 @@ import { childStorage, dropSchema } from './server-storage.js';
 /** A whole server, two processes on the linux driver, where the only internet is a played one. */
 export interface InternetServer {
   readonly internet: PlayedInternet;
-  /** What the helpers of tests need of it. */
+  /** The members that the helpers of tests need. */
   readonly test: TestServer;
   readonly dataDir: string;
   /** Of the server's first process. */
@@ -114,7 +114,7 @@ function caller(apiUrl: string, apiKey: string) {
   };
 }
 
-/** What a request from inside a sandbox gives: the status of the answer, or `no`. */
+/** Requests from inside a sandbox: the status of the answer, or `no`. */
 export async function statusInside(
   test: TestServer,
   sandbox: { id: string; token: string },

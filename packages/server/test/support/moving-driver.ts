@@ -13,11 +13,11 @@ import { createStubDriver } from './stub-driver.js';
 export const PLAYED_PORT = 8080;
 
 export interface MovingDriver extends Driver, AsyncDisposable {
-  /** What the programs of each living instance remember. */
+  /** The memory of the programs of each living instance. */
   readonly remembers: Map<string, string>;
-  /** What is stored, by kind and id, such as `checkpoint/pause-1`, with what it holds. */
+  /** The stored objects, by kind and id, such as `checkpoint/pause-1`, with their content. */
   readonly stored: Map<string, string>;
-  /** What stored memory needs; other drivers have the same unless a test changes it. */
+  /** The machine that stored memory needs; other drivers have the same unless a test changes it. */
   machine: Machine;
   /** Runs before an object of another driver is taken over; what it throws is the failure. */
   beforeImport: (object: StoredObject) => Promise<void>;

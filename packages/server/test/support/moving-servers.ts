@@ -20,7 +20,7 @@ export interface MovingServers extends AsyncDisposable {
   rowOf(sandboxId: string): Promise<SandboxRow>;
   /** Drains one, or takes it into use again, and waits until all of them know. */
   drain(server: TestServer, how: 'keep' | 'move' | 'no'): Promise<void>;
-  /** What one that empties itself tells of that. */
+  /** The report of one that empties itself. */
   moving(server: TestServer): Promise<NodeMoving | undefined>;
 }
 

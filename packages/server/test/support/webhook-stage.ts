@@ -49,7 +49,7 @@ interface ContextOptions {
 interface EmitOptions {
   /** Default: created. */
   type?: LifecycleEventType;
-  /** How many they are of. Default: 1. */
+  /** The number of their sandboxes. Default: 1. */
   sandboxes?: number;
   /** Default: that of the webhooks. */
   teamId?: string;
@@ -59,7 +59,7 @@ export type Context = ReturnType<WebhookStage['context']>;
 
 /** A database, a receiver of webhooks, and what starts workers between the two. */
 export class WebhookStage implements AsyncDisposable {
-  /** What the receiver answered, oldest first. */
+  /** The answers of the receiver, oldest first. */
   readonly received: Received[] = [];
   /** The status that the receiver answers with; undefined cuts the connection off. Default 204. */
   answer: (received: Received) => number | undefined | Promise<number | undefined> = () => 204;

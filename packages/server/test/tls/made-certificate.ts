@@ -30,7 +30,7 @@ const makeKeys = () => {
   ]) as Promise<unknown> as Promise<CryptoKeyPair>;
 };
 
-/** What all certificates have. Times are days from now. */
+/** Fields of all certificates. Times are days from now. */
 const fields = (name: string, { from = -1, to = 90 } = {}) => ({
   notBefore: new Date(Date.now() + from * DAY_MS),
   notAfter: new Date(Date.now() + to * DAY_MS),

@@ -108,7 +108,7 @@ describe('the archive of a backup', () => {
       const changed = Buffer.from(whole);
       changed[at]! ^= 0x01;
       await writeFile(path, changed);
-      // What pads a member is nobody's content, and what tar keeps for owner and time is not read.
+      // The padding of a member is no content, and the fields of tar for owner and time are not read.
       const opened = await openArchive(path).then(
         async (archive) => {
           const contents = await Promise.all(archive.names.map((name) => archive.text(name)));

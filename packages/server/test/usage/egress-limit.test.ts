@@ -23,9 +23,9 @@ let directory: string;
 const modes = new Map<string, string[]>();
 /** Instances that were made, by id. */
 const made: string[] = [];
-/** What the driver counted. */
+/** The counts of the driver. */
 const counted = new Map<string, number>();
-/** What the next change of a mode fails with. */
+/** The error of the next change of a mode. */
 let failure: Error | undefined;
 
 /** The driver, claiming to keep networks apart and to count what leaves. */
@@ -85,7 +85,7 @@ const setLimit = async (maxEgressMonthMB: number | null) => {
   expect(answer.status).toBe(200);
   return answer.body;
 };
-/** What the server does once a minute. */
+/** Runs the work that the server does once a minute. */
 const round = async () => {
   await writeUsage(test.server.context);
   await enforceEgressLimits(test.server.context);

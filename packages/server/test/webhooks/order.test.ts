@@ -185,7 +185,7 @@ describe.runIf(dialects.includes('postgres'))('events for webhooks, with two ser
     for (const sandboxId of sandboxes) {
       const arrived = stage.received.map(({ event }) => event).filter((one) => one.sandbox_id === sandboxId);
       const committed = rows.filter((row) => row.sandbox_id === sandboxId).map(({ id }) => id);
-      // What was answered with 503 arrived too, and again later.
+      // Deliveries that were answered with 503 arrived too, and again later.
       expect([...new Set(arrived.map(({ id }) => id))]).toEqual(committed);
     }
   });

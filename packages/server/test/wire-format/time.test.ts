@@ -5,7 +5,7 @@ it.each([
   ['2026-01-01T00:00:00Z', 0],
   ['2026-01-01T00:00:00.001Z', 1],
   ['2026-01-01T00:00:00.001000Z', 1],
-  // What began in this millisecond began before it.
+  // A sandbox that began in this millisecond began before it.
   ['2026-01-01T00:00:00.001001Z', 2],
   ['2026-01-01T00:00:00.000999Z', 1],
   ['2026-01-01T01:00:00.0005+01:00', 1],

@@ -240,7 +240,7 @@ describe('files of COPY steps', () => {
   it('are refused with 413 beyond the limit, and when they unpack to far too much', async () => {
     const large = await tarGzOf([{ name: 'a', content: randomBytes(300_000) }]);
     expect((await put((await link(sha256('large'))).body.url, large)).status).toBe(413);
-    // What becomes large is only suspicious from 64 MiB on.
+    // Expansion is only suspicious from 64 MiB on.
     const bomb = await tarGzOf([{ name: 'a', content: Buffer.alloc(80_000_000) }]);
     expect((await put((await link(sha256('bomb'))).body.url, bomb)).status).toBe(400);
   });

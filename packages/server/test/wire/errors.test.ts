@@ -221,7 +221,7 @@ describe('a create request with a failing driver', () => {
         expect(answer).toMatchObject({ status, body: { error_code: errorCode } });
         expect(answer.body.message).toMatch(/^Failed to place sandbox: /);
       }
-      // What is wrong with the request, and a machine that is away, are told as everywhere.
+      // Problems of the request, and an unreachable machine, are reported as everywhere.
       for (const [code, status, message] of [
         ['invalid_spec', 400, 'no luck'],
         ['unreachable', 503, 'does not answer, try again later'],

@@ -43,7 +43,7 @@ describe('isolation', () => {
     const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base' });
     const at = `/sandboxes/${made.body.sandboxID}`;
     expect(await test.api('GET', at)).toMatchObject({ status: 200, body: { isolation: 'gvisor' } });
-    // What a sandbox got stays its own, whatever the settings say when it starts again.
+    // A sandbox keeps its isolation when the settings differ at its next start.
     (test.server.context.config.templateIsolation as Record<string, Isolation>).base = 'container';
     expect((await test.api('POST', `${at}/pause`, { memory: false })).status).toBe(204);
     expect((await test.api('POST', `${at}/resume`, {})).status).toBe(201);

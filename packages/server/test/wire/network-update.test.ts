@@ -120,7 +120,7 @@ describe('network settings of a sandbox that runs', () => {
     problem = 'its machine has no fence.';
     expect((await test.api('PUT', `${at}/network`, { allow_internet_access: false })).status).toBe(503);
     expect((await test.api('GET', at)).body).toMatchObject({ allowInternetAccess: false });
-    // What fails again waits ever longer: it is not begun anew.
+    // Repeated failures wait ever longer: the delay does not begin anew.
     const { retries } = test.server.context;
     const added: string[] = [];
     const add = retries.add.bind(retries);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
 import { startTestServer, type TestServer } from '../support/server.js';
 
-/** What of the log was written, with its level. */
+/** The lines of the log, with their levels. */
 const lines: Record<string, unknown>[] = [];
 let test: TestServer;
 beforeAll(async () => {

@@ -32,7 +32,7 @@ function operationsOf({ paths }: Document): { id: string; method: string; path: 
   );
 }
 
-/** What each operation of the volume content API is asked for: the query, and a body. A new one has no row and fails. */
+/** A request for each operation of the volume content API: the query, and a body. A new one has no row and fails. */
 const CONTENT: Record<string, { query: string; body?: string; type?: string }> = {
   getVolumePath: { query: 'path=/secret' },
   updateVolumePath: { query: 'path=/secret', body: '{"mode": 511}', type: 'application/json' },

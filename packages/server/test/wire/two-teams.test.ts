@@ -7,7 +7,7 @@ import { run } from '../support/sandboxes.js';
 import { secondTeam } from '../support/second-team.js';
 import { type ApiAnswer, startTestServer, type TestServer } from '../support/server.js';
 
-/** What a request may name of a team. */
+/** Resources of a team that a request may name. */
 interface Names {
   sandboxID: string;
   templateID: string;
@@ -219,7 +219,7 @@ describe('what team A has', () => {
         expect(shape(answer, a)).toBe(shape(none, unknown));
       }
       let text = JSON.stringify(answer.body ?? null);
-      // What the request said itself may come back in a text.
+      // The request's own words may come back in a text.
       if (kind === 'hidden')
         for (const name of [a.sandboxID, a.templateID, a.alias, a.buildID]) text = text.replaceAll(name, '');
       for (const fact of facts) expect(text).not.toContain(fact);

@@ -5,7 +5,7 @@ import { toApiError } from '../http.js';
 import { type Act, type EntryRow, entryId, type SystemReason, toRow } from './entry.js';
 import { madeId } from './resource.js';
 
-/** How long an outcome may wait for others, to be written with them, ms. */
+/** Longest wait of an outcome for others, to be written with them, ms. */
 const FLUSH_MS = 50;
 /** Outcomes that one statement writes. Two sizes alone: each is a text that SQLite prepares. */
 const BATCHES = [32, 1] as const;

@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely';
 import type { AuditEntriesTable } from '../../storage/schema.js';
 
-/** Who acted: with a key of a team, with the operator token or a session of the dashboard, or the service by itself for a reason. */
+/** The actor: with a key of a team, with the operator token or a session of the dashboard, or the service by itself for a reason. */
 type Actor =
   | { kind: 'key'; apiKeyId: string }
   | { kind: 'operator'; via?: 'dashboard' }
@@ -14,7 +14,7 @@ type Actor =
  */
 export type SystemReason = 'timeout' | 'traffic' | 'ended' | 'orphaned' | 'drain';
 
-/** What was acted on. An identifier is absent until it is known, and for lists. */
+/** The resource that was acted on. An identifier is absent until it is known, and for lists. */
 export interface Resource {
   kind: string;
   id?: string | undefined;

@@ -84,7 +84,7 @@ function fits(row: AuditRow, { actor, operation, outcome }: AuditFilter): boolea
   );
 }
 
-/** What a status says in a word. Pure. */
+/** Returns the outcome that a status stands for. Pure. */
 export function outcomeOf(status: number | null): Outcome {
   if (status === null) return 'unfinished';
   if (status < 400) return 'succeeded';

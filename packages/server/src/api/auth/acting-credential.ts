@@ -4,7 +4,7 @@ import type { KeyRing } from '../../storage/keys/key-ring.js';
 /** Unlike that of API keys, so that one is never taken for the other. */
 const PREFIX = 'svcact_';
 
-/** How old a credential may be, ms: the clocks of nodes may differ by this much. */
+/** Longest age of a credential, ms: the clocks of nodes may differ by this much. */
 const VALID_MS = 60_000;
 
 /** The one request that a credential is for. */
@@ -15,7 +15,7 @@ export interface ActingRequest {
 }
 
 /**
- * What the server puts in the place of an API key when its operator acts for a team: good for one request, for a minute, on every
+ * Issues the credential that replaces an API key when the operator acts for a team: good for one request, for a minute, on every
  * node that shares the server key. Made in memory, sent to no client.
  */
 export function issueActingCredential(
@@ -27,7 +27,7 @@ export function issueActingCredential(
   return `${PREFIX}${teamId}.${nowMs}.${macOf(keys, teamId, request, nowMs)}`;
 }
 
-/** Whether a header says that it carries such a credential, good or not. */
+/** Returns whether a header claims to carry such a credential, valid or not. */
 export function isActingCredential(header: string): boolean {
   return header.startsWith(PREFIX);
 }

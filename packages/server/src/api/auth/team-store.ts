@@ -23,11 +23,11 @@ interface TeamStoreOptions {
   db: Database;
   now: () => number;
   defaults: TeamLimits;
-  /** How long a team is kept in memory, ms: a ban by another process takes effect after that time. Default 1000. */
+  /** Time for which a team is cached, ms: a ban by another process takes effect after that time. Default 1000. */
   ttlMs?: number;
 }
 
-/** Whether a key has expired. Pure. */
+/** Returns whether a key has expired. Pure. */
 export function hasExpired({ expiresAtMs }: Pick<Identity, 'expiresAtMs'>, now: number): boolean {
   return expiresAtMs !== null && expiresAtMs <= now;
 }
@@ -41,7 +41,7 @@ export class TeamStore {
     this.#options = options;
   }
 
-  /** Who has the key with this hash. */
+  /** Finds the owner of the key with this hash. */
   async find(hash: string): Promise<Identity | undefined> {
     const now = this.#options.now();
     const known = this.#byHash.get(hash);

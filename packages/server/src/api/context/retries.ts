@@ -1,4 +1,4 @@
-/** How long after a failure the next try comes, ms. */
+/** Delay between a failure and the next try, ms. */
 const DELAY_MS = 1_000;
 
 /** Told of what fails again. */
@@ -8,7 +8,7 @@ interface RetryLog {
 }
 
 export interface RetryOptions {
-  /** Whether the first try comes at once. */
+  /** True when the first try comes at once. */
   atOnce?: boolean;
   /** The delay doubles from try to try up to this, ms. Default: it stays as it is. */
   maxDelayMs?: number;
@@ -50,7 +50,7 @@ export class Retries {
     this.#schedule();
   }
 
-  /** How much is due. */
+  /** The number of works that are due. */
   get size(): number {
     return this.#due.size;
   }

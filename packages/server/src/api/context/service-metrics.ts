@@ -4,10 +4,10 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 const LATENCY_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const BUILD_BUCKETS = [1, 5, 15, 60, 180, 600, 1_800];
 
-/** What a sandbox starts from: the layers of its template, a stored file system, or stored memory. */
+/** The source of a start: the layers of the template, a stored file system, or stored memory. */
 export type StartSource = 'fresh' | 'filesystem' | 'memory';
 
-/** What the server counts and times as it works. */
+/** Counters and timings of the server's work. */
 export class ServiceMetrics {
   readonly #requests: Histogram<'operation' | 'status'>;
   readonly #phases: Histogram<'source' | 'phase'>;

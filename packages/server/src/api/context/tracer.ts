@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What a span may say. Texts are cut at 256 characters; nothing of a request's body, query or credentials belongs here. */
+/** Attributes of a span. Texts are cut at 256 characters; nothing of a request's body, query or credentials belongs here. */
 export type Attributes = Record<string, string | number | boolean>;
 
 export interface SpanOptions {

@@ -6,7 +6,7 @@ export function builtinAlias(alias: string): string | undefined {
   return alias === 'code-interpreter-v1' ? builtin : undefined;
 }
 
-/** What to do about a reference that no template has; empty for names that svc knows nothing of. Pure. */
+/** Returns advice about a reference that no template has; empty for names that svc does not know. Pure. */
 export function builtinHint(reference: string): string {
   const alias = reference.trim().toLowerCase().replace(/:.*/, '');
   if (alias !== builtin && builtinAlias(alias) === undefined) return '';

@@ -7,7 +7,7 @@ export interface ConnectionLimits {
   total: number;
   /** Connections of one address at once; of one /64 network with IPv6. */
   perAddress: number;
-  /** How long a connection that showed no valid credential may be unused, ms. */
+  /** Longest idle time of a connection without a valid credential, ms. */
   strangerIdleMs: number;
 }
 
@@ -177,7 +177,7 @@ function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket):
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
-/** What counts as one address: one of IPv4, also when it is written as one of IPv6; the first half of one of IPv6. */
+/** The key of an address: one of IPv4, also when it is written as one of IPv6; the first half of one of IPv6. */
 export function addressKey(address: string | undefined): string {
   if (address === undefined) return '';
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -215,7 +215,7 @@ function withKeepAlive(headers: Headers | undefined, value: string): Headers {
   return Array.isArray(headers) ? [...headers, 'Keep-Alive', value] : { ...headers, 'Keep-Alive': value };
 }
 
-/** Whether the connection ends with this answer. */
+/** Returns whether the connection ends with this answer. */
 function closes(response: ServerResponse, headers: Headers = {}): boolean {
   if (!response.shouldKeepAlive || response.getHeader('connection') === 'close') return true;
   return !Array.isArray(headers) && (headers.Connection ?? headers.connection) === 'close';

@@ -1,4 +1,4 @@
-/** What one node is asked for: requests a second, by group of routes and team. */
+/** Demand on one node: requests a second, by group of routes and team. */
 export type Demand = Record<string, number>;
 
 /** Of the limit, what all nodes together may give to nodes that nobody asks: a first request finds something everywhere. */
@@ -18,7 +18,7 @@ export function shareOf(own: number, demands: readonly number[], rate: number): 
 }
 
 /**
- * How much of each team's rate this node may give, by what the nodes tell each other with their heartbeats. Nothing of that is on
+ * Computes the share of each team's rate that this node may give, from the demand in the heartbeats of all nodes. Nothing of that is on
  * the way of a request.
  *
  * A share that falls does so at once, and one that rises a heartbeat later, when the others have read what it rises for: so that
@@ -45,7 +45,7 @@ export class RateShares {
     return Math.min(this.#now.of(key), this.#before.of(key));
   }
 
-  /** What this node was asked for since the last call. @param elapsedMs how long ago that was */
+  /** Returns the demand on this node since the last call. @param elapsedMs time since then */
   takeDemand(elapsedMs: number): Demand {
     const asked = [...this.#asked].sort(([, a], [, b]) => b - a).slice(0, MOST_TOLD);
     this.#asked = new Map();
@@ -61,7 +61,7 @@ export class RateShares {
   }
 }
 
-/** What one reading of the heartbeats says. */
+/** The demand in one reading of the heartbeats. */
 class Shares {
   readonly nodes: number;
   readonly #byKey = new Map<string, number>();
@@ -74,7 +74,7 @@ class Shares {
     }
   }
 
-  /** What nobody was asked for is everybody's alike. */
+  /** The share of each node in a rate without demand. */
   of(key: string): number {
     return this.#byKey.get(key) ?? 1 / Math.max(1, this.nodes);
   }

@@ -19,7 +19,7 @@ export async function dropCopies(context: Ports): Promise<void> {
     if (wanted.has(id)) continue;
     const checkpoint = { kind: 'checkpoint', id } as const;
     await copies.holding(checkpoint, async () => {
-      // Whoever took it over meanwhile has said so by now.
+      // A node that took it over meanwhile has recorded that by now.
       if ((await wantedCheckpoints(context)).has(id)) return;
       await driver.deleteCheckpoint(id);
       await forgetCopy(context, checkpoint);

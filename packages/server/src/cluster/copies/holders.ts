@@ -38,7 +38,7 @@ export async function copyHolders({ db }: Uses<'db'>, { kind, id }: StoredObject
   return rows.map(({ node_id: nodeId }) => nodeId);
 }
 
-/** What an object may take at most, as its record has it. What has none is bounded by what such things take. */
+/** Returns the most bytes of an object, by its record, or by its kind where there is no record. */
 export async function mostBytesOf({ db }: Uses<'db'>, { kind, id }: StoredObject): Promise<number> {
   if (kind === 'agent' || kind === 'base') return FIXED_BYTES;
   const found =
@@ -51,5 +51,5 @@ export async function mostBytesOf({ db }: Uses<'db'>, { kind, id }: StoredObject
 
 const FIXED_BYTES = 8 * 2 ** 30;
 const MOST_BYTES = 32 * 2 ** 30;
-/** What is shared on one store takes room of its own on another. */
+/** Data that is shared on one store takes room of its own on another. */
 const SLACK_BYTES = 2 ** 30;

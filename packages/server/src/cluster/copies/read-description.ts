@@ -6,7 +6,7 @@ import {
   type StoredObject,
 } from '@svc/runtime';
 
-/** What of a description is used here. */
+/** The fields of a description that are used here. */
 export type DescribedObject = Pick<ObjectDescription, 'kind' | 'id' | 'sizeBytes' | 'needs'>;
 
 /** A checkpoint stands on its layers, their base and an agent. */

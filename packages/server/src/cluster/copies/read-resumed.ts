@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 
-/** How long a source may say nothing, ms. */
+/** Longest silence of a source, ms. */
 const STALL_MS = 30_000;
 /** After so long, ms, a source must have given so much for each second of it: no link between servers is as slow. */
 const PACE = { graceMs: 60_000, bytesPerSecond: 16 * 1024 };
-/** How often in turn a connection may break without a byte in between. */
+/** Most breaks of the connection in a row without a byte in between. */
 const MOST_TRIES = 5;
 
 /**
@@ -39,7 +39,7 @@ export async function* readResumed(
         tooSlow = waitedMs > pace.graceMs && offset < (waitedMs / 1000) * pace.bytesPerSecond;
         if (tooSlow) throw new Error('the other server is too slow');
         yield chunk;
-        // Whoever reads may take its time.
+        // The reader may take its time.
         timer.refresh();
         since = performance.now();
       }

@@ -3,14 +3,14 @@ import type { NodeRecord } from '../../api/context/nodes.js';
 import type { Uses } from '../context.js';
 import { isFull, orderPlaces, type Place } from '../nodes/order-places.js';
 
-/** What is to go to another node. */
+/** The sandbox that is to go to another node. */
 export interface Cargo {
   /** The node that has it. */
   nodeId: string;
-  /** Whether memory is stored of it, which only a machine like its own can go on with. */
+  /** True when its memory is stored, which only a machine like its own can resume. */
   memory: boolean;
   memoryMiB: number;
-  /** Whether it is to run there at once, which takes room. */
+  /** True when it is to run there at once, which takes room. */
   runs: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { ApiError, type ErrorRecord } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
 
-/** What a node asks of another one that is to start forks. All of it is in the URL, which the token between nodes covers. */
+/** A node's request to another one to start forks. All of it is in the URL, which the token between nodes covers. */
 export interface ForkCall {
   checkpointId: string;
   /** The sandboxes that the forks become: whoever asks knows them, also when no answer comes. */
@@ -10,11 +10,11 @@ export interface ForkCall {
   timeoutSeconds: number;
   /** Number of the last log entry before the checkpoint. */
   logsFrom: number;
-  /** How long it may take, ms. */
+  /** Its time limit, ms. */
   withinMs: number;
 }
 
-/** What the answer says of one fork. */
+/** The outcome of one fork in the answer. */
 export type ForkEntry = { sandboxID: string } | { error: ErrorRecord };
 
 /** Forks of one request, at most: as many as a client may ask for. */

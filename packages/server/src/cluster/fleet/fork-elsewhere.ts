@@ -16,19 +16,19 @@ import { endForks, type UnclaimedForks } from './end-forks.js';
 import { forkCallUrl, readError, readForkAnswer } from './fork-call.js';
 import { spreadForks } from './spread-forks.js';
 
-/** How often forks that a node did not start are given to others, at most. */
+/** Most rounds in which forks that a node did not start go to others. */
 const MOST_ROUNDS = 3;
-/** What a node may say of the forks that it was asked for, bytes. */
+/** Largest answer of a node about forks, bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Forks that could not be ended are tried again after 1 s first, and so often at least, ms. */
 const MAX_END_DELAY_MS = 60_000;
 
 type Ports = SandboxPorts & Uses<'copies' | 'fleet' | 'nodes' | 'retries'>;
 
-/** What became of the forks that one node was asked for. */
+/** The outcome of the forks that one node was asked for. */
 interface Part {
   outcomes: ForkOutcome[];
-  /** How many another node may start. */
+  /** The number of those that another node may start. */
   refused: number;
   unclaimed: string[];
   /** Those that have an outcome, and run. */
@@ -133,7 +133,7 @@ async function askNode(context: Ports, left: ForksLeft, node: NodeRecord, count:
   }
 }
 
-/** Whether a fork failed in a way that it would on any node. */
+/** Returns whether a fork failed in a way that it would on any node. */
 function isFinal(entry: true | ApiError): entry is ApiError {
   return ApiError.is(entry) && !isFull(entry) && entry.errorCode !== 'sandbox_no_compatible_node';
 }

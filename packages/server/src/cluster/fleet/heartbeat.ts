@@ -82,7 +82,7 @@ export async function startHeartbeat(
   };
 }
 
-/** How many sandboxes are paused at the same time, at most. */
+/** Most sandboxes that are paused at the same time. */
 const SIDE_BY_SIDE = 2;
 
 /** Pauses what runs on this node while an operator empties it: see `drainNode`. Those in transition are looked at again. */

@@ -6,7 +6,7 @@ import { heirOf } from '../nodes/cluster-of.js';
 
 /**
  * Gives templates and snapshots of a node that lie on a cluster to another node that reaches them there: they are as good as they were.
- * What it was still building is not among them, nor what its data directory alone has.
+ * Unfinished builds are not among them, nor those that its data directory alone has.
  * @throws {DriverError} `unreachable` while the cluster cannot tell
  */
 export async function inheritBuilds(
@@ -23,7 +23,7 @@ export async function inheritBuilds(
     .where('status', '=', 'ready')
     .execute();
   for (const build of builds) {
-    // What is not there only a node of the cluster can tell: another one that is asked gives all of them on.
+    // Only a node of the cluster knows what is missing: another one that is asked passes all of them on.
     if (heir === nodes.nodeId && !(await isOnCluster(context, build))) continue;
     await db.transaction().execute(async (tx) => {
       await tx

@@ -10,7 +10,7 @@ import { measureNode } from './measure-node.js';
 
 /** One node, and how many sandboxes it has by the records. */
 interface NodeRow extends Selectable<NodesTable> {
-  /** How long ago its last heartbeat was, ms; undefined: it left. */
+  /** Age of its last heartbeat, ms; undefined: it left. */
   silentMs: number | undefined;
   alive: boolean;
   running: number;
@@ -89,7 +89,7 @@ export function nodeToWire(row: NodeRow): Schemas['Node'] {
   };
 }
 
-/** What it told last, and what has come to it since by the records. Once it is to keep what it has, that counts for nothing. */
+/** Its last report, with what has come to it since by the records. Once it is to keep what it has, that is ignored. */
 function movingOf(
   { drain, running, paused }: NodeRow,
   { moving }: Partial<NodeReport>,
@@ -120,7 +120,7 @@ function reportToWire({
   return { ...rest, memoryFreeMB: memoryFreeMiB, memoryTotalMB: memoryTotalMiB, diskFreeMB: diskFreeMiB };
 }
 
-/** How many servers share the database, by what they are. */
+/** Counts the servers that share the database, by their state. */
 export interface NodeCounts {
   alive: number;
   /** Of those that live, how many get no new sandboxes. */

@@ -8,7 +8,7 @@ import { nodeIsSilent } from '../nodes/registry.js';
 
 type Ports = Uses<'config' | 'db' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
 
-/** How many sandboxes of lost nodes are ended in one round, at most. */
+/** Most sandboxes of lost nodes that are ended in one round. */
 const ROUND = 200;
 
 /**
@@ -68,7 +68,7 @@ export async function removeLost(
       .executeTakeFirst();
     if (row === undefined) return undefined;
     await tx.deleteFrom('sandbox_metadata').where('sandbox_id', '=', id).execute();
-    // Who asks for it has an entry of the request already.
+    // A kill on request has its audit entry already.
     if (reason !== 'request') await recordSystemAct(context, tx, { reason, operation: 'killSandbox' }, row);
     // Nobody was told of it yet.
     if (row.state !== 'creating')

@@ -6,7 +6,7 @@ import type { Uses } from '../context.js';
 
 const mib = (bytes: number) => Math.floor(bytes / 2 ** 20);
 
-/** How full this node is. */
+/** Measures the load of this node. */
 export async function measureNode(context: Uses<'config' | 'driver' | 'sandboxes'>): Promise<NodeReport> {
   const { config, driver } = context;
   const [pool, diskFreeBytes] = await Promise.all([driver.poolState(), freeDiskBytes(context)]);

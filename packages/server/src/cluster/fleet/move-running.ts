@@ -7,7 +7,7 @@ import type { LiveSandbox } from '../../sandboxes/state/live.js';
 import { type MovePorts, offerOf } from './move-sandbox.js';
 import { offer } from './offer.js';
 
-/** How long a running sandbox stands still at least for one node that is to take it over, ms: then it goes on. */
+/** Least time for which a running sandbox stands still for one node that is to take it over, ms: then it continues. */
 const STOPPED_MS = 60_000;
 
 /**

@@ -6,7 +6,7 @@ import { destinations } from './destinations.js';
 import { type Offer, offer } from './offer.js';
 import { isMovable, type TakePorts, takeSandbox } from './take-sandbox.js';
 
-/** How many nodes are asked to take one sandbox, at most. */
+/** Most nodes that are asked to take one sandbox. */
 const MOST_TRIES = 3;
 
 export type MovePorts = TakePorts & Uses<'fleet'>;
@@ -56,7 +56,7 @@ export async function moveSandbox(
 }
 
 /**
- * What other nodes are asked so that one takes over a stored sandbox.
+ * Builds the request to other nodes to take over a stored sandbox.
  * @param stays whether a paused one is to stay paused
  */
 export async function offerOf(
@@ -70,7 +70,7 @@ export async function offerOf(
     .where('id', '=', row.checkpoint_id ?? '')
     .executeTakeFirst();
   return {
-    // Whoever is asked late takes nothing that has changed since.
+    // A node that is asked late takes no sandbox that has changed since.
     path: `/node/sandboxes/${row.id}/take?version=${row.version}${stays ? '&stays=1' : ''}`,
     sizeBytes: checkpoint?.size_bytes ?? 0,
     home: async () =>

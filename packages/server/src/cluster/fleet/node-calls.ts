@@ -20,7 +20,7 @@ type Request = FastifyRequest<{
 }>;
 
 /**
- * What nodes ask of each other under `/node`, and nobody else can: who does not show the token of a node for the very request
+ * Registers the calls between nodes under `/node`. A client that does not show the token of a node for the very request
  * finds nothing there.
  */
 export function registerNodeCalls(

@@ -12,14 +12,14 @@ import { offer } from './offer.js';
 import { buildsAtHome } from './remove-node.js';
 import { isMovable } from './take-sandbox.js';
 
-/** What leaves at the same time, at most, and how many nodes are asked for each. */
+/** Most sandboxes that leave at the same time, and nodes that are asked for each. */
 const SIDE_BY_SIDE = 2;
 const MOST_TRIES = 3;
 /** Before the next try for something that could not leave, ms; doubled each time. */
 const AGAIN_MS = { least: 2_000, most: 60_000 };
 /** The same for what was stopped for a move in vain. */
 const STOPPED_AGAIN_MS = { least: 300_000, most: 3_600_000 };
-/** How much of what stays is told. */
+/** Most sandboxes that stay and are listed. */
 const MOST_TOLD = 50;
 /** Characters of a reason: all servers read them with each heartbeat. */
 const REASON_SHOWN = 500;
@@ -36,7 +36,7 @@ export class NodeMover {
   readonly #context: MovePorts;
   readonly #stopped = new AbortController();
   readonly #signal: AbortSignal;
-  /** What is here, by the last look; undefined while nobody wants it gone. */
+  /** The sandboxes here, by the last look; undefined while none is to leave. */
   #left: Map<string, Item> | undefined;
   readonly #failed = new Map<string, { reason: string; tries: number; againAtMs: number }>();
 
@@ -45,7 +45,7 @@ export class NodeMover {
     this.#signal = anyOf([context.signal, this.#stopped.signal]);
   }
 
-  /** How far it is; undefined while nothing is to leave. */
+  /** The progress; undefined while nothing is to leave. */
   get moving(): NodeMoving | undefined {
     if (this.#left === undefined || !this.#wanted) return undefined;
     const moving: NodeMoving = { sandboxes: 0, templates: 0, stays: [], staysTotal: 0 };

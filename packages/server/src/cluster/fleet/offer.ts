@@ -6,18 +6,18 @@ import type { Uses } from '../context.js';
 import { NodeUnreachableError } from '../nodes/node-unreachable.js';
 import { readAnswer } from '../nodes/read-answer.js';
 
-/** What is given to another node for each ms beyond the least. */
+/** Bytes per ms that extend the time limit of another node. */
 const BYTES_PER_MS = 4 * 2 ** 10;
-/** What is read of a refusal, bytes, and shown of it, characters. */
+/** Bytes of a refusal that are read, and characters of it that are shown. */
 const REFUSAL_BYTES = 8 * 2 ** 10;
 const REFUSAL_SHOWN = 300;
 
 export interface Offer {
-  /** Who is asked, in turn. */
+  /** The nodes to ask, in turn. */
   nodes: readonly NodeRecord[];
   /** Of the internal call. */
   path: string;
-  /** How long a node may take at least, ms: what it stands on may have to come first. Default half an hour. */
+  /** Least time limit for a node, ms: what the sandbox stands on may have to be copied first. Default half an hour. */
   leastMs?: number;
   /** Of what is stored of it, which has more time the larger it is. */
   sizeBytes: number;
@@ -32,7 +32,7 @@ export type Offered = { node: NodeRecord } | { node: undefined; refusals: string
 
 /**
  * Asks other nodes in turn to take something over, until the records say that one has it.
- * What they answer counts for nothing but what is told of them: one that lies, or falls silent after it took it, changes nothing.
+ * Their answers are for the log alone: one that lies, or falls silent after it took the sandbox, changes nothing.
  */
 export async function offer(
   context: Uses<'copies' | 'fleet' | 'log'>,
@@ -64,7 +64,7 @@ export async function offer(
   return { node: undefined, refusals };
 }
 
-/** What a node says of why it refuses, as far as that is a text. */
+/** Reads the reason of a refusal, as far as that is a text. */
 async function refusalOf(answer: IncomingMessage): Promise<string> {
   try {
     const text = (await readAnswer(answer, REFUSAL_BYTES)).toString('utf8');

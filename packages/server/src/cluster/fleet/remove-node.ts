@@ -10,7 +10,7 @@ import { takeVolumes } from './volume-home.js';
 
 type Ports = Uses<'config' | 'db' | 'driver' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
 
-/** What went with a node that was forgotten. */
+/** The records that went with a node that was forgotten. */
 interface Forgotten {
   sandboxes: number;
   /** Snapshots and builds of templates that nobody else has. */
@@ -152,7 +152,7 @@ export async function drainNode(
       .forUpdate()
       .executeTakeFirst();
     if (node === undefined) throw errors.nodeNotFound(nodeId);
-    // How far it was when it was drained before says nothing of this time.
+    // The progress of an earlier drain says nothing about this one.
     const { moving: _, ...report } = fromJson(node.report);
     await tx
       .updateTable('nodes')

@@ -3,7 +3,7 @@ import { orderPlaces, type Place } from '../nodes/order-places.js';
 /** Nodes that one checkpoint is copied to, at most. */
 const MOST_NODES = 4;
 
-/** How many of so many forks each node is to start: each goes where a new sandbox would. Pure. @returns by node; empty without nodes */
+/** Divides forks among nodes: each goes where a new sandbox would. Pure. @returns by node; empty without nodes */
 export function spreadForks(count: number, places: readonly Place[], memoryMiB: number): Map<string, number> {
   const need = { memoryMiB, pooled: false };
   const chosen = new Set(orderPlaces(places, need).slice(0, MOST_NODES));

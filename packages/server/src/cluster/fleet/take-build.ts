@@ -47,7 +47,7 @@ export async function takeBuild(context: Ports, buildId: string): Promise<void> 
   log.info({ buildId, fromNodeId: from }, 'a build was taken over from another server');
 }
 
-/** What is here becomes the original, and what is there a copy that goes with the last record that wants it. */
+/** Makes the objects here the originals, and those there copies that go with the last record that needs them. */
 async function changePlaces(
   { config, now }: Ports,
   tx: Tx,

@@ -10,7 +10,7 @@ import type { Uses } from '../context.js';
 import type { SandboxTakeOvers } from '../nodes/ownership.js';
 import { nodeIsSilent } from '../nodes/registry.js';
 
-/** How many sandboxes are taken over in one round, and at the same time, at most. */
+/** Most sandboxes that are taken over in one round, and at the same time. */
 const ROUND = 200;
 const SIDE_BY_SIDE = 8;
 

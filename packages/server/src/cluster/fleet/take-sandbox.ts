@@ -12,7 +12,7 @@ import { forgetCopy } from '../copies/holders.js';
 
 export type TakePorts = StartPorts & Uses<'copies' | 'draining' | 'nodes'>;
 
-/** Whether a sandbox consists of nothing but what is stored, and may go on on any node. */
+/** Returns whether a sandbox consists of stored objects alone, and may continue on any node. */
 export function isMovable(row: SandboxRow): row is SandboxRow & { checkpoint_id: string } {
   const stored = row.state === 'paused' || (row.state === 'resuming' && isMoving(row));
   return stored && row.checkpoint_id !== null && configOf(row).mounts.length === 0;

@@ -73,7 +73,7 @@ export async function takeVolumes(
   const heir = await heirOf(context, fromNodeId);
   const give = (toNodeId: string) =>
     db.updateTable('volumes').set({ node_id: toNodeId }).where('node_id', '=', fromNodeId);
-  // What of them is not there only that node can tell, when it is asked for it.
+  // Only that node knows which of them are missing, when it is asked for one.
   if (heir !== undefined && heir !== nodes.nodeId) await give(heir).execute();
   if (driver.shared === undefined) return;
   const rows = await db.selectFrom('volumes').select('id').where('node_id', '=', fromNodeId).execute();

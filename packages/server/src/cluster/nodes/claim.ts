@@ -8,7 +8,7 @@ import { databaseNow, NodeNameTakenError, SILENCE_MS } from './registry.js';
 /** Between two looks at the heartbeat of a process that may still live, ms. */
 const LOOK_MS = 500;
 
-/** What the data directory remembers of the last start from it. */
+/** The record of the last start in the data directory. */
 interface LastStart {
   epoch: number;
   /** The run of the kernel, and the directory itself: a copy has another one. */

@@ -11,7 +11,7 @@ export async function clusterOf({ db }: { db: Database }, nodeId: string): Promi
 }
 
 /**
- * Who goes on with what a node has on its cluster: this one, when it is on it, else another that is, one that lives if any does.
+ * Chooses the node that takes over what a node has on its cluster: this one, when it is on it, else another one, a live one if there is any.
  * Undefined: it is on none, or alone.
  */
 export async function heirOf(

@@ -5,9 +5,9 @@ import type { Database } from '../../storage/schema.js';
 import type { Place } from './order-places.js';
 import { nodeIsAlive, toNodeRecord } from './registry.js';
 
-/** How long the list of nodes is kept, ms. */
+/** Lifetime of the cached list of nodes, ms. */
 const TTL_MS = 1_000;
-/** How long a node that did not answer gets no new sandboxes, ms: its heartbeat stops meanwhile, or it is back. */
+/** Time for which a node that did not answer gets no new sandboxes, ms: its heartbeat stops meanwhile, or it is back. */
 const AVOID_MS = 10_000;
 
 interface Member {

@@ -2,7 +2,7 @@ import type { NodeRegistry } from './registry.js';
 
 /** Between two looks at the nodes that have something to answer, ms. */
 const LOOK_MS = 5_000;
-/** How often in turn a node must be found silent: after an outage of the database all are, for a moment. */
+/** Checks in a row that must find a node silent: after an outage of the database all are, for a moment. */
 const SILENT_LOOKS = 2;
 
 /** Breaks off what was passed on to nodes that fell silent meanwhile: a frozen machine closes no connection. */

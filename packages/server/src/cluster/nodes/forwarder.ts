@@ -33,14 +33,14 @@ export interface ApiAnswer {
 }
 
 /**
- * What of a request of the API another node needs: it authenticates, checks and answers by itself. Not the idempotency key:
+ * Headers of a request of the API that another node needs: it authenticates, checks and answers by itself. Not the idempotency key:
  * the node that was asked keeps the answer, whichever node gives it.
  */
 const PASSED_ON = ['x-api-key', 'accept', 'user-agent'];
-/** What this node writes by itself, or belongs to the connection between the nodes. */
+/** Headers that this node writes by itself, or that belong to the connection between the nodes. */
 const OWN = /^(connection|keep-alive|transfer-encoding|content-length|date|x-request-id|access-control-.*)$/;
 
-/** How long a node may take to say that it has got a request, ms. */
+/** Time for a node to acknowledge a request, ms. */
 const ACKNOWLEDGE_MS = 5_000;
 
 /** The largest that a server answers to a request of the API, with room to spare. */
@@ -66,7 +66,7 @@ export class NodeForwarder {
     this.#watch = new ForwardWatch(ports.nodes);
   }
 
-  /** Whether another node passed this request on. */
+  /** Returns whether another node passed this request on. */
   comesFromNode(req: Pick<IncomingMessage, 'headers' | 'method' | 'url'>): boolean {
     const { keys, nodes } = this.#ports;
     const token = req.headers[NODE_HEADER];
@@ -278,7 +278,7 @@ export class NodeForwarder {
   }
 }
 
-/** Whether a connection was not even made. */
+/** Returns whether a connection was not even made. */
 function isRefusedConnection(error: unknown): boolean {
   return ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'].includes(
     String((error as { code?: unknown } | null)?.code),

@@ -4,7 +4,7 @@ import type { KeyRing } from '../../storage/keys/key-ring.js';
 /** Header that a request from node to node carries; nobody else can make it. Lower case. */
 export const NODE_HEADER = 'svc-node-request';
 
-/** How old a token may be, ms: the clocks of nodes may differ by this much. */
+/** Longest age of a token, ms: the clocks of nodes may differ by this much. */
 const VALID_MS = 60_000;
 
 export interface NodeRequest {
@@ -23,7 +23,7 @@ export function issueNodeToken(keys: KeyRing, request: NodeRequest, nowMs: numbe
 }
 
 /**
- * Whether a request comes from a node. Whichever node it was meant for: one that arrives at the wrong address must not be
+ * Returns whether a request comes from a node, for any node: one that arrives at the wrong address must not be
  * passed on again either, or it would go round and round.
  */
 export function isFromNode(

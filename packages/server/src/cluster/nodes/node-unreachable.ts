@@ -4,7 +4,7 @@ const brand = Symbol.for('svc.server.NodeUnreachableError');
 export class NodeUnreachableError extends Error {
   override readonly name = 'NodeUnreachableError';
   readonly [brand] = true;
-  /** Whether it was reached, but its certificate not accepted. */
+  /** True when it was reached, but its certificate not accepted. */
   readonly refused: boolean;
 
   /** @param taken whether it may have begun to carry the request out. */
@@ -23,7 +23,7 @@ export class NodeUnreachableError extends Error {
   }
 }
 
-/** What OpenSSL and Node call a certificate that they do not accept. */
+/** Error codes of OpenSSL and Node for a certificate that they do not accept. */
 const REFUSED =
   /^(CERT_|ERR_TLS_CERT_ALTNAME_INVALID$|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)|INVALID_(CA|PURPOSE)$|HOSTNAME_MISMATCH$)/;
 

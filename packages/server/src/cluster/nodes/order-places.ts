@@ -3,7 +3,7 @@ import type { NodeReport } from '../../storage/json-shapes.js';
 /** A node that a new sandbox could be placed on. */
 export interface Place {
   nodeId: string;
-  /** Whether it is the node that asks: it costs no detour. */
+  /** True for the node that asks: it costs no detour. */
   here: boolean;
   drained: boolean;
   /** Undefined: it has told nothing of itself yet. */
@@ -12,9 +12,9 @@ export interface Place {
   sent: number;
 }
 
-/** What a place in the pool is worth, as a share of a node: a start from it takes a tenth of the time. */
+/** The value of a place in the pool, as a share of a node: a start from it takes a tenth of the time. */
 const POOL_WORTH = 0.1;
-/** What it is worth to stay on the node that was asked. */
+/** The value of staying on the node that was asked. */
 const HERE_WORTH = 0.02;
 /** Sandboxes for each processor that make a node look as full as one whose memory is used up. */
 const SANDBOXES_PER_CPU = 50;
@@ -37,7 +37,7 @@ export function orderPlaces(
     .map(({ place }) => place.nodeId);
 }
 
-/** Whether a node seems to have no room for a sandbox that is to run. */
+/** Returns whether a node seems to have no room for a sandbox that is to run. */
 export function isFull({ report, sent }: Place, need: { memoryMiB: number }): boolean {
   if (report === undefined) return false;
   const { running, maxSandboxes, memoryFreeMiB, memoryTotalMiB } = report;

@@ -47,7 +47,7 @@ export async function ownerById({ nodes }: Pick<NodePorts, 'nodes'>, nodeId: str
   return node === undefined ? { kind: 'gone' } : { kind: 'node', node };
 }
 
-/** What it takes to find out which node has a sandbox. */
+/** The members of the context that finding the node of a sandbox takes. */
 export interface NodePorts {
   readonly db: Database;
   readonly keys: KeyRing;
@@ -60,7 +60,7 @@ export interface NodePorts {
   now(): number;
 }
 
-/** How sandboxes of silent nodes become this one's. */
+/** Takes over sandboxes of silent nodes. */
 export interface SandboxTakeOvers {
   /** The take-over of a sandbox which has begun and not ended. */
   underWay(sandboxId: string): Promise<boolean> | undefined;

@@ -4,9 +4,9 @@ import { fromJson, toJson } from '../../storage/json.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
 import type { Database, NodeDrain, NodesTable, Tx } from '../../storage/schema.js';
 
-/** How often a node says that it lives, ms. */
+/** Interval of heartbeats, ms. */
 export const HEARTBEAT_MS = 2_000;
-/** How long a record is kept in memory, ms. */
+/** Lifetime of a cached record, ms. */
 const TTL_MS = 1_000;
 
 interface NodeRegistryOptions {
@@ -14,13 +14,13 @@ interface NodeRegistryOptions {
   nodeId: string;
   /** Which start of this node it is, see `claimNode`. */
   epoch: number;
-  /** Whether other processes may share the database. */
+  /** True when other processes may share the database. */
   shared: boolean;
   /** Milliseconds. Says only how long a record was kept in memory: whether a node lives is judged by the database's clock. */
   now: () => number;
 }
 
-/** What a heartbeat found. */
+/** The result of a heartbeat. */
 interface Heartbeat {
   /** Others took this node for dead meanwhile, and may have ended its sandboxes. */
   wasSilent: boolean;
@@ -47,7 +47,7 @@ export class NodeRegistry implements ThisNode {
     return this.#options.epoch;
   }
 
-  /** Whether an operator drains this node, as the last heartbeat found. */
+  /** The order of an operator to drain this node, as the last heartbeat found. */
   get drain(): NodeDrain {
     return this.#drain;
   }
@@ -121,7 +121,7 @@ export class NodeRegistry implements ThisNode {
     throw new NodeNameTakenError(this.nodeId, 'running');
   }
 
-  /** Whether a start of a node has a heartbeat still. */
+  /** Returns whether a start of a node still has a heartbeat. */
   async isRunning(nodeId: string, epoch: number): Promise<boolean> {
     const row = await this.#options.db
       .selectFrom('nodes')

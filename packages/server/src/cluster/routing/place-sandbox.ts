@@ -15,10 +15,10 @@ import { orderPlaces } from '../nodes/order-places.js';
 import { ownerById } from '../nodes/ownership.js';
 import { type Failure, HERE, onNode, type Route, toNode } from './route.js';
 
-/** How many nodes are tried for one sandbox, at most. */
+/** Most nodes that are tried for one sandbox. */
 const MOST_TRIES = 5;
 
-/** What it starts from, or mounts, is there and nowhere else; or there was no time to know better. */
+/** The node has what the sandbox starts from or mounts alone, or the node that asked did not know better. */
 const DRAINED = 'the server that would run it is being drained';
 
 export type PlacePorts = Uses<
@@ -123,7 +123,7 @@ async function orderForCopies(
   return giving ? [...having, ...others.filter(({ id }) => !holders.has(id))] : [];
 }
 
-/** Whether a node did not take a sandbox that another one may: it is full, drained, or does not answer. */
+/** Returns whether a node did not take a sandbox that another one may: it is full, drained, or does not answer. */
 function isRefused(error: unknown): boolean {
   return ApiError.is(error) && (isFull(error) || (error.status === 503 && error.errorCode === undefined));
 }

@@ -42,7 +42,7 @@ export async function* routeToNode(ports: RoutingPorts, operation: RoutedOperati
   return yield HERE;
 }
 
-/** How often a sandbox may move while a request waits for it. */
+/** Most moves of a sandbox while a request waits for it. */
 const MOST_MOVES = 3;
 /** Statuses of a node that does not have a sandbox any more: nothing was done. */
 const MOVED_AWAY: ReadonlySet<number> = new Set([404, 503]);

@@ -109,7 +109,7 @@ async function readText(file: FileHandle, { start, sizeBytes, name }: Placed): P
   return content.toString('utf8');
 }
 
-/** What is read at once. */
+/** Bytes that are read at once. */
 const PIECE_BYTES = 1_048_576;
 
 /** The bytes of a member; fails at its end when they are not those of the checksum. */

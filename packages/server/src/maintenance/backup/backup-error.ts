@@ -1,7 +1,7 @@
 /** A backup or a restore that cannot be, as a sentence for the operator. */
 export class BackupError extends Error {
   override readonly name = 'BackupError';
-  /** What to do; a sentence. */
+  /** Advice, as a sentence. */
   readonly hint: string | undefined;
 
   constructor(message: string, options: { hint?: string | undefined; cause?: unknown } = {}) {

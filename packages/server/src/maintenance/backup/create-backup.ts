@@ -11,7 +11,7 @@ import { DESCRIPTION, describeBackup, SERVER_MEMBER, storeMember } from './descr
 import { DATABASE, KEPT_FILES } from './server-files.js';
 import { type DatabaseFacts, openServerPart, type ServerPart } from './server-part.js';
 
-/** How often the database is copied again because something that it names was made and removed meanwhile. */
+/** Most copies of the database, each because something that it names was made and removed meanwhile. */
 const ATTEMPTS = 4;
 /** Memory of programs shrinks to a third already; more would take several times as long. */
 const COMPRESSION = { level: 1 };
@@ -24,28 +24,28 @@ export interface BackupOptions {
   version: string;
   /** Default true. Without it the key has to be kept elsewhere. */
   key?: boolean | undefined;
-  /** Whether the root file systems that sandboxes stand on are part of it. Default true. */
+  /** Includes the root file systems that sandboxes stand on. Default true. */
   bases?: boolean | undefined;
   /** Directory of the bases. */
   baseDirectory?: string | undefined;
-  /** Whether the server uses PostgreSQL, of which no file is there. */
+  /** True when the server uses PostgreSQL, of which no file is there. */
   postgres?: boolean | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((member: string, bytes: number) => void) | undefined;
 }
 
-/** What a backup holds. */
+/** The content of a backup. */
 export interface BackupReport {
   file: string;
   sizeBytes: number;
   database: 'sqlite' | 'postgresql';
   hasKey: boolean;
-  /** How many of each. */
+  /** The number of each. */
   checkpoints: number;
   layers: number;
   volumes: number;
   bases: number;
-  /** What records name and the store does not have. */
+  /** Objects that records name and the store does not have. */
   missing: string[];
   /** Bases that are not on this machine although something stands on them. */
   missingBases: string[];
@@ -151,7 +151,7 @@ interface FoundData {
   owner: { uid: number; gid: number };
   /** Part of the driver. */
   driver: string;
-  /** Whether the server uses SQLite, of which there is a file. */
+  /** True when the server uses SQLite, of which there is a file. */
   hasDatabase: boolean;
 }
 

@@ -17,9 +17,9 @@ export interface BackupDescription {
   database: 'sqlite' | 'postgresql';
   /** Steps of the schema that the database has. */
   migrations: string[];
-  /** Whether `server.key` is part of it, without which secrets and tokens cannot be read. */
+  /** True when `server.key` is part of it, without which secrets and tokens cannot be read. */
   hasKey: boolean;
-  /** What records name and the store did not have: paused sandboxes or templates that were lost before. */
+  /** Objects that records name and the store did not have: paused sandboxes or templates that were lost before. */
   missing: string[];
 }
 
@@ -69,7 +69,7 @@ function tooNew(why: string): BackupError {
   });
 }
 
-/** What the server keeps. */
+/** The server's part. */
 export const SERVER_MEMBER = 'server.tar.gz';
 
 export function storeMember({ kind, id }: StoreEntry): string {

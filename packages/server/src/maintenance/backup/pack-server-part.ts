@@ -61,7 +61,7 @@ function copyDatabase(): DatabaseFacts {
         `select checkpoint_id as value from sandboxes where checkpoint_id is not null
          union select checkpoint_id from template_builds where checkpoint_id is not null`,
       ),
-      // What they stand on below those is a base, whose names have dashes, or the host's.
+      // Below those is a base, whose names have dashes, or the host's.
       layers: column(
         copy,
         `select layer_id as value from layers

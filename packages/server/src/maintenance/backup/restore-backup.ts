@@ -42,14 +42,14 @@ export interface RestoreOptions extends CheckOptions {
   dataDir: string;
   /** User that the server will run as. Default `svc`, which is made where it is missing. */
   user?: string | undefined;
-  /** Whether data that is there is moved aside. */
+  /** Moves existing data aside. */
   force?: boolean | undefined;
   baseDirectory?: string | undefined;
   /** Size of the new store's image, MiB. */
   storeSizeMiB?: number | undefined;
 }
 
-/** What a backup holds, by its own account and its members. */
+/** The content of a backup, by its description and its members. */
 export interface CheckedBackup {
   description: BackupDescription;
   entries: StoreEntry[];
@@ -77,7 +77,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   if (process.getuid?.() !== 0)
     throw new BackupError('A backup is restored by root.', { hint: 'Try with sudo.' });
   const dataDir = resolve(options.dataDir);
-  // What cannot be is said before gigabytes are read.
+  // Impossible requests are refused before gigabytes are read.
   await requireRoom(dataDir, options.force === true);
   const { archive, description, entries } = await openChecked(options);
   try {
@@ -130,7 +130,7 @@ async function chooseUser(name: string | undefined, dataDir: string): Promise<Se
   return hindrance === undefined ? user : undefined;
 }
 
-/** What a server has in its data directory. */
+/** Finds the data of a server in its data directory. */
 const DATA: readonly string[] = ['server', 'driver', 'volumes', ...SERVER_PART];
 
 /** @throws {BackupError} where there is data that may not be moved, or that is in use */

@@ -1,4 +1,4 @@
-/** What a server keeps of its own, beside its database. What else lies there is of one run, or another's. */
+/** The server's own files beside its database. Others there belong to one run, or to another program. */
 export const KEPT_FILES = ['server.key', 'node-id', 'operator-token', 'credentials.json', 'builds'] as const;
 
 export const DATABASE = 'server.db';

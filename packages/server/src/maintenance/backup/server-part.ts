@@ -6,7 +6,7 @@ import { linesWithin } from '#support/lines-within';
 import { type Owner, rightsOf } from '../../storage/data/rights-of.js';
 import { BackupError } from './backup-error.js';
 
-/** What a copy of the database refers to. */
+/** The objects that a copy of the database refers to. */
 export interface DatabaseFacts {
   /** Steps that were applied. */
   migrations: string[];
@@ -16,7 +16,7 @@ export interface DatabaseFacts {
   sandboxes: { state: string; endAt: number }[];
 }
 
-/** What a server keeps, read by a process with that server's rights. */
+/** The files of a server, read by a process with that server's rights. */
 export interface ServerPart {
   /** Copies the database as it is at this moment; the last copy counts. */
   copyDatabase(): Promise<DatabaseFacts>;

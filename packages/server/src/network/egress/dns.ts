@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { connect, isIP, isIPv6 } from 'node:net';
 import { anyOf } from '#support/any-of';
 
-/** How long one resolver is waited for, ms. */
+/** Wait for one resolver, ms. */
 const TRY_MS = 2_000;
 /** A header and one question of the shortest name. */
 const MIN_BYTES = 17;
@@ -77,7 +77,7 @@ async function ask(resolver: Resolver, query: Buffer, signal: AbortSignal): Prom
   return reply;
 }
 
-/** Whether a message answers a query: its id, the flag of a response, and the same question. */
+/** Returns whether a message answers a query: its id, the flag of a response, and the same question. */
 function answers(query: Buffer, reply: Buffer): boolean {
   if (reply.length < 12 || reply.readUInt16BE(0) !== query.readUInt16BE(0)) return false;
   if ((reply[2]! & 0x80) === 0) return false;

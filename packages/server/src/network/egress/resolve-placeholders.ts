@@ -4,7 +4,7 @@ import { mintIdentityToken } from '../identity/mint-token.js';
 import type { PlaceholderScope } from '../sandbox-egress.js';
 import { secretValue } from '../secrets/values.js';
 
-/** How long one identity token is used, ms. It is valid for much longer. */
+/** Time for which one identity token is reused, ms. It is valid for much longer. */
 const REUSE_MS = 60_000;
 
 /** A placeholder that stands for nothing. The message says which, and no value. */
@@ -58,7 +58,7 @@ function namedBy(policy: EgressPolicy): Placeholder[] {
 
 const keyOf = ({ kind, name }: Placeholder) => `${kind} ${name}`;
 
-/** Whether a value can stand in a header: a line break in it would begin another header. */
+/** Returns whether a value can stand in a header: a line break in it would begin another header. */
 function isFieldText(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]+$/.test(value);
 }

@@ -8,7 +8,7 @@ import { EgressLink } from './egress-link.js';
 import { resolvePlaceholders } from './resolve-placeholders.js';
 import type { TrafficCounters } from './traffic.js';
 
-/** How long one question of the egress process is worked on, ms. */
+/** Time limit for one question of the egress process, ms. */
 const ANSWER_MS = 10_000;
 /** Questions of one sandbox that are worked on at once, and that wait. */
 const PER_SANDBOX = { atOnce: 32, waiting: 1_000 };
@@ -147,7 +147,7 @@ class BoundedWork {
     const { waiting } = lane;
     if (lane.running >= this.#atOnce) {
       if (waiting.length >= this.#waitingMost) throw new Error('too much is asked for at once');
-      // Whoever ends hands its place on.
+      // Work that ends passes its place to the next one.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else lane.running += 1;
     try {

@@ -12,7 +12,7 @@ interface Kept {
   dropped: number;
 }
 
-/** What left sandboxes and what was kept from leaving, counted by destination. Bounded, and in memory alone. */
+/** Counts the traffic that left sandboxes and that was refused, by destination. Bounded, and in memory alone. */
 export class TrafficCounters implements TrafficRecord {
   readonly totals: TrafficCounts = noTraffic();
   readonly #bySandbox = new Map<string, Kept>();

@@ -2,7 +2,7 @@ import type { components } from '@svc/platform';
 import { isoTime } from '../../api/wire/time.js';
 import type { SandboxTraffic } from '../sandbox-egress.js';
 
-/** What left a sandbox, as the API shows it. */
+/** Renders the traffic of a sandbox for the API. */
 export function trafficToWire({
   totals,
   destinations,

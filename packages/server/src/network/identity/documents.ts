@@ -4,10 +4,10 @@ import type { SigningKey } from './rotation.js';
 
 type Schemas = components['schemas'];
 
-/** How long relying parties may keep the documents. A key is published for much longer before it signs. */
+/** Time for which relying parties may cache the documents. A key is published for much longer before it signs. */
 export const MAX_AGE_SECONDS = 3_600;
 
-/** What a relying party needs to verify identity tokens, as OpenID Connect Discovery has it. */
+/** The document that a relying party needs to verify identity tokens (OpenID Connect Discovery). */
 export function discoveryDocument(config: Parameters<typeof issuerOf>[0]): Schemas['OpenidConfiguration'] {
   const issuer = issuerOf(config);
   return {

@@ -13,7 +13,7 @@ export interface RotationTimes {
   /** Age at which a key gets a successor, ms. */
   rotateAfterMs: number;
   /**
-   * How long a key is published before it signs, and still is after its successor took over, ms: longer than relying
+   * Time for which a key is published before it signs, and after its successor took over, ms: longer than relying
    * parties keep a key set.
    */
   overlapMs: number;
@@ -22,13 +22,13 @@ export interface RotationTimes {
 export interface KeyPlan {
   /** Signs now; undefined when there is no key yet. */
   signing: SigningKey | undefined;
-  /** What relying parties are shown, newest first. */
+  /** The keys that relying parties get, newest first. */
   published: SigningKey[];
-  /** Whether a new key has to be made. */
+  /** True when a new key has to be made. */
   due: boolean;
 }
 
-/** What each key is for at a moment. */
+/** Assigns the keys their roles at a moment. */
 export function planKeys(keys: readonly SigningKey[], nowMs: number, times: RotationTimes): KeyPlan {
   const newestFirst = keys.toSorted((a, b) => b.createdAtMs - a.createdAtMs);
   // The first key of all signs at once: nobody can have cached a set without it.

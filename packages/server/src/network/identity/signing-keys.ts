@@ -8,7 +8,7 @@ import {
 } from '../../storage/keys/encrypted-setting.js';
 import { type KeyPlan, planKeys, type SigningKey } from './rotation.js';
 
-/** How long what was read of the database is believed, ms. A new key is published for much longer before it signs. */
+/** Lifetime of the cached keys, ms. A new key is published for much longer before it signs. */
 const TTL_MS = 60_000;
 const ALGORITHM = 'ES256';
 

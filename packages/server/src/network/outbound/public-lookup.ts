@@ -27,7 +27,7 @@ export function assertPublicHost(host: string): void {
 }
 
 /**
- * Whether an IP address is one of the public internet: what no sandbox may reach, the server does not reach for a user either.
+ * Returns whether an IP address is one of the public internet. The server reaches no address for a user that sandboxes may not reach.
  * IPv4 inside IPv6 is judged as IPv4.
  */
 export function isPublicAddress(address: string): boolean {

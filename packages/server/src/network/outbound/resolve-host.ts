@@ -23,7 +23,7 @@ export interface ResolveOptions {
 }
 
 const TIMEOUT_MS = 10_000;
-/** How long one name server is waited for the first time, ms. */
+/** First wait for one name server, ms. */
 const TRY_MS = 2_000;
 const TRIES = 2;
 

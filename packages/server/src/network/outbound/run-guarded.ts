@@ -24,7 +24,7 @@ server.listen(0, '127.0.0.1', () => {
 });
 `;
 
-/** What a shell answers for a program that is not there. A user who may not look into a directory of PATH is told EACCES. */
+/** Errors for a missing program. A user who may not read a directory of PATH gets EACCES. */
 export const PROGRAM_MISSING = 127;
 
 /** Covers a directory with an empty one, but for one directory in it; then runs the rest. */

@@ -39,7 +39,7 @@ export async function secretValue(
 }
 
 /**
- * What a stored value stands for: `env:NAME` and `file:PATH` for what a provider has, everything else for itself. A form is
+ * Resolves a stored value: `env:NAME` and `file:PATH` to the value of a provider, everything else to itself. A form is
  * known only where the operator allows something of it.
  */
 export async function resolveMarker(

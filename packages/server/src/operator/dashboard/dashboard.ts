@@ -213,7 +213,7 @@ async function readSignIn(req: IncomingMessage): Promise<{ token?: string; code?
   throw errors.validation('the body must have either token or code, as text');
 }
 
-/** Whether a request comes from a page of this very server. Browsers write both headers themselves; programs need send neither. */
+/** Returns whether a request comes from a page of this very server. Browsers write both headers themselves; programs need send neither. */
 export function isSameOrigin(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'];
   // A proxy in front may change the host. What browsers tell here does not depend on it.
@@ -258,7 +258,7 @@ export function innerClient(server: http.Server): (request: InnerRequest) => htt
       createConnection: () => {
         const [near, far] = duplexPair();
         inner.emit('connection', Object.assign(far, { remoteAddress }));
-        // Who leaves takes the other side along.
+        // Either side that closes takes the other one along.
         link(near, far);
         link(far, near);
         return near;

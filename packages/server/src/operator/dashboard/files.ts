@@ -6,7 +6,7 @@ import { dashboardDirectory } from '@svc/dashboard';
 export interface PageFile {
   type: string;
   content: Buffer;
-  /** Whether its name changes with its content. */
+  /** True when its name changes with its content. */
   immutable: boolean;
 }
 

@@ -1,11 +1,11 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { passedHeaders } from './page-headers.js';
 
-/** What of a request the platform API and daemons need. Cookies, and whatever says who calls, are written by the server itself. */
+/** Headers of a request that the platform API and daemons need. The server itself writes cookies and credentials. */
 const SENT =
   /^(accept|accept-encoding|authorization|connect-.*|content-length|content-type|idempotency-key|keepalive-ping-interval|range|svc-sandbox-id|svc-sandbox-port|transfer-encoding)$/;
 
-/** What of an answer a page may see: nothing that could act on the browser. */
+/** Headers of an answer that a page may see: none that could act on the browser. */
 const SHOWN =
   /^(connect-.*|content-encoding|content-length|content-type|deprecation|grpc-.*|ratelimit-.*|retry-after|x-next-token|x-request-id|x-total-running)$/;
 

@@ -2,9 +2,9 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 
-/** How long a link to sign in may be used, ms. */
+/** Lifetime of a link to sign in, ms. */
 const CODE_MS = 60_000;
-/** How long somebody stays signed in, ms. */
+/** Lifetime of a session, ms. */
 const SESSION_MS = 8 * 3_600_000;
 /** Most that are kept of each; the oldest give way. */
 const MOST = 200;
@@ -18,7 +18,7 @@ interface Session {
   readonly expiresAtMs: number;
 }
 
-/** Who is signed in to the dashboard of this process. Kept in memory alone: a restart signs everybody out. */
+/** The sessions of the dashboard of this process. They are in memory alone: a restart signs everybody out. */
 export class DashboardSessions {
   readonly #now: () => number;
   /** By digest of the code: when it ends. */

@@ -3,7 +3,7 @@ import { ServiceMetrics } from '../../api/context/service-metrics.js';
 import type { MetricFamily } from './family.js';
 import { MetricsPage } from './metrics-page.js';
 
-/** What a server counts as it works, and how it is shown. */
+/** The counters of a server, and their presentation. */
 export interface OpenMetrics {
   metrics: ServiceMetrics;
   /** Everything in Prometheus' text format, these included. */
@@ -25,7 +25,7 @@ export function openMetrics(): OpenMetrics {
   };
 }
 
-/** How often the event loop is looked at, ms: fine enough for what is felt, and 50 wakings a second. */
+/** Sampling interval of the event loop, ms: fine enough to show delays that users notice, at 50 wakings a second. */
 const RESOLUTION_MS = 20;
 
 /** Measures how late the event loop is: how long anything waits for whatever runs. */

@@ -21,7 +21,7 @@ export interface SpanSink {
   readonly counts: TracingCounts;
 }
 
-/** What sends the spans. */
+/** The sender of the spans. */
 export interface Resource {
   attributes: Attributes;
   /** Of the tracer. */

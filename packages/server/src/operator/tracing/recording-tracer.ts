@@ -12,7 +12,7 @@ const mostAttributes = 32;
 /** Most spans of one trace in this process: a loop over everything must not fill the queue alone. */
 const mostInTrace = 1_000;
 
-/** What all spans of one trace in this process share. */
+/** State that all spans of one trace in this process share. */
 interface Trace {
   readonly id: string;
   /** False: nothing of it is recorded. */
@@ -51,7 +51,7 @@ export class RecordingTracer implements Tracer {
 
   async span<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
     const current = options.root === true ? undefined : this.#current.getStore();
-    // What an ended request left behind belongs to no trace, and begins none.
+    // Work that outlives its request belongs to no trace, and begins none.
     if (current?.ended === true) return work();
     const span = current === undefined ? this.#first(name, options) : below(current, name, options);
     let failure: string | undefined;

@@ -16,7 +16,7 @@ export interface Start {
 }
 
 /**
- * How a request begins. Callers are believed only by the `parentbased_` samplers: then their trace goes on, and whether it is
+ * Decides how a request begins. Only the `parentbased_` samplers trust callers: then their trace continues, and whether it is
  * recorded is theirs to say. With the others a caller can neither force the recording nor put spans into a trace of its choice:
  * the ratio is drawn here, not from its trace id, and its own trace is linked.
  * @param random from 0 to 1

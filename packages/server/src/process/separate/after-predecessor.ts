@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '@svc/runtime';
 
-/** How long the process of a server that was killed may take to end, ms. */
+/** Time for the process of a killed server to end, ms. */
 const PREDECESSOR_MS = 30_000;
 
 /** Another process like this one may still be closing the driver: that of a server which was killed. */

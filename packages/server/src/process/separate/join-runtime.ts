@@ -5,7 +5,7 @@ import type { Log } from '../../api/context/context.js';
 import { runtimeTokenFile } from '../../storage/data/data-layout.js';
 import type { RuntimeReady } from './orders.js';
 
-/** How long a runtime that starts beside the server may take, ms. */
+/** Time for a runtime that starts beside the server, ms. */
 const START_MS = 60_000;
 
 /** The driver in the process of root. */

@@ -10,7 +10,7 @@ export interface Orders {
   options: ServerOptions;
   /** Name of the user that it runs as. */
   user: string;
-  /** What the program that starts the server hands to itself. */
+  /** Options that the program that starts the server passes to itself. */
   extra?: unknown;
 }
 
@@ -21,7 +21,7 @@ export interface RuntimeReady {
   why: string;
 }
 
-/** What a server has that the process of root started. */
+/** State of a server that the process of root started. */
 export interface ReceivedOrders extends Orders {
   /** Settles once the driver is open. @throws {Error} when the process of root ended */
   runtime(): Promise<RuntimeReady>;

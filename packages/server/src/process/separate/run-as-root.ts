@@ -13,10 +13,10 @@ import { ORDERS_VARIABLE, type Orders, type RuntimeReady } from './orders.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** How the server ended. */
+/** The exit of the server. */
 export interface ServerEnd {
   code: number;
-  /** What killed it, when it did not end by itself. */
+  /** The signal that killed it, when it did not end by itself. */
   signal: NodeJS.Signals | undefined;
 }
 

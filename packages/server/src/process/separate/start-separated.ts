@@ -80,7 +80,7 @@ const letGo = (runtime: Runtime): Promise<void> =>
   runtime.driver.close({ destroyInstances: false }).catch(() => undefined);
 
 /**
- * What keeps sandboxes apart is up to a `svc-runtime` that was started by itself, with options of its own. A server that was told
+ * A `svc-runtime` that was started by itself decides on isolation, with options of its own. A server that was told
  * something else must not run: its sandboxes would not be what its operator takes them for.
  * @param isolation that the server was told; undefined: whatever the other process was told
  * @throws {DriverError} `unsupported`

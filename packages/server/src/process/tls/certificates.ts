@@ -7,7 +7,7 @@ import { repeat } from '../../api/context/repeat.js';
 import { CertificateError, type CertificatePair, judgeCertificate } from './judge-certificate.js';
 import { type CertificateFiles, readPair, stateOf } from './read-pair.js';
 
-/** How often the files are looked at, ms. */
+/** Interval of checks of the files, ms. */
 const LOOK_MS = 10_000;
 /** A client that does not finish its handshake holds a connection, ms. */
 const HANDSHAKE_MS = 10_000;

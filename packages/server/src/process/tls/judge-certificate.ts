@@ -13,7 +13,7 @@ export interface CertificatePair {
 }
 
 const DAY_MS = 86_400_000;
-/** How long before its end a certificate is worth a warning. ACME clients renew a month before. */
+/** Time before its expiry when a certificate causes a warning. ACME clients renew a month before. */
 const SOON_MS = 14 * DAY_MS;
 
 /**

@@ -8,7 +8,7 @@ export interface CertificateFiles {
   key: string;
 }
 
-/** What is read of them, and what changes with them. */
+/** The properties of the files that change with their content. */
 export interface ReadPair extends CertificatePair {
   /** Different for every change of one of the files. */
   state: string;

@@ -4,9 +4,9 @@ import { configOf } from '../state/config.js';
 import type { LiveSandbox } from '../state/live.js';
 import { pauseHeld } from './pause.js';
 
-/** How many sandboxes end at the same time, at most. */
+/** Most sandboxes that end at the same time. */
 const SIDE_BY_SIDE = 8;
-/** How long after a failure the end of a sandbox is tried again, ms. */
+/** Delay before the end of a sandbox is tried again after a failure, ms. */
 const RETRY_MS = 1_000;
 
 /**

@@ -34,7 +34,7 @@ export interface ForkOptions {
 /** Forks that the node of their source has no place for. */
 export interface ForksLeft {
   team: Team;
-  /** What they are forks of, as it was when its checkpoint was made. */
+  /** The sandbox that they are forks of, as it was when its checkpoint was made. */
   source: SandboxRow;
   checkpointId: string;
   /** Number of the last log entry before the checkpoint. */
@@ -118,7 +118,7 @@ export async function forkSandbox(
   }
 }
 
-/** How many forks are tried on this node: where others can have them, no more than fit. */
+/** Returns how many forks are tried on this node: where other nodes can have them, no more than fit. */
 function countHere(
   context: Uses<'config' | 'sandboxes'>,
   count: number,

@@ -34,7 +34,7 @@ export async function goOn(context: SandboxPorts & Uses<'volumes'>, live: LiveSa
   });
 }
 
-/** Whether a start that failed would fail again: the stored state cannot be used. */
+/** Returns whether a start that failed would fail again: the stored state cannot be used. */
 function isFinal(error: unknown): boolean {
   return (
     ApiError.is(error) &&

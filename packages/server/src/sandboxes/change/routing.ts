@@ -73,7 +73,7 @@ export async function resumeForRequest(
     return true;
   };
   if (context.nodes.drain !== 'no' && (await moveAway())) return { kind: 'moved' };
-  // Whoever only looked at it may have let go of it meanwhile: nobody would see then that it wakes.
+  // A reader may have released it meanwhile: without this entry no request would see that it wakes.
   const held = context.sandboxes.get(sandboxId) === live;
   if (!held || stateOf(live) !== 'paused') return { kind: 'transition' };
   const timeoutSeconds = Math.min(
@@ -86,7 +86,7 @@ export async function resumeForRequest(
     if (ApiError.is(error) && isFull(error) && (await moveAway())) return { kind: 'moved' };
     if (ApiError.is(error) && error.status === 429) return { kind: 'limited', message: error.message };
     if (ApiError.is(error) && error.status === 404) return { kind: 'gone' };
-    // What keeps it from ever starting again is told to who asks: waiting does not help.
+    // A failure that lasts is reported to the client: waiting does not help.
     if (ApiError.is(error) && error.status === 400) return { kind: 'refused', message: error.message };
     context.log.error({ err: error, sandboxId }, 'a sandbox could not be resumed for a request');
     throw error;

@@ -105,7 +105,7 @@ async function tryPut(
 
 /** @throws what keeps the settings from being in force still */
 async function tryAgain(context: Ports, live: LiveSandbox, instance: Instance): Promise<void> {
-  // What starts next follows the row.
+  // The next start follows the row.
   if (live.gone || live.instance !== instance) return;
   if (live.transition !== undefined || live.row.state !== 'running')
     throw new Error('something else is done to the sandbox');

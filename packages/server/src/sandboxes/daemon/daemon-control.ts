@@ -12,7 +12,7 @@ export function dialDaemon(instance: Pick<Instance, 'dial'>): DaemonDial {
   return (signal) => instance.dial(DAEMON_PORT, { signal });
 }
 
-/** What the server tells the daemon after a boot or a restore. Absent fields stay as they are. @wire POST /init */
+/** Settings of the daemon after a boot or a restore. Absent fields stay as they are. @wire POST /init */
 export interface DaemonSettings {
   accessToken?: string;
   envVars?: Record<string, string>;
@@ -72,7 +72,7 @@ export async function initDaemon(
 }
 
 /**
- * What processes printed after entry `after`.
+ * Reads the output of processes after entry `after`.
  * @throws {DaemonAnswerError}, and {DaemonProtocolError} for an answer that no daemon gives.
  */
 export async function daemonLogs(

@@ -11,7 +11,7 @@ export interface LogEntry {
   fields: Record<string, string>;
 }
 
-/** What processes printed, as the daemon told it. */
+/** The output of processes, as the daemon reports it. */
 export interface LogPage {
   entries: LogEntry[];
   /** Lines before the first entry that were gone before they could be read. */

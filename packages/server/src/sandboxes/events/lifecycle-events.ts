@@ -33,7 +33,7 @@ export function lifecycleEvent(
   };
 }
 
-/** What killed and paused events say about the run that ended. */
+/** Returns the data of killed and paused events about the run that ended. */
 export function executionData(row: SandboxRow, endedAtMs: number): Record<string, unknown> {
   return {
     execution: {

@@ -55,7 +55,7 @@ async function read(context: Uses<'config' | 'db'>, team: Team, text: string): P
   return template.team_id === team.id ? resolved : asSeenByOthers(resolved);
 }
 
-/** What the settings say is to keep the sandboxes of a template apart. Undefined: nothing, so the driver decides. */
+/** Returns the isolation that the settings choose for the sandboxes of a template. Undefined: the driver decides. */
 async function isolationOf(
   { config, db }: Uses<'config' | 'db'>,
   templateId: string,

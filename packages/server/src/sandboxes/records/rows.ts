@@ -104,7 +104,7 @@ export function changeRow(
   return result;
 }
 
-/** Whether a failed transaction left nothing behind: one of ours stopped it, or it did not begin. */
+/** Returns whether a failed transaction left nothing behind: our own code stopped it, or it did not begin. */
 export function isSurelyUndone(error: unknown): boolean {
   return ApiError.is(error) || error instanceof DatabaseUnreachableError;
 }

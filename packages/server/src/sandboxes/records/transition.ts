@@ -74,7 +74,7 @@ export function begin<T>(
       live.transition = undefined;
       if (!live.gone && (live.stale || isBetweenStates(live.row.state))) context.repairs.later(live);
     });
-  // Who joins sees the failure; nobody joining must not end the process.
+  // Callers that join see the failure; without any it must not end the process.
   result.catch(() => {});
   live.transition = { kind, result, ...options };
   return result;

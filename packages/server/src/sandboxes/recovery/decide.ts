@@ -3,7 +3,7 @@ import type { SandboxRowState } from '../../storage/schema.js';
 export type RecoveryDecision = 'run' | 'keep-frozen' | 'keep-stored' | 'forget' | 'finish-kill' | 'orphaned';
 
 /**
- * What to do with a sandbox whose server died while its row said `state`.
+ * Decides about a sandbox whose server died while its row said `state`.
  * @param found `instance`: it lives, running or frozen. `checkpoint`: the stored state that the row names is whole.
  */
 export function decideRecovery(found: {

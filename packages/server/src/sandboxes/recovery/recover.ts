@@ -58,7 +58,7 @@ async function recoverOne(
   const live = newLive(row);
   context.sandboxes.set(live);
   const { shared } = context.driver;
-  // What was about to be taken over when this node's last process died is another's by its records.
+  // A sandbox that was about to be taken over when this node's last process died belongs to another node by its record.
   const mayLive = record === undefined ? shared !== undefined : record.state !== 'dead';
   live.instance = mayLive ? await context.driver.adopt(row.id) : undefined;
   if (live.instance !== undefined) await governAdopted(context, row, live.instance);

@@ -55,7 +55,7 @@ async function lookFor(
   return { instance: instance !== undefined, checkpoint: await hasCheckpoint(context, checkpointId) };
 }
 
-/** Whether a stored state is whole, whichever server made it. */
+/** Returns whether a stored state is whole, whichever server made it. */
 async function hasCheckpoint({ driver }: Uses<'driver'>, id: string): Promise<boolean> {
   if (driver.shared !== undefined) return driver.shared.hasCheckpoint(id);
   return (await driver.listCheckpoints()).some((checkpoint) => checkpoint.id === id);

@@ -15,7 +15,7 @@ import { inPhase } from './in-phase.js';
 import { instanceSpec } from './instance-spec.js';
 import { placementError } from './placement-error.js';
 
-/** What a boot starts from. */
+/** The source of a boot. */
 export type BootSource =
   | { kind: 'fresh' }
   /** `tokens`: of which the daemon in the stored memory knows one. */
@@ -37,7 +37,7 @@ type BootPorts = Uses<
   | 'volumes'
 >;
 
-/** What metrics call it. */
+/** Name of the source in metrics. */
 export function startSource(source: BootSource): StartSource {
   if (source.kind === 'fresh') return 'fresh';
   return source.memory ? 'memory' : 'filesystem';

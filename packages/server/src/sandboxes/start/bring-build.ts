@@ -3,7 +3,7 @@ import { fromJson } from '../../storage/json.js';
 import type { Uses } from '../context.js';
 import type { ResolvedTemplate } from '../state/resolved-template.js';
 
-/** What a sandbox of a build starts from. */
+/** Lists the stored objects that a sandbox of a build starts from. */
 export function objectsOf({ build }: Pick<ResolvedTemplate, 'build'>): StoredObject[] {
   return [
     ...fromJson(build.layers).map((id) => ({ kind: 'layer' as const, id })),

@@ -19,7 +19,7 @@ export function takePlace(context: Uses<'config' | 'sandboxes'>): () => void {
   };
 }
 
-/** How many sandboxes this server runs or is about to. */
+/** Counts the sandboxes that this server runs or is about to run. */
 export function activeSandboxes({ sandboxes }: Uses<'sandboxes'>): number {
   let active = sandboxes.starting;
   for (const live of sandboxes.values()) if (live.row.state !== 'paused') active += 1;

@@ -106,7 +106,7 @@ interface StartOptions {
   team: Team;
   row: SandboxRow;
   source: BootSource;
-  /** Whether the daemon in memory still holds what the source printed. Forks set their place in it themselves. */
+  /** True when the daemon in memory still holds the output of the source. Forks set their place in it themselves. */
   inheritsLogs?: boolean;
   /** Runs in the transaction that makes it a running sandbox: what it throws undoes the start. */
   confirm?: (tx: Tx) => Promise<void>;
@@ -182,7 +182,7 @@ async function finishCreate(
   }
 }
 
-/** What it got is kept, so that it gets the same whatever the settings say later. */
+/** Keeps the isolation that a sandbox got, so that it gets the same when the settings change. */
 function withIsolation(row: SandboxRow, isolation: Apartness | undefined): SandboxRow['config'] {
   return isolation === undefined ? row.config : toJson({ ...configOf(row), isolation });
 }
@@ -275,7 +275,7 @@ function checkEnvVars(variables: Record<string, string>): void {
       );
 }
 
-/** What the record of a sandbox says that is about to start for the first time, whatever it is made from. */
+/** Returns the fields of the record of a sandbox that starts for the first time, from any source. */
 export function newLife(context: Uses<'ids' | 'now'>, timeoutSeconds: number) {
   const now = context.now();
   return {

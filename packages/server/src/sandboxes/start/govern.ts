@@ -71,7 +71,7 @@ async function forwardSome(
   }
 }
 
-/** Whether programs of a sandbox have to trust the authority that signs for intercepted hosts. */
+/** Returns whether programs of a sandbox have to trust the authority that signs for intercepted hosts. */
 export function isIntercepted(row: Pick<SandboxRow, 'config'>): boolean {
   return Object.keys(configOf(row).network?.rules ?? {}).length > 0;
 }

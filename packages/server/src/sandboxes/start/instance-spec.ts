@@ -9,7 +9,7 @@ import { volumeMounts } from './volume-mounts.js';
 export const SANDBOX_PIDS = 2_048;
 
 /**
- * What the driver is asked for.
+ * Builds the specification for the driver.
  * @throws {ApiError} 400 for network settings that nobody enforces, and for mounts of deleted volumes; 500 for mounts
  */
 export async function instanceSpec(

@@ -2,7 +2,7 @@ import { DriverError } from '@svc/runtime';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
 
-/** Whether a node said that it has no place for a sandbox, in an error or an answer. Pure. */
+/** Returns whether an error says that a node has no place for a sandbox. Pure. */
 export function isFull({ status, errorCode }: { status: number; errorCode?: unknown }): boolean {
   return status === 503 && errorCode === 'sandbox_capacity_unavailable';
 }
@@ -23,7 +23,7 @@ export function placementError(error: unknown, timedOut: boolean): ApiError {
     // Nobody's machine could give that, such as volumes of two machines.
     case 'invalid_spec':
       return errors.badRequest(error.message);
-    // What it needs is on a machine of a cluster that is away.
+    // A machine of the cluster that has what it needs is unreachable.
     case 'unreachable':
       return errors.nodeGone(error);
     case 'timeout':

@@ -5,7 +5,7 @@ import type { MountConfig } from '../../storage/json-shapes.js';
 import type { Uses } from '../context.js';
 
 const KERNEL = ['proc', 'sys', 'dev'];
-/** What Linux takes, bytes. */
+/** Limits of Linux, bytes. */
 const MAX_PATH = 4_000;
 const MAX_PART = 255;
 
@@ -45,7 +45,7 @@ export async function resolveMounts(
   return mounts.map(({ name, path }) => ({ name, path, volumeId: ids.get(name)! }));
 }
 
-/** What is wrong with one mount; undefined when nothing is. Pure. */
+/** Returns the problem of one mount; undefined when there is none. Pure. */
 export function mountProblem(mount: Mount, before: Mount[], ids: Map<string, string>): string | undefined {
   if (!ids.has(mount.name)) return `volume '${mount.name.slice(0, 128)}' not found`;
   const { path } = mount;

@@ -13,7 +13,7 @@ import { newLife, startNew } from './create.js';
 
 export interface StartForkOptions {
   team: Team;
-  /** What it is a fork of. */
+  /** The sandbox that it is a fork of. */
   source: SandboxRow;
   /** Stored on this node. */
   checkpointId: string;

@@ -16,7 +16,7 @@ export function configOf(row: { config: Json<SandboxConfig> }): SandboxConfig {
 
 type Configured = { config: Json<SandboxConfig> };
 
-/** Whether a sandbox was stored to go on on another node. */
+/** Returns whether a sandbox was stored to continue on another node. */
 export function isMoving(row: Configured): boolean {
   return configOf(row).moving === true;
 }
@@ -32,7 +32,7 @@ export function notMovingPatch(row: Configured): Partial<Configured> {
   return moving === true ? { config: toJson(config) } : {};
 }
 
-/** Whether a sandbox of this process that has an instance, or is getting or losing one, has a volume mounted. */
+/** Returns whether a sandbox of this process that has an instance, or is getting or losing one, has a volume mounted. */
 export function isMounted(sandboxes: LiveSandboxes, volumeId: string): boolean {
   return mountedVolumes(sandboxes).has(volumeId);
 }

@@ -53,7 +53,7 @@ export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
   };
 }
 
-/** Whether a row says that something is under way. Without a transition, that broke off and has to be repaired. */
+/** Returns whether a row says that a change is under way. Without a transition, that broke off and has to be repaired. */
 export function isBetweenStates(state: SandboxRow['state']): boolean {
   return state !== 'running' && state !== 'paused';
 }

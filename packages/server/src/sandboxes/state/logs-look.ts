@@ -4,7 +4,7 @@ export interface LogsLook {
   notBefore: number;
   /** At the latest, ms since the epoch; earlier where the sandbox did something. */
   at: number;
-  /** How long was waited, ms: twice as long after each look that found nothing. */
+  /** The last wait, ms: twice as long after each look that found nothing. */
   waitMs: number;
   /** Up to where the lines were taken over then, as the daemon counts them. Undefined when it gave none. */
   cursor: number | undefined;
@@ -16,7 +16,7 @@ export interface LogsLook {
 const RETRY_MS = 30_000;
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 30_000;
-/** What a daemon that does nothing but answer the last look stays below. */
+/** Upper bound for a daemon that only answered the last look. */
 const IDLE_CPU_US = 4_000;
 
 export function isDue(look: LogsLook | undefined, now: number, cpuUsageUs: number): boolean {

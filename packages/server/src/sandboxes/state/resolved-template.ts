@@ -2,12 +2,12 @@ import type { Isolation } from '@svc/runtime';
 import type { Selectable } from 'kysely';
 import type { TemplateBuildsTable, TemplatesTable } from '../../storage/schema.js';
 
-/** What a reference to a template means: the build that a sandbox is made of. */
+/** The build that a reference to a template resolves to. */
 export interface ResolvedTemplate {
   template: Selectable<TemplatesTable>;
   build: Selectable<TemplateBuildsTable>;
   alias: string | null;
-  /** What is to keep its sandboxes apart. Undefined: the driver's own. */
+  /** Isolation of its sandboxes. Undefined: the driver's own. */
   isolation: Isolation | undefined;
 }
 

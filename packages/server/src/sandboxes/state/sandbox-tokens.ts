@@ -1,7 +1,7 @@
 import type { KeyRing } from '../../storage/keys/key-ring.js';
 
 /**
- * What clients show for the daemon of a sandbox: the same over pause, resume and restarts, and stored nowhere. It never
+ * Derives the token of clients for the daemon of a sandbox: the same over pause, resume and restarts, and stored nowhere. It never
  * enters the sandbox: the gateway checks it and sends the daemon's own token instead.
  */
 export function accessToken(keys: KeyRing, sandboxId: string): string {
@@ -14,7 +14,7 @@ export interface DaemonGeneration {
   daemon_generation: number;
 }
 
-/** What the daemon itself asks for, known to this server and that daemon alone. Each generation has another. */
+/** Derives the token that the daemon itself asks for, known to this server and that daemon alone. Each generation has another. */
 export function daemonToken(keys: KeyRing, { id, daemon_generation }: DaemonGeneration): string {
   return keys.sign('sandbox-daemon-token', `${id} ${daemon_generation}`);
 }

@@ -1,10 +1,10 @@
 import type { SandboxRowState } from '../../storage/schema.js';
 
-/** What a caller wants of a sandbox. */
+/** The change that a caller requests of a sandbox. */
 export type Action = 'pause' | 'kill' | 'snapshot' | 'fork' | 'resume' | 'connect' | 'update';
 
 /**
- * What follows from an action in a state.
+ * The consequence of an action in a state.
  * `proceed`: do it. `join`: the same is under way, share its end. `wait`: wait for what is under way, then look again.
  * `extend`: it runs already. `conflict`: 409. `not-found`: 404.
  */
@@ -101,7 +101,7 @@ export function assertMayFollow(from: SandboxRowState, to: SandboxRowState | 'go
   if (from !== to && !mayFollow(from, to)) throw new Error(`a sandbox cannot go from ${from} to ${to}`);
 }
 
-/** What the API shows of a state. */
+/** Returns the state that the API shows. */
 export function viewOf(state: SandboxRowState): 'running' | 'paused' | 'hidden' {
   switch (state) {
     case 'running':

@@ -10,7 +10,7 @@ import { storeLogs } from './store-logs.js';
 const PAGE = 250;
 /** More than a daemon keeps: a collection ends when it has caught up or its time is over. */
 const MAX_PAGES = 4_400;
-/** How long a background collection pauses after a page, as a multiple of the time that the page took. */
+/** Pause of a background collection after a page, as a multiple of the time that the page took. */
 const REST = 3;
 
 /**

@@ -5,11 +5,11 @@ import { sampleOf } from './metrics.js';
 
 type DaemonMetrics = components['schemas']['DaemonMetrics'];
 
-/** How long processor use is measured, ms. */
+/** Time for which processor use is measured, ms. */
 const SPAN_MS = 50;
 const MIB = 1_048_576;
 
-/** What a sandbox uses now, and its limits. Takes 50 ms. @throws {DriverError} when it is gone */
+/** Measures the present use of a sandbox, with its limits. Takes 50 ms. @throws {DriverError} when it is gone */
 export async function daemonMetrics(
   instance: Instance,
   sandbox: Parameters<typeof sampleOf>[0],

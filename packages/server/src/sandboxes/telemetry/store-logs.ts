@@ -152,7 +152,7 @@ function droppedBySize(count: number, maxBytes: number): Marker {
   };
 }
 
-/** How many entries a size marker stands for, by its stored fields; undefined for any other entry. */
+/** Returns the number of entries that a size marker stands for, by its stored fields; undefined for any other entry. */
 function countOfSizeMarker(fields: Json<Record<string, string>>): number | undefined {
   if (!fields.includes('"reason":"size"')) return undefined;
   const { dropped, pid } = fromJson(fields);

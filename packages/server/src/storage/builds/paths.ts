@@ -16,12 +16,12 @@ export function filesArchive(config: Config, templateId: string, hash: string): 
   return path.join(filesDirectory(config, templateId), `${hash}.tar.gz`);
 }
 
-/** What interrupted builds left; emptied in the background. */
+/** Returns the directory for files of interrupted builds; emptied in the background. */
 export function trashDirectory(config: Config): string {
   return path.join(config.dataDir, 'builds', '.trash');
 }
 
-/** What is being received or unpacked; put into the trash at every start. */
+/** Returns the directory for files that are being received or unpacked; put into the trash at every start. */
 export function draftsDirectory(config: Config): string {
   return path.join(config.dataDir, 'builds', 'drafts');
 }

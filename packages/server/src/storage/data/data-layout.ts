@@ -17,7 +17,7 @@ interface DataLayout {
 /** Keeps its name from before: the names of what runs are made of its path. */
 const RUNTIME = 'driver';
 const SERVER = 'server';
-/** What a server of one process kept in the directory itself. Anything else there may be root's, such as its own CRIU. */
+/** Files that a server of one process kept in the directory itself. Anything else there may be root's, such as its own CRIU. */
 const OF_SERVER = [
   'server.db',
   'server.db-shm',
@@ -37,7 +37,7 @@ export function dataLayout(dataDir: string): DataLayout {
 
 /**
  * Makes the two parts. The directory itself stays root's, so that the service user can put nothing in the runtime's way.
- * What a server of one process left is moved to the server's part, once.
+ * Files that a server of one process left move to the server's part, once.
  * @throws {DataDirectoryError} when the parts belong to others; {DirectoryLockedError} while a server of one process runs
  */
 export async function prepareDataLayout(dataDir: string, user: ServiceUser): Promise<DataLayout> {
@@ -49,7 +49,7 @@ export async function prepareDataLayout(dataDir: string, user: ServiceUser): Pro
     throw new DataDirectoryError(
       `the data directory ${dataDir} belongs to another user, who could put files in root's way: give it to root (chown root ${dataDir}), or name another directory`,
     );
-  // Whoever could write here may have put links there, which root would follow.
+  // Another writer could have put links there, which root would follow.
   if ((mode & 0o022) !== 0)
     throw new DataDirectoryError(
       `the data directory ${dataDir} is open to writes of other users: look at what is in it, close it (chmod go-w ${dataDir}), or name another directory`,

@@ -14,7 +14,7 @@ export interface SettingPorts {
 interface EncryptedSetting<T> {
   /** Undefined: it was never written. */
   value: T | undefined;
-  /** What was read, for {@link writeSetting}. */
+  /** The row that was read, for {@link writeSetting}. */
   version: string | undefined;
 }
 

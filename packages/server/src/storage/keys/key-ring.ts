@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
-/** What the server's one root key is used for. Each purpose has its own derived key. */
+/** Derives a key for each purpose from the server's one root key. */
 export interface KeyRing {
   /** Encrypts text (AES-256-GCM). `purpose` names key and use: what was encrypted for one is decrypted for no other. */
   encrypt(purpose: string, text: string): string;

@@ -1,7 +1,7 @@
 import type { NumberedMigration } from './migration.js';
 
 /**
- * Who did what. The identifier begins with its time, so that one index serves order, pages, spans of time and removal by age;
+ * The audit trail. The identifier begins with its time, so that one index serves order, pages, spans of time and removal by age;
  * it is compared byte by byte in every language that PostgreSQL may be set to.
  */
 export const audit: NumberedMigration = {

@@ -1,6 +1,6 @@
 import type { NumberedMigration } from './migration.js';
 
-/** What each team used in each hour, added up by every server of the database. */
+/** The use of each team in each hour, added up by every server of the database. */
 export const teamUsage: NumberedMigration = {
   id: '009-team-usage',
   statements: () => [

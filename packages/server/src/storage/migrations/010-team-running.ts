@@ -1,7 +1,7 @@
 import type { DialectName, NumberedMigration } from './migration.js';
 
 /**
- * How many sandboxes of each team run, and their memory, kept by triggers: exact whoever writes, servers of earlier versions
+ * The number of running sandboxes of each team, and their memory, kept by triggers: exact with any writer, servers of earlier versions
  * that run on the same database among them.
  *
  * The triggers come before the first count: PostgreSQL lets nobody write sandboxes from then until the step is through.
@@ -47,7 +47,7 @@ function sqliteTriggers(): string[] {
 }
 
 /**
- * What is added counts at once, as whoever adds looks whether it is too much; the row of the team is locked from there to the
+ * An addition counts at once, as its transaction checks the limit; the row of the team is locked from there to the
  * end of the transaction. What is subtracted counts at the commit alone, so that an end keeps nobody waiting.
  * The advisory lock is the one that servers of earlier versions take before they count: they see what is added here.
  */

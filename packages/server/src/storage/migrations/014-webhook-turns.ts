@@ -31,7 +31,7 @@ const before = (
 
 const behind = (row: string) => `exists (select 1 from webhook_deliveries as earlier where ${before(row)})`;
 
-/** What ended was the first one: the next has its turn. */
+/** The first delivery ended: the next one is due. */
 const PROMOTE = `update webhook_deliveries set waits = 0 where waits = 1 and id = (
   select next.id from webhook_deliveries as next
   where next.webhook_id = old.webhook_id and next.sandbox_id = old.sandbox_id and ${open('next')}

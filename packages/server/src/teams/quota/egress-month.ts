@@ -34,7 +34,7 @@ export async function egressOfMonth(db: Database, teamId: string, month: Month):
   return Number(row?.bytes ?? 0);
 }
 
-/** Whether a team sent as much this month as it may. */
+/** Returns whether a team sent as much this month as it may. */
 export async function egressIsUsed(
   context: Uses<'db' | 'now'>,
   team: Pick<Team, 'id' | 'limits'>,

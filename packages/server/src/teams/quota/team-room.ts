@@ -15,7 +15,7 @@ export async function assertTeamRoom(tx: Tx, team: Team, asking: { memory_mb: nu
 }
 
 /**
- * How many more sandboxes a team may run now, and what is said of the others. Only a forecast, to save work for nothing: what counts is
+ * Forecasts how many more sandboxes a team may run now, and the refusal of the others. It saves work for nothing; the decision is
  * `assertTeamRoom`.
  * @param count how many are asked for
  */
@@ -53,7 +53,7 @@ function assertWithinLimits(
   });
 }
 
-/** How many sandboxes of a team run, on all servers, and what they may use together. */
+/** Counts the running sandboxes of a team on all servers, and the memory that they may use together. */
 export async function teamRunning(
   db: Database | Tx,
   teamId: string,

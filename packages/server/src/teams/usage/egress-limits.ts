@@ -18,7 +18,7 @@ export class EgressLimits {
     return this.#cut.has(instance);
   }
 
-  /** What was put in force for an instance. */
+  /** Records what was put in force for an instance. */
   note(instance: Instance, cut: boolean): void {
     if (cut) this.#cut.add(instance);
     else this.#cut.delete(instance);

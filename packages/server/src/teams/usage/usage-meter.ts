@@ -1,8 +1,8 @@
 const HOUR_MS = 3_600_000;
-/** How long the team of a sandbox that ended is known, ms. */
+/** Time for which the team of an ended sandbox is known, ms. */
 const REMEMBERED_MS = 300_000;
 
-/** What a team used in one hour. */
+/** The use of a team in one hour. */
 export interface UsageHour {
   teamId: string;
   /** Its beginning, ms since the epoch. */
@@ -15,7 +15,7 @@ export interface UsageHour {
   creates: number;
 }
 
-/** What is measured of a sandbox. */
+/** The measured properties of a sandbox. */
 export interface MeteredSandbox {
   id: string;
   teamId: string;
@@ -42,7 +42,7 @@ export class UsageMeter {
   readonly #running = new Map<string, MeteredSandbox & { countedMs: number }>();
   /** The teams for which instances send that are no sandboxes. */
   readonly #senders = new Map<string, string>();
-  /** What ended lately: what it sent is told after its end. */
+  /** Instances that ended lately: their traffic is reported after their end. */
   readonly #left = new Map<string, { teamId: string; atMs: number }>();
   readonly #hours = new Map<string, UsageHour>();
 

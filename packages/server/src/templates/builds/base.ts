@@ -59,7 +59,7 @@ async function baseFromTemplate(
   };
 }
 
-/** Whether this node can start from what a node made. @param nodeId null: any node could */
+/** Returns whether this node can start from what a node made. @param nodeId null: any node could */
 async function isWithinReach(
   { config, db, driver }: BuildTools['context'],
   nodeId: string | null,

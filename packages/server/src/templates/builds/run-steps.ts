@@ -8,7 +8,7 @@ import { BuildMachine } from './shared/machine.js';
 import { readStep } from './steps/read-step.js';
 import type { Step, StepResult } from './steps/step.js';
 
-/** What a build may have: real ones have a hundred. */
+/** Most steps of a build: real ones have a hundred. */
 const MAX_STEPS = 1_000;
 
 /** Runs the instructions in order, each in an instance of its own, and keeps what each changed as a layer. */

@@ -48,7 +48,7 @@ const STATUS: Record<VolumeErrorCode, number> = {
   not_supported: 501,
 };
 
-/** What a failed operation on the files means to the caller. */
+/** Translates the failure of an operation on the files for the caller. */
 export function fromVolumeError(error: unknown): VolumeContentError {
   if (error instanceof VolumeContentError) return error;
   if (VolumeError.is(error)) return refuse(STATUS[error.code], error.code, error.message);

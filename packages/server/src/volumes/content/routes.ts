@@ -112,7 +112,7 @@ export function registerVolumeContent(
   );
 }
 
-/** What the request's token grants; undefined when there is none that is valid. */
+/** Returns the grant of the request's token; undefined when there is none that is valid. */
 async function claimsOf(context: Uses<'config' | 'ids' | 'keys' | 'nodes' | 'now'>, request: FastifyRequest) {
   const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
   return token === undefined ? undefined : verifyVolumeToken(context, token);
@@ -139,7 +139,7 @@ async function contentOf(
 }
 
 function sendError(request: Request, reply: FastifyReply, thrown: unknown): void {
-  // What every part of the server may meet: a stop, a database that is away, a body that cannot be read.
+  // Failures that any part of the server may meet: a stop, an unreachable database, a body that cannot be read.
   const common = toApiError(thrown, MAX_JSON_BYTES);
   const known = common.status === 500 ? fromVolumeError(thrown) : fromApiError(common);
   reply.headers(common.headers);

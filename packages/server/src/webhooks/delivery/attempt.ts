@@ -138,7 +138,7 @@ type LeaseContext = Uses<'config' | 'db' | 'dialect' | 'now'>;
 export interface Lease {
   delivery: WebhookDelivery;
   /**
-   * Whether an exchange that begins now ends within the lease. No machine sees how long it was suspended by all of its
+   * Returns whether an exchange that begins now ends within the lease. No machine sees how long it was suspended by all of its
    * clocks: the one that moved most counts.
    */
   mayStart(): boolean;
@@ -171,7 +171,7 @@ export async function leaseDelivery(
   };
 }
 
-/** Whether this server still has a delivery, by the database and its clock, for as long as an exchange may take. */
+/** Returns whether this server still has a delivery, by the database and its clock, for as long as an exchange may take. */
 async function isLeased(context: LeaseContext, delivery: WebhookDelivery): Promise<boolean> {
   const row = await context.db
     .selectFrom('webhook_deliveries')
@@ -184,7 +184,7 @@ async function isLeased(context: LeaseContext, delivery: WebhookDelivery): Promi
 }
 
 /**
- * Whether nobody has touched an open delivery since it was read. The end of a lease identifies its holder: a server that
+ * Matches an open delivery that nothing has changed since it was read. The end of a lease identifies its holder: a server that
  * slept through its own must not write what another has done meanwhile.
  */
 function isStill(delivery: WebhookDelivery) {
@@ -193,7 +193,7 @@ function isStill(delivery: WebhookDelivery) {
 }
 
 /**
- * Whether no earlier event of the webhook and sandbox is open: what is delivered again neither waits nor is waited for. Servers
+ * Matches a delivery without an open earlier event of its webhook and sandbox: a redelivery neither waits nor is waited for. Servers
  * of earlier versions that run beside this one may write deliveries in another order than that of their events.
  */
 const isFirst = (delivery: WebhookDelivery) => sql<SqlBool>`(redelivered_at is not null or not exists (

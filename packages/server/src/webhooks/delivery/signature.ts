@@ -18,7 +18,7 @@ export function signPayload(secret: string, id: string, timestampSeconds: number
     .digest('base64');
 }
 
-/** What a delivery carries besides its body. */
+/** Returns the headers of a delivery. */
 export function deliveryHeaders(delivery: {
   eventId: string;
   webhookId: string;

@@ -14,7 +14,7 @@ export interface ExporterOptions {
   warn(fields: { reason: string; dropped: number }): void;
   /** Milliseconds from any point. Default: those of the process. */
   now?: () => number;
-  /** How long one request may take, ms. Default 10 000. */
+  /** Time limit for one request, ms. Default 10 000. */
   timeoutMs?: number;
   /** Waiting times before further attempts, ms. */
   retryDelaysMs?: readonly number[];
@@ -23,10 +23,10 @@ export interface ExporterOptions {
 /** Most spans that wait. More are dropped: the collector's troubles must not become the server's. */
 export const MOST_WAITING = 4_096;
 const BATCH = 512;
-/** How long spans wait for others, ms. */
+/** Time for which spans wait for others, ms. */
 const LINGER_MS = 1_000;
 const WARN_EVERY_MS = 60_000;
-/** How long the end of the server may be held up, ms. */
+/** Longest delay of the server's end, ms. */
 const CLOSE_MS = 3_000;
 
 /** Sends spans to a collector by OTLP over HTTP, in batches, one request at a time. Adding one never waits and never throws. */
@@ -138,7 +138,7 @@ export class OtlpExporter implements SpanSink {
   }
 }
 
-/** What went wrong, without anything of the request. */
+/** Describes the failure, without anything of the request. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return 'the collector did not answer in time';
   const { code } = ((error as Error).cause ?? {}) as { code?: unknown };

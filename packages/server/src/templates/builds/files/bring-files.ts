@@ -11,9 +11,9 @@ import { BuildError } from '../shared/build.js';
 import { type FilesPlace, findFiles } from './find-files.js';
 import { receiveArchive } from './receive-archive.js';
 
-/** How long another node may take to send files in all, ms. */
+/** Time for another node to send all files, ms. */
 const MOST_MS = 600_000;
-/** How long it may send nothing, ms. */
+/** Longest silence of that node, ms. */
 const STALL_MS = 10_000;
 
 type Context = Uses<'config' | 'copies' | 'db' | 'ids' | 'log' | 'nodes'>;

@@ -18,9 +18,9 @@ export interface ReceiveOptions {
   draft: string;
   /** Most bytes, as they arrive. */
   limitBytes: number;
-  /** What may be in it. */
+  /** The limits of its content. */
   archives: ArchiveLimits;
-  /** What its digest must be. Default: anything. */
+  /** The digest that it must have. Default: any. */
   digest?: string | undefined;
   signal: AbortSignal;
 }

@@ -5,7 +5,7 @@ import type { CopyPlan, ListedEntry } from './copy-plan.js';
 import { entryPath } from './entry-path.js';
 import { addFile, type NewTarHeader, readTar, type TarHeader, unzipped, writeTar } from './tar.js';
 
-/** What a stored archive holds, by its headers. */
+/** Reads the headers of a stored archive. */
 export async function listArchive(file: string, limits: ArchiveLimits): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = [];
   for await (const { header, skip } of readTar(unzipped(file, limits), { limits })) {

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { errors } from '../../../api/errors/catalog.js';
 import type { KeyRing } from '../../../storage/keys/key-ring.js';
 
-/** What an upload link stands for. */
+/** The claims of an upload link. */
 export interface UploadGrant {
   templateId: string;
   hash: string;

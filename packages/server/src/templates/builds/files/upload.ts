@@ -55,7 +55,7 @@ async function exists(context: Uses<'db'>, templateId: string): Promise<boolean>
 const LINK_LIFE_MS = 3_600_000;
 
 /**
- * Whether files are stored where a build can have them, and where to upload them when they are not.
+ * Returns whether files are stored where a build can have them, and where to upload them when they are not.
  * @throws {ApiError} 400 bad hash; 404, for the template of another team as well
  */
 export async function filesLink(

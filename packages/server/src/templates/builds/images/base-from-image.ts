@@ -19,7 +19,7 @@ interface ImageBase {
   env: Record<string, string>;
 }
 
-/** What sandboxes need of an image: the default user with its home, and places for temporary files. */
+/** Adds what sandboxes need of an image: the default user with its home, and places for temporary files. */
 const PREPARE = `(${MAKE_USER}) >&2
 mkdir -p /tmp /var/tmp /run && chmod 1777 /tmp /var/tmp`;
 

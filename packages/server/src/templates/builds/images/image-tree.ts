@@ -20,7 +20,7 @@ interface Entry extends EntryPlace {
 interface Node {
   /** Undefined: a directory that no entry describes. */
   entry: Entry | undefined;
-  /** What is in it by name; of a directory only. */
+  /** The entries of a directory by name. */
   children: Map<string, Node> | undefined;
 }
 
@@ -105,7 +105,7 @@ export class ImageTree {
     if (node?.entry?.type === 'symlink') this.#makeDirectory(parts);
   }
 
-  /** Whether there is anything at a path. */
+  /** Returns whether there is anything at a path. */
   has(path: string): boolean {
     return this.#find(path.split('/')) !== undefined;
   }
@@ -152,13 +152,13 @@ export class ImageTree {
     parent.set(name, { entry, children: before ?? (type === 'directory' ? new Map() : undefined) });
   }
 
-  /** What a hard link stands for. */
+  /** Resolves a hard link. */
   #target({ linkname }: Header): Entry | undefined {
     const entry = this.#find(this.#realParent(imagePath(linkname ?? '') ?? ''))?.entry;
     return entry?.type === 'directory' ? undefined : entry;
   }
 
-  /** What a directory holds; whatever else stands on the way is replaced. */
+  /** Returns the entries of a directory; anything else on the way is replaced. */
   #makeDirectory(parts: readonly string[]): Map<string, Node> {
     let here = this.#root.children!;
     for (const part of parts) {

@@ -16,7 +16,7 @@ export interface PullOptions {
   reference: string;
   registry: string;
   credentials: components['schemas']['FromImageRegistry'] | undefined;
-  /** Whether the registry, and where it sends to, may be on this machine and on private networks. */
+  /** Allows the registry, and the hosts that it redirects to, on this machine and on private networks. */
   allowPrivateAddresses: boolean;
   /** An empty directory of this build; the caller removes it. */
   draft: string;

@@ -2,7 +2,7 @@ import { lstat, readdir, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { BuildError } from '../shared/build.js';
 
-/** How often is looked, ms: what is written meanwhile comes on top of the limit. */
+/** Interval of checks, ms: bytes that are written meanwhile come on top of the limit. */
 const LOOK_MS = 200;
 /** Room that stays on the file system, which may be that of the database, bytes. */
 const RESERVE_BYTES = 512 * 2 ** 20;

@@ -3,7 +3,7 @@ import type { BuildJob } from './build.js';
 import type { BuildLog } from './build-log.js';
 import type { LayerCache } from './layer-cache.js';
 
-/** What a build needs of the server. */
+/** The members of the context that a build uses. */
 export type BuildPorts = Uses<
   | 'config'
   | 'copies'
@@ -21,7 +21,7 @@ export type BuildPorts = Uses<
   | 'usage'
 >;
 
-/** What every phase of a build works with. */
+/** The tools that every phase of a build uses. */
 export interface BuildTools {
   context: BuildPorts;
   job: BuildJob;

@@ -21,7 +21,7 @@ export interface BuildJob {
   request: StartRequest;
   /** Credentials of the image's registry: in memory only, for the length of the build. */
   registry: components['schemas']['FromImageRegistry'] | undefined;
-  /** What `fromTemplate` means. */
+  /** The build that `fromTemplate` resolves to. */
   parent: BuildRow | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface BuildState {
   layers: string[];
   /** Cache key of all steps so far. */
   key: string;
-  /** Whether cached layers may be used: not after the first layer that was built again. */
+  /** True while cached layers may be used: not after the first layer that was built again. */
   reuse: boolean;
   /** Variables of sandboxes. */
   env: Record<string, string>;

@@ -16,7 +16,7 @@ import {
 } from '../shared/build.js';
 import type { Step } from './step.js';
 
-/** What Dockerfiles may ask of the machine that they are for, and of the one that builds: here that is the same. */
+/** Arguments of Dockerfiles about the machine that they are for, and the one that builds: here that is the same. */
 const PLATFORM = Object.fromEntries(
   ['TARGET', 'BUILD'].flatMap((machine) => [
     [`${machine}PLATFORM`, `linux/${OWN_ARCHITECTURE}`],
@@ -28,7 +28,7 @@ const PLATFORM = Object.fromEntries(
 /** Most that all variables of a build may be, characters: programs of Linux can be started with about two million. */
 const MAX_VARIABLES = 1_000_000;
 
-/** What `$NAME` may mean inside a build. A variable of sandboxes, and of the image, goes before an argument of its name. */
+/** The variables of a build. A variable of sandboxes, and of the image, goes before an argument of its name. */
 export function variablesOf({ user, args, env }: BuildState): Map<string, string> {
   const given = { PATH: DEFAULT_PATH, HOME: homeOf(user), USER: user };
   return new Map([PLATFORM, given, args, env].flatMap((variables) => Object.entries(variables)));

@@ -3,7 +3,7 @@ import type { BuildState, WireStep } from '../shared/build.js';
 import type { BuildLog } from '../shared/build-log.js';
 import type { BuildMachine } from '../shared/machine.js';
 
-/** What steps work with. */
+/** The tools of steps. */
 export interface StepTools {
   context: Uses<'config' | 'copies' | 'db' | 'ids' | 'log' | 'nodes'>;
   templateId: string;
@@ -18,13 +18,13 @@ export type StepResult = 'changed' | 'unchanged';
 export interface Step {
   /** One line for the log. */
   title: string;
-  /** What it needs an instance for; its files become a layer. Absent: it changes the state alone. */
+  /** Runs the step in an instance, whose files become a layer. Absent: it changes the state alone. */
   work?(state: BuildState, tools: StepTools): Promise<StepResult>;
-  /** What changes for the steps after it. @throws {BuildError} */
+  /** Changes the state for the steps after it. @throws {BuildError} */
   after?(state: BuildState): Partial<Pick<BuildState, 'env' | 'args' | 'user' | 'workdir'>>;
 }
 
-/** What drivers can do, as far as steps depend on it. */
+/** The capabilities of drivers that steps depend on. */
 export interface StepLimits {
   /** False: a layer holds only the home directory, and there is one user. */
   rootfs: boolean;
