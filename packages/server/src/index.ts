@@ -27,7 +27,7 @@ export {
   UpgradeError,
 } from './maintenance/upgrade.js';
 export type { ServerStatus } from './operator/status.js';
-export { installLastResort } from './process/crash-guard.js';
+export { installCrashGuard } from './process/crash-guard.js';
 export { hardenProcess } from './process/harden-process.js';
 export { type ReceivedOrders, receiveOrders } from './process/separate/orders.js';
 export { planStart, type SeparatePlan, type StartPlan } from './process/separate/plan-start.js';

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from './config/load.js';
 import type { ServerOptions } from './config/options.js';
-import { installLastResort } from './process/crash-guard.js';
+import { installCrashGuard } from './process/crash-guard.js';
 import { hardenProcess } from './process/harden-process.js';
 import { receiveOrders } from './process/separate/orders.js';
 import { planStart, type StartPlan } from './process/separate/plan-start.js';
@@ -92,7 +92,7 @@ async function serve(options: ServerOptions, plan: Exclude<StartPlan, { kind: 'a
   if (plan.kind === 'alone' && plan.warning !== undefined) process.stderr.write(`${plan.warning}\n`);
   const separated = plan.kind === 'alone' ? undefined : await startSeparatedServer(options, plan);
   const server = separated ?? (await startServer(options));
-  installLastResort({ log: server.context.log, end: () => server.stop() });
+  installCrashGuard({ log: server.context.log, end: () => server.stop() });
   void separated?.lost.then((error) => {
     if (stopping) return;
     process.stderr.write(`${error.message} The server ends; sandboxes run on until the next start.\n`);

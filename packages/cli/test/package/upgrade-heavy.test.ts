@@ -18,8 +18,8 @@ const able =
 const broken: Edit = {
   package: 'server',
   file: 'dist/process/start-server.js',
-  find: 'await openDoors(',
-  replace: "await Promise.reject(new Error('this version is broken')); await openDoors(",
+  find: 'await openListeners(',
+  replace: "await Promise.reject(new Error('this version is broken')); await openListeners(",
 };
 /** Forgets every sandbox. */
 const forgetful: Edit = {

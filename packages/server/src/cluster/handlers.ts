@@ -2,7 +2,7 @@ import type { PartialHandlers } from '../api/handler.js';
 import { parseSandboxId } from '../api/wire/ids.js';
 import { forkSandbox } from '../sandboxes/change/fork.js';
 import type { ClusterContext } from './context.js';
-import { forkElsewhere } from './fleet/fork-elsewhere.js';
+import { forkOnOtherNodes } from './fleet/fork-on-other-nodes.js';
 
 /** Operations that one request spreads over several nodes. */
 export const clusterHandlers = {
@@ -12,7 +12,7 @@ export const clusterHandlers = {
       sandboxId: parseSandboxId(params.sandboxID),
       timeoutSeconds: body?.timeout ?? 15,
       count: body?.count ?? 1,
-      elsewhere: context.copies.possible ? (left) => forkElsewhere(context, left) : undefined,
+      otherNodes: context.copies.possible ? (left) => forkOnOtherNodes(context, left) : undefined,
       signal,
     });
     return { status: 201, body: results };

@@ -21,11 +21,11 @@ export type Admit = (
   req: IncomingMessage,
   res: ServerResponse,
   addressed: AddressedRequest,
-) => Promise<Admitted | 'elsewhere' | undefined>;
+) => Promise<Admitted | 'on-other-node' | undefined>;
 
 /**
  * Decides everything that is decided before a connection is opened. Undefined: the request was answered, or its client left;
- * `elsewhere`: another server has its sandbox by now.
+ * `on-other-node`: another node has its sandbox by now.
  */
 export function createAdmission({ deps, settings, stats, wallNow, exchanges, refuse }: GatewayParts): Admit {
   const resuming = new Map<string, Promise<ResumeOutcome>>();
@@ -68,7 +68,7 @@ export function createAdmission({ deps, settings, stats, wallNow, exchanges, ref
       return undefined;
     }
     if (located.kind === 'refused') return no(located.refusal);
-    if (located.kind === 'elsewhere') return 'elsewhere';
+    if (located.kind === 'on-other-node') return 'on-other-node';
     const { link } = located;
     if (link !== undefined && opensPage(req)) {
       const tls = speaksTls(req, settings.tls);

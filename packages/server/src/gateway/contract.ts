@@ -116,7 +116,7 @@ export interface GatewayConfig {
 }
 
 /** Takes over requests whose sandbox is on another node by now. Nothing of them was read or answered. */
-export interface Elsewhere {
+export interface OtherNodes {
   /** Returns whether another node has it. */
   has(sandboxId: string): Promise<boolean>;
   request(
@@ -136,7 +136,7 @@ export interface GatewayDeps {
   /** Resolves when the sandbox is no longer in transition. Default: `findRoute` is asked again every 50 ms. */
   settled?: ((sandboxId: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Answers for sandboxes that another server has taken over since a request came. Default: such a sandbox is unknown. */
-  elsewhere?: Elsewhere | undefined;
+  otherNodes?: OtherNodes | undefined;
   /** Told of client connections over which a request reached a sandbox. */
   onAdmitted?: ((socket: Socket) => void) | undefined;
   config?: GatewayConfig;

@@ -53,8 +53,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   ) => {
     stats.requests++;
     const admitted = await admit(req, res, addressed);
-    if (admitted === 'elsewhere')
-      await deps.elsewhere?.request(req, res, sandboxIdOf(addressed), expectContinue);
+    if (admitted === 'on-other-node')
+      await deps.otherNodes?.request(req, res, sandboxIdOf(addressed), expectContinue);
     else if (admitted) await handleRequest(parts, req, res, admitted, expectContinue);
   };
 
@@ -80,10 +80,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (hasBody(req)) return refuse(req, res, { reason: 'bad_request' });
       const upgrade = async () => {
         const admitted = await admit(req, res, addressed);
-        if (admitted === 'elsewhere') {
+        if (admitted === 'on-other-node') {
           // The answer is the other server's, on the socket as it is.
           res.detachSocket(socket as Socket);
-          await deps.elsewhere?.upgrade(req, socket, head, sandboxIdOf(addressed));
+          await deps.otherNodes?.upgrade(req, socket, head, sandboxIdOf(addressed));
         } else if (admitted) await handleUpgrade(parts, req, socket, head, res, admitted);
       };
       guard(upgrade(), req, res);

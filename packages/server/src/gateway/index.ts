@@ -1,11 +1,11 @@
 export type {
   AddressedRequest,
-  Elsewhere,
   Gateway,
   GatewayConfig,
   GatewayDeps,
   GatewayLog,
   GatewayStats,
+  OtherNodes,
   RefusalReason,
   ResumeCredentials,
   ResumeOutcome,

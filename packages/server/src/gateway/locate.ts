@@ -8,7 +8,7 @@ import { sameSecret } from './secrets.js';
 import { pause, waitUntilSettled } from './waits.js';
 
 export interface LocateOptions {
-  deps: Pick<GatewayDeps, 'elsewhere' | 'findRoute' | 'settled'>;
+  deps: Pick<GatewayDeps, 'otherNodes' | 'findRoute' | 'settled'>;
   /** Wakes a sandbox; joined by everyone who asks meanwhile. */
   resume: (sandboxId: string, credentials: ResumeCredentials) => Promise<ResumeOutcome>;
   sandboxId: string;
@@ -34,7 +34,7 @@ type Located =
   | { kind: 'route'; route: Route; link?: PreviewLink | undefined }
   | { kind: 'refused'; refusal: Refusal }
   /** Another server has it by now, and judges the request as this one did. */
-  | { kind: 'elsewhere' };
+  | { kind: 'on-other-node' };
 
 /** Finds a running sandbox for a request: checks private ingress, waits for transitions, wakes it when it may. */
 export async function locate(options: LocateOptions): Promise<Located> {
@@ -57,7 +57,7 @@ export async function locate(options: LocateOptions): Promise<Located> {
   let route = await deps.findRoute(sandboxId);
   for (;;) {
     if (!route) {
-      if ((await deps.elsewhere?.has(sandboxId)) === true) return { kind: 'elsewhere' };
+      if ((await deps.otherNodes?.has(sandboxId)) === true) return { kind: 'on-other-node' };
       return refused({ reason: 'sandbox_not_found' });
     }
     if (route.state === 'running') return privateRefusal(route) ?? { kind: 'route', route, link };
@@ -77,7 +77,7 @@ export async function locate(options: LocateOptions): Promise<Located> {
     }
     const outcome = await options.resume(sandboxId, { port, accessToken, trafficAccessToken });
     if (outcome.kind === 'running') return { kind: 'route', route: outcome.route, link };
-    if (outcome.kind === 'moved') return { kind: 'elsewhere' };
+    if (outcome.kind === 'moved') return { kind: 'on-other-node' };
     if (outcome.kind === 'gone') return refused({ reason: 'sandbox_not_found' });
     if (outcome.kind === 'refused') return refused({ reason: 'resume_refused', message: outcome.message });
     if (outcome.kind === 'limited') return refused({ reason: 'resume_limited', message: outcome.message });

@@ -167,7 +167,7 @@ async function countSandboxes(
   context: Uses<'config' | 'db' | 'sandboxes'>,
   databaseAnswers: boolean,
 ): Promise<SandboxCounts> {
-  const held = countHeld(context);
+  const held = countLive(context);
   if (!databaseAnswers) return held;
   const stored = await context.db
     .selectFrom('sandboxes')
@@ -179,7 +179,7 @@ async function countSandboxes(
 }
 
 /** Sandboxes held by this process. */
-function countHeld(context: Uses<'sandboxes'>): SandboxCounts {
+function countLive(context: Uses<'sandboxes'>): SandboxCounts {
   const counts = { running: 0, paused: 0, changing: 0 };
   for (const live of context.sandboxes.values()) {
     if (live.transition !== undefined) counts.changing += 1;

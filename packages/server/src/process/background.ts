@@ -7,7 +7,7 @@ import type { ResolvedSettings } from '../config/config.js';
 import { LINUX_POOL_SIZE } from '../config/settings.js';
 import { enforceEgressLimits } from '../sandboxes/change/enforce-egress-limits.js';
 import { expireDue } from '../sandboxes/change/expiry.js';
-import { mendTeamRunning } from '../sandboxes/change/mend-team-running.js';
+import { repairTeamRunning } from '../sandboxes/change/repair-team-running.js';
 import { poolableSpec } from '../sandboxes/start/instance-spec.js';
 import { compactMetrics } from '../sandboxes/telemetry/compact-metrics.js';
 import { type CpuMemory, sampleAll } from '../sandboxes/telemetry/sampler.js';
@@ -74,7 +74,7 @@ export function startBackground(
     await compactMetrics(context);
     await forgetOld(context);
   });
-  every('counters', 'comparing counters of teams', COUNTERS_MS, () => mendTeamRunning(context));
+  every('counters', 'comparing counters of teams', COUNTERS_MS, () => repairTeamRunning(context));
   // Use before this server started is not its own; use while no server runs is not counted.
   const firstUsage = writeUsage(context)
     .then(() => enforceEgressLimits(context))

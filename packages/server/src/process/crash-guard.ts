@@ -20,7 +20,7 @@ const CONNECTION_ERRORS = new Set([
   'ETIMEDOUT',
 ]);
 
-export interface LastResort {
+export interface CrashGuard {
   log: Log;
   /** Ends the server in order; sandboxes run on. */
   end(): Promise<unknown>;
@@ -35,7 +35,7 @@ export interface LastResort {
  * starts it again; sandboxes and their programs go on meanwhile. So it does when survived errors do not stop.
  * @returns what removes it again.
  */
-export function installLastResort({ log, end, exit = process.exit }: LastResort): () => void {
+export function installCrashGuard({ log, end, exit = process.exit }: CrashGuard): () => void {
   let times: number[] = [];
   let ending = false;
   const endInOrder = () => {

@@ -5,15 +5,15 @@ import type { Tracer } from '../api/context/tracer.js';
 import { errors } from '../api/errors/catalog.js';
 import type { ConnectionGuard } from '../api/limits/connections.js';
 import { moveSandbox } from '../cluster/fleet/move-sandbox.js';
-import { type NodeForwarder, refuseGone } from '../cluster/nodes/forwarder.js';
+import { type NodeForwarder, refuseUnreachable } from '../cluster/nodes/forwarder.js';
 import { homeOfSandbox, type Owner, ownerOfSandbox } from '../cluster/nodes/ownership.js';
 import type { ResolvedSettings } from '../config/config.js';
 import {
   type AddressedRequest,
   createGateway,
-  type Elsewhere,
   type Gateway,
   gatewayServerOptions,
+  type OtherNodes,
 } from '../gateway/index.js';
 import { findRoute, resumeForRequest, settled } from '../sandboxes/change/routing.js';
 import type { ServerContext } from './context.js';
@@ -42,7 +42,7 @@ export function createGatewayServer(
         sandboxId,
         async ({ team_id: teamId }) => (await moveSandbox(context, { sandboxId, teamId }))?.kind === 'node',
       ),
-    ...(context.nodes.shared ? { elsewhere: elsewhere(context, forwarder) } : {}),
+    ...(context.nodes.shared ? { otherNodes: otherNodes(context, forwarder) } : {}),
     settled: (sandboxId, signal) => settled(context, sandboxId, signal),
     onAdmitted: (socket) => guard.trust(socket),
     log: context.log,
@@ -91,7 +91,7 @@ export function createGatewayServer(
   ) =>
     route(req, addressed, (owner) => {
       if (owner.kind === 'node') forwarder.request(owner.node, req, res, expectContinue);
-      else if (owner.kind === 'gone') refuseGone(res);
+      else if (owner.kind === 'gone') refuseUnreachable(res);
       else if (expectContinue) gateway.handleContinue(req, res, addressed);
       else gateway.handleRequest(req, res, addressed);
     });
@@ -112,7 +112,7 @@ export function createGatewayServer(
 }
 
 /** Has the server answer that has a sandbox by now. Should it be this one again, the client is told to come again. */
-function elsewhere(context: ServerContext, forwarder: NodeForwarder): Elsewhere {
+function otherNodes(context: ServerContext, forwarder: NodeForwarder): OtherNodes {
   const nodeOf = async (sandboxId: string) => {
     const owner = await ownerOfSandbox(context, sandboxId);
     return owner.kind === 'node' ? owner.node : undefined;
@@ -124,7 +124,7 @@ function elsewhere(context: ServerContext, forwarder: NodeForwarder): Elsewhere 
     },
     async request(req, res, sandboxId, expectContinue) {
       const node = await nodeOf(sandboxId);
-      if (node === undefined) refuseGone(res);
+      if (node === undefined) refuseUnreachable(res);
       else forwarder.request(node, req, res, expectContinue);
     },
     async upgrade(req, socket, head, sandboxId) {

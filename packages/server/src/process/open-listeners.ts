@@ -30,18 +30,18 @@ import { OpenRequests } from './open-requests.js';
 import type { Stored } from './open-stored.js';
 import type { Unwind } from './unwind.js';
 
-interface Doors {
+interface Listeners {
   apiUrl: string;
   operator: OperatorServer | undefined;
 }
 
 /** The third phase of a start: listens on every port, and says so to the other nodes. */
-export async function openDoors(
+export async function openListeners(
   options: ResolvedSettings,
   stored: Stored,
   recovery: RecoveryReport,
   unwind: Unwind,
-): Promise<Doors> {
+): Promise<Listeners> {
   const { context, lifecycle } = stored;
   const { config, log, metrics, tracer } = context;
   const { host, drainMs, validateResponses } = options;

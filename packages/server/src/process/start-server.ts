@@ -4,7 +4,7 @@ import type { ServerOptions } from '../config/options.js';
 import { settings } from '../config/settings.js';
 import { withDefaults } from '../config/walk.js';
 import { expireDue } from '../sandboxes/change/expiry.js';
-import { mendTeamRunning } from '../sandboxes/change/mend-team-running.js';
+import { repairTeamRunning } from '../sandboxes/change/repair-team-running.js';
 import { CleanUp } from '../sandboxes/recovery/clean-up.js';
 import { type RecoveryReport, recover } from '../sandboxes/recovery/recover.js';
 import { type CpuMemory, sampleAll } from '../sandboxes/telemetry/sampler.js';
@@ -12,7 +12,7 @@ import { emptyBuildTrash, recoverBuilds } from '../templates/builds/recover.js';
 import { startBackground } from './background.js';
 import type { ServerContext } from './context.js';
 import { createLogger } from './logger.js';
-import { openDoors } from './open-listeners.js';
+import { openListeners } from './open-listeners.js';
 import { openStored } from './open-stored.js';
 import { type BaseTemplate, type Credentials, seed } from './seed.js';
 import type { Server, StopOptions } from './server.js';
@@ -49,7 +49,7 @@ async function start(
   const stored = await openStored(options, log, unwind);
   const { context, opened, lifecycle, operatorToken } = stored;
   const { credentials, fresh, recovery } = await reconcile(context, resolved.base, unwind);
-  const { apiUrl, operator } = await openDoors(resolved, stored, recovery, unwind);
+  const { apiUrl, operator } = await openListeners(resolved, stored, recovery, unwind);
   const cpuMemory: CpuMemory = new Map();
   startBackground(context, resolved, cpuMemory, unwind);
   log.info(
@@ -100,7 +100,7 @@ export async function reconcile(
   unwind: Unwind,
 ): Promise<Reconciled> {
   const seeded = await seed(context, base);
-  await mendTeamRunning(context);
+  await repairTeamRunning(context);
   const recovery = await recover(context);
   await recoverBuilds(context);
   if (context.nodes.shared) await claimVolumes(context, await context.driver.volumes.list());

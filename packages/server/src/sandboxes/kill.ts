@@ -26,11 +26,11 @@ const systemReasons: Partial<Record<KillReason, SystemReason>> = {
 /** Ends a running or paused sandbox and forgets it. Whoever asks meanwhile shares the end. @throws {ApiError} 404, 409 */
 export async function killSandbox(context: SandboxPorts, teamId: string, sandboxId: string): Promise<void> {
   const admission = await admit(context, teamId, sandboxId, 'kill');
-  await (admission.kind === 'join' ? admission.result : killHeld(context, admission.live, 'request'));
+  await (admission.kind === 'join' ? admission.result : killLive(context, admission.live, 'request'));
 }
 
 /** Kills a sandbox that is in no transition. */
-export function killHeld(context: SandboxPorts, live: LiveSandbox, reason: KillReason): Promise<void> {
+export function killLive(context: SandboxPorts, live: LiveSandbox, reason: KillReason): Promise<void> {
   return begin(context, live, 'killing', async () => {
     const { row } = live;
     const paused = row.state === 'paused';
@@ -77,7 +77,7 @@ export function watchInstance(context: SandboxPorts, live: LiveSandbox): void {
     context.log.warn({ sandboxId: live.row.id, reason }, 'the instance of a sandbox ended by itself');
     await live.transition?.result.catch(() => {});
     if (live.instance !== instance || live.gone || live.transition !== undefined) return;
-    await killHeld(context, live, 'unknown').catch((error: unknown) => {
+    await killLive(context, live, 'unknown').catch((error: unknown) => {
       context.repairs.later(live);
       context.log.error(
         { err: error, sandboxId: live.row.id },

@@ -361,7 +361,7 @@ export interface TeamUsageTable {
   creates: number;
 }
 
-/** The running sandboxes of a team. Triggers on `sandboxes` keep it: nothing else writes it, except `mendTeamRunning`. */
+/** The running sandboxes of a team. Triggers on `sandboxes` keep it: nothing else writes it, except `repairTeamRunning`. */
 export interface TeamRunningTable {
   team_id: string;
   sandboxes: number;

@@ -33,16 +33,16 @@ export async function deleteTemplate(
       .where('template_id', '=', id)
       .returning(['id', 'checkpoint_id', 'node_id'])
       .execute();
-    const elsewhere = rows.flatMap(({ id: buildId, checkpoint_id, node_id }) =>
+    const onOtherNodes = rows.flatMap(({ id: buildId, checkpoint_id, node_id }) =>
       node_id === null || node_id === context.config.nodeId
         ? []
         : [{ build_id: buildId, checkpoint_id, node_id }],
     );
     // SQLite takes at most some thousand values in one statement.
-    for (let start = 0; start < elsewhere.length; start += BATCH)
+    for (let start = 0; start < onOtherNodes.length; start += BATCH)
       await tx
         .insertInto('deleted_builds')
-        .values(elsewhere.slice(start, start + BATCH))
+        .values(onOtherNodes.slice(start, start + BATCH))
         .execute();
     await tx.deleteFrom('template_aliases').where('template_id', '=', id).execute();
     await tx.deleteFrom('template_tags').where('template_id', '=', id).execute();

@@ -7,8 +7,8 @@ import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
+import { type EgressStage, openEgressStage } from './egress-fixture.js';
 import { egressProcesses } from './egress-processes.js';
-import { type EgressStage, openEgressStage } from './egress-stage.js';
 import { capturePackets, type PacketCapture } from './packet-capture.js';
 
 const runs = linuxDriverCanRun(await checkHost({}));

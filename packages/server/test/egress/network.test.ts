@@ -9,8 +9,8 @@ import { checkHost, type InstanceNetwork, linuxDriverCanRun } from '@svc/runtime
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
+import { type EgressStage, openEgressStage } from './egress-fixture.js';
 import { egressProcesses } from './egress-processes.js';
-import { type EgressStage, openEgressStage } from './egress-stage.js';
 
 const runs = linuxDriverCanRun(await checkHost({}));
 const OPEN: EgressPolicy = { allowOut: [], denyOut: [], rules: {} };

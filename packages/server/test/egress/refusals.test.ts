@@ -1,6 +1,6 @@
 import type { RefusedPackets } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
-import { NewRefusals, RareReports } from '../../src/network/egress/new-refusals.js';
+import { RareReports, RefusedDelta } from '../../src/network/egress/refused-delta.js';
 
 const AT = new Date(1_000);
 const counted = (instanceId: string, reason: string, packets: number): RefusedPackets => ({
@@ -11,7 +11,7 @@ const counted = (instanceId: string, reason: string, packets: number): RefusedPa
 
 describe('what the network refused', () => {
   it('is told as far as it is new, and not what was counted before the server started', () => {
-    const refusals = new NewRefusals();
+    const refusals = new RefusedDelta();
     const take = (...counts: RefusedPackets[]) =>
       refusals.take(counts, AT).map(({ sandboxId, rule, attempts }) => `${sandboxId} ${rule} ${attempts}`);
     expect(take(counted('a', 'not TCP', 5))).toEqual([]);
@@ -30,7 +30,7 @@ describe('what the network refused', () => {
   });
 
   it('is logged once a minute for each reason, with all that came meanwhile', () => {
-    const refusals = new NewRefusals();
+    const refusals = new RefusedDelta();
     refusals.take([], AT);
     const rare = new RareReports(60_000);
     let packets = 0;

@@ -6,8 +6,8 @@ import { type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readProcStat } from '#support/process-identity';
 import { makeAuthority } from '../../src/network/egress/authority.js';
+import { type EgressStage, openEgressStage } from './egress-fixture.js';
 import { egressProcesses } from './egress-processes.js';
-import { type EgressStage, openEgressStage } from './egress-stage.js';
 
 const runs = process.env.SVC_HEAVY === '1' && linuxDriverCanRun(await checkHost({}));
 const OPEN: EgressPolicy = { allowOut: [], denyOut: [], rules: {} };

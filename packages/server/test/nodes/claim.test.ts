@@ -40,7 +40,7 @@ describe.skipIf(dialect === 'sqlite')('the name of a node', () => {
     await beat('again', second);
     await expect(beat('again', first)).rejects.toThrow(/another process has taken its name/);
     const before = new NodeRegistry({ db, nodeId: 'again', epoch: first, shared: true, now: Date.now });
-    await expect(db.transaction().execute((tx) => before.assertHeld(tx))).rejects.toThrow(/taken its name/);
+    await expect(db.transaction().execute((tx) => before.assertOwned(tx))).rejects.toThrow(/taken its name/);
     expect(before.taken).toBe(true);
     const rows = await db
       .selectFrom('nodes')

@@ -346,9 +346,9 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
   it('never appear once their request is over, though the server that starts them has not noticed', async () => {
     const source = await createOn(first);
     await settled();
-    let goOn = () => {};
+    let resumeMoved = () => {};
     const held = new Promise<void>((resolve) => {
-      goOn = resolve;
+      resumeMoved = resolve;
     });
     let waiting = 0;
     for (const driver of drivers.slice(1))
@@ -372,7 +372,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
     Reflect.deleteProperty(forwarder, 'open');
     expect(made).toHaveLength(1);
     expect((await rows()).filter(({ state }) => state === 'creating')).not.toEqual([]);
-    goOn();
+    resumeMoved();
     await onlyThese([source.id, made[0]!.sandboxID]);
     await Promise.allSettled(answers);
     const created = await db()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { mendTeamRunning } from '../../src/sandboxes/change/mend-team-running.js';
+import { repairTeamRunning } from '../../src/sandboxes/change/repair-team-running.js';
 import { operate } from '../support/operate.js';
 import type { TestServer } from '../support/server.js';
 import { dialect } from '../support/server-storage.js';
@@ -43,7 +43,7 @@ const stateOf = async () => {
 };
 /** Both say the same of the same moment, and what they say is allowed. */
 const check = async () => {
-  expect(await mendTeamRunning(first().server.context)).toEqual([]);
+  expect(await repairTeamRunning(first().server.context)).toEqual([]);
   const state = await stateOf();
   expect(state.others).toEqual([]);
   expect(state.counted).toBe(state.running.length);

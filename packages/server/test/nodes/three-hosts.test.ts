@@ -24,7 +24,7 @@ async function serverOf(root: number): Promise<number> {
   throw new Error('root has started no server');
 }
 
-function goOn(pid: number): void {
+function resumeMoved(pid: number): void {
   try {
     process.kill(pid, 'SIGCONT');
   } catch {
@@ -146,7 +146,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)('three servers on the l
     expect(there.length).toBeGreaterThanOrEqual(2);
     const server = await serverOf(third.child.pid!);
     // A frozen one could not be stopped after a failure.
-    onTestFinished(() => goOn(server));
+    onTestFinished(() => resumeMoved(server));
     process.kill(server, 'SIGSTOP');
     // It still counts as alive: nobody waits for it longer than it takes to see that it says nothing.
     for (let count = 0; count < 4; count += 1) made.push(await create(first));

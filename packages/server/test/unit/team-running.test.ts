@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COUNTS_AS_RUNNING, mendTeamRunning } from '../../src/sandboxes/change/mend-team-running.js';
+import { COUNTS_AS_RUNNING, repairTeamRunning } from '../../src/sandboxes/change/repair-team-running.js';
 import { migrate } from '../../src/storage/migrate.js';
 import { migrations } from '../../src/storage/migrations/index.js';
 import { openPostgres } from '../../src/storage/postgres.js';
@@ -105,7 +105,7 @@ describe.each(dialects)('the counters of running sandboxes on %s', (dialect: Dia
         }
       expect(await counters(db), `step ${step}`).toEqual(expected);
     }
-    expect(await mendTeamRunning(context())).toEqual([]);
+    expect(await repairTeamRunning(context())).toEqual([]);
   });
 
   it('are mended with a warning where they were changed past the triggers', async () => {
@@ -114,7 +114,7 @@ describe.each(dialects)('the counters of running sandboxes on %s', (dialect: Dia
     const [lost] = [...before.keys()];
     await db.deleteFrom('team_running').where('team_id', '=', lost!).execute();
     warnings.length = 0;
-    expect(await mendTeamRunning(context())).toEqual(['nobody', lost].sort());
+    expect(await repairTeamRunning(context())).toEqual(['nobody', lost].sort());
     expect(warnings).toContainEqual({
       teamId: 'nobody',
       before: { sandboxes: 3, memory_mb: 0 },
@@ -122,7 +122,7 @@ describe.each(dialects)('the counters of running sandboxes on %s', (dialect: Dia
     });
     expect(warnings).toHaveLength(2);
     expect(await counters(db)).toEqual(before);
-    expect(await mendTeamRunning(context())).toEqual([]);
+    expect(await repairTeamRunning(context())).toEqual([]);
   });
 
   it('begin with what a database of before runs', async () => {

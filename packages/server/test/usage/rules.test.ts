@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NewSent } from '../../src/network/egress/new-sent.js';
+import { SentDelta } from '../../src/network/egress/sent-delta.js';
 import { byHour, UsageMeter } from '../../src/teams/usage/usage-meter.js';
 
 const MINUTE = 60_000;
@@ -24,7 +24,7 @@ describe('what is new of the bytes that a driver counted', () => {
     Object.entries(bytes).map(([instanceId, each]) => ({ instanceId, bytes: each }));
 
   it('is nothing at first, then what came since, and all of a counter that began anew', () => {
-    const fresh = new NewSent();
+    const fresh = new SentDelta();
     expect(fresh.take(counts({ a: 100, b: 50 }))).toEqual([]);
     expect(fresh.take(counts({ a: 130, b: 50, c: 7 }))).toEqual(counts({ a: 30, c: 7 }));
     expect(fresh.take(counts({ a: 20 }))).toEqual(counts({ a: 20 }));
@@ -32,7 +32,7 @@ describe('what is new of the bytes that a driver counted', () => {
   });
 
   it('is nothing of what there was when nothing was there at first', () => {
-    const fresh = new NewSent();
+    const fresh = new SentDelta();
     expect(fresh.take([])).toEqual([]);
     expect(fresh.take(counts({ a: 5 }))).toEqual(counts({ a: 5 }));
   });

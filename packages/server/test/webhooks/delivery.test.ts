@@ -5,7 +5,7 @@ import { listDeliveries } from '../../src/webhooks/deliveries.js';
 import { createWebhook, deleteWebhook, updateWebhook } from '../../src/webhooks/records.js';
 import { webhookStats } from '../../src/webhooks/stats.js';
 import { dialects } from '../support/storage.js';
-import { type Received, SECRET, team, WebhookStage } from '../support/webhook-stage.js';
+import { type Received, SECRET, team, WebhookStage } from '../support/webhook-fixture.js';
 
 describe.each(dialects)('webhook deliveries on %s', (dialect) => {
   let stage: WebhookStage;

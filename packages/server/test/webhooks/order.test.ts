@@ -6,7 +6,7 @@ import { attemptDelivery, leaseDelivery } from '../../src/webhooks/delivery/atte
 import { createPoster } from '../../src/webhooks/delivery/post.js';
 import { boundIdle, dispatchEvents, findDueDeliveries } from '../../src/webhooks/delivery/queue.js';
 import { dialects } from '../support/storage.js';
-import { type Context, type Received, team, WebhookStage } from '../support/webhook-stage.js';
+import { type Context, type Received, team, WebhookStage } from '../support/webhook-fixture.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -9,7 +9,7 @@ import { findDueDeliveries, pruneEvents } from '../../src/webhooks/delivery/queu
 import { deleteWebhook, updateWebhook } from '../../src/webhooks/records.js';
 import { webhookStats } from '../../src/webhooks/stats.js';
 import { dialects } from '../support/storage.js';
-import { type Context, SECRET, team, WebhookStage } from '../support/webhook-stage.js';
+import { type Context, SECRET, team, WebhookStage } from '../support/webhook-fixture.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -67,7 +67,7 @@ async function runServer(
   plan: Exclude<StartPlan, { kind: 'as-root' }>,
   { chosen, unprotected }: Preparations,
 ): Promise<void> {
-  const { installLastResort, startSeparatedServer, startServer } = await import('@svc/server');
+  const { installCrashGuard, startSeparatedServer, startServer } = await import('@svc/server');
   const report = reportToParent();
   const server = await (plan.kind === 'alone'
     ? startServer(options)
@@ -78,7 +78,7 @@ async function runServer(
   // Of two processes, the one that was started stands for both.
   const pid = plan.kind === 'started-by-root' ? process.ppid : process.pid;
   const lost = 'lost' in server ? server.lost : new Promise<never>(() => {});
-  const removeLastResort = installLastResort({
+  const removeCrashGuard = installCrashGuard({
     log: server.context.log,
     async end() {
       await server.stop();
@@ -128,7 +128,7 @@ async function runServer(
     cli.out.note('\nStopping: requests under way may end first. Ctrl+C again stops at once.');
   } finally {
     await server.stop();
-    removeLastResort();
+    removeCrashGuard();
     await removeRunFile(options.dataDir, pid);
     await forgetServer(cli.env, options.dataDir);
   }

@@ -3,7 +3,7 @@
  * and not all others.
  * @throws the first failure; what is under way then goes on
  */
-export async function sideBySide<T>(
+export async function concurrently<T>(
   items: Iterable<T>,
   count: number,
   work: (item: T) => Promise<void>,

@@ -23,7 +23,7 @@ export interface ThisNode {
   /** Condition of every change of this node's sandboxes: no other process has its name. */
   fence(): Expression<SqlBool>;
   /** The same at the begin of a transaction that adds rows of this node, and until its end. @throws {Error} */
-  assertHeld(tx: Tx): Promise<void>;
+  assertOwned(tx: Tx): Promise<void>;
   /** Returns whether a start of a node still has a heartbeat. */
   isRunning(nodeId: string, epoch: number): Promise<boolean>;
 }

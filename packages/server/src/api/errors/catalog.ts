@@ -118,7 +118,7 @@ export const errors = {
     ),
   nodeBusy: (sandboxId: string) =>
     error(503, `the node of sandbox ${sandboxId} is busy, try again`, { retryAfterSeconds: 1 }),
-  nodeGone: (cause?: unknown) =>
+  nodeUnreachable: (cause?: unknown) =>
     error(
       503,
       (cause as { refused?: unknown } | undefined)?.refused === true

@@ -85,7 +85,7 @@ export class Copies implements ObjectCopies {
     const { nodes, log } = context;
     const sources = new Set([...from, ...(await copyHolders(context, object))]);
     sources.delete(nodes.nodeId);
-    let failure: unknown = errors.nodeGone();
+    let failure: unknown = errors.nodeUnreachable();
     for (const nodeId of sources) {
       const node = await nodes.findAlive(nodeId);
       if (node === undefined) continue;
@@ -97,7 +97,7 @@ export class Copies implements ObjectCopies {
           { err: error, ...fieldsOf(object), fromNodeId: node.id },
           'a copy from another server failed',
         );
-        failure = NodeUnreachableError.is(error) ? errors.nodeGone(error) : error;
+        failure = NodeUnreachableError.is(error) ? errors.nodeUnreachable(error) : error;
         // Another source has the same: it is this machine that cannot use it.
         if (DriverError.is(error) && error.code !== 'invalid_archive' && error.code !== 'not_found') break;
       }

@@ -32,12 +32,12 @@ export async function endForks(
   const rows = await left();
   if (rows.length === 0) return;
   const node = await nodes.findAlive(nodeId);
-  if (node === undefined) throw errors.nodeGone();
+  if (node === undefined) throw errors.nodeUnreachable();
   const answer = await copies.forwarder.open(node, {
     method: 'POST',
     url: `/node/forks/end?ids=${rows.map(({ id }) => id).join('.')}`,
     signal: AbortSignal.timeout(ASK_MS),
   });
   answer.destroy();
-  if ((await left()).length > 0) throw errors.nodeGone();
+  if ((await left()).length > 0) throw errors.nodeUnreachable();
 }

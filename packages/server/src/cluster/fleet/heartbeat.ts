@@ -1,8 +1,8 @@
-import { sideBySide } from '../../api/context/concurrent.js';
+import { concurrently } from '../../api/context/concurrent.js';
 import { repeat } from '../../api/context/repeat.js';
-import { pauseHeld } from '../../sandboxes/change/pause.js';
+import { pauseLive } from '../../sandboxes/change/pause.js';
 import type { SandboxPorts } from '../../sandboxes/context.js';
-import { endedElsewhere } from '../../sandboxes/recovery/ended-elsewhere.js';
+import { endedOnOtherNode } from '../../sandboxes/recovery/ended-on-other-node.js';
 import { fromJson } from '../../storage/json.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
 import { newerSteps } from '../../storage/migrate.js';
@@ -92,10 +92,10 @@ async function emptyNode(context: SandboxPorts): Promise<void> {
     (live) => live.row.state === 'running' && live.transition === undefined,
   );
   const memory = context.driver.capabilities.memorySnapshot;
-  await sideBySide(running, SIDE_BY_SIDE, async (live) => {
+  await concurrently(running, SIDE_BY_SIDE, async (live) => {
     if (live.transition !== undefined || live.gone || live.row.state !== 'running') return;
     try {
-      await pauseHeld(context, live, memory);
+      await pauseLive(context, live, memory);
     } catch (error) {
       context.log.warn(
         { err: error, sandboxId: live.row.id },
@@ -117,7 +117,7 @@ async function rejoin(context: SandboxPorts): Promise<void> {
     // One in transition writes its row, and finds out by itself.
     if (live.transition !== undefined || live.row.state === 'creating') continue;
     const version = versions.get(live.row.id);
-    if (version === undefined) await endedElsewhere(context, live);
+    if (version === undefined) await endedOnOtherNode(context, live);
     else if (version !== live.row.version) {
       live.stale = true;
       context.repairs.later(live);

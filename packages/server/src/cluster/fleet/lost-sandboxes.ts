@@ -25,7 +25,7 @@ export async function killLost(context: Ports, teamId: string, sandboxId: string
     .where('team_id', '=', teamId)
     .where('view', '!=', 'hidden')
     .executeTakeFirst();
-  throw row === undefined ? errors.sandboxNotFound(sandboxId) : errors.nodeGone();
+  throw row === undefined ? errors.sandboxNotFound(sandboxId) : errors.nodeUnreachable();
 }
 
 /** Ends sandboxes of silent nodes whose time is over, except those that would be paused: nobody else can do that. */

@@ -1,6 +1,6 @@
 import type { NodeRecord } from '../../api/context/nodes.js';
 import { storeSandbox } from '../../sandboxes/change/pause.js';
-import { goOn } from '../../sandboxes/change/resume-moved.js';
+import { resumeMoved } from '../../sandboxes/change/resume-moved.js';
 import { forget, release } from '../../sandboxes/records/rows.js';
 import { begin } from '../../sandboxes/records/transition.js';
 import type { LiveSandbox } from '../../sandboxes/state/live.js';
@@ -38,7 +38,7 @@ export function moveRunning(
         return offered;
       }
       // Reads the row again first.
-      await goOn(context, live);
+      await resumeMoved(context, live);
       return offered;
     },
     { moving: true },

@@ -4,7 +4,7 @@ import { DriverError, requireObject } from '@svc/runtime';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors } from '../../api/errors/catalog.js';
 import { closeUnread, toApiError } from '../../api/http.js';
-import { endForksHere } from '../../sandboxes/change/abort-forks.js';
+import { abortForks } from '../../sandboxes/change/abort-forks.js';
 import { filesArchive } from '../../storage/builds/paths.js';
 import type { Uses } from '../context.js';
 import type { NodeForwarder } from '../nodes/forwarder.js';
@@ -81,7 +81,7 @@ export function registerNodeCalls(
         return reply.code(204).send();
       });
       routes.post('/forks/end', async (request: Request, reply) => {
-        await endForksHere(context, readSandboxIds(request.query.ids));
+        await abortForks(context, readSandboxIds(request.query.ids));
         return reply.code(204).send();
       });
       routes.post('/forks/:id', async (request: Request, reply) => {

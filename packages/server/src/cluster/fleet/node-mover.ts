@@ -1,5 +1,5 @@
 import { anyOf } from '#support/any-of';
-import { sideBySide } from '../../api/context/concurrent.js';
+import { concurrently } from '../../api/context/concurrent.js';
 import { ApiError } from '../../api/errors/api-error.js';
 import { configOf } from '../../sandboxes/state/config.js';
 import type { SandboxRow } from '../../sandboxes/state/live.js';
@@ -73,7 +73,7 @@ export class NodeMover {
     for (const key of this.#failed.keys()) if (!left.has(key)) this.#failed.delete(key);
     const now = this.#context.now();
     const due = items.filter((item) => (this.#failed.get(keyOf(item))?.againAtMs ?? 0) <= now);
-    await sideBySide(due, SIDE_BY_SIDE, async (item) => {
+    await concurrently(due, SIDE_BY_SIDE, async (item) => {
       if (!this.#wanted) return;
       const outcome = await this.#move(item).catch((error: unknown) => this.#failure(item, error));
       this.#note(item, outcome);

@@ -31,7 +31,7 @@ export async function takeBuild(context: Ports, buildId: string): Promise<void> 
   });
   const objectIds = objectsOf({ build }).map(({ id }) => id);
   const taken = await db.transaction().execute(async (tx) => {
-    await nodes.assertHeld(tx);
+    await nodes.assertOwned(tx);
     const { numUpdatedRows } = await tx
       .updateTable('template_builds')
       .set({ node_id: config.nodeId })

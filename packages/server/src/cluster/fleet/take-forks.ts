@@ -1,7 +1,7 @@
 import { anyOf } from '#support/any-of';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
-import { endForksHere } from '../../sandboxes/change/abort-forks.js';
+import { abortForks } from '../../sandboxes/change/abort-forks.js';
 import type { StartPorts } from '../../sandboxes/context.js';
 import { activeSandboxes } from '../../sandboxes/start/capacity.js';
 import { placementError } from '../../sandboxes/start/placement-error.js';
@@ -52,7 +52,7 @@ export async function takeForks(context: Ports, call: ForkCall, asker: AbortSign
         call.sandboxIds.map((sandboxId) => ({ ...plan, sandboxId })),
         timeout,
       );
-      const end = () => endForksHere(context, call.sandboxIds);
+      const end = () => abortForks(context, call.sandboxIds);
       if (asker.aborted) await end();
       else asker.addEventListener('abort', () => void end(), { once: true });
       return outcomes.map((outcome) =>

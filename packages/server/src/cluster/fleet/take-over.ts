@@ -1,10 +1,10 @@
 import { type SqlBool, sql } from 'kysely';
-import { sideBySide } from '../../api/context/concurrent.js';
+import { concurrently } from '../../api/context/concurrent.js';
 import type { StartPorts } from '../../sandboxes/context.js';
 import { begin } from '../../sandboxes/records/transition.js';
 import { shownDuringRepair } from '../../sandboxes/recovery/repairs.js';
 import { settle } from '../../sandboxes/recovery/settle.js';
-import { governAdopted } from '../../sandboxes/start/govern.js';
+import { enforceAdoptedEgress } from '../../sandboxes/start/enforce-egress.js';
 import { newLive, type SandboxRow } from '../../sandboxes/state/live.js';
 import type { Uses } from '../context.js';
 import type { SandboxTakeOvers } from '../nodes/ownership.js';
@@ -65,7 +65,7 @@ export async function takeOverLost(context: Ports): Promise<number> {
     .limit(ROUND)
     .execute();
   let taken = 0;
-  await sideBySide(left, SIDE_BY_SIDE, async ({ id }) => {
+  await concurrently(left, SIDE_BY_SIDE, async ({ id }) => {
     if (await takeOvers.take(id)) taken += 1;
   });
   if (taken > 0) context.log.warn({ taken }, 'sandboxes of silent nodes were taken over');
@@ -87,7 +87,7 @@ async function takeOver(context: StartPorts, clusterId: string, sandboxId: strin
   await driver.shared!.hasInstance(row.id);
   const checkpoint = row.checkpoint_id !== null && (await driver.shared!.hasCheckpoint(row.checkpoint_id));
   const taken = await db.transaction().execute(async (tx) => {
-    await nodes.assertHeld(tx);
+    await nodes.assertOwned(tx);
     return tx
       .updateTable('sandboxes')
       .set({ node_id: nodes.nodeId, version: row.version + 1 })
@@ -118,7 +118,7 @@ async function adoptSandbox(context: StartPorts, row: SandboxRow, checkpoint: bo
   const live = newLive(row);
   try {
     live.instance = await context.driver.adopt(row.id);
-    if (live.instance !== undefined) await governAdopted(context, row, live.instance);
+    if (live.instance !== undefined) await enforceAdoptedEgress(context, row, live.instance);
     context.sandboxes.set(live);
     const found = { instance: live.instance !== undefined, checkpoint };
     await begin(context, live, shownDuringRepair[row.state], () => settle(context, live, found));

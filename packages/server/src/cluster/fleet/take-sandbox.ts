@@ -1,5 +1,5 @@
 import { errors } from '../../api/errors/catalog.js';
-import { goOn } from '../../sandboxes/change/resume-moved.js';
+import { resumeMoved } from '../../sandboxes/change/resume-moved.js';
 import type { StartPorts } from '../../sandboxes/context.js';
 import { release } from '../../sandboxes/records/rows.js';
 import { begin } from '../../sandboxes/records/transition.js';
@@ -65,7 +65,7 @@ export async function takeSandbox(
 async function takeRow(context: TakePorts, row: SandboxRow & { checkpoint_id: string }): Promise<void> {
   const { config, db, nodes } = context;
   const taken = await db.transaction().execute(async (tx) => {
-    await nodes.assertHeld(tx);
+    await nodes.assertOwned(tx);
     const changed = await tx
       .updateTable('sandboxes')
       .set({ node_id: config.nodeId, version: row.version + 1 })
@@ -89,7 +89,7 @@ async function takeRow(context: TakePorts, row: SandboxRow & { checkpoint_id: st
   // A request for it came between the commit and here.
   if (known !== undefined) return context.repairs.later(known);
   const live = context.sandboxes.set(newLive(taken));
-  begin(context, live, 'resuming', () => goOn(context, live), { moving: true })
+  begin(context, live, 'resuming', () => resumeMoved(context, live), { moving: true })
     .catch((error: unknown) => {
       context.log.warn({ err: error, sandboxId: row.id }, 'a sandbox that was moved does not go on yet');
     })

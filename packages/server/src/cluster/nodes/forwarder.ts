@@ -188,7 +188,7 @@ export class NodeForwarder {
     upstream.on('error', (error) => {
       this.#tellRefusal(node, error);
       if (res.headersSent) res.destroy();
-      else refuseGone(res);
+      else refuseUnreachable(res);
     });
     upstream.on('response', (up) => {
       if (res.destroyed) return up.destroy();
@@ -286,7 +286,7 @@ function isRefusedConnection(error: unknown): boolean {
 }
 
 /** Answers for a node that is gone. */
-export function refuseGone(res: ServerResponse): void {
+export function refuseUnreachable(res: ServerResponse): void {
   const body = JSON.stringify({
     code: 503,
     message: 'the node that has it does not answer, try again later',

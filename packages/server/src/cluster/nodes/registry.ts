@@ -107,7 +107,7 @@ export class NodeRegistry implements ThisNode {
    * The same at the begin of a transaction that adds rows of this node, and until its end: who takes the name waits for it.
    * @throws {NodeNameTakenError}
    */
-  async assertHeld(tx: Tx): Promise<void> {
+  async assertOwned(tx: Tx): Promise<void> {
     if (!this.shared) return;
     const held = await tx
       .selectFrom('nodes')

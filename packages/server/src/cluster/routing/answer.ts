@@ -41,7 +41,7 @@ export function resultOf({ status, headers, body }: ApiAnswer): AnyResult {
       ...(parsed === undefined ? {} : { body: parsed }),
     };
   }
-  if (status < 400 || status > 599) throw errors.nodeGone();
+  if (status < 400 || status > 599) throw errors.nodeUnreachable();
   const { message, error_code: errorCode } = (parsed ?? {}) as { [name in keyof ErrorRecord]?: unknown };
   const retryAfter = headers['retry-after'];
   throw new ApiError({
@@ -57,6 +57,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw errors.nodeGone();
+    throw errors.nodeUnreachable();
   }
 }

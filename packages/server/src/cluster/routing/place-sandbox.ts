@@ -70,7 +70,7 @@ export async function* placeSandbox(
       fleet.avoid(node.id);
       context.log.warn({ err: error, placedOnNodeId: node.id }, 'a node did not take a new sandbox');
       // It may have made the sandbox before it fell silent.
-      if (error.taken) return { error: errors.nodeGone(error) };
+      if (error.taken) return { error: errors.nodeUnreachable(error) };
     } else if (ApiError.is(error) && isFull(error)) full = failure;
     // Of what is copied, the first refusal tells more: that machine may only lack what this one's memory needs.
     else if (!copied || !isIncompatible(error)) return failure;
@@ -82,7 +82,7 @@ export async function* placeSandbox(
 async function* toHolder(context: PlacePorts, nodeId: string): Route {
   const owner = await ownerById(context, nodeId);
   if (owner.kind === 'here') return yield* hereUnlessDrained(context);
-  return owner.kind === 'gone' ? { error: errors.nodeGone() } : yield* onNode(owner.node);
+  return owner.kind === 'gone' ? { error: errors.nodeUnreachable() } : yield* onNode(owner.node);
 }
 
 async function* hereUnlessDrained({ nodes }: Uses<'nodes'>): Route {

@@ -76,7 +76,7 @@ async function* toOwner(ports: RoutingPorts, operation: RoutedOperation, sandbox
     await killLost(ports, team.id, sandboxId);
     return yield { kind: 'done', answer: { status: 204 } };
   }
-  if (owner.kind === 'gone' || fromNode) return { error: errors.nodeGone() };
+  if (owner.kind === 'gone' || fromNode) return { error: errors.nodeUnreachable() };
   if (waking === undefined) return yield* onNode(owner.node);
   const drained = (await ports.fleet.places()).some(
     ({ record, place }) => record.id === owner.node.id && place.drained,

@@ -29,7 +29,7 @@ export type Route = AsyncGenerator<Destination, Failure | undefined, Failure | u
 export async function* onNode(node: NodeRecord): Route {
   const failure = yield toNode(node);
   return NodeUnreachableError.is(failure?.error)
-    ? { ...failure, error: errors.nodeGone(failure.error) }
+    ? { ...failure, error: errors.nodeUnreachable(failure.error) }
     : failure;
 }
 

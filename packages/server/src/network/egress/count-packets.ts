@@ -1,9 +1,9 @@
 import type { EgressReport } from '@svc/egress';
 import type { EgressPolicy } from '@svc/network-policy';
 import type { Uses } from '../context.js';
-import { NewForwarded } from './new-forwarded.js';
-import { NewRefusals, RareReports } from './new-refusals.js';
-import { NewSent } from './new-sent.js';
+import { ForwardedDelta } from './forwarded-delta.js';
+import { RareReports, RefusedDelta } from './refused-delta.js';
+import { SentDelta } from './sent-delta.js';
 import type { TrafficObserver } from './start-egress.js';
 
 /** Between two looks at the driver, ms, however often it is asked for. */
@@ -31,15 +31,15 @@ export function packetCounter(
     policyOf(sandboxId: string): EgressPolicy | undefined;
   },
 ): () => Promise<void> {
-  const fresh = new NewRefusals();
+  const fresh = new RefusedDelta();
   const rare = new RareReports(LOG_EVERY_MS);
-  const forwarded = new NewForwarded({
+  const forwarded = new ForwardedDelta({
     policyOf,
     get allowRanges() {
       return context().config.egress.allowRanges;
     },
   });
-  const sent = new NewSent();
+  const sent = new SentDelta();
   let nextMs = -Infinity;
   let last = Promise.resolve();
   const look = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/errors/api-error.js';
 import type { SandboxPorts, Uses } from '../context.js';
-import { killHeld } from '../kill.js';
+import { killLive } from '../kill.js';
 import { findLive } from '../records/rows.js';
 import { admit } from '../records/transition.js';
 import { configOf } from '../state/config.js';
@@ -14,7 +14,7 @@ type Ports = SandboxPorts & Uses<'retries'>;
  * Ends forks that this node has and that nobody was told of, whichever state they are in: at once, and again until they are gone.
  * Others that these ids may name stay. Settles after the first try.
  */
-export async function endForksHere(context: Ports, sandboxIds: readonly string[]): Promise<void> {
+export async function abortForks(context: Ports, sandboxIds: readonly string[]): Promise<void> {
   await Promise.all(
     sandboxIds.map(async (id) => {
       try {
@@ -35,7 +35,7 @@ async function endFork(context: SandboxPorts, id: string): Promise<void> {
   if (live === undefined || configOf(live.row).forkedFrom === undefined) return;
   try {
     const admission = await admit(context, live.row.team_id, id, 'kill');
-    await (admission.kind === 'join' ? admission.result : killHeld(context, admission.live, 'orphaned'));
+    await (admission.kind === 'join' ? admission.result : killLive(context, admission.live, 'orphaned'));
   } catch (error) {
     if (!ApiError.is(error) || error.status !== 404) throw error;
   }

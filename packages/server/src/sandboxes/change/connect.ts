@@ -6,7 +6,7 @@ import { changeRow } from '../records/rows.js';
 import { admit } from '../records/transition.js';
 import { checkTimeout, endFromNow } from '../records/ttl.js';
 import type { SandboxRow } from '../state/live.js';
-import { resumeHeld } from './resume.js';
+import { resumeLive } from './resume.js';
 
 export interface ConnectOptions {
   team: Team;
@@ -27,7 +27,7 @@ export async function connectSandbox(
   checkTimeout(options.timeoutSeconds, options.team.limits);
   const admission = await admit(context, options.team.id, options.sandboxId, 'connect');
   const { live } = admission;
-  if (admission.kind === 'proceed') return { row: await resumeHeld(context, live, options), resumed: true };
+  if (admission.kind === 'proceed') return { row: await resumeLive(context, live, options), resumed: true };
   if (admission.kind === 'join') await admission.result;
   await changeRow(
     context,

@@ -1,6 +1,6 @@
 import { egressIsUsed } from '../../teams/quota/egress-month.js';
 import type { Uses } from '../context.js';
-import { governSandbox } from '../start/govern.js';
+import { enforceEgress } from '../start/enforce-egress.js';
 import { inNetworkTurn, setNetworkMode } from '../start/network-mode.js';
 import type { LiveSandbox } from '../state/live.js';
 
@@ -43,7 +43,7 @@ async function follow(context: Ports, live: LiveSandbox): Promise<void> {
   if (!cut && (live.transition !== undefined || row.state !== 'running')) return;
   try {
     // The policy comes first, so that nothing that it allows is refused for want of it.
-    if (!cut) await governSandbox(context, row, instance);
+    if (!cut) await enforceEgress(context, row, instance);
     await setNetworkMode(context, row, instance);
   } catch (error) {
     if (live.instance === instance && live.transition === undefined) throw error;

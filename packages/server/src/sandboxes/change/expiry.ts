@@ -1,8 +1,8 @@
 import type { SandboxPorts } from '../context.js';
-import { killHeld } from '../kill.js';
+import { killLive } from '../kill.js';
 import { configOf } from '../state/config.js';
 import type { LiveSandbox } from '../state/live.js';
-import { pauseHeld } from './pause.js';
+import { pauseLive } from './pause.js';
 
 /** Most sandboxes that end at the same time. */
 const SIDE_BY_SIDE = 8;
@@ -39,7 +39,7 @@ async function expire(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   const config = configOf(live.row);
   try {
     if (config.autoPause) {
-      const paused = await pauseHeld(context, live, config.autoPauseMemory, { timedOut: true }).then(
+      const paused = await pauseLive(context, live, config.autoPauseMemory, { timedOut: true }).then(
         () => true,
         (error: unknown) => {
           context.log.error(
@@ -54,7 +54,7 @@ async function expire(context: SandboxPorts, live: LiveSandbox): Promise<void> {
       live.row = { ...live.row, end_at: context.now() + 60_000 };
       return;
     }
-    await killHeld(context, live, 'timeout');
+    await killLive(context, live, 'timeout');
   } catch (error) {
     live.retryAt = context.now() + RETRY_MS;
     context.log.error(

@@ -18,7 +18,7 @@ import { assertVolumesExist } from '../start/volume-mounts.js';
 import { configOf } from '../state/config.js';
 import type { LiveSandbox, SandboxRow } from '../state/live.js';
 import { collectLogs } from '../telemetry/collect-logs.js';
-import { endForksHere } from './abort-forks.js';
+import { abortForks } from './abort-forks.js';
 import { quiesceSandbox, unquiesceSandbox } from './quiesce.js';
 
 export interface ForkOptions {
@@ -27,7 +27,7 @@ export interface ForkOptions {
   timeoutSeconds: number;
   count: number;
   /** Has other nodes start what this one has no place for. Undefined: there are none. */
-  elsewhere?: ForkElsewhere | undefined;
+  otherNodes?: ForkOnOtherNodes | undefined;
   signal?: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export interface ForksLeft {
  * @returns one outcome for each of them; and what ends forks that nobody is told of, to be called once no fork can start from the
  * checkpoint any more: those without an outcome, or all of them.
  */
-export type ForkElsewhere = (
+export type ForkOnOtherNodes = (
   left: ForksLeft,
 ) => Promise<{ outcomes: ForkOutcome[]; endOthers: (which: 'untold' | 'all') => void }>;
 
@@ -78,9 +78,9 @@ export async function forkSandbox(
   // Its forks would store the same.
   if (problem !== undefined) throw errors.badRequest(`replace the network settings first: ${problem}`);
   // A volume is on the disk of one node.
-  const elsewhere = configOf(live.row).mounts.length === 0 ? options.elsewhere : undefined;
+  const otherNodes = configOf(live.row).mounts.length === 0 ? options.otherNodes : undefined;
   const drained = context.nodes.drain !== 'no';
-  if (drained && elsewhere === undefined)
+  if (drained && otherNodes === undefined)
     throw errors.capacityUnavailable('the server that has the sandbox is being drained');
   const checkpointId = `fork-${context.ids.uuid()}`;
   const endsAtMs = performance.now() + context.config.requestTimeoutMs * 0.9;
@@ -99,22 +99,22 @@ export async function forkSandbox(
     const plan = { team, source: live.row, checkpointId, logsFrom, timeoutSeconds, signal };
     const outcomes = await startForks(
       context,
-      Array(countHere(context, options.count, { drained, elsewhere })).fill(plan),
+      Array(countHere(context, options.count, { drained, otherNodes })).fill(plan),
       timeout,
     );
     made = outcomes.flatMap((outcome) => (ApiError.is(outcome) ? [] : outcome.id));
-    const here = elsewhere === undefined ? outcomes : outcomes.filter((outcome) => !isRefused(outcome));
+    const here = otherNodes === undefined ? outcomes : outcomes.filter((outcome) => !isRefused(outcome));
     const count = options.count - here.length;
-    if (elsewhere === undefined || count === 0) return (results = toResults(context, here));
+    if (otherNodes === undefined || count === 0) return (results = toResults(context, here));
     const full = outcomes.find(isRefused) ?? fullError(context, drained);
-    const others = await elsewhere({ ...plan, count, full, endsAtMs });
+    const others = await otherNodes({ ...plan, count, full, endsAtMs });
     endOthers = others.endOthers;
     return (results = toResults(context, [...here, ...others.outcomes]));
   } finally {
     await dropCheckpoint(context, checkpointId);
     const told = results !== undefined && options.signal?.aborted !== true;
     endOthers(told ? 'untold' : 'all');
-    if (!told) await endForksHere(context, made);
+    if (!told) await abortForks(context, made);
   }
 }
 
@@ -122,9 +122,9 @@ export async function forkSandbox(
 function countHere(
   context: Uses<'config' | 'sandboxes'>,
   count: number,
-  { drained, elsewhere }: { drained: boolean; elsewhere: ForkElsewhere | undefined },
+  { drained, otherNodes }: { drained: boolean; otherNodes: ForkOnOtherNodes | undefined },
 ): number {
-  if (elsewhere === undefined) return count;
+  if (otherNodes === undefined) return count;
   if (drained) return 0;
   return Math.min(count, Math.max(0, context.config.maxSandboxes - activeSandboxes(context)));
 }

@@ -28,14 +28,14 @@ export async function pauseSandbox(
   // Not where a sandbox is paused because its time is over: it would be lost.
   await assertTeamStorage(context, team);
   const admission = await admit(context, team.id, sandboxId, 'pause');
-  await (admission.kind === 'join' ? admission.result : pauseHeld(context, admission.live, memory));
+  await (admission.kind === 'join' ? admission.result : pauseLive(context, admission.live, memory));
 }
 
 /**
  * Pauses a sandbox that runs and is in no transition.
  * @param options `timedOut`: nobody asked for it
  */
-export function pauseHeld(
+export function pauseLive(
   context: SandboxPorts,
   live: LiveSandbox,
   memory: boolean,

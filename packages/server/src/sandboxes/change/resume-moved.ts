@@ -10,7 +10,7 @@ import { finishResume, restore } from './resume.js';
  * of life, and in the place among those that run that it never gave up. One that cannot be started stays paused.
  * @throws what may be over at the next try; the row says still that it is to go on
  */
-export async function goOn(context: SandboxPorts & Uses<'volumes'>, live: LiveSandbox): Promise<void> {
+export async function resumeMoved(context: SandboxPorts & Uses<'volumes'>, live: LiveSandbox): Promise<void> {
   // From here on nobody can take it over who was asked to before.
   await changeRow(context, live, () => ({ state: 'resuming' }));
   const executionId = context.ids.uuid();

@@ -43,13 +43,13 @@ export interface ResumeOptions {
 export async function resumeSandbox(context: StartPorts, options: ResumeOptions): Promise<SandboxRow> {
   checkTimeout(options.timeoutSeconds, options.team.limits);
   const admission = await admit(context, options.team.id, options.sandboxId, 'resume');
-  if (admission.kind !== 'join') return resumeHeld(context, admission.live, options);
+  if (admission.kind !== 'join') return resumeLive(context, admission.live, options);
   await admission.result;
   return admission.live.row;
 }
 
 /** Wakes a sandbox that is paused and in no transition. */
-export function resumeHeld(
+export function resumeLive(
   context: StartPorts,
   live: LiveSandbox,
   options: Omit<ResumeOptions, 'sandboxId'>,

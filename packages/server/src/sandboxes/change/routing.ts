@@ -7,7 +7,7 @@ import { configOf } from '../state/config.js';
 import { type LiveSandbox, type SandboxRow, stateOf } from '../state/live.js';
 import { accessToken, daemonToken, trafficToken } from '../state/sandbox-tokens.js';
 import { daemonMetrics } from '../telemetry/daemon-metrics.js';
-import { resumeHeld } from './resume.js';
+import { resumeLive } from './resume.js';
 
 /** Where requests for a sandbox go. Sandboxes that run here are found without touching the database. */
 export function findRoute(
@@ -81,7 +81,7 @@ export async function resumeForRequest(
     team.limits.maxTimeToLiveSeconds,
   );
   try {
-    await resumeHeld(context, live, { team, timeoutSeconds, forTraffic: true });
+    await resumeLive(context, live, { team, timeoutSeconds, forTraffic: true });
   } catch (error) {
     if (ApiError.is(error) && isFull(error) && (await moveAway())) return { kind: 'moved' };
     if (ApiError.is(error) && error.status === 429) return { kind: 'limited', message: error.message };

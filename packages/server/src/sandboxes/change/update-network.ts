@@ -12,7 +12,7 @@ import { lifecycleEvent } from '../events/lifecycle-events.js';
 import { changeRow } from '../records/rows.js';
 import { admit } from '../records/transition.js';
 import { decryptSecrets, encryptSecrets, trustOf } from '../start/boot.js';
-import { governSandbox, isIntercepted } from '../start/govern.js';
+import { enforceEgress, isIntercepted } from '../start/enforce-egress.js';
 import { inNetworkTurn, setNetworkMode } from '../start/network-mode.js';
 import { checkNetwork, checkProxyAddress, withoutPassword } from '../start/network-settings.js';
 import { configOf } from '../state/config.js';
@@ -95,7 +95,7 @@ async function tryPut(
   // Where it can do neither, only settings that ask for nothing came so far.
   if (!(egressPolicy || networkIsolation)) return;
   // The policy comes first, so that nothing that it allows is refused for want of it.
-  await governSandbox(context, row, instance);
+  await enforceEgress(context, row, instance);
   await setNetworkMode(context, row, instance);
   if (isIntercepted(row) || wasIntercepted)
     await initDaemon(instance, await trustOf(context, row, true), {

@@ -1,7 +1,7 @@
 import type { InstanceRecord } from '@svc/runtime';
 import type { StartPorts, Uses } from '../context.js';
 import { dropCheckpoint } from '../records/checkpoints.js';
-import { governAdopted } from '../start/govern.js';
+import { enforceAdoptedEgress } from '../start/enforce-egress.js';
 import { isMoving } from '../state/config.js';
 import { newLive, type SandboxRow } from '../state/live.js';
 import { settle } from './settle.js';
@@ -61,7 +61,7 @@ async function recoverOne(
   // A sandbox that was about to be taken over when this node's last process died belongs to another node by its record.
   const mayLive = record === undefined ? shared !== undefined : record.state !== 'dead';
   live.instance = mayLive ? await context.driver.adopt(row.id) : undefined;
-  if (live.instance !== undefined) await governAdopted(context, row, live.instance);
+  if (live.instance !== undefined) await enforceAdoptedEgress(context, row, live.instance);
   if (record !== undefined && live.instance === undefined) await destroyStray(context, record);
   const checkpoint =
     row.checkpoint_id !== null &&

@@ -3,10 +3,10 @@ import type { StartPorts, Uses } from '../context.js';
 import { watchInstance } from '../kill.js';
 import { changeRow } from '../records/rows.js';
 import { begin } from '../records/transition.js';
-import { governAdopted } from '../start/govern.js';
+import { enforceAdoptedEgress } from '../start/enforce-egress.js';
 import { isMoving } from '../state/config.js';
 import { isBetweenStates, type LiveSandbox, type SandboxRepairs, type Transition } from '../state/live.js';
-import { endedElsewhere } from './ended-elsewhere.js';
+import { endedOnOtherNode } from './ended-on-other-node.js';
 import { settle } from './settle.js';
 
 /** @param context a function, because the context contains what is made here. */
@@ -25,7 +25,7 @@ async function repair(context: StartPorts, live: LiveSandbox): Promise<void> {
   // Reads the row again when the outcome of its last change is unknown.
   await changeRow(context, live, () => undefined).catch(async (error: unknown) => {
     if (!live.gone) throw error;
-    await endedElsewhere(context, live);
+    await endedOnOtherNode(context, live);
   });
   if (live.gone) return;
   const held = live.instance !== undefined;
@@ -48,7 +48,7 @@ async function lookFor(
 ): Promise<{ instance: boolean; checkpoint: boolean }> {
   const { id, checkpoint_id: checkpointId } = live.row;
   const instance = await context.driver.adopt(id);
-  if (instance !== undefined) await governAdopted(context, live.row, instance);
+  if (instance !== undefined) await enforceAdoptedEgress(context, live.row, instance);
   // One that has ended is kept, to be cleared away.
   live.instance = instance ?? live.instance;
   if (checkpointId === null) return { instance: instance !== undefined, checkpoint: false };

@@ -1,6 +1,6 @@
 import { finishPause } from '../change/pause.js';
 import { unquiesceSandbox } from '../change/quiesce.js';
-import { goOn } from '../change/resume-moved.js';
+import { resumeMoved } from '../change/resume-moved.js';
 import type { SandboxPorts, StartPorts } from '../context.js';
 import { finishKill, watchInstance } from '../kill.js';
 import { dropCheckpoint } from '../records/checkpoints.js';
@@ -39,7 +39,7 @@ export async function settle(
       if (row.state === 'pausing') await finishPause(context, live);
       // Until now it was on its way to another node: it goes on here, and may be moved again.
       if (isMoving(live.row)) {
-        await goOn(context, live);
+        await resumeMoved(context, live);
         release(context, live);
         return live.instance === undefined ? 'paused' : 'adopted';
       }

@@ -10,7 +10,7 @@ import { startCommandOf } from '../daemon/start-command.js';
 import { configOf } from '../state/config.js';
 import type { SandboxRow } from '../state/live.js';
 import { daemonToken } from '../state/sandbox-tokens.js';
-import { governSandbox, isIntercepted } from './govern.js';
+import { enforceEgress, isIntercepted } from './enforce-egress.js';
 import { inPhase } from './in-phase.js';
 import { instanceSpec } from './instance-spec.js';
 import { placementError } from './placement-error.js';
@@ -67,7 +67,7 @@ export async function bootInstance(
         : context.driver.restore({ ...call, checkpointId: source.checkpointId, memory: source.memory }),
     );
     instance = made;
-    await phase('network', () => governSandbox(context, row, made));
+    await phase('network', () => enforceEgress(context, row, made));
     await phase('daemon', () =>
       inSpan(context.tracer, 'daemon.init', () => introduce(context, row, made, source, limits)),
     );

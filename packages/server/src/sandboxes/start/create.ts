@@ -127,7 +127,7 @@ export async function startNew(context: StartPorts, options: StartOptions): Prom
     try {
       await inPhase(context.metrics, startSource(options.source), 'record', () =>
         context.db.transaction().execute(async (tx) => {
-          await context.nodes.assertHeld(tx);
+          await context.nodes.assertOwned(tx);
           await insertMetadata(tx, row);
           await tx.insertInto('sandboxes').values(row).execute();
           await assertTeamRoom(tx, team, row);

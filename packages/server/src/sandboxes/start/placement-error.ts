@@ -25,7 +25,7 @@ export function placementError(error: unknown, timedOut: boolean): ApiError {
       return errors.badRequest(error.message);
     // A machine of the cluster that has what it needs is unreachable.
     case 'unreachable':
-      return errors.nodeGone(error);
+      return errors.nodeUnreachable(error);
     case 'timeout':
       return errors.placementTimeout(1);
     default:

@@ -1,5 +1,5 @@
 import type { Team } from '../../api/auth/team-store.js';
-import { sideBySide } from '../../api/context/concurrent.js';
+import { concurrently } from '../../api/context/concurrent.js';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
 import { toJson } from '../../storage/json.js';
@@ -44,7 +44,7 @@ export async function startForks(
   timeout: AbortSignal,
 ): Promise<ForkOutcome[]> {
   const outcomes: ForkOutcome[] = [];
-  await sideBySide(forks.entries(), AT_ONCE, async ([index, fork]) => {
+  await concurrently(forks.entries(), AT_ONCE, async ([index, fork]) => {
     outcomes[index] = await startFork(context, fork).catch((error: unknown) =>
       forkError(error, timeout.aborted),
     );

@@ -1,5 +1,5 @@
 import { DriverError } from '@svc/runtime';
-import { sideBySide } from '../../api/context/concurrent.js';
+import { concurrently } from '../../api/context/concurrent.js';
 import type { Uses } from '../context.js';
 import type { LiveSandbox } from '../state/live.js';
 import { isDue, nextLook } from '../state/logs-look.js';
@@ -50,7 +50,7 @@ export async function sampleAll(context: Context, memory: CpuMemory): Promise<vo
     );
   // First: they are of now, and a daemon that is slow to give its logs must not hold them up.
   await storeSamples(context, samples);
-  await sideBySide(looks, LOOK_AT_ONCE, async ({ live, cpuUsageUs }) => {
+  await concurrently(looks, LOOK_AT_ONCE, async ({ live, cpuUsageUs }) => {
     if (live.instance === undefined || live.transition !== undefined) return;
     await observe(context, live, () => takeLogs(context, live, cpuUsageUs));
   });

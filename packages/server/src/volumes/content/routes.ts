@@ -44,7 +44,7 @@ export function registerVolumeContent(
         if (home.kind === 'here') return;
         if (home.kind === 'gone' || forwarder.comesFromNode(request.raw)) {
           closeUnread(request, reply);
-          throw errors.nodeGone();
+          throw errors.nodeUnreachable();
         }
         reply.hijack();
         forwarder.request(home.node, request.raw, reply.raw, false, home.node.apiUrl);

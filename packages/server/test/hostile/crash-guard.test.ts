@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Log } from '../../src/api/context/context.js';
-import { installLastResort } from '../../src/process/crash-guard.js';
+import { installCrashGuard } from '../../src/process/crash-guard.js';
 
 let logged: { err?: Error }[];
 let ends: number;
@@ -19,7 +19,7 @@ beforeEach(() => {
     rejection: process.listeners('unhandledRejection'),
   };
   process.removeAllListeners('uncaughtException').removeAllListeners('unhandledRejection');
-  remove = installLastResort({
+  remove = installCrashGuard({
     log: { error: (fields: object) => logged.push(fields) } as unknown as Log,
     end: () => {
       ends++;
@@ -51,7 +51,7 @@ it('an error of one connection, and a promise that failed, are logged and end no
 it('any other exception is logged with its stack and ends the server in order, once, with code 1', async () => {
   process.emit('uncaughtException', new TypeError('out of nowhere'));
   process.emit('uncaughtException', new TypeError('and another'));
-  expect(logged[0]?.err?.stack).toContain('last-resort.test');
+  expect(logged[0]?.err?.stack).toContain('crash-guard.test');
   await settled();
   expect([ends, exits]).toEqual([1, []]);
   ended();

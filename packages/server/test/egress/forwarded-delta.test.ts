@@ -1,6 +1,6 @@
 import type { ForwardedTraffic } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
-import { NewForwarded } from '../../src/network/egress/new-forwarded.js';
+import { ForwardedDelta } from '../../src/network/egress/forwarded-delta.js';
 
 const AT = new Date(1_000);
 const POLICY = { allowOut: ['9.9.9.0/24', '10.1.0.0/16'], denyOut: ['0.0.0.0/0'], rules: {} };
@@ -12,7 +12,7 @@ const to = (address: string | undefined, connections: number, bytes: number): Fo
 
 describe('what was forwarded', () => {
   it('is told as far as it is new, with the rule that allows it, and not what was before the server started', () => {
-    const forwarded = new NewForwarded({
+    const forwarded = new ForwardedDelta({
       policyOf: (id) => (id === 'a' ? POLICY : undefined),
       allowRanges: ['10.1.0.0/16'],
     });

@@ -1,7 +1,7 @@
 import type { NodeRecord } from '../../api/context/nodes.js';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
-import type { ForkElsewhere, ForksLeft } from '../../sandboxes/change/fork.js';
+import type { ForkOnOtherNodes, ForksLeft } from '../../sandboxes/change/fork.js';
 import type { SandboxPorts } from '../../sandboxes/context.js';
 import { isFull } from '../../sandboxes/start/placement-error.js';
 import type { ForkOutcome } from '../../sandboxes/start/start-forks.js';
@@ -39,7 +39,7 @@ interface Part {
  * Has other nodes start forks of a sandbox of this one, each from a copy of its checkpoint: those that new sandboxes would go to, of
  * those that its memory can go on on. What one of them does not start goes to the next.
  */
-export async function forkElsewhere(context: Ports, left: ForksLeft): ReturnType<ForkElsewhere> {
+export async function forkOnOtherNodes(context: Ports, left: ForksLeft): ReturnType<ForkOnOtherNodes> {
   const outcomes: ForkOutcome[] = [];
   const unclaimed: UnclaimedForks[] = [];
   const made: UnclaimedForks[] = [];

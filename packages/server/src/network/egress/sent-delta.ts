@@ -1,8 +1,8 @@
 import type { SentBytes } from '@svc/runtime';
-import { added } from './new-forwarded.js';
+import { added } from './forwarded-delta.js';
 
 /** Tells what sandboxes sent since the last time. The first time tells nothing: that was before this server started. */
-export class NewSent {
+export class SentDelta {
   #seen: Map<string, number> | undefined;
 
   /** @param counts all that there are: what is not among them is over, and counts from nothing when it comes again */

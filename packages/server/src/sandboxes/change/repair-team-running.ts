@@ -16,7 +16,7 @@ export const COUNTS_AS_RUNNING = [
  * such as by a restore of single tables; then the count of the sandboxes is taken over, and the log warns.
  * @returns the teams that differed
  */
-export async function mendTeamRunning(context: Uses<'db' | 'dialect' | 'log'>): Promise<string[]> {
+export async function repairTeamRunning(context: Uses<'db' | 'dialect' | 'log'>): Promise<string[]> {
   const differing = await differingTeams(context);
   for (const teamId of differing) await countAgain(context, teamId);
   return differing;

@@ -5,7 +5,7 @@ import type { RefusedPackets } from '@svc/runtime';
  * Turns what a driver has counted into reports of what is new since the last time. The first time tells nothing: that was
  * before this server started.
  */
-export class NewRefusals {
+export class RefusedDelta {
   #seen: Map<string, number> | undefined;
 
   /** @param counts all that there are: what is not among them is over, and counts from nothing when it comes again */

@@ -16,7 +16,7 @@ export interface NewForwardedOptions {
  * Turns what the kernel forwarded past the egress process into reports of what is new since the last time, as that process
  * reports what it carries. The first time tells nothing: that was before this server started.
  */
-export class NewForwarded {
+export class ForwardedDelta {
   readonly #options: NewForwardedOptions;
   readonly #compiled = new WeakMap<EgressPolicy, CompiledPolicy>();
   #seen: Map<string, Counts> | undefined;

@@ -2,7 +2,7 @@ import { forwardedOf } from '@svc/network-policy';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type DaemonClient, type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type EgressStage, openEgressStage } from './egress-stage.js';
+import { type EgressStage, openEgressStage } from './egress-fixture.js';
 
 const runs = linuxDriverCanRun(await checkHost({}));
 const SENT = 1_000_000;

@@ -17,7 +17,7 @@ type Context = Uses<'config' | 'db' | 'egress' | 'keys' | 'log' | 'now' | 'sandb
  * look-up of names depends on it, so nobody waits.
  * @throws {ApiError} 503 when the egress process does not answer.
  */
-export async function governSandbox(context: Context, row: SandboxRow, instance: Instance): Promise<void> {
+export async function enforceEgress(context: Context, row: SandboxRow, instance: Instance): Promise<void> {
   const run = runOf(context, row);
   if (run.scope !== undefined) await forwardSome(context, run.scope, instance);
   const told = context.egress.set(instance, run);
@@ -35,10 +35,10 @@ export async function governSandbox(context: Context, row: SandboxRow, instance:
 }
 
 /**
- * As {@link governSandbox}, of an instance that runs already: its mode is set again, because a change of it may have
+ * As {@link enforceEgress}, of an instance that runs already: its mode is set again, because a change of it may have
  * broken off. The egress process is told when it can be reached; until then a governed instance sends nothing.
  */
-export async function governAdopted(
+export async function enforceAdoptedEgress(
   context: Context & Uses<'driver' | 'egressLimits'>,
   row: SandboxRow,
   instance: Instance,
