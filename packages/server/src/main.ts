@@ -117,7 +117,7 @@ async function serve(options: ServerOptions, plan: Exclude<StartPlan, { kind: 'a
   if (options.tls?.certificate !== undefined) process.on('SIGHUP', () => void server.reloadCertificates());
   process.once('SIGTERM', stop);
   process.on('SIGINT', stop);
-  // Last: whoever reads it may send a signal at once.
+  // Last: its reader may send a signal at once.
   process.stdout.write(`${lines.join('\n')}\nready\n`);
 }
 

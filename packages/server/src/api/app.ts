@@ -35,7 +35,7 @@ interface ApiOptions<Context extends BaseContext> {
   beforeRoutes?: (app: FastifyInstance) => void;
   /** Adds what stands beside the platform API on the same port. */
   routesBeside?: (app: FastifyInstance) => void;
-  /** Told of connections over which a valid key came. */
+  /** Receives connections over which a valid key came. */
   connections?: ConnectionGuard;
   /** The certificate for clients that connect by TLS; absent: it speaks plain HTTP. */
   certificates?: { readonly options: SecureContextOptions } | undefined;
@@ -167,7 +167,7 @@ const HEAD_READ_MS = 5_000;
  * where the next request would begin is unknown.
  */
 function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  // The client left: there is nobody to tell.
+  // The client left: an answer has no reader.
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

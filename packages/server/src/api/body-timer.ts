@@ -8,7 +8,7 @@ export interface BodyTimerOptions {
 }
 
 /**
- * Bounds the time that a body may take to arrive: one that takes too long is refused; one that goes on after its answer
+ * Bounds the time that a body may take to arrive: one that takes too long is refused; one that continues after its answer
  * ends the connection.
  */
 export class BodyTimer {

@@ -12,7 +12,7 @@ import { isoTime } from './wire/time.js';
 interface CredentialOptions {
   context: Uses<'keys' | 'now' | 'teams'>;
   route: Pick<RouteEntry, 'secured' | 'rules'>;
-  /** Told of connections over which a valid key came. */
+  /** Receives connections over which a valid key came. */
   connections?: ConnectionGuard | undefined;
 }
 
@@ -43,7 +43,7 @@ export class CredentialCheck {
     connections?.trust(request.raw.socket);
   }
 
-  /** The operator acting for a team, whatever its standing. @throws {ApiError} 401 */
+  /** Authenticates the operator acting for a team, also for a banned one. @throws {ApiError} 401 */
   async #operator(request: FastifyRequest, credential: string): Promise<Identity> {
     const { keys, now, teams } = this.#options.context;
     const { method, url = '' } = request.raw;

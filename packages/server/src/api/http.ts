@@ -4,7 +4,7 @@ import { DatabaseLostError, DatabaseUnreachableError } from '../storage/database
 import { ApiError } from './errors/api-error.js';
 import { errors } from './errors/catalog.js';
 
-/** Turns whatever was thrown while a request was handled into an error of the catalog. */
+/** Turns any error of a request into an error of the catalog. */
 export function toApiError(error: unknown, bodyLimitBytes: number): ApiError {
   if (ApiError.is(error)) return error;
   if (error instanceof DatabaseUnreachableError) return errors.databaseUnreachable(error);
@@ -32,7 +32,7 @@ export function closeUnread(request: FastifyRequest, reply: FastifyReply): void 
 }
 
 /**
- * Address that a request's connection came from. Undefined when nobody can tell any more: a connection that has ended, or a request
+ * Address that a request's connection came from. Undefined when it is unknown: a connection that has ended, or a request
  * that came by none.
  */
 export function clientAddressOf(request: IncomingMessage): string | undefined {
@@ -41,7 +41,7 @@ export function clientAddressOf(request: IncomingMessage): string | undefined {
   return socket?.remoteAddress;
 }
 
-/** Hands bodies on as streams, of whatever type they claim to be: for routes whose body is a file. */
+/** Passes bodies of any content type on as streams: for routes whose body is a file. */
 export function handOnBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));

@@ -101,7 +101,7 @@ async function replay(
     .where('key', '=', key)
     .executeTakeFirst();
   if (row === undefined) throw errors.idempotencyInProgress();
-  // Also for another request: once it is told of the mismatch, what the first one made can be found.
+  // Also for another request: the mismatch is reported once the result of the first one can be found.
   if (row.response === null && (await isAtWork(context, row.owner))) throw errors.idempotencyInProgress();
   if (row.request_hash !== hash) throw errors.idempotencyMismatch();
   if (row.response === null) throw errors.idempotencyUnknown();

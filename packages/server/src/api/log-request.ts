@@ -10,7 +10,7 @@ const CLIENT_LEFT = 499;
 
 /**
  * Writes one line about a request once it is over: at level `info`; at `warn` when the server failed; at `debug` when it is a probe
- * or came without a valid credential, as anybody could fill the log with those. Holds identifiers alone.
+ * or came without a valid credential, as any client could fill the log with those. It has identifiers alone.
  * @param about asked when it is over
  */
 export function logRequest(

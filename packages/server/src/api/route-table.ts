@@ -83,7 +83,7 @@ export function routerPath(path: string): string {
   return path.replaceAll(/\{([^}]+)\}/g, ':$1');
 }
 
-/** Operations that are gone: they answer as if they had never been, not as a known path with another method. */
+/** Removed operations: they answer as if they had never been, not as a known path with another method. */
 const REMOVED: readonly { method: string; path: string }[] = [
   { method: 'POST', path: '/templates' },
   { method: 'POST', path: '/v2/templates' },

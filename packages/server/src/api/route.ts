@@ -31,7 +31,7 @@ export interface RouteInstall<Context extends BaseContext = BaseContext> {
   /** Longest that a body may take to arrive, ms. */
   bodyReadMs: number;
   sendFailure(request: FastifyRequest, reply: FastifyReply, error: unknown): void;
-  /** Told of connections over which a valid key came. */
+  /** Receives connections over which a valid key came. */
   connections?: ConnectionGuard | undefined;
 }
 

@@ -80,7 +80,7 @@ function querySchema(route: RouteEntry): object {
   };
 }
 
-/** Makes references inside a schema absolute, so that it compiles apart from its document. */
+/** Makes references inside a schema absolute, so that it compiles without its document. */
 function relocate(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(relocate);
   if (typeof value !== 'object' || value === null) return value;

@@ -110,7 +110,7 @@ export const settings = {
   isolation: oneOf(isolations)({ variable: 'SVC_ISOLATION', flag: '--isolation' }),
   /**
    * Isolation of the sandboxes of some templates instead, by id of the template, or by name for `base` and `host`:
-   * `{ base: 'gvisor' }`. Their builds run so too. A snapshot with memory goes on with what it was taken of. Default none.
+   * `{ base: 'gvisor' }`. Their builds run so too. A snapshot with memory keeps the isolation that it was taken with. Default none.
    */
   templateIsolation: wordByName(isolations)({ variable: 'SVC_TEMPLATE_ISOLATION' }),
   /** Starts a sandbox before the server accepts requests, to verify the host. Default false; `svc server up` does it. */
@@ -152,7 +152,7 @@ export const settings = {
     file: text(),
     /** Address of the PostgreSQL database, `postgres://user:password@host/name`. Default none. */
     url: text({ variable: 'SVC_POSTGRES_URL', flag: '--postgres-url' }),
-    /** Schema of the PostgreSQL database that holds the tables. Default `public`. */
+    /** Schema of the PostgreSQL database for the tables. Default `public`. */
     schema: text(),
     /** Most connections to PostgreSQL. Default 10. */
     poolSize: count(),
@@ -186,7 +186,7 @@ export const settings = {
     maxTotalMemoryMiB: countOrNone(),
     /** Most of the disk: volumes, snapshots, paused sandboxes, layers and uploads of builds. */
     maxStorageMiB: countOrNone({ default: 102_400 }),
-    /** Most that one volume holds. */
+    /** Largest size of one volume. */
     maxVolumeMiB: count({ default: 10_240 }),
     /** Most that all sandboxes send to the outside in a month of the calendar, UTC. Default: no limit. */
     maxEgressMonthMiB: countOrNone(),

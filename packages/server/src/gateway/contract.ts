@@ -53,7 +53,7 @@ export interface ResumeCredentials {
 export type ResumeOutcome =
   | { kind: 'running'; route: Route }
   /** Killed meanwhile. Answered like an unknown sandbox. */
-  | { kind: 'gone' }
+  | { kind: 'deleted' }
   /** Blocked team, and the like. 403. */
   | { kind: 'refused'; message: string }
   /** Too many running sandboxes. 429. */
@@ -63,7 +63,7 @@ export type ResumeOutcome =
   /** Another server has it now, which answers the request. */
   | { kind: 'moved' };
 
-/** Which sandbox and port a request means, or why that cannot be told. */
+/** The sandbox and port of a request, or the reason why they are unknown. */
 export type AddressedRequest =
   | { kind: 'refused'; reason: RefusalReason }
   | {
@@ -137,7 +137,7 @@ export interface GatewayDeps {
   settled?: ((sandboxId: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Answers for sandboxes that another server has taken over since a request came. Default: such a sandbox is unknown. */
   otherNodes?: OtherNodes | undefined;
-  /** Told of client connections over which a request reached a sandbox. */
+  /** Receives client connections over which a request reached a sandbox. */
   onAdmitted?: ((socket: Socket) => void) | undefined;
   config?: GatewayConfig;
   /** Default: nothing is logged. */
@@ -192,7 +192,7 @@ export interface GatewayStats {
   responseBytes: number;
 }
 
-/** Why open exchanges of a sandbox are ended. `unreachable`: it goes on, but not through this gateway. */
+/** The reason why open exchanges of a sandbox end. `unreachable`: it continues, but not through this gateway. */
 export type StopReason = 'paused' | 'killed' | 'expired' | 'ended' | 'unreachable';
 
 /**
@@ -210,9 +210,9 @@ export interface Gateway {
   handleConnect(req: IncomingMessage, socket: Duplex): void;
   /**
    * Ends every open exchange of one sandbox (of all without an id) and forgets its kept-alive connections. Set the
-   * sandbox's state first, so that no new request slips in. Connections to the sandbox are gone when it returns; the
+   * sandbox's state first, so that no new request slips in. Connections to the sandbox are closed when it returns; the
    * promise resolves when clients have got their ends or after `drainMs`. Connect streams end with `unavailable`, and
-   * a message that tells the reason; default `unreachable`.
+   * a message with the reason; default `unreachable`.
    */
   close(sandboxId?: string, reason?: StopReason): Promise<void>;
   readonly stats: GatewayStats;

@@ -3,13 +3,13 @@ import { connect as connectTls } from 'node:tls';
 import type { Route } from './contract.js';
 import { pause } from './waits.js';
 
-/** The sandbox could not be connected to. `gone`: its instance ended; `closed`: nothing listens on the port. */
+/** The sandbox could not be connected to. `ended`: its instance ended; `closed`: nothing listens on the port. */
 export class DialFailure extends Error {
   override readonly name = 'DialFailure';
-  readonly kind: 'gone' | 'closed';
+  readonly kind: 'ended' | 'closed';
 
-  constructor(kind: 'gone' | 'closed', cause: unknown) {
-    super(kind === 'gone' ? 'the sandbox is gone' : 'the port is not open', { cause });
+  constructor(kind: 'ended' | 'closed', cause: unknown) {
+    super(kind === 'ended' ? 'the sandbox has ended' : 'the port is not open', { cause });
     this.kind = kind;
   }
 }
@@ -47,7 +47,7 @@ export async function dialWithRetry(route: Route, port: number, options: DialOpt
       throw signal.reason;
     } catch (error) {
       if ((error as { code?: unknown } | undefined)?.code === 'instance_gone')
-        throw new DialFailure('gone', error);
+        throw new DialFailure('ended', error);
       const waitMs = attempt * 100;
       const late = now() - startedAt + waitMs > budgetMs;
       if (ending.signal.aborted || late || attempt >= attempts) throw new DialFailure('closed', error);

@@ -83,7 +83,7 @@ export function forward(options: ForwardOptions): Forwarding {
         send(retriesLeft - 1);
         return;
       }
-      if (error instanceof DialFailure) fail(error.kind === 'gone' ? 'sandbox_not_found' : 'port_closed');
+      if (error instanceof DialFailure) fail(error.kind === 'ended' ? 'sandbox_not_found' : 'port_closed');
       else fail('upstream_failed');
     };
     attempt.once('socket', () => {
@@ -119,7 +119,7 @@ export function forward(options: ForwardOptions): Forwarding {
   };
 
   const sendBody = () => {
-    // A body that comes late must not hold back the head: the service may want to answer it first.
+    // A late body must not delay the head: the service may want to answer it first.
     setImmediate(() => {
       if (!upstream.destroyed) upstream.flushHeaders();
     });
@@ -143,7 +143,7 @@ export function forward(options: ForwardOptions): Forwarding {
       upstream.destroy();
       return;
     }
-    // Answered early: the rest of the body still goes to whoever reads it.
+    // Answered early: the rest of the body still goes to its reader.
     req.once('close', () => {
       if (!req.complete) upstream.destroy();
     });

@@ -94,7 +94,7 @@ export async function handleRequest(
 
 /**
  * Returns whether the gateway answers a request for the daemon's metrics itself: the daemon does not see its sandbox's limits, and
- * would tell those of the machine. What the token does not open is left to the daemon to refuse.
+ * would report those of the machine. The daemon refuses a request whose token opens nothing.
  */
 function wantsMetrics(req: IncomingMessage, route: Route, url: string): boolean {
   if (req.method !== 'GET' || route.metrics === undefined || cleanPath(url) !== '/metrics') return false;

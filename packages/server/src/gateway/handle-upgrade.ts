@@ -44,7 +44,7 @@ export async function handleUpgrade(
   } catch (error) {
     if (res.headersSent || socket.destroyed) return;
     if (!(error instanceof DialFailure)) return refuse('upstream_failed');
-    return refuse(error.kind === 'gone' ? 'sandbox_not_found' : 'port_closed');
+    return refuse(error.kind === 'ended' ? 'sandbox_not_found' : 'port_closed');
   }
   if (dialing.signal.aborted || socket.destroyed) {
     stream.destroy();

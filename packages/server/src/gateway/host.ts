@@ -10,7 +10,7 @@ export interface TargetOptions {
 
 export type TargetRefusal = 'missing_header' | 'invalid_host' | 'invalid_sandbox_id' | 'invalid_port';
 
-/** Which sandbox and port a request means, or why that cannot be told. */
+/** The sandbox and port of a request, or the reason why they are unknown. */
 export type Target =
   | { kind: 'target'; sandboxId: string; port: number }
   | { kind: 'refused'; reason: TargetRefusal };

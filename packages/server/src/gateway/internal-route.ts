@@ -29,7 +29,7 @@ export function cleanPath(url: string): string {
 }
 
 /**
- * The internal route of the daemon that a request target spells, whatever the spelling, else undefined.
+ * The internal route of the daemon that a request target names, in any spelling, else undefined.
  * Stricter than any router: what could be read as one by someone is one.
  */
 export function internalRoute(url: string): string | undefined {

@@ -44,7 +44,7 @@ function cookieOf({ value, expiresAt }: PreviewLink, tls: boolean, nowMs: number
   return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; ${reach}`;
 }
 
-/** A path for the Location header that leads to the same host whatever it is made of: `//host/` would name another one. */
+/** A path for the Location header that always leads to the same host: `//host/` would name another one. */
 function locationOf(url: string): string {
   const printable = url.replace(/[^!-~]/g, (char) => encodeURIComponent(char));
   return /^[/\\][/\\]/.test(printable) ? `/.${printable}` : printable;

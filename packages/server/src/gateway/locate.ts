@@ -18,7 +18,7 @@ export interface LocateOptions {
   /** Path with query. */
   url: string;
   headers: IncomingHttpHeaders;
-  /** Lower-case names of the header that opens private ports; the first is the one to tell people. */
+  /** Lower-case names of the header that opens private ports; messages name the first one. */
   trafficTokenNames: readonly string[];
   /** A preflight neither wakes a sandbox nor waits for one. */
   preflight: boolean;
@@ -78,7 +78,7 @@ export async function locate(options: LocateOptions): Promise<Located> {
     const outcome = await options.resume(sandboxId, { port, accessToken, trafficAccessToken });
     if (outcome.kind === 'running') return { kind: 'route', route: outcome.route, link };
     if (outcome.kind === 'moved') return { kind: 'on-other-node' };
-    if (outcome.kind === 'gone') return refused({ reason: 'sandbox_not_found' });
+    if (outcome.kind === 'deleted') return refused({ reason: 'sandbox_not_found' });
     if (outcome.kind === 'refused') return refused({ reason: 'resume_refused', message: outcome.message });
     if (outcome.kind === 'limited') return refused({ reason: 'resume_limited', message: outcome.message });
     deadline ??= anyOf([AbortSignal.timeout(options.transitionWaitMs), options.signal]);

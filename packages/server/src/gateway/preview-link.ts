@@ -9,7 +9,7 @@ export interface LinkScope {
   trafficToken: string;
 }
 
-/** A link that holds. */
+/** A valid link. */
 export interface PreviewLink {
   /** The text in the address: version, expiry, signature. */
   value: string;

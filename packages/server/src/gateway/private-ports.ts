@@ -12,7 +12,7 @@ export interface PortRequest {
   /** Path with query. */
   url: string;
   headers: IncomingHttpHeaders;
-  /** Names of the header that opens private ports; the first is the one to tell people. */
+  /** Names of the header that opens private ports; messages name the first one. */
   trafficTokenNames: readonly string[];
   nowMs: number;
 }
@@ -38,7 +38,7 @@ export function judgePort(route: Route, request: PortRequest): PortAccess {
   };
   const link = valid(fromUrl);
   if (link !== undefined) return { open: true, link };
-  // Other sandboxes may have planted cookies of the same name: one that holds is enough.
+  // Other sandboxes may have planted cookies of the same name: one valid cookie is enough.
   if (valid(fromCookies) !== undefined) return { open: true };
   return {
     open: false,

@@ -18,7 +18,7 @@ function abort(res: ServerResponse, up: IncomingMessage): void {
 }
 
 /**
- * Passes a sandbox's response on as it comes. Whatever becomes of the sandbox's side, the client's response is ended or
+ * Passes a sandbox's response on as it comes. For any end of the sandbox's side, the client's response is ended or
  * destroyed: `end`, `error` and `close` of the source all lead to one of the two, once.
  * @throws when the head cannot be written as HTTP; nothing was sent then.
  */

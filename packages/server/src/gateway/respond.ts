@@ -49,7 +49,7 @@ export function discardBody(req: IncomingMessage): void {
   req.resume();
 }
 
-/** A response on a connection that the HTTP server has let go of. The connection ends with it. */
+/** Writes a response on a connection that the HTTP server has detached. The connection ends with it. */
 export function answerOn(req: IncomingMessage, socket: Duplex): ServerResponse {
   socket.on('error', () => undefined);
   const res = new ServerResponse(req);

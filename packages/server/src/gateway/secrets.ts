@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Compares two secrets in a time that tells nothing about where or whether they differ. An absent one equals nothing. */
+/** Compares two secrets in constant time. An absent one equals nothing. */
 export function sameSecret(given: string | undefined, expected: string | undefined): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const same = timingSafeEqual(digest(given ?? ''), digest(expected ?? ''));

@@ -4,7 +4,7 @@ import { hostName, type TargetOptions } from './host.js';
 /** The configuration with its defaults, and what follows from it. */
 export interface GatewaySettings extends Required<GatewayConfig> {
   target: TargetOptions;
-  /** Names of the header that opens private ports; the first is the one to tell people. */
+  /** Names of the header that opens private ports; messages name the first one. */
   trafficTokenNames: readonly string[];
   /** Lower-case names of headers that must not reach the sandbox. */
   secretNames: ReadonlySet<string>;

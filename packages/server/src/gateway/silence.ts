@@ -3,7 +3,7 @@ import { anyOf } from '#support/any-of';
 import type { Route } from './contract.js';
 
 export interface SilenceOptions {
-  /** The sandbox as it is now; undefined when it is gone. */
+  /** Returns the sandbox as it is now; undefined when it was deleted. */
   findRoute: () => Promise<Route | undefined> | Route | undefined;
   /** Port of the daemon. */
   port: number;

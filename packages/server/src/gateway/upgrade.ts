@@ -31,7 +31,7 @@ function rawHead(up: IncomingMessage): string {
   return `${text}\r\n`;
 }
 
-/** Joins two connections: bytes and ends both ways; when one is gone, so is the other. */
+/** Joins two connections: bytes and ends both ways; when one closes, so does the other. */
 export function join(a: Duplex, b: Duplex): void {
   for (const [from, to] of [
     [a, b],

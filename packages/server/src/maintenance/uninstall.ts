@@ -28,7 +28,7 @@ export interface UninstallOptions {
 export interface UninstallReport {
   /** Sandboxes that ran and were ended. */
   destroyed: number;
-  /** Paths that are gone. */
+  /** Paths that were deleted. */
   removed: string[];
   /** Paths in the data directory, or beside, that are others'. */
   left: string[];

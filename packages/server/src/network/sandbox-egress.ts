@@ -21,12 +21,12 @@ export interface EgressRun {
 /** Enforces policies on the connections that leave instances. */
 export interface SandboxEgress {
   /**
-   * Puts in force what an instance may send, until it ends or is told again. Until it is in force a governed instance
+   * Puts the policy of an instance in force, until it ends or gets another one. Until then an instance with a policy
    * sends nothing.
-   * @throws {Error} when the egress process does not answer in time; it is told as soon as it does.
+   * @throws {Error} when the egress process does not answer in time; it gets the policy as soon as it does.
    */
   set(instance: Instance, run: EgressRun): Promise<void>;
-  /** The run that was told last; undefined when it is another one by now. */
+  /** The run that was sent last; undefined when it is another one by now. */
   runOf(sandboxId: string, execution: string | undefined): EgressRun | undefined;
   /** True while there is a process to rule that has heard of every sandbox. */
   readonly connected: boolean;

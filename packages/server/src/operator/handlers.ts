@@ -152,7 +152,7 @@ export const operatorHandlers: OperatorHandlers = {
 
   undrainNode: async ({ context, params }) => {
     await drainNode(context, params.nodeID, 'no');
-    context.log.info({ drainedNodeId: params.nodeID }, 'the operator drains a node no more');
+    context.log.info({ drainedNodeId: params.nodeID }, 'the operator ended the drain of a node');
     return { status: 200, body: nodeToWire(await findNode(context, params.nodeID)) };
   },
 

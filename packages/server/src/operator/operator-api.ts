@@ -159,7 +159,7 @@ async function actOf(
   };
 }
 
-/** The team that a path is about. Who acts on one that is not there is told so, and has acted on nothing. @throws {ApiError} 404 */
+/** Finds the team that a path is about. @throws {ApiError} 404 when there is none */
 async function teamOf(context: OperatorPorts, params: Record<string, string>): Promise<string | undefined> {
   const { team, apiKeyID } = params;
   if (team !== undefined) return (await findTeam(context, team)).id;

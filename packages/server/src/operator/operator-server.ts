@@ -12,7 +12,7 @@ export interface OperatorDeps {
   dashboard?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** Answers everything else. Asks for its own credential. */
   operations?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
-  /** Told of a failed scrape; the client only learns that it failed. */
+  /** Receives the error of a failed scrape; the client only learns that it failed. */
   onError?: (error: unknown) => void;
   /** Looks after the connections. */
   guard?: ConnectionGuard;
@@ -29,7 +29,7 @@ export interface OperatorServer extends AsyncDisposable {
 /**
  * Serves `GET /metrics` (Prometheus) and `GET /status` (JSON) without a credential, and the operations on teams with the
  * operator token, and the dashboard, on a port of its own, for operators only.
- * @param options.host Default 127.0.0.1: figures are shown to whoever asks.
+ * @param options.host Default 127.0.0.1: any client gets the figures.
  * @param options.port 0 takes any free one.
  */
 export async function startOperatorServer(
@@ -90,7 +90,7 @@ export async function startOperatorServer(
   return { url: `http://${host}:${port}`, close, [Symbol.asyncDispose]: close };
 }
 
-/** Requests are small: one that takes long to arrive is an attempt to hold connections. */
+/** Requests are small: one that takes long to arrive is an attempt to occupy connections. */
 function limitReading(req: IncomingMessage, res: ServerResponse): void {
   if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) return;
   const timer = setTimeout(() => {

@@ -162,7 +162,7 @@ interface SandboxCounts {
   changing: number;
 }
 
-/** The sandboxes of this server: those that it holds, and the paused ones that nobody has asked for since it started too. */
+/** Counts the sandboxes of this server: the live ones, and paused ones that no request named since its start. */
 async function countSandboxes(
   context: Uses<'config' | 'db' | 'sandboxes'>,
   databaseAnswers: boolean,
@@ -178,7 +178,7 @@ async function countSandboxes(
   return { ...held, paused: Number(stored.count) };
 }
 
-/** Sandboxes held by this process. */
+/** Counts the live sandboxes of this process. */
 function countLive(context: Uses<'sandboxes'>): SandboxCounts {
   const counts = { running: 0, paused: 0, changing: 0 };
   for (const live of context.sandboxes.values()) {

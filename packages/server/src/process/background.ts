@@ -68,7 +68,7 @@ export function startBackground(
       if (!context.nodes.taken) await clearDeleted(context);
     });
   if (driver.shared !== undefined)
-    every('leftovers', 'removing what lost nodes left', LEFTOVERS_MS, () => clearLost(context));
+    every('leftovers', 'removing orphans of lost nodes', LEFTOVERS_MS, () => clearLost(context));
   every('samples', 'sampling', config.metrics.sampleMs, () => sampleAll(context, cpuMemory));
   every('retention', 'retention', RETENTION_MS, async () => {
     await compactMetrics(context);
@@ -79,18 +79,18 @@ export function startBackground(
   const firstUsage = writeUsage(context)
     .then(() => enforceEgressLimits(context))
     .catch((error: unknown) =>
-      log.warn({ err: error }, 'what teams use was not written, will be tried again'),
+      log.warn({ err: error }, 'the usage of teams was not written, will be tried again'),
     );
   unwind.add('usage', async () => {
     await firstUsage;
     await writeUsage(context).catch((error: unknown) =>
-      log.warn({ err: error }, 'what teams used last was not written'),
+      log.warn({ err: error }, 'the last usage of teams was not written'),
     );
   });
-  every('usage rounds', 'writing what teams use', USAGE_MS, async () => {
+  every('usage rounds', 'writing the usage of teams', USAGE_MS, async () => {
     await context
       .countPackets()
-      .catch((error: unknown) => log.warn({ err: error }, 'what sandboxes sent was not read'));
+      .catch((error: unknown) => log.warn({ err: error }, 'the traffic of sandboxes was not read'));
     await writeUsage(context);
     await enforceEgressLimits(context);
   });

@@ -30,9 +30,9 @@ export interface CrashGuard {
 
 /**
  * Decides what becomes of the process after an error that nobody caught. Each is a defect of ours and is logged with its
- * stack. A broken connection and a failed promise concern one sandbox or one client: the server goes on. An exception out
- * of anywhere else may have left things half changed: the server ends in order, with code 1, and whoever watches over it
- * starts it again; sandboxes and their programs go on meanwhile. So it does when survived errors do not stop.
+ * stack. A broken connection and a failed promise concern one sandbox or one client: the server continues. An exception out
+ * of anywhere else may have left things half changed: the server ends in order, with code 1, and its supervisor
+ * starts it again; sandboxes and their programs continue meanwhile. It also ends when survived errors do not stop.
  * @returns what removes it again.
  */
 export function installCrashGuard({ log, end, exit = process.exit }: CrashGuard): () => void {
@@ -52,14 +52,14 @@ export function installCrashGuard({ log, end, exit = process.exit }: CrashGuard)
   const survive = (error: unknown) => {
     const now = performance.now();
     times = [...times.filter((time) => now - time < WINDOW_MS), now];
-    log.error({ err: error, count: times.length }, 'an error was caught by nobody: please report it');
+    log.error({ err: error, count: times.length }, 'uncaught error: please report it');
     if (times.length <= MAX_ERRORS) return;
     log.error({}, `more than ${MAX_ERRORS} such errors within ${WINDOW_MS / 1000} s: the server ends`);
     endInOrder();
   };
   const onException = (error: unknown) => {
     if (CONNECTION_ERRORS.has(String((error as { code?: unknown } | null)?.code))) return survive(error);
-    log.error({ err: error }, 'an exception was caught by nobody: the server ends; please report it');
+    log.error({ err: error }, 'uncaught exception: the server stops; please report it');
     endInOrder();
   };
   process.on('uncaughtException', onException);

@@ -66,7 +66,7 @@ export function createGatewayServer(
     if (!(owner instanceof Promise)) return then(owner);
     owner.then(then, (error: unknown) => {
       context.log.error({ err: error }, 'the node of a sandbox could not be looked up');
-      then({ kind: 'gone' });
+      then({ kind: 'unreachable' });
     });
   };
   /** Returns whether another node sent a request. Its connections are kept for its next requests to any sandbox. */
@@ -91,7 +91,7 @@ export function createGatewayServer(
   ) =>
     route(req, addressed, (owner) => {
       if (owner.kind === 'node') forwarder.request(owner.node, req, res, expectContinue);
-      else if (owner.kind === 'gone') refuseUnreachable(res);
+      else if (owner.kind === 'unreachable') refuseUnreachable(res);
       else if (expectContinue) gateway.handleContinue(req, res, addressed);
       else gateway.handleRequest(req, res, addressed);
     });
@@ -103,7 +103,7 @@ export function createGatewayServer(
     const addressed = gateway.read(req);
     route(req, addressed, (owner) => {
       if (owner.kind === 'node') forwarder.upgrade(owner.node, req, socket, head);
-      else if (owner.kind === 'gone') refuseUpgrade(socket);
+      else if (owner.kind === 'unreachable') refuseUpgrade(socket);
       else gateway.handleUpgrade(req, socket, head, addressed);
     });
   });
@@ -111,7 +111,7 @@ export function createGatewayServer(
   return { gateway, server, forwarder, guard, open };
 }
 
-/** Has the server answer that has a sandbox by now. Should it be this one again, the client is told to come again. */
+/** Has the node answer that has a sandbox by now. Should it be this one again, the client is asked to retry. */
 function otherNodes(context: ServerContext, forwarder: NodeForwarder): OtherNodes {
   const nodeOf = async (sandboxId: string) => {
     const owner = await ownerOfSandbox(context, sandboxId);
@@ -153,7 +153,7 @@ function hostsOf({ publicSandboxUrl, host }: ResolvedSettings): string[] {
 }
 
 /**
- * Makes a request to a sandbox a span: which sandbox and port, and how it ended. Its `traceparent` goes on as it came: between
+ * Makes a request to a sandbox a span: which sandbox and port, and how it ended. Its `traceparent` is passed on unchanged: between
  * client and sandbox the gateway is no part of the conversation.
  */
 function traceGateway(

@@ -89,7 +89,7 @@ export async function openListeners(
   const apiUrl = await listen(api.server, host, options.apiPort, scheme);
   config.apiUrl = options.publicApiUrl ?? apiUrl;
   unwind.add('api', async () => {
-    // Both go on listening, to say that the server stops, until what is under way has ended.
+    // Both listen on, to answer that the server stops, until the work under way has ended.
     await Promise.all([
       apiRequests.drained(drainMs),
       gatewayServer.open.drained(drainMs, () => gateway.stats.openUpgrades),
@@ -179,7 +179,7 @@ async function closeServer(server: HttpServer): Promise<void> {
 }
 
 /**
- * Closes the gateway. What is under way is broken off, not answered: the sandbox goes on, so that no answer would be
+ * Closes the gateway. Open exchanges break off without an answer: the sandbox continues, so that no answer would be
  * true, and clients look for their programs again.
  */
 async function closeGateway({

@@ -29,8 +29,8 @@ export class OpenRequests {
   }
 
   /**
-   * Breaks off streams that would hold the server for as long as a program runs: output that has begun, to which clients
-   * attach again where it stopped, and input that rests. Broken off, not answered: the program goes on.
+   * Breaks off streams that would delay the stop for as long as a program runs: output that has begun, to which clients
+   * attach again where it stopped, and idle input. They break off without an answer: the program continues.
    */
   breakStreams(): void {
     const now = performance.now();

@@ -63,7 +63,7 @@ interface Lifecycle {
   gateway: Gateway | undefined;
 }
 
-/** A server that has hold of what is stored, and does nothing yet. */
+/** A server that has opened its stored state, and does nothing yet. */
 export interface Stored {
   context: ServerContext;
   opened: OpenedDriver;
@@ -75,7 +75,7 @@ export interface Stored {
   openMetrics: OpenMetrics | undefined;
 }
 
-/** The first phase of a start: takes hold of the data directory, the database and the driver. */
+/** The first phase of a start: opens the data directory, the database and the driver. */
 export async function openStored(options: ServerOptions, log: Log, unwind: Unwind): Promise<Stored> {
   const now = options.now ?? Date.now;
   const ids = options.ids ?? randomIds;

@@ -36,6 +36,6 @@ export interface Server extends AsyncDisposable {
   reloadCertificates(): Promise<void>;
   /** Takes one sample of every running sandbox now. */
   sampleNow(): Promise<void>;
-  /** Stops taking work, lets requests end, lets go of everything. Sandboxes run on unless told otherwise. */
+  /** Stops taking work, waits for requests, releases everything. Sandboxes continue unless the options say otherwise. */
   stop(options?: StopOptions): Promise<void>;
 }

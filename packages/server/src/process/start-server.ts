@@ -19,7 +19,7 @@ import type { Server, StopOptions } from './server.js';
 import { Unwind } from './unwind.js';
 
 /**
- * Starts the whole service. Three phases: take hold of what is stored, make it agree with what runs, open the doors.
+ * Starts the whole service. Three phases: open the stored state, reconcile it with the running sandboxes, open the listeners.
  * A failure undoes what was done.
  * @throws {DataDirectoryError} when other users could read the data directory and that cannot be changed.
  * @throws {DirectoryLockedError} while another server has the data directory.

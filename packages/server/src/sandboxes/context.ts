@@ -14,7 +14,7 @@ export interface StoredCopies {
   /** Runs what depends on an object being here, while nobody may remove it. */
   holding<T>(object: StoredObject, task: () => Promise<T>): Promise<T>;
   /**
-   * Sees to it that an object is here, with what it stands on. It comes on when whoever waits for it gives up.
+   * Copies an object here, with what it stands on. The copy continues when the caller gives up.
    * @param from nodes that have it, beside those that have copies
    * @throws {ApiError} 503 when nobody who has it answers; {DriverError} why it cannot be used here
    */

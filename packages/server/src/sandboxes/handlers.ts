@@ -173,7 +173,7 @@ export const sandboxHandlers = {
   getSandboxEgress: async ({ context, team, params }) => {
     const { id } = await getSandbox(context, team.id, parseSandboxId(params.sandboxID));
     await context.countPackets().catch((error: unknown) => {
-      context.log.debug({ err: error, sandboxId: id }, 'what the network refused could not be counted');
+      context.log.debug({ err: error, sandboxId: id }, 'refused packets could not be counted');
     });
     return { status: 200, body: trafficToWire(context.traffic.of(id)) };
   },

@@ -23,7 +23,7 @@ const systemReasons: Partial<Record<KillReason, SystemReason>> = {
   orphaned: 'orphaned',
 };
 
-/** Ends a running or paused sandbox and forgets it. Whoever asks meanwhile shares the end. @throws {ApiError} 404, 409 */
+/** Ends a running or paused sandbox and forgets it. Concurrent calls share the end. @throws {ApiError} 404, 409 */
 export async function killSandbox(context: SandboxPorts, teamId: string, sandboxId: string): Promise<void> {
   const admission = await admit(context, teamId, sandboxId, 'kill');
   await (admission.kind === 'join' ? admission.result : killLive(context, admission.live, 'request'));
@@ -73,10 +73,11 @@ export function watchInstance(context: SandboxPorts, live: LiveSandbox): void {
   const { instance } = live;
   if (instance === undefined) return;
   void instance.ended.then(async ({ reason }) => {
-    if (reason === 'destroyed' || live.instance !== instance || live.gone || context.signal.aborted) return;
+    if (reason === 'destroyed' || live.instance !== instance || live.deleted || context.signal.aborted)
+      return;
     context.log.warn({ sandboxId: live.row.id, reason }, 'the instance of a sandbox ended by itself');
     await live.transition?.result.catch(() => {});
-    if (live.instance !== instance || live.gone || live.transition !== undefined) return;
+    if (live.instance !== instance || live.deleted || live.transition !== undefined) return;
     await killLive(context, live, 'unknown').catch((error: unknown) => {
       context.repairs.later(live);
       context.log.error(

@@ -29,7 +29,7 @@ export interface SandboxConfig {
   isolation?: Apartness;
   /** The sandbox that it is a fork of. */
   forkedFrom?: string;
-  /** It was stored to go on on another node: whoever has it lets it go on, also after a crash. */
+  /** It was stored for a move to another node: the node that has it resumes it, also after a crash. */
   moving?: true;
 }
 
@@ -82,7 +82,7 @@ export interface NodeReport {
   memoryFreeMiB: number;
   memoryTotalMiB: number;
   diskFreeMiB: number;
-  /** Requests that count against rates, a second, by group of routes and team. Servers of earlier versions tell none. */
+  /** Requests that count against rates, a second, by group of routes and team. Servers of earlier versions report none. */
   demand?: Record<string, number>;
   /** The properties of the machine that stored memory needs. Absent where nothing that it stores can leave it, and in reports of earlier versions. */
   machine?: Machine;

@@ -23,7 +23,7 @@ const OLD_RECORD = 'migrations';
 /**
  * Brings the schema up to date: all missing steps in one transaction.
  * @param steps the step to stop at is the last. For tests.
- * @param prepare told the steps that are missing from a database that has some, before anything is changed
+ * @param prepare receives the missing steps of a database that has some, before anything is changed
  * @returns the steps that were applied to a database that had some
  * @throws {NewerSchemaError}
  */

@@ -13,7 +13,7 @@ import { WriteWatch } from './write-watch.js';
 export interface Storage {
   db: Database;
   dialect: DialectName;
-  /** Tells of this process's writes. */
+  /** Reports this process's writes. */
   writes: WriteWatch;
   /** Steps by which a database of an earlier version was brought up to date. */
   migrated: string[];
@@ -33,7 +33,7 @@ export class StorageError extends Error {
   }
 }
 
-/** Told of each statement when it has ended. */
+/** Receives each statement when it has ended. */
 type QueryLog = (event: LogEvent) => void;
 
 /** Opens the store and brings its schema up to date. The caller ends it by `db.destroy()`. @throws {StorageError} */
@@ -88,7 +88,7 @@ async function copyBefore(db: Database, file: string | undefined, missing: reado
   const copy = `${file}${MARK}${missing[0]}`;
   const draft = `${copy}.part`;
   await rm(draft, { force: true });
-  // Made here for its mode: it holds what the database does.
+  // Made here for its mode: it contains what the database does.
   await (await openFile(draft, 'wx', 0o600)).close();
   try {
     await sql`vacuum into ${draft}`.execute(db);

@@ -12,7 +12,7 @@ import { DatabaseLostError, DatabaseUnreachableError, isUniqueViolation } from '
 import type { Schema } from './schema.js';
 
 const INT8 = 20;
-/** A host that does not answer must not hold requests for ever. */
+/** Time limit of a connection attempt, ms: an unresponsive host must not block requests for ever. */
 const CONNECT_MS = 10_000;
 
 /**
@@ -90,7 +90,7 @@ async function connectTo(pool: pg.Pool): Promise<PooledClient> {
   }
 }
 
-/** A connection in use. It tells a lost connection from a statement that failed, and a lost one is not used again. */
+/** A connection in use. It distinguishes a lost connection from a failed statement, and a lost one is not used again. */
 class PooledClient {
   readonly #client: pg.PoolClient;
   #lost = false;

@@ -15,7 +15,7 @@ interface Binding {
 /**
  * Opens an SQLite file through `libsql`, whose prebuilt binaries come with npm. The only file that knows the binding.
  *
- * Made with mode 0600, which its write-ahead log takes over: it holds what sandboxes printed.
+ * Made with mode 0600, which its write-ahead log takes over: it contains the output of sandboxes.
  * Write-ahead log, so that a copy taken by `sqlite3 .backup` while the server runs is whole.
  * `synchronous = normal` survives the death of the process; only a power cut may take the last transactions.
  */

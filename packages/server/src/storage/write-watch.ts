@@ -12,7 +12,7 @@ import type { Schema } from './schema.js';
 /** Columns that only count: nobody decides by them. */
 const COUNTERS = new Set(['spawn_count', 'last_spawned_at']);
 
-/** Sees every write of this process and tells by table who asked for it, before the statement runs. */
+/** Observes every write of this process and notifies the subscribers of its table, before the statement runs. */
 export class WriteWatch implements KyselyPlugin {
   readonly #listeners = new Map<string, Set<() => void>>();
 

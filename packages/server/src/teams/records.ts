@@ -112,14 +112,14 @@ interface TeamChange {
   blockedReason?: string | null | undefined;
 }
 
-/** Changes what is given, in force at once. Sandboxes that run go on. @throws {ApiError} 404 */
+/** Changes the given members, in force at once. Running sandboxes continue. @throws {ApiError} 404 */
 export async function updateTeam(
   context: Uses<'db' | 'dialect' | 'teams'>,
   idOrSlug: string,
   change: TeamChange,
 ): Promise<TeamRow> {
   const changed = await context.db.transaction().execute(async (db) => {
-    // SQLite has one writer at a time; elsewhere two changes at once would undo one another.
+    // SQLite has one writer at a time; on PostgreSQL two changes at once would undo one another.
     const row = await findTeam({ db }, idOrSlug, { lock: context.dialect === 'postgres' });
     const next = apply(row, change);
     await db.updateTable('teams').set(next).where('id', '=', row.id).execute();

@@ -99,7 +99,7 @@ export class BuildQueue {
     if (postponed !== undefined) {
       const [name, task] = postponed;
       this.#postponed.delete(name);
-      // Nobody waits for it: it tells its failures itself.
+      // No caller waits for it: it reports its failures itself.
       void this.#doAlone(task).catch(() => {});
       return;
     }

@@ -15,7 +15,7 @@ export async function findOwnTemplate(context: Uses<'db'>, team: Team, text: str
   return requireOwn(context, team, parseTemplateReference(text), text);
 }
 
-/** As `findOwnTemplate`, with the name taken apart already. */
+/** As `findOwnTemplate`, with a parsed name. */
 export async function requireOwn(
   context: Uses<'db'>,
   team: Team,
@@ -28,7 +28,7 @@ export async function requireOwn(
   return template;
 }
 
-/** A private template of another team is as good as none: not even that it exists is told. */
+/** A private template of another team is treated as missing: its existence is not revealed. */
 function foreign(template: TemplateRow, text: string): ApiError {
   return template.public === 1 ? errors.templateForbidden() : errors.templateNotFound(text);
 }

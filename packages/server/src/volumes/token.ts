@@ -37,7 +37,7 @@ export async function verifyVolumeToken(
   try {
     const { payload } = await jwtVerify(token, key(context), {
       algorithms: [ALGORITHM],
-      // Servers of one database are one service, whatever address each has: only they have the key.
+      // Servers of one database are one service, with any addresses: only they have the key.
       ...(context.nodes.shared ? {} : { audience: context.config.apiUrl, issuer: context.config.apiUrl }),
       currentDate: new Date(context.now()),
       clockTolerance: 5,

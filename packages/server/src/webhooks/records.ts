@@ -102,7 +102,7 @@ export async function deleteWebhook(
   const { id } = await findWebhook(db, teamId, webhookId);
   await db.transaction().execute(async (tx) => {
     await boundIdle(tx, context);
-    // First: whoever is about to write deliveries for it is through then, and nobody begins.
+    // First: transactions that write deliveries for it have ended then, and none begins.
     await tx.deleteFrom('webhooks').where('id', '=', id).execute();
     // None is the first one any more: else each that goes would give its turn to the next, of a hundred thousand perhaps.
     await tx

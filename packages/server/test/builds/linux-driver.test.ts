@@ -129,7 +129,7 @@ describe.skipIf(!able)('builds on the linux driver', () => {
     const script = `for i in $(seq 100); do python3 -c '${fetchIt}' 2>/dev/null && break; sleep 0.1; done`;
     expect(await runIn(test, 'served', script)).toBe('hello');
     if (test.server.driver.capabilities.memorySnapshot) {
-      expect(made.log).toContainEqual(expect.stringContaining('sandboxes go on from here'));
+      expect(made.log).toContainEqual(expect.stringContaining('sandboxes resume from here'));
       expect((await test.api('GET', '/snapshots')).body).toEqual([]);
     }
   });

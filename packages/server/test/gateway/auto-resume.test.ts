@@ -10,7 +10,7 @@ async function open(outcome?: () => Promise<ResumeOutcome>) {
       calls.push({ sandboxId, ...credentials });
       if (outcome) return await outcome();
       const route = stage.sandboxes.get(sandboxId)?.route;
-      if (!route) return { kind: 'gone' };
+      if (!route) return { kind: 'deleted' };
       route.state = 'running';
       return { kind: 'running', route };
     },
@@ -77,7 +77,7 @@ describe('a paused sandbox that may be woken', () => {
   });
 
   it.each([
-    [{ kind: 'gone' }, 502, 'The sandbox was not found'],
+    [{ kind: 'deleted' }, 502, 'The sandbox was not found'],
     [{ kind: 'refused', message: 'team is blocked' }, 403, 'team is blocked'],
     [{ kind: 'limited', message: 'too many run' }, 429, 'too many run'],
   ] as const)('tells why it was not woken: %j', async (outcome, status, message) => {

@@ -62,7 +62,7 @@ export class Stage implements AsyncDisposable {
     const note = (fields: object) => void stage.logged.push(fields);
     stage.gateway = createGateway({
       findRoute: (id) => stage.sandboxes.get(id)?.route,
-      resume: async () => ({ kind: 'gone' }),
+      resume: async () => ({ kind: 'deleted' }),
       log: { debug: note, info: note, warn: note },
       ...deps,
       config: { dialBudgetMs: 0, ...deps.config },

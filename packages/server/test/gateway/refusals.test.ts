@@ -280,7 +280,7 @@ describe('preflights', () => {
     await using stage = await Stage.open({
       resume: async () => {
         woken++;
-        return { kind: 'gone' };
+        return { kind: 'deleted' };
       },
     });
     stage.add('abc', { state: 'paused', autoResume: { enabled: true } });

@@ -162,7 +162,7 @@ describe.skipIf(dialect === 'sqlite')('two servers with certificates of an autho
       expect(refused.length).toBeGreaterThanOrEqual(1);
       for (const { body } of refused)
         expect(body.message).toBe(
-          'the certificate of the node that holds this sandbox, template or volume is not accepted by the server that was asked: its operator has to put that right',
+          'the certificate of the node that has this sandbox, template or volume is not accepted by the server that was asked: its operator has to correct that',
         );
       for (const server of servers) {
         const request = open(`${server.sandboxUrl}/`, 'GET', inside(id)).end();

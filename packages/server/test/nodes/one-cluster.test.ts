@@ -134,7 +134,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     expect(await run(second, sandbox, 'cat note.txt')).toBe('kept\n');
     await comeBack();
     await eventually('it lets go', () => first.server.context.sandboxes.get(sandbox.id) === undefined);
-    expect(live.gone).toBe(true);
+    expect(live.deleted).toBe(true);
     expect(await run(first, sandbox, 'cat note.txt')).toBe('kept\n');
     expect(await killed(sandbox.id)).toEqual([]);
     expect((await ask(first, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);

@@ -28,7 +28,7 @@ interface AuditTrailOptions {
 
 /**
  * Puts down who does what. An entry is in the database before its act begins, so that nothing is done without one; a little
- * later its outcome joins it. An entry without one tells of a process that ended in between.
+ * later its outcome joins it. An entry without one shows that the process ended in between.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
@@ -53,7 +53,7 @@ export class AuditTrail {
     };
   }
 
-  /** Writes every outcome that is known by now. @throws what the database says; the outcomes go on waiting */
+  /** Writes every outcome that is known by now. @throws the error of the database; the outcomes stay queued */
   async flush(): Promise<void> {
     await this.#round;
     const round = this.#write();

@@ -62,7 +62,7 @@ function actorColumns(actor: Actor): Pick<EntryRow, 'actor_kind' | 'actor_id'> {
   }
 }
 
-/** First moment that version 7 of UUIDs cannot tell any more. */
+/** First moment beyond the range of UUIDs of version 7. */
 const END_MS = 2 ** 48;
 
 /**

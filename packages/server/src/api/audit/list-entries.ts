@@ -24,7 +24,7 @@ interface AuditFilter {
 
 /** Entries that one statement looks at: SQLite runs it on the server's only thread. */
 const SCANNED = 2_000;
-/** Statements for one page. A page may end early, and empty, but never without the token that goes on. */
+/** Statements for one page. A page may end early, and empty, but never without the token of the next one. */
 const MOST_SCANS = 50;
 
 /**

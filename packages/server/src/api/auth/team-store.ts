@@ -109,7 +109,7 @@ export class TeamStore {
       .catch(() => {});
   }
 
-  /** A row as a team, with the limits that hold for it. */
+  /** Returns the team of a row, with its effective limits. */
   toTeam(row: Selectable<TeamsTable>): Team {
     return {
       id: row.id,

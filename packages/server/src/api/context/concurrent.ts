@@ -1,7 +1,7 @@
 /**
- * Works through items, so many at the same time: whoever is done takes the next one, so that a slow one holds up its place in the row
+ * Works through items, a number of them at the same time: each worker takes the next item, so that a slow one delays its own worker
  * and not all others.
- * @throws the first failure; what is under way then goes on
+ * @throws the first failure; the work under way then continues
  */
 export async function concurrently<T>(
   items: Iterable<T>,

@@ -61,7 +61,7 @@ export interface VolumeStore {
   content(volumeId: string): Promise<VolumeContent>;
   /** Bytes that a volume takes; 0 where nobody counts them. */
   usedBytes(volumeId: string): Promise<number>;
-  /** Removes a volume's files; while a sandbox has it mounted and goes on using it, {@link emptyTrash} does it after its end. */
+  /** Removes a volume's files; while a sandbox has it mounted and still uses it, {@link emptyTrash} does it after its end. */
   discard(volumeId: string): Promise<void>;
   /** Removes what no team has and no sandbox has mounted any more. */
   emptyTrash(): Promise<void>;

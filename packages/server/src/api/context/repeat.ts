@@ -1,5 +1,5 @@
 /**
- * Does something again and again, `intervalMs` after it last ended, until stopped. A failure is told and forgotten.
+ * Repeats work `intervalMs` after it last ended, until stopped. A failure is reported and forgotten.
  * @returns a function that stops it and settles when the last round has ended.
  */
 export function repeat(

@@ -1,7 +1,7 @@
 /** Delay between a failure and the next try, ms. */
 const DELAY_MS = 1_000;
 
-/** Told of what fails again. */
+/** The log for repeated failures. */
 interface RetryLog {
   warn(fields: object, message: string): void;
   debug(fields: object, message: string): void;
@@ -82,7 +82,7 @@ export class Retries {
       await due.work();
       if (this.#due.get(key) === due) this.#due.delete(key);
     } catch (error) {
-      this.#log.debug({ err: error, work: key }, 'due work failed again');
+      this.#log.debug({ err: error, work: key }, 'retried work failed again');
       due.nextAtMs = performance.now() + due.delayMs;
       due.delayMs = Math.min(due.delayMs * 2, due.maxDelayMs);
     } finally {

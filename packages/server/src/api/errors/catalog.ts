@@ -122,8 +122,8 @@ export const errors = {
     error(
       503,
       (cause as { refused?: unknown } | undefined)?.refused === true
-        ? 'the certificate of the node that holds this sandbox, template or volume is not accepted by the server that was asked: its operator has to put that right'
-        : 'the node that holds this sandbox, template or volume does not answer, try again later',
+        ? 'the certificate of the node that has this sandbox, template or volume is not accepted by the server that was asked: its operator has to correct that'
+        : 'the node that has this sandbox, template or volume does not answer, try again later',
       { retryAfterSeconds: 5, cause },
     ),
   /** It does not pass: with the code clients do not try again. */
@@ -243,7 +243,7 @@ export const errors = {
   // Operators
   operatorCredential: () =>
     error(401, 'the operator token is missing or wrong: send it as Authorization: Bearer <token>'),
-  /** The header tells it from what a sandbox answers. */
+  /** The header distinguishes it from an answer of a sandbox. */
   dashboardSession: () =>
     new ApiError({
       status: 401,

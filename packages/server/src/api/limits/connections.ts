@@ -26,7 +26,7 @@ interface Entry {
 }
 
 /**
- * Keeps one listener within its share of connections, so that whoever holds many, idle or slow, can neither use up the
+ * Keeps one listener within its share of connections, so that a client with many, idle or slow ones can neither use up the
  * process's descriptors nor keep others out: each address has a limit, connections that showed no credential are closed
  * soon when unused, which their answers say, and the oldest of them give way to new ones.
  */
@@ -67,7 +67,7 @@ export class ConnectionGuard {
     this.#strangers.delete(this.#below.get(socket) ?? socket);
   }
 
-  /** Breaks off every connection, those that were upgraded or that a client holds after its answer among them. */
+  /** Breaks off every connection, also upgraded ones and those that a client keeps after its answer. */
   closeAll(): void {
     for (const socket of this.#open.keys()) socket.destroy();
   }
@@ -193,7 +193,7 @@ export function addressKey(address: string | undefined): string {
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /**
- * Has an answer say for how long its connection is kept, in the place of what the server was told for all of them.
+ * Announces in an answer for how long its connection is kept, in place of the server's setting for all of them.
  * @param keepAlive asked when the head is written, when it is known who sent the request: value of `Keep-Alive`, or undefined to
  * leave it to the server
  */

@@ -3,7 +3,7 @@ export type Demand = Record<string, number>;
 
 /** Of the limit, what all nodes together may give to nodes that nobody asks: a first request finds something everywhere. */
 const SPARE = 0.05;
-/** Groups and teams that a node tells of, those with the highest demand: its heartbeat stays small. */
+/** Most groups and teams in the report of a node, those with the highest demand: its heartbeat stays small. */
 const MOST_TOLD = 500;
 
 /**

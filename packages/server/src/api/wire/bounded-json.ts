@@ -50,7 +50,7 @@ export class JsonScanner {
     }
   }
 
-  /** Index after the closing quote of the string that `start` is in; the length when it goes on in the next piece. */
+  /** Index after the closing quote of the string that `start` is in; the length when it continues in the next piece. */
   #skipString(bytes: Buffer, start: number): number {
     this.#inString = true;
     let from = start;

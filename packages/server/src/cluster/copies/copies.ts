@@ -136,7 +136,7 @@ export class Copies implements ObjectCopies {
       readResumed(
         async (offset, stalled) => {
           if (offset > 0)
-            log.info({ ...fields, offset }, 'a copy from another server goes on where it broke off');
+            log.info({ ...fields, offset }, 'a copy from another server resumes where it broke off');
           const url = `${pathOf(object)}?offset=${offset}`;
           const answer = await this.forwarder.open(node, {
             method: 'GET',

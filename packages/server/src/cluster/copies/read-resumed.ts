@@ -8,9 +8,9 @@ const PACE = { graceMs: 60_000, bytesPerSecond: 16 * 1024 };
 const MOST_TRIES = 5;
 
 /**
- * Reads a stream that may break off, and goes on where it did.
+ * Reads a stream that may break off, and resumes where it did.
  * @param open opens it from an offset on
- * @param onBytes is told of the bytes as they come
+ * @param onBytes receives the number of bytes as they come
  * @throws what `open` throws, the last break without progress, or that the source is too slow
  */
 export async function* readResumed(
@@ -20,7 +20,7 @@ export async function* readResumed(
   pace = PACE,
 ): AsyncGenerator<Buffer> {
   let offset = 0;
-  /** On the source, not on whoever reads. */
+  /** Time spent on the source, not on the reader. */
   let waitedMs = 0;
   let tooSlow = false;
   for (let tries = 1; ; tries += 1) {

@@ -48,10 +48,7 @@ export async function clearForgotten(
       return row === undefined;
     });
   } catch (error) {
-    log.warn(
-      { err: error, forgottenNodeId: node.id },
-      'what a forgotten node left on the cluster stays there',
-    );
+    log.warn({ err: error, forgottenNodeId: node.id }, 'orphans of a forgotten node stay on the cluster');
   }
 }
 
@@ -71,5 +68,5 @@ async function clearNode(
       new Set((await db.selectFrom('volumes').select('id').execute()).map(({ id }) => id)),
   });
   if (removed.length > 0)
-    log.warn({ lostNodeId: id, removed }, 'what a lost node left on the cluster was removed');
+    log.warn({ lostNodeId: id, removed }, 'orphans of a lost node were removed from the cluster');
 }

@@ -3,7 +3,7 @@ import type { SandboxPorts } from '../../sandboxes/context.js';
 import type { Uses } from '../context.js';
 import { removeLost } from './lost-sandboxes.js';
 
-/** Forks that a node was asked for, and that nobody was told of. */
+/** Forks that a node was asked for, and that no answer named. */
 export interface UnclaimedForks {
   nodeId: string;
   sandboxIds: string[];

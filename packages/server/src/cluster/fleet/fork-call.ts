@@ -4,7 +4,7 @@ import { errors } from '../../api/errors/catalog.js';
 /** A node's request to another one to start forks. All of it is in the URL, which the token between nodes covers. */
 export interface ForkCall {
   checkpointId: string;
-  /** The sandboxes that the forks become: whoever asks knows them, also when no answer comes. */
+  /** The ids of the forks: the asking node knows them, also when no answer comes. */
   sandboxIds: string[];
   /** Time to live of each fork, seconds. */
   timeoutSeconds: number;

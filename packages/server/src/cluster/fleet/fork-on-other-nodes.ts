@@ -37,7 +37,7 @@ interface Part {
 
 /**
  * Has other nodes start forks of a sandbox of this one, each from a copy of its checkpoint: those that new sandboxes would go to, of
- * those that its memory can go on on. What one of them does not start goes to the next.
+ * those that can resume its memory. Forks that one of them does not start go to the next.
  */
 export async function forkOnOtherNodes(context: Ports, left: ForksLeft): ReturnType<ForkOnOtherNodes> {
   const outcomes: ForkOutcome[] = [];

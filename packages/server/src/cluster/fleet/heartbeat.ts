@@ -46,7 +46,7 @@ export async function startHeartbeat(
   };
   const told = (what: string) => (error: unknown) =>
     log.error({ err: error }, `${what}, will be tried again`);
-  // A driver that does not answer must not hold up the heartbeat.
+  // A driver that does not answer must not delay the heartbeat.
   const measure = async () => {
     const { moving } = mover;
     report = { ...(await measureNode(context)), ...(moving === undefined ? {} : { moving }) };
@@ -93,7 +93,7 @@ async function emptyNode(context: SandboxPorts): Promise<void> {
   );
   const memory = context.driver.capabilities.memorySnapshot;
   await concurrently(running, SIDE_BY_SIDE, async (live) => {
-    if (live.transition !== undefined || live.gone || live.row.state !== 'running') return;
+    if (live.transition !== undefined || live.deleted || live.row.state !== 'running') return;
     try {
       await pauseLive(context, live, memory);
     } catch (error) {
@@ -128,7 +128,7 @@ async function rejoin(context: SandboxPorts): Promise<void> {
 interface RateSharing {
   /** Adds what teams asked this node for since the last call. */
   tell(report: NodeReport | undefined): NodeReport | undefined;
-  /** Takes over what the nodes that live have told. */
+  /** Applies the reports of the live nodes. */
   read(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { heirOf } from '../nodes/cluster-of.js';
 /**
  * Gives templates and snapshots of a node that lie on a cluster to another node that reaches them there: they are as good as they were.
  * Unfinished builds are not among them, nor those that its data directory alone has.
- * @throws {DriverError} `unreachable` while the cluster cannot tell
+ * @throws {DriverError} `unreachable` while the cluster does not answer
  */
 export async function inheritBuilds(
   context: Uses<'db' | 'driver' | 'nodes'>,

@@ -96,7 +96,7 @@ function movingOf(
 ): Schemas['NodeMoving'] | null {
   if (drain !== 'move' || moving === undefined) return null;
   const staying = moving.stays.filter(({ kind }) => kind === 'sandbox').length;
-  // Of many that stay it is not told what they are.
+  // The report lists only some of many that stay.
   const unknown = moving.staysTotal - moving.stays.length;
   return { ...moving, sandboxes: Math.max(moving.sandboxes, running + paused - staying - unknown) };
 }

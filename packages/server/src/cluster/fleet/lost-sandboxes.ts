@@ -12,7 +12,7 @@ type Ports = Uses<'config' | 'db' | 'events' | 'ids' | 'log' | 'nodes' | 'now'>;
 const ROUND = 200;
 
 /**
- * Kills a sandbox whose node is silent: its record goes, with the event that tells of it. Should the node come back, it
+ * Kills a sandbox whose node is silent: deletes its record and emits the event. Should the node come back, it
  * ends the programs.
  * @throws {ApiError} 404; 503 when the node has just come back
  */
@@ -70,7 +70,7 @@ export async function removeLost(
     await tx.deleteFrom('sandbox_metadata').where('sandbox_id', '=', id).execute();
     // A kill on request has its audit entry already.
     if (reason !== 'request') await recordSystemAct(context, tx, { reason, operation: 'killSandbox' }, row);
-    // Nobody was told of it yet.
+    // No client knows of it yet.
     if (row.state !== 'creating')
       await context.events.emit(
         tx,

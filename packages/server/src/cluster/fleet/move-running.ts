@@ -11,10 +11,10 @@ import { offer } from './offer.js';
 const STOPPED_MS = 60_000;
 
 /**
- * Has a running sandbox that is in no transition go on on another node: it is stored with its memory, its row says that it is to go on,
- * then one of the nodes takes it over, or else it goes on here. It keeps its place among those that run all the time. What breaks off is
- * made good by a repair, after a crash by the recovery of whoever has the row.
- * @param signal aborts: nobody else is asked, and it goes on here
+ * Moves a running sandbox that is in no transition to another node: it is stored with its memory, its row says that it is to be resumed,
+ * then one of the nodes takes it over, or else it is resumed here. It keeps its place among the running ones all the time. An interruption is
+ * repaired, after a crash by the recovery of the node that has the row.
+ * @param signal aborts: no further node is asked, and it is resumed here
  * @returns where it went, or why nobody took it
  */
 export function moveRunning(

@@ -15,7 +15,7 @@ export type MovePorts = TakePorts & Uses<'fleet'>;
 export type Moved = { kind: 'here' } | { kind: 'node'; node: NodeRecord };
 
 /**
- * Has another node take over a paused sandbox of a team whose own node has no place for it, the emptiest first that can go on with
+ * Has another node take over a paused sandbox of a team whose own node has no place for it, the emptiest first that can resume from
  * its memory. That costs copies of all that is stored of it: nobody else's request may cause them.
  * @returns undefined when it stays where it is, or is not the team's
  */
@@ -31,7 +31,7 @@ export async function moveSandbox(
     .where('id', '=', sandboxId)
     .where('team_id', '=', teamId)
     .executeTakeFirst();
-  // One on its way already is the business of whoever has it.
+  // A sandbox on its way already belongs to the node that has it.
   if (row === undefined || !isMovable(row) || isMoving(row)) return undefined;
   const cargo = {
     nodeId: row.node_id,

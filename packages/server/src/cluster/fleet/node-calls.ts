@@ -100,7 +100,7 @@ export function registerNodeCalls(
 function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): void {
   const known =
     DriverError.is(thrown) && thrown.code === 'not_found' ? errors.notFound() : toApiError(thrown, 0);
-  if (known.status >= 500) request.log.warn({ err: thrown }, 'what another server asked for failed');
+  if (known.status >= 500) request.log.warn({ err: thrown }, 'a call of another server failed');
   if (reply.raw.headersSent) return void reply.raw.destroy();
   reply.code(known.status).headers(known.headers).type('application/json; charset=utf-8');
   reply.send(JSON.stringify(known.toRecord()));

@@ -27,7 +27,7 @@ const REASON_SHOWN = 500;
 type Item = Pick<StayingObject, 'kind' | 'id'>;
 
 /** `later`: something else is under way with it. */
-type Outcome = { kind: 'gone' } | { kind: 'later' } | { kind: 'stays'; reason: string; stopped?: boolean };
+type Outcome = { kind: 'left' } | { kind: 'later' } | { kind: 'stays'; reason: string; stopped?: boolean };
 
 const stays = (reason: string): Outcome => ({ kind: 'stays', reason });
 
@@ -80,7 +80,7 @@ export class NodeMover {
     });
   }
 
-  /** Asks nobody any more: what is on its way goes on here. */
+  /** Asks no further nodes: sandboxes on their way continue here. */
   stop(): void {
     this.#stopped.abort(new Error('the server stops'));
   }
@@ -93,7 +93,7 @@ export class NodeMover {
   #note(item: Item, outcome: Outcome): void {
     const key = keyOf(item);
     if (outcome.kind === 'later') return;
-    if (outcome.kind === 'gone') {
+    if (outcome.kind === 'left') {
       this.#left?.delete(key);
       this.#failed.delete(key);
       return;
@@ -106,7 +106,10 @@ export class NodeMover {
   }
 
   #failure(item: Item, error: unknown): Outcome {
-    this.#context.log.warn({ err: error, ...item }, 'something of a drained server stays for now');
+    this.#context.log.warn(
+      { err: error, ...item },
+      'a drained server keeps some sandboxes or builds for now',
+    );
     return stays(ApiError.is(error) ? error.message : 'the move failed, see the log of its server');
   }
 
@@ -145,7 +148,7 @@ export class NodeMover {
       .where('id', '=', id)
       .where('node_id', '=', context.nodes.nodeId)
       .executeTakeFirst();
-    if (row === undefined) return { kind: 'gone' };
+    if (row === undefined) return { kind: 'left' };
     if (configOf(row).mounts.length > 0) return stays('it mounts volumes of this server');
     if (row.state === 'running') return this.#moveRunning(row);
     if (row.state !== 'paused') return { kind: 'later' };
@@ -164,7 +167,7 @@ export class NodeMover {
       signal: this.#signal,
     };
     const offered = await offer(context, asked);
-    return offered.node !== undefined ? { kind: 'gone' } : stays(whyNowhere({ why: offered.refusals }));
+    return offered.node !== undefined ? { kind: 'left' } : stays(whyNowhere({ why: offered.refusals }));
   }
 
   async #moveRunning(row: SandboxRow): Promise<Outcome> {
@@ -177,12 +180,12 @@ export class NodeMover {
     const { nodes, why } = await destinations(context, cargo);
     if (nodes.length === 0) return stays(whyNowhere({ why }));
     const live = context.sandboxes.get(row.id);
-    if (live === undefined || live.transition !== undefined || live.gone || live.row.state !== 'running')
+    if (live === undefined || live.transition !== undefined || live.deleted || live.row.state !== 'running')
       return { kind: 'later' };
     const offered = await moveRunning(context, live, nodes.slice(0, MOST_TRIES), this.#signal);
     if (offered.node !== undefined) {
       await context.fleet.sent(offered.node.id);
-      return { kind: 'gone' };
+      return { kind: 'left' };
     }
     return { kind: 'stays', reason: whyNowhere({ why: offered.refusals }), stopped: true };
   }
@@ -196,7 +199,7 @@ export class NodeMover {
       .where('id', '=', id)
       .where('node_id', '=', context.nodes.nodeId)
       .executeTakeFirst();
-    if (build === undefined) return { kind: 'gone' };
+    if (build === undefined) return { kind: 'left' };
     if (build.status !== 'ready') return { kind: 'later' };
     const checkpoint =
       build.checkpoint_id === null
@@ -224,7 +227,7 @@ export class NodeMover {
           ?.node_id ?? undefined,
       signal: this.#signal,
     });
-    return offered.node !== undefined ? { kind: 'gone' } : stays(whyNowhere({ why: offered.refusals }));
+    return offered.node !== undefined ? { kind: 'left' } : stays(whyNowhere({ why: offered.refusals }));
   }
 }
 

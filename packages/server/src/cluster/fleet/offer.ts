@@ -21,7 +21,7 @@ export interface Offer {
   leastMs?: number;
   /** Of what is stored of it, which has more time the larger it is. */
   sizeBytes: number;
-  /** Reads which node has it; undefined: it is gone. */
+  /** Reads which node has it; undefined: it was deleted. */
   home: () => Promise<string | undefined>;
   /** Aborts: nobody else is asked. */
   signal: AbortSignal;
@@ -49,10 +49,7 @@ export async function offer(
       if (answer.statusCode === 204) answer.destroy();
       else throw new ApiError({ status: 503, message: await refusalOf(answer) });
     } catch (error) {
-      log.warn(
-        { err: error, path, toNodeId: node.id },
-        'another server did not take over what it was offered',
-      );
+      log.warn({ err: error, path, toNodeId: node.id }, 'another server did not accept an offer');
       if (NodeUnreachableError.is(error)) fleet.avoid(node.id);
       refusal = ApiError.is(error) ? error.message : 'it does not answer';
     }

@@ -85,7 +85,7 @@ async function changePlaces(
     .where('node_id', '=', here)
     .where('object_id', 'in', objectIds)
     .execute();
-  // Builds here go on from the same layers.
+  // Builds here continue from the same layers.
   await tx
     .insertInto('layers')
     .columns(['key', 'team_id', 'node_id', 'layer_id', 'size_bytes', 'created_at', 'last_used_at'])

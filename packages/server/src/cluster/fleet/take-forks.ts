@@ -17,7 +17,7 @@ type Ports = StartPorts & Uses<'copies' | 'retries' | 'teams'>;
 /**
  * Starts forks of a sandbox of another node here, from a copy of its checkpoint that is removed again at the end. What they are made of
  * is read from the records: only what a fork under way has stored can be had.
- * @param asker aborts when whoever asks is not there any more, until it has the answer: then none of them stays.
+ * @param asker aborts when the asking node disconnects before it has the answer: then none of them stays.
  * @throws {ApiError} 404; 503 when none of them can start here
  */
 export async function takeForks(context: Ports, call: ForkCall, asker: AbortSignal): Promise<ForkEntry[]> {

@@ -83,7 +83,7 @@ async function takeOver(context: StartPorts, clusterId: string, sandboxId: strin
     .where(nodeIsOn(clusterId))
     .executeTakeFirst();
   if (row === undefined) return false;
-  // While the cluster cannot tell of it, it is left to whoever is the first to know.
+  // While the cluster is unreachable, it is left to the first node that reaches it.
   await driver.shared!.hasInstance(row.id);
   const checkpoint = row.checkpoint_id !== null && (await driver.shared!.hasCheckpoint(row.checkpoint_id));
   const taken = await db.transaction().execute(async (tx) => {
@@ -103,15 +103,15 @@ async function takeOver(context: StartPorts, clusterId: string, sandboxId: strin
   return true;
 }
 
-/** Condition on rows of `sandboxes`: their node told that its instances are on this cluster. */
+/** Condition on rows of `sandboxes`: their node reported that its instances are on this cluster. */
 function nodeIsOn(clusterId: string) {
   return sql<SqlBool>`exists (
     select 1 from nodes where nodes.id = sandboxes.node_id and nodes.report::json ->> 'clusterId' = ${clusterId})`;
 }
 
 /**
- * Takes hold of a sandbox whose row has just become this node's. Until that is done nobody may ask for it. What fails is made
- * good by a repair; never rejects.
+ * Adopts a sandbox whose row has just become this node's. Until that is done no request may use it. A failure is
+ * repaired later; never rejects.
  * @param checkpoint whether the stored state that the row names is whole
  */
 async function adoptSandbox(context: StartPorts, row: SandboxRow, checkpoint: boolean): Promise<void> {

@@ -19,12 +19,12 @@ export function isMovable(row: SandboxRow): row is SandboxRow & { checkpoint_id:
 }
 
 /**
- * Makes a stored sandbox of another node this one's: a paused one, or one that is on its way to go on here, which it then does in the
+ * Makes a stored sandbox of another node this one's: a paused one, or one on its way here, which is then resumed in the
  * background. What is stored of it is here, whole, before its row says so; who wakes or
  * kills it meanwhile wins. The other node finds by the records that its own copy belongs to nothing any more, and removes it.
  * @param options `stays`: a paused one is to stay paused, which takes no room; `version`: of the row that is meant, which one on its
  * way cannot do without
- * @throws {ApiError} 404; 503 when it cannot be had, or cannot go on here
+ * @throws {ApiError} 404; 503 when it cannot be copied, or cannot be resumed here
  */
 export async function takeSandbox(
   context: TakePorts,
@@ -39,7 +39,7 @@ export async function takeSandbox(
     throw errors.capacityUnavailable('the server is being drained');
   if (options.version === undefined ? isMoving(row) : options.version !== row.version)
     throw errors.nodeBusy(row.id);
-  if (!isMovable(row)) throw errors.capacityUnavailable('the sandbox cannot go on on another server');
+  if (!isMovable(row)) throw errors.capacityUnavailable('the sandbox cannot continue on another server');
   const stays = options.stays === true && row.state === 'paused';
   const givePlaceBack = stays ? () => {} : takePlace(context);
   const checkpoint = { kind: 'checkpoint', id: row.checkpoint_id } as const;
@@ -91,7 +91,7 @@ async function takeRow(context: TakePorts, row: SandboxRow & { checkpoint_id: st
   const live = context.sandboxes.set(newLive(taken));
   begin(context, live, 'resuming', () => resumeMoved(context, live), { moving: true })
     .catch((error: unknown) => {
-      context.log.warn({ err: error, sandboxId: row.id }, 'a sandbox that was moved does not go on yet');
+      context.log.warn({ err: error, sandboxId: row.id }, 'a sandbox that was moved is not resumed yet');
     })
     .finally(() => release(context, live));
 }

@@ -18,7 +18,7 @@ export async function volumeHome(context: Uses<'db' | 'driver' | 'nodes'>, volum
   }
   const owner = await ownerById(context, row?.node_id ?? null);
   if (owner.kind === 'here') return owner;
-  // While the cluster cannot tell, the node that made it is asked.
+  // While the cluster does not answer, the node that made it is asked.
   return (await isOnCluster(context, volumeId).catch(() => false)) ? HERE : owner;
 }
 
@@ -63,7 +63,7 @@ export async function homeOfMounts(
 /**
  * Gives the volumes of another node that lie on a cluster to a node that reaches them there: they are as good as they were. To this
  * one, when it is on the cluster.
- * @throws {DriverError} `unreachable` while the cluster cannot tell
+ * @throws {DriverError} `unreachable` while the cluster does not answer
  */
 export async function takeVolumes(
   context: Uses<'db' | 'driver' | 'nodes'>,

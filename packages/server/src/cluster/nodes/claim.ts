@@ -16,7 +16,7 @@ interface LastStart {
 }
 
 /**
- * Takes the name of a node for this process: whoever had it before may write nothing any more. The caller has the lock of
+ * Takes the name of a node for this process: the process that had it before may write nothing any more. The caller has the lock of
  * the data directory.
  *
  * A process that was started from this very directory under this kernel is dead, as the lock is ours. Otherwise the

@@ -4,7 +4,7 @@ import { fromJson } from '../../storage/json.js';
 import type { Database } from '../../storage/schema.js';
 import type { NodeRegistry } from './registry.js';
 
-/** The cluster that a node's instances are on, as it told last. Undefined: nobody else reaches them, or there is no such node. */
+/** The cluster that a node's instances are on, by its last report. Undefined: only that node reaches them, or it does not exist. */
 export async function clusterOf({ db }: { db: Database }, nodeId: string): Promise<string | undefined> {
   const row = await db.selectFrom('nodes').select('report').where('id', '=', nodeId).executeTakeFirst();
   return row === undefined ? undefined : fromJson(row.report).clusterId;

@@ -17,7 +17,7 @@ interface Member {
   heartbeatAtMs: number;
 }
 
-/** The nodes that live, for whoever places a sandbox. */
+/** The live nodes, for the placement of sandboxes. */
 export class Fleet {
   readonly #options: { db: Database; nodeId: string; now: () => number };
   readonly #sent = new Map<string, { heartbeatAtMs: number; count: number }>();

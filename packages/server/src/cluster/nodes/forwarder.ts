@@ -124,7 +124,7 @@ export class NodeForwarder {
   }
 
   /**
-   * Asks another node for something that no client can ask for. Whoever gets the answer reads it to its end, or destroys it.
+   * Sends another node a request that no client can send. The caller reads the answer to its end, or destroys it.
    * @throws {NodeUnreachableError}
    */
   async open(
@@ -285,7 +285,7 @@ function isRefusedConnection(error: unknown): boolean {
   );
 }
 
-/** Answers for a node that is gone. */
+/** Answers for a node that is unreachable. */
 export function refuseUnreachable(res: ServerResponse): void {
   const body = JSON.stringify({
     code: 503,

@@ -6,7 +6,7 @@ export interface Place {
   /** True for the node that asks: it costs no detour. */
   here: boolean;
   drained: boolean;
-  /** Undefined: it has told nothing of itself yet. */
+  /** Undefined: it has not reported yet. */
   report: NodeReport | undefined;
   /** Sandboxes that this node has placed there since that report. */
   sent: number;

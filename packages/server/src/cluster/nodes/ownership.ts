@@ -3,13 +3,13 @@ import type { KeyRing } from '../../storage/keys/key-ring.js';
 import type { Database } from '../../storage/schema.js';
 import type { NodeRegistry } from './registry.js';
 
-/** Which node has to do something. `gone`: one without a recent heartbeat. */
-export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { kind: 'gone' };
+/** Which node has to do something. `unreachable`: one without a recent heartbeat. */
+export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { kind: 'unreachable' };
 
 export const HERE: Owner = { kind: 'here' };
 
 /**
- * The node that has a sandbox; this one when nobody knows it. Without a detour for a sandbox that is held here. One of a silent
+ * The node that has a sandbox; this one when it is unknown. Without a query for a sandbox that is live here. One of a silent
  * node is taken over where that can be done.
  */
 export function ownerOfSandbox(ports: NodePorts, sandboxId: string): Owner | Promise<Owner> {
@@ -21,7 +21,7 @@ async function lookUp(ports: NodePorts, sandboxId: string): Promise<Owner> {
   const owner = await ownerById(ports, await homeOfSandbox(ports, sandboxId));
   // The row is this node's before the sandbox is.
   const underWay = ports.takeOvers.underWay(sandboxId);
-  if (owner.kind !== 'gone' && underWay === undefined) return owner;
+  if (owner.kind !== 'unreachable' && underWay === undefined) return owner;
   if (await (underWay ?? ports.takeOvers.take(sandboxId))) return HERE;
   // Another node may have been faster.
   return ownerById(ports, await homeOfSandbox(ports, sandboxId));
@@ -44,7 +44,7 @@ export async function homeOfSandbox(
 export async function ownerById({ nodes }: Pick<NodePorts, 'nodes'>, nodeId: string | null): Promise<Owner> {
   if (!nodes.shared || nodeId === null || nodeId === nodes.nodeId) return HERE;
   const node = await nodes.findAlive(nodeId);
-  return node === undefined ? { kind: 'gone' } : { kind: 'node', node };
+  return node === undefined ? { kind: 'unreachable' } : { kind: 'node', node };
 }
 
 /** The members of the context that finding the node of a sandbox takes. */
@@ -53,7 +53,7 @@ export interface NodePorts {
   readonly keys: KeyRing;
   readonly log: { warn(fields: object, message: string): void };
   readonly nodes: NodeRegistry;
-  /** The sandboxes that this process holds. */
+  /** The live sandboxes of this process. */
   readonly sandboxes: { get(sandboxId: string): unknown };
   readonly takeOvers: SandboxTakeOvers;
   /** Milliseconds since the epoch. */
@@ -66,7 +66,7 @@ export interface SandboxTakeOvers {
   underWay(sandboxId: string): Promise<boolean> | undefined;
   /**
    * Takes over one sandbox. Never rejects.
-   * @returns whether it is this node's now. False: its node lives, is on no cluster of ours, or the cluster cannot tell of it.
+   * @returns whether it is this node's now. False: its node lives, is on no cluster of ours, or the cluster is unreachable.
    */
   take(sandboxId: string): Promise<boolean>;
 }

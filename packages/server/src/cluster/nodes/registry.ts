@@ -177,7 +177,7 @@ const TEXTS = {
     'a server with that name runs on another machine or in another data directory. ' +
     'If this data directory is a copy, delete the file node-id in it and start again',
   copy:
-    'it was started elsewhere after this data directory was copied. Delete the file node-id to run as a node of its own; ' +
+    'it was started from a copy of this data directory. Delete the file node-id to run as a node of its own; ' +
     'if no other machine has that name any more, delete the file node-epoch instead',
 };
 

@@ -72,7 +72,7 @@ export async function* placeSandbox(
       // It may have made the sandbox before it fell silent.
       if (error.taken) return { error: errors.nodeUnreachable(error) };
     } else if (ApiError.is(error) && isFull(error)) full = failure;
-    // Of what is copied, the first refusal tells more: that machine may only lack what this one's memory needs.
+    // For copies the first refusal says more: this machine may only miss what the memory needs.
     else if (!copied || !isIncompatible(error)) return failure;
   }
   return full;
@@ -82,7 +82,7 @@ export async function* placeSandbox(
 async function* toHolder(context: PlacePorts, nodeId: string): Route {
   const owner = await ownerById(context, nodeId);
   if (owner.kind === 'here') return yield* hereUnlessDrained(context);
-  return owner.kind === 'gone' ? { error: errors.nodeUnreachable() } : yield* onNode(owner.node);
+  return owner.kind === 'unreachable' ? { error: errors.nodeUnreachable() } : yield* onNode(owner.node);
 }
 
 async function* hereUnlessDrained({ nodes }: Uses<'nodes'>): Route {
@@ -119,7 +119,7 @@ async function orderForCopies(
   const others = nodes.filter(({ id }) => id !== holder);
   const holders = await holdersOf(context, resolved);
   const having = others.filter(({ id }) => holders.has(id));
-  const giving = (await ownerById(context, holder)).kind !== 'gone' || having.length > 0;
+  const giving = (await ownerById(context, holder)).kind !== 'unreachable' || having.length > 0;
   return giving ? [...having, ...others.filter(({ id }) => !holders.has(id))] : [];
 }
 

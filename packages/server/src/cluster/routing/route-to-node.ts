@@ -72,11 +72,11 @@ async function* toOwner(ports: RoutingPorts, operation: RoutedOperation, sandbox
   const owner = await ownerOfSandbox(ports, sandboxId);
   const waking = wakes && !fromNode && team !== undefined ? { sandboxId, teamId: team.id } : undefined;
   if (owner.kind === 'here') return waking === undefined ? yield HERE : yield* wakeOrMove(ports, waking);
-  if (owner.kind === 'gone' && operation.operationId === 'killSandbox' && team !== undefined) {
+  if (owner.kind === 'unreachable' && operation.operationId === 'killSandbox' && team !== undefined) {
     await killLost(ports, team.id, sandboxId);
     return yield { kind: 'done', answer: { status: 204 } };
   }
-  if (owner.kind === 'gone' || fromNode) return { error: errors.nodeUnreachable() };
+  if (owner.kind === 'unreachable' || fromNode) return { error: errors.nodeUnreachable() };
   if (waking === undefined) return yield* onNode(owner.node);
   const drained = (await ports.fleet.places()).some(
     ({ record, place }) => record.id === owner.node.id && place.drained,

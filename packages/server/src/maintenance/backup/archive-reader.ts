@@ -26,7 +26,7 @@ export interface BackupArchive {
 
 /**
  * Opens a backup and reads it to its end, before anything is done with it.
- * @param onProgress told of the bytes that were read
+ * @param onProgress receives the number of bytes that were read
  * @throws {BackupError} for a file that is no backup, is not whole, or was changed
  */
 export async function openArchive(

@@ -22,7 +22,7 @@ export interface BackupOptions {
   file: string;
   /** Version of the program, for the record. */
   version: string;
-  /** Default true. Without it the key has to be kept elsewhere. */
+  /** Default true. Without it the key has to be backed up by other means. */
   key?: boolean | undefined;
   /** Includes the root file systems that sandboxes stand on. Default true. */
   bases?: boolean | undefined;
@@ -110,7 +110,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
 }
 
 /**
- * Takes hold of the store before and after the database is copied, so that everything is there that the copy names: what is
+ * Opens the store before and after the database is copied, so that everything is there that the copy names: an object that is
  * there besides, a restored server removes.
  */
 async function copyTogether(

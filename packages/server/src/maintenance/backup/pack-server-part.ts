@@ -1,5 +1,5 @@
 // Packs what a server keeps, as the user that it runs as: this program opens the files of a process that reads what strangers
-// send, so it has no right which that process lacks. Working directory: the server's. Arguments: names to pack.
+// send, so it has no right beyond those of that process. Working directory: the server's. Arguments: names to pack.
 //
 // Each line `database` on standard input has it copy the database anew, and it answers with one line of JSON on descriptor 3:
 // what the copy refers to. The line `pack` has it write the archive to standard output, and end.

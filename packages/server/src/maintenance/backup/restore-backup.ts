@@ -34,7 +34,7 @@ import { SERVER_PART } from './server-files.js';
 export interface CheckOptions {
   file: string;
   signal?: AbortSignal | undefined;
-  /** Told of the bytes of the file that were checked, or of the member that was restored. */
+  /** Receives the bytes of the file that were checked, or the member that was restored. */
   onProgress?: ((what: string, done: number, of: number) => void) | undefined;
 }
 
@@ -70,7 +70,7 @@ export async function checkBackup(options: CheckOptions): Promise<CheckedBackup>
 
 /**
  * Makes a data directory of a backup, as root. The backup is checked to its end before anything is changed, and nothing of it
- * has its name in the data directory before all of it is there: whatever breaks off, a server never starts on a part.
+ * has its name in the data directory before all of it is there: after any interruption a server never starts on a part.
  * @throws {BackupError}, {DriverError}, {DirectoryLockedError} while another restore works there
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
@@ -256,7 +256,7 @@ async function unpack(
   }
 }
 
-/** The server's user owns what is unpacked: a link there would lead whoever reads its files, root too, elsewhere. */
+/** The server's user owns the unpacked files: a link there would lead their readers, root too, out of the directory. */
 async function requireKnown(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const found = await lstat(join(directory, name));

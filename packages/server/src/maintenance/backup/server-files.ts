@@ -3,5 +3,5 @@ export const KEPT_FILES = ['server.key', 'node-id', 'operator-token', 'credentia
 
 export const DATABASE = 'server.db';
 
-/** All that a backup may hold of a server. */
+/** All files of a server that a backup may contain. */
 export const SERVER_PART: readonly string[] = [DATABASE, ...KEPT_FILES];

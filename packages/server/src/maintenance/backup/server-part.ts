@@ -22,7 +22,7 @@ export interface ServerPart {
   copyDatabase(): Promise<DatabaseFacts>;
   /** The archive; `done` settles when all of it was read. */
   pack(): { tar: Readable; done: Promise<void> };
-  /** Ends it, whatever it does. */
+  /** Ends it in any state. */
   close(): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ const LOG_EVERY_MS = 60_000;
 
 /**
  * Counts what the driver's network did without the egress process, as that process's doings are counted: what it refused, of
- * which it tells in the logs too, what it forwarded, and for the usage of teams all that left.
+ * with a line in the sandbox's log, what it forwarded, and for the usage of teams all that left.
  * @returns looks for what is new
  */
 export function packetCounter(

@@ -115,7 +115,7 @@ function askUdp({ address, port }: Resolver, query: Buffer, signal: AbortSignal)
     socket.on('message', (message) => {
       if (answers(query, message)) end(() => resolve(message));
     });
-    // Connected: the kernel drops what comes from elsewhere.
+    // Connected: the kernel drops packets from other addresses.
     socket.connect(port, address, () => socket.send(query));
   });
 }

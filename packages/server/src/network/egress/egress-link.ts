@@ -12,7 +12,7 @@ const LONGEST_RETRY_MS = 2_000;
 export interface EgressLinkOptions {
   /** Opens a connection to the egress process. */
   connect(handlers: EgressHandlers, signal: AbortSignal): Promise<EgressControl>;
-  /** Is asked for when the process has to be told; PEM. */
+  /** Returns the authority when the process needs it; PEM. */
   authority(): Promise<EgressAuthority>;
   /** PEM of authorities that are trusted upstream beside the well-known ones. */
   extraRoots: string;
@@ -30,7 +30,7 @@ interface Entry {
   told: Promise<void>;
 }
 
-/** The egress process did not take over what it was told. */
+/** The egress process did not accept a policy. */
 export class EgressUnreachableError extends Error {
   override readonly name = 'EgressUnreachableError';
 }
@@ -186,7 +186,7 @@ export class EgressLink implements SandboxEgress {
     }
   }
 
-  /** Tells what is due, one sandbox after another, the small policies first: nobody waits for the long lists of others. */
+  /** Sends the policies that are due, one sandbox after another, the small ones first: none waits for the long lists of others. */
   async #tellAll(control: EgressControl): Promise<void> {
     let open = true;
     const closed = control.closed.then(() => {
@@ -197,7 +197,7 @@ export class EgressLink implements SandboxEgress {
       for (const id of [...this.#due].sort((one, other) => weight(one) - weight(other))) {
         const entry = this.#entries.get(id);
         if (entry === undefined || sandboxOf(entry) === undefined) this.#due.delete(id);
-        // A call for it may have told it since.
+        // A call for it may have sent it since.
         else if (open && this.#due.has(id))
           await Promise.race([closed, this.#tell(entry)]).catch((error: unknown) => {
             if (open && this.#entries.get(id) === entry) this.#options.onProblem(error, id);

@@ -14,7 +14,7 @@ export interface NewForwardedOptions {
 
 /**
  * Turns what the kernel forwarded past the egress process into reports of what is new since the last time, as that process
- * reports what it carries. The first time tells nothing: that was before this server started.
+ * reports what it carries. The first reading reports nothing: that traffic was before this server started.
  */
 export class ForwardedDelta {
   readonly #options: NewForwardedOptions;

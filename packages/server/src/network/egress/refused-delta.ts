@@ -2,7 +2,7 @@ import type { EgressReport } from '@svc/egress';
 import type { RefusedPackets } from '@svc/runtime';
 
 /**
- * Turns what a driver has counted into reports of what is new since the last time. The first time tells nothing: that was
+ * Turns the counts of a driver into reports of what is new since the last reading. The first one reports nothing: that was
  * before this server started.
  */
 export class RefusedDelta {

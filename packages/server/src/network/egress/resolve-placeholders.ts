@@ -13,7 +13,7 @@ export class UnresolvedPlaceholderError extends Error {
 }
 
 /**
- * The values of placeholders, in their order. Only what the rules of the sandbox name is looked up, whoever asks.
+ * Returns the values of placeholders, in their order. Only names in the rules of the sandbox are looked up.
  * @throws {UnresolvedPlaceholderError} for an unknown or revoked secret, and an unknown token
  */
 export async function resolvePlaceholders(

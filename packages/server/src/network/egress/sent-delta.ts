@@ -1,7 +1,7 @@
 import type { SentBytes } from '@svc/runtime';
 import { added } from './forwarded-delta.js';
 
-/** Tells what sandboxes sent since the last time. The first time tells nothing: that was before this server started. */
+/** Reports the bytes that sandboxes sent since the last reading. The first one reports nothing: those were before this server started. */
 export class SentDelta {
   #seen: Map<string, number> | undefined;
 

@@ -24,7 +24,7 @@ export interface TrafficObserver {
 
 /**
  * Begins to rule the egress process of the driver. Without one there is nothing to rule.
- * @param context is asked for late: it holds what is made here.
+ * @param context is called late: it contains what is made here
  * @throws {Error} when the settings of it cannot be used.
  */
 export async function startEgress(
@@ -38,7 +38,7 @@ export async function startEgress(
   const extraRoots = trustedRoots === undefined ? '' : await readFile(trustedRoots, 'utf8');
   const forwarder = createDnsForwarder(dns);
   const { egress } = driver;
-  if (egress === undefined) return ungoverned;
+  if (egress === undefined) return noEgress;
   const handlers = answersTo({
     context,
     resolveDns: forwarder.resolve,
@@ -62,7 +62,7 @@ export async function startEgress(
       else
         log.error(
           { err: error, sandboxId },
-          'the egress process did not take over what a sandbox may send: it sends nothing',
+          'the egress process did not accept the policy of a sandbox: it sends nothing',
         );
     },
   });
@@ -118,7 +118,7 @@ export function answersTo({ context, resolveDns, runOf, traffic, observer }: Ans
 }
 
 /** Of a driver that carries no traffic of its own. */
-const ungoverned: SandboxEgress = {
+const noEgress: SandboxEgress = {
   connected: false,
   refused: new Map(),
   set: () => Promise.resolve(),

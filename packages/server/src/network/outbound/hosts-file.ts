@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 
-/** Names that every machine has for itself, whatever its files say (RFC 6761). */
+/** Names that every machine has for itself, regardless of its files (RFC 6761). */
 const LOCALHOST = ['127.0.0.1', '::1'];
 
 /** Addresses that the operator gave a name in a file such as `/etc/hosts`. Without the file: only `localhost` has some. */

@@ -5,7 +5,7 @@
 export function namesToAsk(text: string, host: string): string[] {
   if (host.endsWith('.')) return [host.slice(0, -1)];
   const lists = [...text.matchAll(/^(?:search|domain)[ \t]+(.+)$/gm)];
-  // The last line is the one that holds.
+  // The last line counts.
   const domains = (lists.at(-1)?.[1] ?? '')
     .split(/[#;]/, 1)[0]!
     .split(/\s+/)

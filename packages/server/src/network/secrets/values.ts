@@ -5,7 +5,7 @@ import type { Uses } from '../context.js';
 
 const MAX_FILE_BYTES = 16_384;
 
-/** Where secrets may take their values from instead of holding them, as the operator allows. */
+/** Sources from which secrets may take their values, as the operator allows. */
 interface SecretProviders {
   /** Variables of the server's environment. */
   variables: readonly string[];

@@ -39,7 +39,7 @@ export interface DashboardOptions {
   /** The platform API and the gateway of this process. */
   api: Server;
   gateway: Server;
-  /** Told of connections over which a valid session came. */
+  /** Receives connections over which a valid session came. */
   onTrusted?: (req: IncomingMessage) => void;
 }
 
@@ -80,7 +80,7 @@ export function createDashboard(options: DashboardOptions): Answer {
         ? carriesToken(`Bearer ${given.token ?? ''}`, token)
         : sessions.redeem(given.code);
     if (!valid) {
-      context.log.warn('somebody failed to sign in to the dashboard');
+      context.log.warn('a sign-in to the dashboard failed');
       throw given.code === undefined ? errors.operatorTokenWrong() : errors.dashboardCode();
     }
     const { id, proof, expiresAtMs } = sessions.open();
@@ -216,7 +216,7 @@ async function readSignIn(req: IncomingMessage): Promise<{ token?: string; code?
 /** Returns whether a request comes from a page of this very server. Browsers write both headers themselves; programs need send neither. */
 export function isSameOrigin(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'];
-  // A proxy in front may change the host. What browsers tell here does not depend on it.
+  // A proxy in front may change the host. These headers of browsers do not depend on it.
   if (site !== undefined) return site === 'same-origin';
   const { origin } = headers;
   if (origin === undefined) return true;

@@ -23,7 +23,7 @@ export function pageFiles(directory = dashboardDirectory): (name: string) => Pro
   let read: Promise<Map<string, PageFile>> | undefined;
   return async (name) => {
     read ??= readAll(directory);
-    // Not kept: whoever builds it later need not restart the server.
+    // Not cached: a later build of the dashboard needs no restart of the server.
     read.catch(() => {
       read = undefined;
     });

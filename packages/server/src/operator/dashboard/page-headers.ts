@@ -6,7 +6,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [
     "default-src 'none'",
     "script-src 'self'",
-    // The hash is that of nothing: the terminal makes empty style elements, and writes their rules elsewhere.
+    // The hash is that of an empty text: the terminal makes empty style elements, and sets their rules by script.
     "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
     "style-src-attr 'unsafe-inline'",
     "img-src 'self'",

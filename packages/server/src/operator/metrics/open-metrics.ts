@@ -28,7 +28,7 @@ export function openMetrics(): OpenMetrics {
 /** Sampling interval of the event loop, ms: fine enough to show delays that users notice, at 50 wakings a second. */
 const RESOLUTION_MS = 20;
 
-/** Measures how late the event loop is: how long anything waits for whatever runs. */
+/** Measures the delay of the event loop: the time that new work waits for the work that runs. */
 export class EventLoopDelay {
   readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 

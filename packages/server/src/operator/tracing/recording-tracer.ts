@@ -152,7 +152,7 @@ function below(parent: OpenSpan, name: string, options: SpanOptions): OpenSpan {
   return open(parent.trace, parent.spanId, name, options);
 }
 
-/** Microseconds since 1970, as finely as the clock of the process tells. */
+/** Returns microseconds since 1970, at the resolution of the process clock. */
 function nowUs(): number {
   return Math.round((performance.timeOrigin + performance.now()) * 1_000);
 }

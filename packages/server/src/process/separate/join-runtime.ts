@@ -13,7 +13,7 @@ export interface Runtime {
   driver: RemoteDriver;
   /** Why it is this driver; a sentence for the operator. */
   why: string;
-  /** Closes the driver. One that is gone has nothing to close. */
+  /** Closes the driver. An unreachable one has nothing to close. */
   close(options: { destroyInstances: boolean }): Promise<void>;
 }
 

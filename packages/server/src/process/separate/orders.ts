@@ -27,7 +27,7 @@ export interface ReceivedOrders extends Orders {
   runtime(): Promise<RuntimeReady>;
 }
 
-/** Reads what the process of root tells this one; undefined for a program that somebody else started. */
+/** Reads the orders of the process of root; undefined for a program that another process started. */
 export async function receiveOrders(): Promise<ReceivedOrders | undefined> {
   const fd = Number(process.env[ORDERS_VARIABLE]);
   delete process.env[ORDERS_VARIABLE];

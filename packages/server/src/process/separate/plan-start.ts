@@ -32,7 +32,7 @@ export async function planStart(
   if (socket !== undefined) {
     if (process.getuid?.() === 0)
       throw new ServiceUserError(
-        'a server with a runtime of its own does not run as root: start it as the user that svc-runtime was told (--user, default svc)',
+        'a server with a runtime of its own does not run as root: start it as the user that svc-runtime was started for (--user, default svc)',
       );
     return { kind: 'beside-root', socket };
   }

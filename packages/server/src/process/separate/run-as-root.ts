@@ -24,7 +24,7 @@ export interface ServerEnd {
  * Makes this process the one that has the rights of root, `svc-runtime`, and runs the server beside it: the same command
  * again, as `user`, with no capability and no way to get one, which reads its orders by `receiveOrders`. Signals and
  * messages are passed on. When one of the two ends, the other does.
- * @param extra what the command tells itself, as JSON
+ * @param extra data that the command passes to itself, as JSON
  * @throws {DataDirectoryError}, {DriverError} why there is no driver
  */
 export async function runAsRoot(
@@ -45,7 +45,7 @@ export async function runAsRoot(
   const forward = (signal: NodeJS.Signals) => server.kill(signal);
   for (const signal of SIGNALS) process.on(signal, forward);
   try {
-    // It stays with the process of root: whoever takes the server over could forge memory with it.
+    // It stays with the process of root: an attacker in the server could forge memory with it.
     const { transferKey: _, ...forServer } = options;
     tell({ options: forServer, user: user.name, extra });
     const log = new DriverLog();
@@ -95,7 +95,7 @@ function spawnServer(user: ServiceUser): { server: ChildProcess; orders: Writabl
     },
   });
   const orders = server.stdio[3] as Writable;
-  // Writing to one that is gone tells nothing that its end does not.
+  // A failed write to an exited process adds nothing to its exit.
   orders.on('error', () => undefined);
   if (process.connected) passMessages(server);
   return { server, orders };

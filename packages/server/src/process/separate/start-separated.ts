@@ -37,7 +37,7 @@ export async function startSeparatedServer(
     }
     return startOn(runtime, options, userInfo().username);
   }
-  // One that runs already is told at once. Root's process waits for the one before it, whose server may have been killed.
+  // One that runs already is reported at once. Root's process waits for the one before it, whose server may have been killed.
   await (await lockDirectory(dataLayout(options.dataDir).server, 'server.lock')).release();
   return startOn(await useRuntime(await plan.orders.runtime(), log), options, plan.orders.user);
 }
@@ -82,7 +82,7 @@ const letGo = (runtime: Runtime): Promise<void> =>
 /**
  * A `svc-runtime` that was started by itself decides on isolation, with options of its own. A server that was told
  * something else must not run: its sandboxes would not be what its operator takes them for.
- * @param isolation that the server was told; undefined: whatever the other process was told
+ * @param isolation of the server's options; undefined: that of the other process
  * @throws {DriverError} `unsupported`
  */
 export function requireIsolation(

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The process that has the rights of root, started by itself: a driver, served to the server over a socket. It ends when the
-// server that used it is gone, to be started again; sandboxes run on.
+// server that used it exited, to be started again; sandboxes run on.
 import { DriverError } from '@svc/runtime';
 import { runAlone } from './run-alone.js';
 

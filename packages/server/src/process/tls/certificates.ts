@@ -9,7 +9,7 @@ import { type CertificateFiles, readPair, stateOf } from './read-pair.js';
 
 /** Interval of checks of the files, ms. */
 const LOOK_MS = 10_000;
-/** A client that does not finish its handshake holds a connection, ms. */
+/** Time limit for the handshake of a client, ms. */
 const HANDSHAKE_MS = 10_000;
 
 export interface CertificatesOptions {
@@ -63,7 +63,7 @@ export class Certificates {
   }
 
   /**
-   * Reads the files again. New connections are shown the new certificate, open ones go on; with files that are no good
+   * Reads the files again. New connections get the new certificate, open ones continue; with unusable files
    * everything stays as it was, and the log says why. Never rejects.
    */
   reload(): Promise<void> {
@@ -87,7 +87,7 @@ export class Certificates {
       log.info({ file }, 'the certificate was read again');
       if (remark !== undefined) log.warn({ file }, remark);
     } catch (error) {
-      log.error({ err: error, file }, 'the new certificate is no good: the one before stays in use');
+      log.error({ err: error, file }, 'the new certificate is not usable: the current one stays in use');
     }
   }
 

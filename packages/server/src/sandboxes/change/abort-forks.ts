@@ -11,7 +11,7 @@ const MAX_DELAY_MS = 60_000;
 type Ports = SandboxPorts & Uses<'retries'>;
 
 /**
- * Ends forks that this node has and that nobody was told of, whichever state they are in: at once, and again until they are gone.
+ * Ends forks of this node that no answer named, in any state: at once, and again until they are deleted.
  * Others that these ids may name stay. Settles after the first try.
  */
 export async function abortForks(context: Ports, sandboxIds: readonly string[]): Promise<void> {
@@ -22,7 +22,7 @@ export async function abortForks(context: Ports, sandboxIds: readonly string[]):
       } catch (error) {
         context.log.warn(
           { err: error, sandboxId: id },
-          'a fork that nobody was told of could not be ended, will be tried again',
+          'a fork without an answer could not be ended, will be tried again',
         );
         context.retries.add(`end fork ${id}`, () => endFork(context, id), { maxDelayMs: MAX_DELAY_MS });
       }

@@ -37,7 +37,7 @@ export async function enforceEgressLimits(context: Ports): Promise<void> {
  */
 async function follow(context: Ports, live: LiveSandbox): Promise<void> {
   const { row, instance } = live;
-  if (instance === undefined || live.gone) return;
+  if (instance === undefined || live.deleted) return;
   const cut = context.egressLimits.isUsed(row.team_id);
   if (cut === context.egressLimits.isCut(instance)) return;
   if (!cut && (live.transition !== undefined || row.state !== 'running')) return;

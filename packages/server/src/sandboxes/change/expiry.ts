@@ -31,7 +31,7 @@ async function expire(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   // Its end may have moved, or another operation begun, while others were ended.
   if (
     live.transition !== undefined ||
-    live.gone ||
+    live.deleted ||
     live.row.state !== 'running' ||
     live.row.end_at > context.now()
   )

@@ -48,7 +48,7 @@ export function pauseLive(
 
 /**
  * Stores a running sandbox, as the work of a transition. What fails leaves it running.
- * @param options `timedOut`: nobody asked for it; `moving`: it is to go on on another node, and keeps its place among those that run
+ * @param options `timedOut`: no client requested it; `moving`: it is to continue on another node, and keeps its place among the running ones
  */
 export async function storeSandbox(
   context: SandboxPorts,

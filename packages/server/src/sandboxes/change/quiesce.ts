@@ -7,13 +7,13 @@ import { environmentOf } from '../start/boot.js';
 import type { LiveSandbox } from '../state/live.js';
 import { daemonToken, imageToken, nextDaemonToken } from '../state/sandbox-tokens.js';
 
-/** Longest that the daemon may take to be told, ms. */
+/** Time limit for calls to the daemon, ms. */
 const TELL_MS = 5_000;
 const RETRY_MS = 2_000;
 
 /**
  * Makes a daemon forget its variables and its token before its memory is stored. What is left in the image opens nothing
- * but copies of this checkpoint that were not told their own token yet.
+ * but copies of this checkpoint that did not get their own token yet.
  * @param tokens of which the daemon knows one.
  * @throws when the daemon does not answer.
  */
@@ -38,7 +38,7 @@ export function quiesceSandbox(
 
 /**
  * Gives the daemon of a running sandbox its variables back, and a token that no image has. When it does not answer it
- * is told later.
+ * gets it later.
  * @returns what changes in the row.
  */
 export async function unquiesceSandbox(context: SandboxPorts, live: LiveSandbox): Promise<RowPatch> {
@@ -49,7 +49,7 @@ export async function unquiesceSandbox(context: SandboxPorts, live: LiveSandbox)
   } catch (error) {
     context.log.warn(
       { err: error, sandboxId: row.id },
-      'a daemon could not be told its token, will be tried again',
+      'a daemon did not get its token, will be tried again',
     );
     void keepTelling(context, live, instance!);
     return {};
@@ -62,7 +62,7 @@ async function tell(context: Uses<'keys'>, live: LiveSandbox): Promise<void> {
   await initDaemon(
     instance!,
     { accessToken: next, envVars: environmentOf(context, row), quiesced: false },
-    // A quiesced daemon takes the token before as well; one that was told already has the next.
+    // A quiesced daemon takes the token before as well; one that was resumed already has the next.
     { tokens: [daemonToken(context.keys, row), next], timeoutMs: TELL_MS },
   );
 }
@@ -71,9 +71,9 @@ async function keepTelling(context: SandboxPorts, live: LiveSandbox, instance: I
   const generation = live.row.daemon_generation;
   for (;;) {
     await sleep(RETRY_MS, undefined, { ref: false });
-    const current = live.instance === instance && !live.gone && !context.signal.aborted;
+    const current = live.instance === instance && !live.deleted && !context.signal.aborted;
     if (!current || live.row.daemon_generation !== generation) return;
-    // Whatever is under way quiesces or tells the daemon itself.
+    // A change that is under way quiesces or resumes the daemon itself.
     if (live.transition !== undefined) continue;
     try {
       await tell(context, live);

@@ -65,5 +65,5 @@ async function countAgain(
     await tx.updateTable('team_running').set(after).where('team_id', '=', teamId).execute();
     return { before, after };
   });
-  log.warn({ teamId, ...told }, 'the counter of running sandboxes of a team was wrong and was mended');
+  log.warn({ teamId, ...told }, 'the counter of running sandboxes of a team was wrong and was repaired');
 }

@@ -6,9 +6,9 @@ import type { LiveSandbox } from '../state/live.js';
 import { finishResume, restore } from './resume.js';
 
 /**
- * Lets a sandbox that was stored for a move go on on this node, to which its row belongs, as the work of a transition: to the same end
+ * Resumes a sandbox that was stored for a move on this node, to which its row belongs, as the work of a transition: to the same end
  * of life, and in the place among those that run that it never gave up. One that cannot be started stays paused.
- * @throws what may be over at the next try; the row says still that it is to go on
+ * @throws a failure that may be over at the next try; the row still says that it is to be resumed
  */
 export async function resumeMoved(context: SandboxPorts & Uses<'volumes'>, live: LiveSandbox): Promise<void> {
   // From here on nobody can take it over who was asked to before.

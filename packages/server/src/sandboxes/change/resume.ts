@@ -87,7 +87,7 @@ export function resumeLive(
   }).finally(() => release(context, live));
 }
 
-/** Puts down that a sandbox whose instance goes on runs again. */
+/** Records that a sandbox whose instance continues runs again. */
 export async function finishResume(
   context: SandboxPorts,
   live: LiveSandbox,
@@ -134,12 +134,12 @@ export async function finishResume(
   if (usedCheckpoint !== null) await dropCheckpoint(context, usedCheckpoint);
 }
 
-/** The daemon's token as the row has it, and the next: a resume that failed may have told it already. */
+/** The daemon's token as the row has it, and the next: a failed resume may have sent it already. */
 function tokensOf(context: Uses<'keys'>, row: SandboxRow): string[] {
   return [daemonToken(context.keys, row), nextDaemonToken(context.keys, row)];
 }
 
-/** Lets a sandbox that was frozen in RAM go on. */
+/** Resumes a sandbox that was frozen in RAM. */
 async function thaw(
   context: Uses<'config' | 'keys' | 'now'>,
   live: LiveSandbox,
@@ -208,7 +208,7 @@ export async function restore(
       kind: 'checkpoint',
       checkpointId: row.checkpoint_id,
       memory,
-      // A pause goes on when the daemon does not answer; its memory then has the token of before.
+      // A pause continues when the daemon does not answer; its memory then has the token of before.
       tokens: [imageToken(context.keys, row.checkpoint_id), ...tokensOf(context, row)],
     },
   );

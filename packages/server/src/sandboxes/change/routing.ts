@@ -26,7 +26,7 @@ export function findRoute(
 
 function routeOf(context: Uses<'keys' | 'now'>, live: LiveSandbox): Route | undefined {
   const state = stateOf(live);
-  if (live.gone || state === 'killing' || state === 'creating') return undefined;
+  if (live.deleted || state === 'killing' || state === 'creating') return undefined;
   const { row, instance } = live;
   const config = configOf(row);
   const network = config.network ?? {};
@@ -59,13 +59,13 @@ export async function resumeForRequest(
   move: (row: SandboxRow) => Promise<boolean>,
 ): Promise<ResumeOutcome> {
   const live = await findLive(context, sandboxId);
-  if (live === undefined || live.gone) return { kind: 'gone' };
+  if (live === undefined || live.deleted) return { kind: 'deleted' };
   const state = stateOf(live);
   if (state === 'running') return { kind: 'running', route: routeOf(context, live)! };
-  if (state === 'killing') return { kind: 'gone' };
+  if (state === 'killing') return { kind: 'deleted' };
   if (state !== 'paused') return { kind: 'transition' };
   const team = await context.teams.get(live.row.team_id);
-  if (team === undefined) return { kind: 'gone' };
+  if (team === undefined) return { kind: 'deleted' };
   if (team.banned || team.blocked) return { kind: 'refused', message: 'The team is blocked' };
   const moveAway = async () => {
     if (!(await move(live.row))) return false;
@@ -85,7 +85,7 @@ export async function resumeForRequest(
   } catch (error) {
     if (ApiError.is(error) && isFull(error) && (await moveAway())) return { kind: 'moved' };
     if (ApiError.is(error) && error.status === 429) return { kind: 'limited', message: error.message };
-    if (ApiError.is(error) && error.status === 404) return { kind: 'gone' };
+    if (ApiError.is(error) && error.status === 404) return { kind: 'deleted' };
     // A failure that lasts is reported to the client: waiting does not help.
     if (ApiError.is(error) && error.status === 400) return { kind: 'refused', message: error.message };
     context.log.error({ err: error, sandboxId }, 'a sandbox could not be resumed for a request');

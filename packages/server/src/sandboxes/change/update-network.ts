@@ -28,7 +28,7 @@ const MAX_DELAY_MS = 60_000;
  * Replaces the outbound part of the network settings; what is omitted is cleared. It is in force when this settles: for
  * new connections, and for open ones that are no longer allowed.
  * @throws {ApiError} 400, 403, 404, 409; 503 when the settings are stored but cannot be put in force yet. They are what counts from
- * then on: this is tried again until they are in force, and whatever starts the sandbox again, or takes hold of it after a crash,
+ * then on: this is tried again until they are in force, and code that starts the sandbox again, or adopts it after a crash,
  * follows them too.
  */
 export async function updateSandboxNetwork(
@@ -106,7 +106,7 @@ async function tryPut(
 /** @throws what keeps the settings from being in force still */
 async function tryAgain(context: Ports, live: LiveSandbox, instance: Instance): Promise<void> {
   // The next start follows the row.
-  if (live.gone || live.instance !== instance) return;
+  if (live.deleted || live.instance !== instance) return;
   if (live.transition !== undefined || live.row.state !== 'running')
     throw new Error('something else is done to the sandbox');
   // Changes meanwhile may have removed the rules that it trusted an authority for.

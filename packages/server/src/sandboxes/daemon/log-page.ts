@@ -14,7 +14,7 @@ export interface LogEntry {
 /** The output of processes, as the daemon reports it. */
 export interface LogPage {
   entries: LogEntry[];
-  /** Lines before the first entry that were gone before they could be read. */
+  /** Lines before the first entry that were dropped before they could be read. */
   dropped: number;
 }
 
@@ -41,7 +41,7 @@ export function readLogPage(answer: Buffer, asked: { after: number; limit: numbe
   const { dropped } = page as Record<string, unknown>;
   let last = asked.after;
   return {
-    // A daemon of before this count told nothing.
+    // Earlier daemons do not report this count.
     dropped: Number.isSafeInteger(dropped) && (dropped as number) > 0 ? (dropped as number) : 0,
     entries: entries.map((entry: unknown) => {
       const read = readEntry(entry, last);

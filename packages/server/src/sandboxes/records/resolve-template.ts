@@ -19,7 +19,7 @@ export function resolveTemplate(
   return context.templates.get(`${team.id} ${team.slug} ${text}`, () => read(context, team, text));
 }
 
-/** The node that holds what a sandbox of this build starts from; null when any node can start it. */
+/** The node with the objects that a sandbox of this build starts from; null when any node can start it. */
 export function nodeOf({ build }: ResolvedTemplate): string | null {
   return build.checkpoint_id !== null || build.layers !== '[]' ? build.node_id : null;
 }

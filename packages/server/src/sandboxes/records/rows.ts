@@ -7,7 +7,7 @@ import type { RowPorts, Uses } from '../context.js';
 import { type LiveSandbox, newLive, type SandboxRow } from '../state/live.js';
 import { assertMayFollow, viewOf } from '../state/state.js';
 
-/** The sandbox as this process holds it, read from the database when it does not yet. */
+/** Returns the live sandbox of this process, read from the database when it is not in memory yet. */
 export async function findLive(
   context: Uses<'config' | 'db' | 'sandboxes'>,
   sandboxId: string,
@@ -20,7 +20,7 @@ export async function findLive(
     .where('id', '=', sandboxId)
     .where('node_id', '=', context.config.nodeId)
     .executeTakeFirst();
-  // Another caller may have been faster: there must be only one hold on a sandbox.
+  // Another caller may have been faster: there must be only one live object for a sandbox.
   return (
     context.sandboxes.get(sandboxId) ?? (row === undefined ? undefined : context.sandboxes.set(newLive(row)))
   );
@@ -48,9 +48,9 @@ export function release(context: Uses<'sandboxes'>, live: LiveSandbox): void {
     context.sandboxes.delete(live.row.id);
 }
 
-/** The sandbox is no more: whoever still holds it holds nothing. */
+/** Forgets a deleted sandbox: remaining references to it are worthless. */
 export function forget(context: Uses<'sandboxes'>, live: LiveSandbox): void {
-  live.gone = true;
+  live.deleted = true;
   context.sandboxes.delete(live.row.id);
 }
 
@@ -61,7 +61,7 @@ export type RowPatch = Omit<Updateable<SandboxesTable>, 'id' | 'version' | 'view
  * @param patch computes what changes, or undefined for nothing.
  * After a failure of which nobody knows whether it changed the row, the row is read again before the next change.
  * @param more further writes of the same transaction, such as events.
- * @throws {ApiError} 404 when the row is gone.
+ * @throws {ApiError} 404 when the row was deleted.
  */
 export function changeRow(
   context: RowPorts,
@@ -109,7 +109,7 @@ export function isSurelyUndone(error: unknown): boolean {
   return ApiError.is(error) || error instanceof DatabaseUnreachableError;
 }
 
-/** @throws {ApiError} 404 when the row is gone, or another node's */
+/** @throws {ApiError} 404 when the row was deleted, or is another node's */
 async function readAgain(context: Uses<'db' | 'nodes' | 'sandboxes'>, live: LiveSandbox): Promise<void> {
   const { id } = live.row;
   const row = await context.db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst();
@@ -133,7 +133,7 @@ export async function removeRow(
   more?: (tx: Tx) => Promise<void>,
 ): Promise<void> {
   await live.writes;
-  assertMayFollow(live.row.state, 'gone');
+  assertMayFollow(live.row.state, 'deleted');
   await context.db.transaction().execute(async (tx) => {
     const { numDeletedRows } = await tx
       .deleteFrom('sandboxes')

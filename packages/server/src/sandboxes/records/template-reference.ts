@@ -1,7 +1,7 @@
 import { errors } from '../../api/errors/catalog.js';
 import { isUuid } from '../../api/wire/ids.js';
 
-/** `[namespace/]alias[:tag]`, taken apart. `alias` may also be a template id. */
+/** The parts of `[namespace/]alias[:tag]`. `alias` may also be a template id. */
 export interface TemplateReference {
   namespace?: string;
   alias: string;

@@ -72,7 +72,7 @@ export function begin<T>(
     .then(work)
     .finally(() => {
       live.transition = undefined;
-      if (!live.gone && (live.stale || isBetweenStates(live.row.state))) context.repairs.later(live);
+      if (!live.deleted && (live.stale || isBetweenStates(live.row.state))) context.repairs.later(live);
     });
   // Callers that join see the failure; without any it must not end the process.
   result.catch(() => {});

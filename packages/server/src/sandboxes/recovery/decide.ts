@@ -24,7 +24,7 @@ export function decideRecovery(found: {
     // The caller got no answer, but a complete checkpoint without an instance means that the pause succeeded.
     case 'pausing':
       return instance ? 'run' : checkpoint ? 'keep-stored' : 'orphaned';
-    // No client was told of the start, so the stored state wins.
+    // No client knows of the start, so the stored state wins.
     case 'resuming':
     case 'paused':
       return checkpoint ? 'keep-stored' : instance ? 'keep-frozen' : 'orphaned';

@@ -4,7 +4,7 @@ import type { LiveSandbox } from '../state/live.js';
 
 /**
  * Lets go of a sandbox that is not this node's any more, as it was out of reach: another node has taken it over, or its row is
- * gone, and then its instance ends.
+ * deleted, and then its instance ends.
  */
 export async function endedOnOtherNode(
   context: Pick<SandboxPorts, 'db' | 'driver' | 'log' | 'sandboxClosed' | 'sandboxes'>,

@@ -43,7 +43,7 @@ export async function recover(context: StartPorts): Promise<RecoveryReport> {
   try {
     report.reaped = await reapCheckpoints(context, checkpoints);
   } catch (error) {
-    context.log.error({ err: error }, 'what nobody needs any more could not be removed at this start');
+    context.log.error({ err: error }, 'unused data could not be removed at this start');
   }
   return report;
 }
@@ -127,7 +127,7 @@ async function reapCheckpoints(
   });
 }
 
-/** On a cluster also what a node made that this one has inherited it from. While the cluster cannot tell, it is. */
+/** On a cluster also the objects of a node that this one has inherited from. While the cluster is unreachable, they count. */
 async function isThere({ driver }: Uses<'driver'>, id: string, present: Set<string>): Promise<boolean> {
   return present.has(id) || ((await driver.shared?.hasCheckpoint(id).catch(() => true)) ?? false);
 }

@@ -24,16 +24,16 @@ async function repair(context: StartPorts, live: LiveSandbox): Promise<void> {
   if (live.transition !== undefined || context.sandboxes.get(live.row.id) !== live) return;
   // Reads the row again when the outcome of its last change is unknown.
   await changeRow(context, live, () => undefined).catch(async (error: unknown) => {
-    if (!live.gone) throw error;
+    if (!live.deleted) throw error;
     await endedOnOtherNode(context, live);
   });
-  if (live.gone) return;
+  if (live.deleted) return;
   const held = live.instance !== undefined;
   const found = await lookFor(context, live);
-  if (live.gone || live.transition !== undefined) return;
+  if (live.deleted || live.transition !== undefined) return;
   const { state } = live.row;
   if (!isBetweenStates(state) && (state === 'paused' || (held && found.instance))) {
-    // Nobody watches yet what a start took hold of and could not recover at once. To watch twice does no harm.
+    // A sandbox that a start adopted and could not recover at once is not watched yet. To watch it twice does no harm.
     if (state === 'running') watchInstance(context, live);
     return;
   }
@@ -61,7 +61,7 @@ async function hasCheckpoint({ driver }: Uses<'driver'>, id: string): Promise<bo
   return (await driver.listCheckpoints()).some((checkpoint) => checkpoint.id === id);
 }
 
-/** The transition that others see while a sandbox is put right. */
+/** The transition that others see while a sandbox is repaired. */
 export const shownDuringRepair: Record<LiveSandbox['row']['state'], Transition['kind']> = {
   creating: 'creating',
   running: 'killing',

@@ -37,7 +37,7 @@ export async function settle(
       await live.instance?.destroy();
       live.instance = undefined;
       if (row.state === 'pausing') await finishPause(context, live);
-      // Until now it was on its way to another node: it goes on here, and may be moved again.
+      // Until now it was on its way to another node: it continues here, and may be moved again.
       if (isMoving(live.row)) {
         await resumeMoved(context, live);
         release(context, live);

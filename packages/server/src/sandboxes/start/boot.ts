@@ -44,7 +44,7 @@ export function startSource(source: BootSource): StartSource {
 }
 
 /**
- * Makes the instance of a sandbox and tells its daemon who it is. Undoes what it made when something fails.
+ * Makes the instance of a sandbox and sends its daemon the identity. Undoes that when something fails.
  * @throws {ApiError} as the placement table has it.
  */
 export async function bootInstance(

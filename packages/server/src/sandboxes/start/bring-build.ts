@@ -21,7 +21,7 @@ export async function bringBuild(
   for (const object of objectsOf(resolved)) await copies.holding(object, () => copies.bring(object, [home]));
 }
 
-/** Nodes that have all that a build starts from, as far as the records tell. */
+/** Returns the nodes that have all that a build starts from, by the records. */
 export async function holdersOf(
   { db }: Uses<'db'>,
   resolved: Pick<ResolvedTemplate, 'build'>,

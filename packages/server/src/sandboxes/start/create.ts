@@ -114,7 +114,7 @@ interface StartOptions {
 }
 
 /**
- * Puts a new sandbox's row down, boots it, and tells everybody. Nothing is left when it fails.
+ * Stores a new sandbox's row, boots the sandbox, and emits the event. Nothing is left when it fails.
  * @throws {ApiError} 429 above a limit of the team, 503 above the server's; 500, 503, 504 when it cannot be placed.
  */
 export async function startNew(context: StartPorts, options: StartOptions): Promise<SandboxRow> {

@@ -13,7 +13,7 @@ import { setNetworkMode } from './network-mode.js';
 type Context = Uses<'config' | 'db' | 'egress' | 'keys' | 'log' | 'now' | 'sandboxes'>;
 
 /**
- * Puts in force what a sandbox may send. A sandbox that is governed sends nothing until it settles; of others only the
+ * Puts the network policy of a sandbox in force. A sandbox with a policy sends nothing until this settles; of others only the
  * look-up of names depends on it, so nobody waits.
  * @throws {ApiError} 503 when the egress process does not answer.
  */
@@ -36,7 +36,7 @@ export async function enforceEgress(context: Context, row: SandboxRow, instance:
 
 /**
  * As {@link enforceEgress}, of an instance that runs already: its mode is set again, because a change of it may have
- * broken off. The egress process is told when it can be reached; until then a governed instance sends nothing.
+ * broken off. The egress process gets the policy when it can be reached; until then an instance with a policy sends nothing.
  */
 export async function enforceAdoptedEgress(
   context: Context & Uses<'driver' | 'egressLimits'>,
@@ -50,7 +50,7 @@ export async function enforceAdoptedEgress(
   // Until it succeeds, what was forwarded stands still.
   if (run.scope !== undefined)
     await forwardSome(context, run.scope, instance).catch((error: unknown) =>
-      context.log.warn({ err: error, sandboxId: row.id }, 'what a sandbox sends cannot be forwarded yet'),
+      context.log.warn({ err: error, sandboxId: row.id }, 'the traffic of a sandbox cannot be forwarded yet'),
     );
 }
 
@@ -67,7 +67,10 @@ async function forwardSome(
     await instance.setForwarded?.(forwardedOf(policy));
   } catch (error) {
     if (!DriverError.is(error) || error.code !== 'unsupported') throw errors.egressUnreachable(error);
-    context.log.warn({ err: error, sandboxId: instance.id }, 'the egress process gets all of a sandbox');
+    context.log.warn(
+      { err: error, sandboxId: instance.id },
+      'all traffic of a sandbox passes the egress process',
+    );
   }
 }
 

@@ -14,7 +14,7 @@ import { resolveHost } from '../../network/outbound/resolve-host.js';
 import type { NetworkConfig } from '../../storage/json-shapes.js';
 
 /**
- * Reads the network settings of a request, whatever the server can enforce.
+ * Reads the network settings of a request, without a check of what the server can enforce.
  * @returns the settings as they are stored and enforced
  * @throws {ApiError} 400; 403 for an egress proxy without the team's flag, before its address is looked at.
  */

@@ -16,7 +16,7 @@ export function placementError(error: unknown, timedOut: boolean): ApiError {
     case 'no_capacity':
     case 'storage_full':
       return errors.capacityUnavailable(error.message);
-    // This machine lacks what it takes; the message tells what to do.
+    // This machine misses a requirement; the message says what to do.
     case 'unsupported':
     case 'restore_failed':
       return errors.noCompatibleNode(error.message, error);

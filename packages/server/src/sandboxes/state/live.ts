@@ -10,19 +10,19 @@ export interface Transition {
   kind: 'creating' | 'pausing' | 'snapshotting' | 'killing' | 'resuming';
   /** Its end, with the error when it failed. */
   result: Promise<unknown>;
-  /** It only changes its place: whoever wants anything of it waits for the end of that, and looks again. */
+  /** It only moves: other changes wait for the end of the move, and look again. */
   moving?: true;
 }
 
-/** One sandbox as this process knows it: the last row read or written, and the hold on its instance. */
+/** One sandbox as this process knows it: the last row read or written, and its instance. */
 export interface LiveSandbox {
   row: SandboxRow;
   instance: Instance | undefined;
   transition: Transition | undefined;
   /** Counts resumes: names one run for kept-alive connections. */
   run: number;
-  /** True once the sandbox is killed: a held reference is worthless. */
-  gone: boolean;
+  /** True once the sandbox is killed: remaining references are worthless. */
+  deleted: boolean;
   /** The last collection of logs: they run one after another. */
   logs: Promise<number> | undefined;
   /** Up to where they were taken over, in the daemon's count, where this process knows it: else it is read from the database. */
@@ -43,7 +43,7 @@ export function newLive(row: SandboxRow, instance?: Instance): LiveSandbox {
     instance,
     transition: undefined,
     run: 0,
-    gone: false,
+    deleted: false,
     logs: undefined,
     logCursor: undefined,
     logsLook: undefined,

@@ -12,7 +12,7 @@ export interface LogsLook {
   cpuUsageUs: number;
 }
 
-/** A sandbox whose daemon gave no logs is not asked again for so long: it must not hold up the others. */
+/** Pause after a daemon gave no logs, ms: it must not delay the others. */
 const RETRY_MS = 30_000;
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 30_000;

@@ -19,12 +19,12 @@ export function daemonToken(keys: KeyRing, { id, daemon_generation }: DaemonGene
   return keys.sign('sandbox-daemon-token', `${id} ${daemon_generation}`);
 }
 
-/** The token of the next generation, for daemons that may have been told already. */
+/** The token of the next generation, for daemons that may have it already. */
 export function nextDaemonToken(keys: KeyRing, { id, daemon_generation }: DaemonGeneration): string {
   return daemonToken(keys, { id, daemon_generation: daemon_generation + 1 });
 }
 
-/** The only token in a memory image: it opens the daemon in copies of this checkpoint, until they are told their own. */
+/** The only token in a memory image: it opens the daemon in copies of this checkpoint, until they get their own. */
 export function imageToken(keys: KeyRing, checkpointId: string): string {
   return keys.sign('checkpoint-image-token', checkpointId);
 }

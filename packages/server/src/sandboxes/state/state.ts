@@ -81,23 +81,23 @@ export function decide(state: SandboxRowState, action: Action): Decision {
 }
 
 /** Which states may follow which. */
-const NEXT: Record<SandboxRowState, readonly (SandboxRowState | 'gone')[]> = {
-  creating: ['running', 'gone'],
-  running: ['pausing', 'killing', 'snapshotting', 'gone'],
-  // Stored to go on elsewhere, a sandbox keeps its place among those that run.
-  pausing: ['paused', 'running', 'resuming', 'killing', 'gone'],
-  snapshotting: ['running', 'killing', 'pausing', 'gone'],
-  killing: ['gone'],
-  paused: ['resuming', 'killing', 'gone'],
-  resuming: ['running', 'paused', 'gone'],
+const NEXT: Record<SandboxRowState, readonly (SandboxRowState | 'deleted')[]> = {
+  creating: ['running', 'deleted'],
+  running: ['pausing', 'killing', 'snapshotting', 'deleted'],
+  // A sandbox that is stored for a move keeps its place among the running ones.
+  pausing: ['paused', 'running', 'resuming', 'killing', 'deleted'],
+  snapshotting: ['running', 'killing', 'pausing', 'deleted'],
+  killing: ['deleted'],
+  paused: ['resuming', 'killing', 'deleted'],
+  resuming: ['running', 'paused', 'deleted'],
 };
 
-export function mayFollow(from: SandboxRowState, to: SandboxRowState | 'gone'): boolean {
+export function mayFollow(from: SandboxRowState, to: SandboxRowState | 'deleted'): boolean {
   return NEXT[from].includes(to);
 }
 
 /** @throws {Error} when one state must not follow another: a fault of the server, which must not be written down. */
-export function assertMayFollow(from: SandboxRowState, to: SandboxRowState | 'gone'): void {
+export function assertMayFollow(from: SandboxRowState, to: SandboxRowState | 'deleted'): void {
   if (from !== to && !mayFollow(from, to)) throw new Error(`a sandbox cannot go from ${from} to ${to}`);
 }
 

@@ -9,7 +9,7 @@ type DaemonMetrics = components['schemas']['DaemonMetrics'];
 const SPAN_MS = 50;
 const MIB = 1_048_576;
 
-/** Measures the present use of a sandbox, with its limits. Takes 50 ms. @throws {DriverError} when it is gone */
+/** Measures the present use of a sandbox, with its limits. Takes 50 ms. @throws {DriverError} when its instance ended */
 export async function daemonMetrics(
   instance: Instance,
   sandbox: Parameters<typeof sampleOf>[0],

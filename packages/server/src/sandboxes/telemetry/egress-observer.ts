@@ -29,7 +29,7 @@ async function logDenied(
   const bySandbox = groupBySandbox(reports);
   for (const [sandboxId, denied] of bySandbox) {
     const live = context.sandboxes.get(sandboxId);
-    if (live === undefined || live.gone) continue;
+    if (live === undefined || live.deleted) continue;
     const entries: Entry[] = denied.slice(0, MOST).map(toEntry);
     const more = denied.length - entries.length;
     if (more > 0)

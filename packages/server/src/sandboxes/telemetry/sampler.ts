@@ -48,7 +48,7 @@ export async function sampleAll(context: Context, memory: CpuMemory): Promise<vo
         });
       }),
     );
-  // First: they are of now, and a daemon that is slow to give its logs must not hold them up.
+  // First: they are of now, and a daemon that is slow to give its logs must not delay them.
   await storeSamples(context, samples);
   await concurrently(looks, LOOK_AT_ONCE, async ({ live, cpuUsageUs }) => {
     if (live.instance === undefined || live.transition !== undefined) return;

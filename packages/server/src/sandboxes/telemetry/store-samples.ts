@@ -23,7 +23,7 @@ const TYPES = {
 const columns = Object.keys(TYPES) as (keyof Sample)[];
 
 /**
- * Adds samples; those that are there already stay. A batch goes as one JSON parameter, which both databases take apart: with a
+ * Adds samples; those that are there already stay. A batch goes as one JSON parameter, which both databases unpack: with a
  * parameter for each figure, making the statement costs several times what running it does.
  */
 export async function storeSamples(

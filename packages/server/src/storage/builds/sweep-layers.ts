@@ -22,7 +22,7 @@ export interface SweepPorts extends StoredLayers {
 
 /**
  * Removes layers of this node that no build and no sandbox stands on. While builds run it is postponed: theirs are not
- * written down before they end. A failure is told and made good by the next sweep.
+ * stored before they end. A failure is logged and repaired by the next sweep.
  * @returns whether it is done
  */
 export async function sweepLayers(context: SweepPorts): Promise<boolean> {

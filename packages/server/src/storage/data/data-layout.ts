@@ -67,7 +67,7 @@ export async function prepareDataLayout(dataDir: string, user: ServiceUser): Pro
 async function makeServerPart(dataDir: string, server: string, user: ServiceUser): Promise<void> {
   const draft = `${server}.new`;
   await mkdir(draft, { recursive: true, mode: 0o700 });
-  // Nobody but root could write here so far, so nothing leads elsewhere.
+  // Only root could write here so far, so no link leads out of it.
   const lock = await lockDirectory(dataDir, 'server.lock');
   await lock.release();
   const found = new Set(await readdir(dataDir));

@@ -9,7 +9,7 @@ export class DataDirectoryError extends Error {
 /**
  * Makes the data directory with mode 0700, and takes the rights of others away from one that is there already: keys,
  * the database and the files of sandboxes stand in it.
- * @param onChange told of a mode that was changed.
+ * @param onChange receives a mode that was changed.
  * @throws {DataDirectoryError} when it is no directory, or belongs to another user
  */
 export async function makePrivateDirectory(
@@ -49,7 +49,7 @@ export async function isHalfRestored(dataDir: string): Promise<boolean> {
 }
 
 /**
- * A server that started there would take what lacks for deleted, and clean up the rest.
+ * A server that started there would take missing data for deleted, and clean up the rest.
  * @throws {DataDirectoryError} while a restore works on the directory, or when one broke off
  */
 export async function requireWhole(dataDir: string): Promise<void> {

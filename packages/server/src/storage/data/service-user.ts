@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The system user that the server runs as, unless told otherwise. */
+/** The system user that the server runs as by default. */
 export const DEFAULT_USER = 'svc';
 
 /** A user of this machine. */
@@ -53,7 +53,7 @@ async function make(name: string): Promise<ServiceUser> {
   const options = ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent'];
   await run('useradd', [...options, '--shell', '/usr/sbin/nologin', name]).catch((error: unknown) => {
     const why = String((error as { stderr?: unknown }).stderr ?? error).trim();
-    // Another server may have made it at the same moment; looking again tells.
+    // Another server may have made it at the same moment: a second look shows it.
     if (!/already exists/.test(why))
       throw new ServiceUserError(
         `the system user "${name}" cannot be made (${why}): make it, or name another with --user`,
@@ -76,7 +76,7 @@ export async function findHindrance(user: ServiceUser, dataDir: string): Promise
   return undefined;
 }
 
-/** Has no rights that every user lacks: stands for a user that is yet to be made. */
+/** A user without any special right, in place of one that is yet to be made. */
 const NOBODY = 65_534;
 
 /**

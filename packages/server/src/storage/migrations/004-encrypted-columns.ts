@@ -1,6 +1,6 @@
 import type { NumberedMigration } from './migration.js';
 
-/** Columns of ciphertext are named for what they hold. */
+/** Columns of ciphertext are named after their content. */
 export const encryptedColumns: NumberedMigration = {
   id: '004-encrypted-columns',
   statements: () => [

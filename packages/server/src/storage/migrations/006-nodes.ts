@@ -1,6 +1,6 @@
 import type { NumberedMigration } from './migration.js';
 
-/** Nodes have an epoch for each start, can be drained, and tell how full they are. */
+/** Nodes have an epoch for each start, can be drained, and report their load. */
 export const nodes: NumberedMigration = {
   id: '006-nodes',
   statements: () => [

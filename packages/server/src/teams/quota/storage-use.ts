@@ -81,7 +81,7 @@ export async function freeDiskBytes(context: Uses<'config'>): Promise<number> {
 
 /**
  * Refuses what would write to the disk of the data directory while no more than the reserve is free: the database must
- * be able to go on.
+ * be able to continue.
  * @throws {ApiError} 503
  */
 export async function assertDiskRoom(context: Uses<'config'>): Promise<void> {

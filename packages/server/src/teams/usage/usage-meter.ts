@@ -55,7 +55,7 @@ export class UsageMeter {
     this.#hourOf(teamId, this.#now()).creates += 1;
   }
 
-  /** A sandbox runs from now on. Known ones go on. */
+  /** A sandbox runs from now on. Known ones continue. */
   runs(sandbox: MeteredSandbox): void {
     if (!this.#running.has(sandbox.id)) this.#running.set(sandbox.id, { ...sandbox, countedMs: this.#now() });
   }
@@ -95,7 +95,7 @@ export class UsageMeter {
     if (bytes > 0) this.#hourOf(teamId, this.#now()).egressBytes += bytes;
   }
 
-  /** Counts every sandbox that runs until now. Those that are not named have gone without a word, and are not counted. */
+  /** Counts every sandbox that runs until now. Those that are not named ended without a report, and are not counted. */
   look(running: readonly MeteredSandbox[]): void {
     const named = new Set(running.map(({ id }) => id));
     for (const known of this.#running.values()) if (!named.has(known.id)) this.#leave(known);

@@ -3,7 +3,7 @@ import type { Database, SandboxesTable } from '../../storage/schema.js';
 import type { UsageMeter } from './usage-meter.js';
 
 type LiveRow = {
-  gone: boolean;
+  deleted: boolean;
   row: Pick<Selectable<SandboxesTable>, 'id' | 'team_id' | 'memory_mb' | 'state'>;
 };
 
@@ -15,7 +15,7 @@ export async function writeUsage(context: {
 }): Promise<void> {
   const { db, usage } = context;
   const running = [...context.sandboxes.values()].filter(
-    ({ row, gone }) => !gone && row.state !== 'paused' && row.state !== 'creating',
+    ({ row, deleted }) => !deleted && row.state !== 'paused' && row.state !== 'creating',
   );
   usage.look(running.map(({ row }) => ({ id: row.id, teamId: row.team_id, memoryMiB: row.memory_mb })));
   const hours = usage.take();

@@ -13,7 +13,7 @@ import { BuildMachine } from './shared/machine.js';
 
 export interface FinishedBuild {
   state: BuildState;
-  /** Memory of the instance whose start command is ready; sandboxes go on from it. */
+  /** Memory of the instance whose start command is ready; sandboxes resume from it. */
   checkpoint: { id: string; instanceId: string } | undefined;
 }
 
@@ -152,7 +152,7 @@ async function keepMemory(tools: BuildTools, machine: BuildMachine): Promise<Fin
       signal: tools.signal,
     });
     await recordCheckpointSize(context.db, id, sizeBytes);
-    log.add('info', 'the running program is stored: sandboxes go on from here');
+    log.add('info', 'the running program is stored: sandboxes resume from here');
     return { id, instanceId: machine.instance.id };
   } catch (error) {
     await context.db.deleteFrom('checkpoints').where('id', '=', id).execute();

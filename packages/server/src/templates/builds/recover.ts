@@ -32,7 +32,7 @@ export async function recoverBuilds(
     await rename(draftsDirectory(context.config), path.join(trash, context.ids.hex(16)));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      context.log.warn({ err: error }, 'what interrupted builds left could not be put away');
+      context.log.warn({ err: error }, 'files of interrupted builds could not be removed');
   }
   await sweepLayers(context);
 }

@@ -42,7 +42,7 @@ export function registerVolumeContent(
         // The files are on one node. What comes from there is not sent back.
         const home = await volumeHome(context, claims.volumeId);
         if (home.kind === 'here') return;
-        if (home.kind === 'gone' || forwarder.comesFromNode(request.raw)) {
+        if (home.kind === 'unreachable' || forwarder.comesFromNode(request.raw)) {
           closeUnread(request, reply);
           throw errors.nodeUnreachable();
         }
@@ -92,7 +92,7 @@ export function registerVolumeContent(
         return reply.send('');
       });
       routes.register(async (files) => {
-        // The body is the file's content, whatever type it claims.
+        // The body is the file's content, with any content type.
         handOnBodies(files);
         files.put(
           '/:volumeID/file',

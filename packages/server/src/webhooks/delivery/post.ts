@@ -97,7 +97,7 @@ function askFirst(mayStart: () => boolean): Dispatcher.DispatcherComposeIntercep
   return (dispatch) => (options, handler) => {
     const start = handler.onRequestStart?.bind(handler);
     handler.onRequestStart = (controller, context) => {
-      if (!mayStart()) throw new TooLateError('the delivery is no longer held');
+      if (!mayStart()) throw new TooLateError('the lease of the delivery has run out');
       start?.(controller, context);
     };
     return dispatch(options, handler);

@@ -19,7 +19,7 @@ export function afterNow(context: Uses<'dialect' | 'now'>, ms: number): Expressi
   return sql<number>`${deliveryClock(context)} + ${sql.lit(ms)}`;
 }
 
-/** PostgreSQL ends a transaction in which a server does nothing for so long, ms: what it locked holds up the others. */
+/** PostgreSQL ends a transaction in which a server does nothing for so long, ms: its locks block the others. */
 const MAX_IDLE_MS = 5_000;
 
 /** Lets a server that is frozen or cut off within this transaction lose it, with its locks. */

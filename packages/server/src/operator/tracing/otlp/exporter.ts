@@ -10,7 +10,7 @@ export interface ExporterOptions {
   headers: Record<string, string>;
   protocol: 'http/protobuf' | 'http/json';
   resource: Resource;
-  /** Told why spans are lost, at most once a minute; holds no secrets. */
+  /** Receives the reason why spans are lost, at most once a minute; without secrets. */
   warn(fields: { reason: string; dropped: number }): void;
   /** Milliseconds from any point. Default: those of the process. */
   now?: () => number;

@@ -21,7 +21,7 @@ type Context = Uses<'config' | 'copies' | 'db' | 'ids' | 'log' | 'nodes'>;
 /**
  * The archive of uploaded files on this node, fetched from the one that has it. What another node sends is bounded by the size that
  * was recorded with the upload, and is used only when it has the digest of the upload.
- * @throws {BuildError} when there are none, or whoever has them does not give them
+ * @throws {BuildError} when there are none, or their nodes do not send them
  */
 export async function bringFiles(
   context: Context,

@@ -3,11 +3,11 @@ import type { NodeRecord } from '../../../api/context/nodes.js';
 import { filesArchive } from '../../../storage/builds/paths.js';
 import type { Uses } from '../../context.js';
 
-/** Where uploaded files are. `gone`: only a node has them that does not live. */
+/** Where uploaded files are. `unreachable`: only a node has them that does not live. */
 export type FilesPlace =
   | { kind: 'here'; archive: string }
   | { kind: 'node'; node: NodeRecord; sizeBytes: number; digest: string }
-  | { kind: 'gone' | 'missing' };
+  | { kind: 'unreachable' | 'missing' };
 
 export async function findFiles(
   { config, db, nodes }: Uses<'config' | 'db' | 'nodes'>,
@@ -30,6 +30,6 @@ export async function findFiles(
     return { kind: 'missing' };
   if (row.node_id === nodes.nodeId) return { kind: 'missing' };
   const node = await nodes.findAlive(row.node_id);
-  if (node === undefined) return { kind: 'gone' };
+  if (node === undefined) return { kind: 'unreachable' };
   return { kind: 'node', node, sizeBytes: row.size_bytes, digest: row.digest };
 }

@@ -10,7 +10,7 @@ type Step =
 
 /**
  * Compiles a glob: `*` and `?` within one part of a path, `**` across parts, `[a-z]` and `[!a-z]`. Matching takes time in
- * proportion to pattern times path, whatever they are: both come from strangers.
+ * proportion to pattern times path, for any of them: both come from strangers.
  */
 export function compileGlob(glob: string): (path: string) => boolean {
   const wild = glob.search(/[*?[]/);

@@ -20,7 +20,7 @@ export function signUpload(keys: KeyRing, grant: UploadGrant): string {
   return `${payload}.${keys.sign(PURPOSE, payload)}`;
 }
 
-/** @throws {ApiError} 403 when it is malformed, forged or expired; which of them is not told */
+/** @throws {ApiError} 403 when it is malformed, forged or expired, without the difference */
 export function verifyUpload(keys: KeyRing, token: string, nowMs: number): UploadGrant {
   const [payload = '', signature = '', ...rest] = token.split('.');
   const expected = Buffer.from(keys.sign(PURPOSE, payload));

@@ -15,7 +15,7 @@ import { signUpload, verifyUpload } from './upload-token.js';
 
 /**
  * Stores the files that a link was made for. Repeating it is fine.
- * @throws {ApiError} 400 bad archive; 503 no room on the server's disk; 403 bad link; 404 the template is gone; 413
+ * @throws {ApiError} 400 bad archive; 503 no room on the server's disk; 403 bad link; 404 the template was deleted; 413
  */
 export async function uploadFiles(
   context: Uses<'config' | 'db' | 'ids' | 'keys' | 'now'>,

@@ -8,7 +8,7 @@ import { readLayer } from './layer-stream.js';
 /**
  * Returns the layers of an image, each of which must unpack to what the configuration says.
  * @param files of its layers, as the manifest lists them
- * @throws {BuildError} when configuration and manifest do not tell of the same layers
+ * @throws {BuildError} when configuration and manifest do not list the same layers
  */
 export function layersOf(
   config: ImageJson,

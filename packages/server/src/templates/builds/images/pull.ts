@@ -20,7 +20,7 @@ export interface PullOptions {
   allowPrivateAddresses: boolean;
   /** An empty directory of this build; the caller removes it. */
   draft: string;
-  /** Directory of the server that the tool is not to see, `draft` in it apart. */
+  /** Directory of the server that is hidden from the tool, except `draft` in it. */
   hide?: string;
   /** Most that the image may be as it comes, bytes. */
   maxBytes: number;

@@ -13,7 +13,7 @@ import { BuildError } from '../shared/build.js';
 import { type LocalImage, MAX_LAYERS } from './image.js';
 import { ImageTree, placeKey } from './image-tree.js';
 
-/** Nothing runs without these directories, and some images lack them. */
+/** Nothing runs without these directories, which are missing in some images. */
 const NEEDED: [name: string, mode: number][] = [
   ['tmp', 0o1777],
   ['root', 0o700],
@@ -61,7 +61,7 @@ export async function squashImage(
   });
 }
 
-/** The limits hold for each layer while it is read; this is for all of them. */
+/** Limit for all layers together; each layer has its own while it is read. */
 function requireWithin(
   { entries, namesBytes, bytes }: { entries: number; namesBytes: number; bytes: number },
   { maxEntries, maxNamesBytes, maxBytes }: ArchiveLimits,

@@ -26,7 +26,7 @@ export async function* unpackByProgram(
   }
   const ended = once(child, 'close');
   ended.catch(() => undefined);
-  // Where it ends early its code tells.
+  // Its exit code reports an early end.
   const fed = pipeline(source, child.stdin).catch(() => undefined);
   try {
     yield* child.stdout as AsyncIterable<Buffer>;

@@ -28,6 +28,6 @@ export interface BuildTools {
   cache: LayerCache;
   log: BuildLog;
   signal: AbortSignal;
-  /** Told of the layers after each step: they stay known when a later one fails. */
+  /** Receives the layers after each step: they stay known when a later one fails. */
   onLayers(layers: string[]): void;
 }

@@ -43,7 +43,7 @@ export class BuildMachine implements AsyncDisposable {
     this.#onEnd = onEnd;
     this.#token = token;
     const over = new AbortController();
-    // A connection to an instance that is gone may never close by itself.
+    // A connection to an instance that ended may never close by itself.
     void instance.ended.then((end) => {
       over.abort(new BuildError(end.reason === 'oom' ? 'out of memory' : 'the build instance ended'));
     });

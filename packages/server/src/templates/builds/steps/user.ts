@@ -5,7 +5,7 @@ import type { StepReader } from './step.js';
 const NAME = /^[a-z_][a-z0-9_-]{0,31}$/;
 
 /**
- * Makes a user without tools that an image may lack: lines in the account files, a group of the same name, a home.
+ * Makes a user without tools that may be missing in an image: lines in the account files, a group of the same name, a home.
  * Prints whether anything changed. `$1` name, `$2` wanted number or empty.
  */
 export const MAKE_USER = `set -eu

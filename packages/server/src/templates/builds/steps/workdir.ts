@@ -44,7 +44,7 @@ export const readWorkdir: StepReader = ({ args = [] }, limits) => {
 /**
  * A path for drivers whose layers hold the home directory alone, relative to it; empty for the home itself.
  * `/home/user` means the home, wherever it really is.
- * @throws {BuildError} when it lies elsewhere
+ * @throws {BuildError} when it is outside the home
  */
 export function homePath(path: string, what: string): string {
   const home = '/home/user';
