@@ -122,13 +122,16 @@ const ruleFields = {
   'x-probe': isTrue,
 };
 /** Fields of operations that are for readers. */
-const otherFields = new Set(['x-decided']);
+const otherFields = new Set(['x-decided', 'x-sample']);
 
 const isEmpty = (object) => Object.keys(object).length === 0;
 const camelCase = (field) => field.slice(2).replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase());
 
-/** @throws {Error} for a field or a value that nothing reads */
-function rulesOf({ operationId, deprecated, ...operation }) {
+/**
+ * @param sampled whether operations with a body need a sample of it
+ * @throws {Error} for a field or a value that nothing reads
+ */
+function rulesOf({ operationId, deprecated, ...operation }, sampled) {
   const rules = {};
   for (const [field, value] of Object.entries(operation)) {
     if (!field.startsWith('x-') || otherFields.has(field)) continue;
@@ -136,6 +139,8 @@ function rulesOf({ operationId, deprecated, ...operation }) {
       throw new Error(`${operationId}: nothing reads ${field}: ${JSON.stringify(value)}`);
     rules[camelCase(field)] = value;
   }
+  if (sampled && operation.requestBody !== undefined && operation['x-sample'] === undefined)
+    throw new Error(`${operationId} takes a body and has no x-sample of one`);
   if ('successor' in rules && deprecated !== true)
     throw new Error(`${operationId} has a successor and is not deprecated`);
   return rules;
@@ -143,7 +148,8 @@ function rulesOf({ operationId, deprecated, ...operation }) {
 
 function ruleTableOf(name, bundle) {
   const lines = [...operationsOf(bundle)].map(
-    ({ operation }) => `  ${operation.operationId}: ${JSON.stringify(rulesOf(operation))},`,
+    ({ operation }) =>
+      `  ${operation.operationId}: ${JSON.stringify(rulesOf(operation, name === 'platform'))},`,
   );
   return `import type { OperationRules } from '../operation-rules.js';
 import type { ${name}Operations } from './${name}-operations.js';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CallOptions } from '../wire/call.js';
+import { platform } from '../wire/documents.js';
 
 /** Identifiers that look right and belong to nothing. */
 export const unknownIds = {
@@ -23,50 +24,24 @@ export function unique(prefix: string): string {
 
 export const SIGNATURE_SECRET = 'a signature secret of at least 32 characters';
 
-/** A body that fits the document, for each operation that takes one. */
-const BODIES: Record<string, () => unknown> = {
-  createSandbox: () => ({ templateID: 'base', timeout: 30 }),
-  createSandboxV2: () => ({ templateID: 'base', timeout: 30 }),
-  pauseSandbox: () => ({ memory: true }),
-  resumeSandbox: () => ({ timeout: 30 }),
-  connectSandbox: () => ({ timeout: 30 }),
-  connectSandboxV2: () => ({ timeout: 30 }),
-  setSandboxTimeout: () => ({ timeout: 30 }),
-  refreshSandbox: () => ({ duration: 30 }),
-  forkSandbox: () => ({ timeout: 30, count: 1 }),
-  updateSandboxNetwork: () => ({}),
-  createSnapshot: () => ({}),
-  createTemplate: () => ({ name: unique('template') }),
-  updateTemplate: () => ({ public: false }),
-  updateTemplateV2: () => ({ public: false }),
-  assignTemplateTags: () => ({ target: unknownIds.alias, tags: ['one'] }),
-  deleteTemplateTags: () => ({ name: unknownIds.alias, tags: ['one'] }),
-  startTemplateBuild: () => ({ fromTemplate: 'base' }),
-  createSecret: () => ({ name: unique('secret'), value: 'a value' }),
-  updateSecret: () => ({ value: 'another value' }),
-  createVolume: () => ({ name: unique('volume') }),
-  createWebhook: () => ({
-    name: 'hook',
-    url: 'https://example.invalid/hook',
-    events: ['sandbox.lifecycle.created'],
-    signatureSecret: SIGNATURE_SECRET,
-  }),
-  updateWebhook: () => ({ name: 'hook' }),
-  createApiKey: () => ({ name: 'key' }),
-  uploadTemplateFiles: () => Buffer.from('not an archive'),
-};
-
 const QUERIES: Record<string, CallOptions['query']> = {
   listSandboxesMetrics: { sandbox_ids: unknownIds.sandboxID },
 };
 
 /** A request that fits the document and names nothing that exists. */
 export function sampleRequest(operationId: string): CallOptions {
-  const body = BODIES[operationId];
   const query = QUERIES[operationId];
+  // Operations of the other documents have no samples.
+  const { sampleBody: body, bodyTypes = [] } = platform.operations.get(operationId) ?? {};
   return {
     path: unknownIds,
     ...(query === undefined ? {} : { query }),
-    ...(body === undefined ? {} : { body: body() }),
+    ...(body === undefined ? {} : { body: bodyOf(body, bodyTypes) }),
   };
+}
+
+/** Fills in what has to be new, and gives a file as bytes. */
+function bodyOf(sample: unknown, types: readonly string[]): unknown {
+  if (!types.includes('application/json')) return Buffer.from(String(sample));
+  return JSON.parse(JSON.stringify(sample).replaceAll('{unique}', randomBytes(6).toString('hex')));
 }

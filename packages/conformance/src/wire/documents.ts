@@ -31,6 +31,8 @@ export interface Operation {
   bodyTypes: string[];
   bodySchema: Json | undefined;
   bodyRequired: boolean;
+  /** A body that fits and names nothing that exists, from `x-sample`. */
+  sampleBody: unknown;
   /** Documented statuses. */
   statuses: string[];
   /** What is wrong with an answer, or undefined. */
@@ -51,6 +53,7 @@ interface RawOperation {
   deprecated?: boolean;
   security?: unknown[];
   'x-allowed-when-blocked'?: boolean;
+  'x-sample'?: unknown;
   parameters?: Json[];
   requestBody?: { required?: boolean; content: Record<string, { schema?: Json }> };
   responses: Record<string, { content?: Record<string, { schema?: Json }> }>;
@@ -95,6 +98,7 @@ function readDocument(name: string, root: Json): Document {
         deprecated: raw.deprecated === true,
         secured: (raw.security ?? (root.security as unknown[] | undefined) ?? []).length > 0,
         allowedWhenBlocked: raw['x-allowed-when-blocked'] === true,
+        sampleBody: raw['x-sample'],
         parameters,
         bodyTypes: Object.keys(body?.content ?? {}),
         bodySchema: body?.content['application/json']?.schema,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { casesOf, check } from '../../case.js';
-import { sampleRequest } from '../../requests/samples.js';
+import { sampleRequest, unknownIds } from '../../requests/samples.js';
 import { assertFailure, call, callVolume, fillPath } from '../../wire/call.js';
 import { type Operation, volumes } from '../../wire/documents.js';
 import { observe } from '../../wire/recorder.js';
@@ -32,7 +32,7 @@ export const outageCases = casesOf('outages', [
         const server = await target.server('draining');
         const answer = await callVolume(server.apiUrl, 'a-token', operation.id, {
           ...VOLUME_PATH,
-          path: sampleRequest('').path!,
+          path: unknownIds,
         });
         assert.equal(answer.status, 503, answer.text);
         assert.equal((answer.json() as { code: string }).code, 'unavailable');
