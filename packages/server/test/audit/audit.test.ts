@@ -32,7 +32,7 @@ async function entries(query: Record<string, string> = {}): Promise<ApiAnswer['b
 const ownTeam = async (): Promise<string> => (await test.api('GET', '/team')).body.teamID;
 
 describe('the audit trail', () => {
-  it('tells of the life of a sandbox: who, what, when, from where, and how it ended', async () => {
+  it('records the life of a sandbox: who, what, when, from where, and how it ended', async () => {
     const before = Date.now();
     const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base' }, { 'X-Request-Id': 'req-1' });
     expect(made.status).toBe(201);
@@ -62,7 +62,7 @@ describe('the audit trail', () => {
     expect(created.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  it('tells what the service does to a sandbox by itself', async () => {
+  it('records what the service does to a sandbox by itself', async () => {
     const create = async (more: object = {}) => {
       const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base', timeout: 60, ...more });
       expect(made.status).toBe(201);
@@ -82,7 +82,7 @@ describe('the audit trail', () => {
     expect((await test.api('DELETE', `/sandboxes/${paused}`)).status).toBe(204);
   });
 
-  it('tells what the operator does, and to which team', async () => {
+  it('records what the operator does, and to which team', async () => {
     const team = (await operate('POST', '/teams', { slug: 'seen' })).body;
     const key = (await operate('POST', '/teams/seen/api-keys', { name: 'first' })).body;
     await operate('PATCH', '/teams/seen', { banned: true, blockedReason: null });
@@ -261,7 +261,7 @@ describe('a trail on the database', () => {
     await expect(audit.begin(act())).rejects.toThrow();
   });
 
-  it('goes on through entries that do not fit, however many, by pages that may be empty', async () => {
+  it('passes entries that do not fit, however many, by pages that may be empty', async () => {
     const { db } = test.server.context;
     const audit = trail(() => 1_000_000_000_000);
     const one = await audit.begin(

@@ -47,7 +47,7 @@ describe('the layers of an image', () => {
     ).toEqual({ a: '2', e: 'directory', 'e/y': 'e/y' });
   });
 
-  it('remove only what is below them, whatever the order of their entries', async () => {
+  it('remove only what is below them, in any order of their entries', async () => {
     expect(
       await squashed(
         [file('d/old')],
@@ -232,7 +232,7 @@ describe('the layers of an image', () => {
   });
 });
 
-/** The entry of a layer at a name. `hidden`: a directory that hides what is below it; `gone`: nothing any more. */
+/** The entry of a layer at a name. `hidden`: a directory that hides what is below it; `gone`: a removed entry. */
 type Piece =
   | { kind: 'file'; text: string }
   | { kind: 'link'; text: string }

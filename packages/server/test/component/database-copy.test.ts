@@ -56,7 +56,7 @@ describe.skipIf(process.getuid?.() !== 0 || dialect !== 'sqlite')(
       expect(await readFile(path.join(server, 'server.db'))).toEqual(before);
     });
 
-    it('is not read into memory whole by root, whatever its owner wrote there', async () => {
+    it('is not read into memory whole by root, with any content', async () => {
       const { db } = await openStorage({ kind: 'sqlite' }, server);
       // Longer than any answer, in a column that is read.
       await sql`insert into kysely_migration (name, timestamp) values (printf('%.*c', 70000000, 'x'), '')`.execute(

@@ -64,7 +64,7 @@ it('lets an upload into a sandbox end that is under way when the server stops', 
   expect(await run(test, sandbox, 'cat late.txt')).toBe('first last');
 });
 
-it('breaks off what does not end, and does not say that the sandbox is gone', async () => {
+it('breaks off what does not end, and does not say that the sandbox was deleted', async () => {
   await using test = await startTestServer({ drainMs: 200 });
   const sandbox = await createSandbox(test);
   const upload = beginUpload(test, sandbox);

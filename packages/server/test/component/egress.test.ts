@@ -146,7 +146,7 @@ describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { 
     await test.api('DELETE', `/sandboxes/${fork.id}`);
   });
 
-  it('is told: counted by destination, and what was denied in the log of the sandbox', async () => {
+  it('is reported: counted by destination, and denials in the log of the sandbox', async () => {
     const made = await createSandbox(test, { network: ONLY_ONE });
     expect(await get(made, 'http://one.test/')).toBe('200');
     expect(await get(made, `http://${WORLD.two}/`)).toBe('no');

@@ -54,7 +54,7 @@ describe.skipIf(!able)('a volume that is deleted while a sandbox has it mounted'
       expect((await test.api('DELETE', `/volumes/${volume.body.volumeID}`)).status).toBe(204);
       expect(await trash()).toHaveLength(1);
       await test.api('DELETE', `/sandboxes/${sandbox.id}`);
-      await eventually('the files of the volume are gone', async () => (await trash()).length === 0);
+      await eventually('the files of the volume are deleted', async () => (await trash()).length === 0);
       expect(await readdir(outside)).toHaveLength(FILES + 1);
     }
   });
@@ -69,7 +69,7 @@ describe.skipIf(!able)('a volume that is deleted while a sandbox has it mounted'
     expect(await run(test, sandbox, 'echo more >> /data/file; cat /data/file')).toBe('mine\nmore\n');
     expect(await trash()).toHaveLength(1);
     await test.api('DELETE', `/sandboxes/${sandbox.id}`);
-    await eventually('the files of the volume are gone', async () => (await trash()).length === 0);
+    await eventually('the files of the volume are deleted', async () => (await trash()).length === 0);
   });
 
   it('makes a resume of a paused sandbox fail, and is not made anew by it', async () => {
@@ -77,7 +77,7 @@ describe.skipIf(!able)('a volume that is deleted while a sandbox has it mounted'
     const sandbox = await createSandbox(test, { volumeMounts: [{ name: 'missed', path: '/data' }] });
     expect((await test.api('POST', `/sandboxes/${sandbox.id}/pause`)).status).toBe(204);
     expect((await test.api('DELETE', `/volumes/${volume.body.volumeID}`)).status).toBe(204);
-    await eventually('the files of the volume are gone', async () => (await trash()).length === 0);
+    await eventually('the files of the volume are deleted', async () => (await trash()).length === 0);
     const resumed = await test.api('POST', `/v2/sandboxes/${sandbox.id}/connect`, {});
     expect(resumed.status).toBe(400);
     expect(await trash()).toEqual([]);

@@ -44,7 +44,7 @@ describe('clean-up that a hostile program hinders', () => {
     await eventually('the trash is empty', async () => (await readdir(trash)).length === 0);
   });
 
-  it('goes on with the next step when one fails, tells of it and tries again', async () => {
+  it('continues with the next step when one fails, logs it and tries again', async () => {
     let locked = true;
     const told: unknown[] = [];
     const done: string[] = [];
@@ -96,7 +96,10 @@ describe('clean-up that a hostile program hinders', () => {
     await mkdir(path.join(builds, 'drafts', 'half'), { recursive: true });
     await test.restart();
     expect(await readdir(builds)).not.toContain('drafts');
-    await eventually('they are gone', async () => (await readdir(path.join(builds, '.trash'))).length === 0);
+    await eventually(
+      'they are deleted',
+      async () => (await readdir(path.join(builds, '.trash'))).length === 0,
+    );
   });
 });
 

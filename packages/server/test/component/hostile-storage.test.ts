@@ -22,7 +22,7 @@ function put(test: TestServer, volume: Volume, path: string, sizeMiB: number): P
 }
 
 describe('a team that uses all of its disk', () => {
-  it('is refused whatever would take more, and told what to do', async () => {
+  it('is refused everything that would take more, with advice', async () => {
     const test = await startTestServer({ teamLimits: { maxStorageMiB: 0 } });
     onTestFinished(() => test[Symbol.asyncDispose]());
     const { id } = await createSandbox(test);

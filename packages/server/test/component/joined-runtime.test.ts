@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startSeparatedServer } from '../../src/process/separate/start-separated.js';
 import { runtimeTokenFile } from '../../src/storage/data/data-layout.js';
 
-it('a server does not start beside a runtime that keeps sandboxes apart by something else than it was told', async () => {
+it('a server does not start beside a runtime with another isolation than its own', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'svc-joined-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const driver = await createProcessDriver({

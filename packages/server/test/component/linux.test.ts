@@ -222,12 +222,15 @@ describe.skipIf(!able)('the server on the linux driver', () => {
       expect(await test.server.driver.list()).toEqual([]);
       expect(await test.server.driver.listCheckpoints()).toEqual([]);
       expect(test.server.context.sandboxes.size).toBe(0);
-      await eventually('network links are gone', async () => (await gatewayLinks(dataDir)).length === 1);
+      await eventually('network links are deleted', async () => (await gatewayLinks(dataDir)).length === 1);
       await eventually('files are closed', async () => (await openFiles()) <= filesBefore + 8);
     } finally {
       await test[Symbol.asyncDispose]();
     }
-    await eventually('processes and mounts are gone', async () => (await traces(dataDir)).length === 0);
+    await eventually(
+      'processes have ended and mounts are removed',
+      async () => (await traces(dataDir)).length === 0,
+    );
     expect(existsSync(dataDir)).toBe(false);
   });
 });

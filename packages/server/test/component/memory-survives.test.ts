@@ -50,12 +50,12 @@ async function loseTheMachine(dataDir: string): Promise<string[]> {
     );
   await quietly('ip', 'link', 'del', `svc${tag}`);
   await quietly('nft', 'delete', 'table', 'inet', `svc_${tag}`);
-  await eventually('the cgroups are gone', async () => {
+  await eventually('the cgroups are removed', async () => {
     const left = await Promise.all(hierarchies.map(removeBelow));
     return left.every((gone) => gone);
   });
   lost.push('the cgroups');
-  await eventually('the loop device is gone', async () => {
+  await eventually('the loop device is detached', async () => {
     const devices = (await readdir('/sys/block')).filter((name) => name.startsWith('loop'));
     const files = await Promise.all(
       devices.map((name) => readFile(`/sys/block/${name}/loop/backing_file`, 'utf8').catch(() => '')),

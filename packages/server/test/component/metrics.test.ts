@@ -44,7 +44,7 @@ describe('the metrics of a server', () => {
       );
   });
 
-  it('tell of the pool, the database, the event loop and what waits', () => {
+  it('cover the pool, the database, the event loop and queues', () => {
     expect(value('svc_pool_requests_total{outcome="miss"}')).toBe(1);
     expect(value('svc_database_up')).toBe(1);
     expect(value('svc_webhook_deliveries_pending')).toBe(0);

@@ -115,7 +115,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
   });
 
-  it('keeps the files of the two apart, and the socket from every other user', async () => {
+  it('separates the files of the two, and closes the socket to every other user', async () => {
     server = await start();
     const { uid, gid } = await findServiceUser();
     const driver = path.join(dataDir, 'driver');
@@ -180,7 +180,7 @@ describe.skipIf(!able)('a server that root starts', { timeout: 180_000 }, () => 
     await api(server, 'DELETE', `/sandboxes/${sandboxID}`);
   });
 
-  it('ends in order with both processes when it is told to', async () => {
+  it('ends in order with both processes on a signal', async () => {
     server = await start();
     const serving = await serverOf(server);
     const ended = once(server.child, 'exit');

@@ -56,7 +56,7 @@ describe('a stream that breaks off', () => {
       if (index > 0) expect(offset).toBeGreaterThanOrEqual(offsets[index - 1]!);
   });
 
-  it('goes on when its source falls silent', async () => {
+  it('resumes when its source falls silent', async () => {
     const { open, offsets } = await serve(['silence', undefined]);
     expect((await buffer(readResumed(open, () => {}, 1_000))).equals(CONTENT)).toBe(true);
     expect(offsets.length).toBeGreaterThanOrEqual(2);

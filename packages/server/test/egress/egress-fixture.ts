@@ -13,23 +13,23 @@ import {
 import { type PlayedInternet, playInternet, WORLD, Workbench } from '@svc/runtime/testing';
 import { build } from 'esbuild';
 
-const TOKEN = 'token-of-the-stage';
+const TOKEN = 'token-of-the-fixture';
 const PROGRAM = fileURLToPath(new URL('fixtures/linux-driver.ts', import.meta.url));
 
-/** A linux driver in a process of its own, for which the played internet is the only one. */
-export interface EgressStage {
+/** A linux driver in a process of its own, for which the fake internet is the only one. */
+export interface EgressFixture {
   readonly internet: PlayedInternet;
   readonly bench: Workbench;
   /** The process of the driver that is open. */
   readonly process: ChildProcess;
   /** The log of the driver. */
   readonly log: string[];
-  /** Asks the resolver of the played internet. */
+  /** Asks the resolver of the fake internet. */
   resolve(query: Uint8Array): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-export async function openEgressStage(options: Partial<LinuxDriverOptions> = {}): Promise<EgressStage> {
+export async function openEgressFixture(options: Partial<LinuxDriverOptions> = {}): Promise<EgressFixture> {
   const internet = await playInternet();
   const entry = await bundleEgress(internet.directory);
   const log: string[] = [];

@@ -104,7 +104,7 @@ const linkTo = (
 afterEach(() => link.close());
 
 describe('the link to the egress process', () => {
-  it('has told a policy when it says so', async () => {
+  it('has sent a policy when it says so', async () => {
     const egress = new FakeEgress();
     linkTo(egress);
     const { instance } = fakeInstance('a', '10.1.0.2');
@@ -118,7 +118,7 @@ describe('the link to the egress process', () => {
     expect(egress.authority).toBe(AUTHORITY);
   });
 
-  it('tells everything again to a process that was started again', async () => {
+  it('sends everything again to a process that was started again', async () => {
     const egress = new FakeEgress();
     linkTo(egress);
     await link.set(fakeInstance('a', '10.1.0.2').instance, governed('run-1'));
@@ -200,7 +200,7 @@ describe('the link to the egress process', () => {
     expect(link.refused.size).toBe(0);
   });
 
-  it('loses one sandbox alone to a policy that takes too long, and tells it again', async () => {
+  it('loses one sandbox alone to a policy that takes too long, and sends it again', async () => {
     const egress = new FakeEgress();
     let slow = true;
     egress.take = ({ id }) => (slow && id === 'b' ? new Promise(() => {}) : Promise.resolve());
@@ -214,11 +214,11 @@ describe('the link to the egress process', () => {
     expect([...egress.known.keys()].sort()).toEqual(['a', 'c']);
     expect(problems).toContain('b');
     slow = false;
-    await eventually('b is told', () => egress.known.has('b'));
+    await eventually('b has its policy', () => egress.known.has('b'));
     expect(egress.starts).toBe(2);
   });
 
-  it('lets new sandboxes in within a second while it tells the largest policies there may be, of 500 sandboxes', async () => {
+  it('lets new sandboxes in within a second while it sends the largest policies there may be, of 500 sandboxes', async () => {
     const fake = new FakeEgress();
     const connectReal = await realEgress();
     let connect = fake.connect;
@@ -229,7 +229,7 @@ describe('the link to the egress process', () => {
     // The process ends; the next one is a real one.
     connect = connectReal;
     fake.die();
-    await eventually('it is gone', () => !link.connected);
+    await eventually('it is disconnected', () => !link.connected);
     const waited: number[] = [];
     const tellingAt = performance.now();
     for (let n = 0; !link.connected; n++) {

@@ -11,7 +11,7 @@ const to = (address: string | undefined, connections: number, bytes: number): Fo
 });
 
 describe('what was forwarded', () => {
-  it('is told as far as it is new, with the rule that allows it, and not what was before the server started', () => {
+  it('is reported as far as it is new, with the rule that allows it, and not what was before the server started', () => {
     const forwarded = new ForwardedDelta({
       policyOf: (id) => (id === 'a' ? POLICY : undefined),
       allowRanges: ['10.1.0.0/16'],

@@ -7,7 +7,7 @@ import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
-import { type EgressStage, openEgressStage } from './egress-fixture.js';
+import { type EgressFixture, openEgressFixture } from './egress-fixture.js';
 import { egressProcesses } from './egress-processes.js';
 import { capturePackets, type PacketCapture } from './packet-capture.js';
 
@@ -24,24 +24,24 @@ const ALL: EgressPolicy = { allowOut: [], denyOut: [], rules: {} };
 const PROXIED: EgressPolicy = { ...ALL, proxy: { address: `${WORLD.proxy}:1080` } };
 
 describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 }, () => {
-  let stage: EgressStage;
+  let fixture: EgressFixture;
   let control: EgressControl;
   const reports: EgressReport[] = [];
 
   beforeAll(async () => {
-    stage = await openEgressStage({ rawSockets: true });
+    fixture = await openEgressFixture({ rawSockets: true });
     control = await rule();
   });
   afterEach(async () => {
-    await stage.bench.sweep();
+    await fixture.bench.sweep();
     reports.length = 0;
   });
-  afterAll(() => stage?.close());
+  afterAll(() => fixture?.close());
 
   async function rule(): Promise<EgressControl> {
     return await eventually('the egress process to be connected to', async () =>
-      connectEgress(await stage.bench.driver.egress!.connect(), {
-        resolveDns: (query) => stage.resolve(query),
+      connectEgress(await fixture.bench.driver.egress!.connect(), {
+        resolveDns: (query) => fixture.resolve(query),
         resolvePlaceholders: () => Promise.reject(new Error('There are no secrets.')),
         onReports: (batch) => void reports.push(...batch),
       }),
@@ -55,7 +55,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
   }
 
   async function make(policy: EgressPolicy): Promise<MadeInstance> {
-    const made = await stage.bench.create({ network: { egress: 'governed' } });
+    const made = await fixture.bench.create({ network: { egress: 'governed' } });
     await govern(made, policy);
     return made;
   }
@@ -87,7 +87,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
 
   /** Returns the output of a command in the network namespace where the veth pairs end. */
   function inGateway(...command: string[]): string {
-    const [pid] = egressProcesses(stage.process.pid!);
+    const [pid] = egressProcesses(fixture.process.pid!);
     return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, ...command], { encoding: 'utf8' });
   }
 
@@ -114,7 +114,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
       expect(told).toContain(`${WORLD.one} 80 allowed`);
       expect(told.filter((each) => / (8080|8443) allowed/.test(each))).toEqual([]);
     }, WAIT);
-    const counts = (await stage.bench.driver.forwardedTraffic!()).filter(
+    const counts = (await fixture.bench.driver.forwardedTraffic!()).filter(
       ({ instanceId }) => instanceId === made.instance.id,
     );
     const places = counts.map(({ address, port, connections }) => `${address}:${port} ${connections}`);
@@ -125,12 +125,12 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     }
   });
 
-  it('end at once when they are denied, also those that only listen, and others go on', async () => {
+  it('end at once when they are denied, also those that only listen, and others continue', async () => {
     const made = await make(TWO);
     const { client } = made;
     const [ends, stays] = [await listen(client, WORLD.other), await talk(client, WORLD.one)];
     const file = await client.start(`curl -s -m 60 -o /dev/null http://${WORLD.other}:8080/slow; echo $?`);
-    await vi.waitFor(() => expect(stage.internet.seen.some(({ url }) => url === '/slow')).toBe(true), WAIT);
+    await vi.waitFor(() => expect(fixture.internet.seen.some(({ url }) => url === '/slow')).toBe(true), WAIT);
     await govern(made, ONE);
     expect((await ends.result).stdout).toBe('open\nclosed\n');
     expect((await file.result).stdout).toBe('56\n');
@@ -155,7 +155,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     for (const egress of ['internet', 'governed', 'none', 'governed'] as const)
       await made.instance.setNetwork({ egress });
     // The policy of the earlier mode does not come back with it: the egress process decides.
-    expect(await stage.bench.driver.forwardedTraffic!()).toEqual([]);
+    expect(await fixture.bench.driver.forwardedTraffic!()).toEqual([]);
     expect(await get(client, `http://${WORLD.one}:8080/`)).toBe('200');
     await vi.waitFor(
       () => expect(reports).toContainEqual(expect.objectContaining({ port: 8080, outcome: 'allowed' })),
@@ -163,10 +163,10 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     );
   });
 
-  it('go on while the egress process is dead, and nothing else does', async () => {
+  it('continue while the egress process is dead, and nothing else does', async () => {
     const made = await make(TWO);
     const { command, say } = await talk(made.client, WORLD.one);
-    const [process] = egressProcesses(stage.process.pid!);
+    const [process] = egressProcesses(fixture.process.pid!);
     const lost = control.closed;
     globalThis.process.kill(process!, 'SIGKILL');
     await lost;
@@ -178,15 +178,15 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     control = await rule();
   });
 
-  it('stand still while the driver is away, until the next is told of them', async () => {
+  it('stand still while the driver is away, until the next one gets them', async () => {
     const made = await make(TWO);
     const { id } = made.instance;
     const { command } = await talk(made.client, WORLD.one);
-    const ended = once(stage.process, 'exit');
-    stage.process.kill('SIGKILL');
+    const ended = once(fixture.process, 'exit');
+    fixture.process.kill('SIGKILL');
     await ended;
-    await stage.bench.open();
-    const instance = (await stage.bench.driver.adopt(id))!;
+    await fixture.bench.open();
+    const instance = (await fixture.bench.driver.adopt(id))!;
     const again = { instance, client: new DaemonClient(instance) };
     await again.client.output('echo > /tmp/go');
     expect(await get(again.client, `http://${WORLD.one}:8080/`)).not.toBe('200');
@@ -209,13 +209,13 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     expect(chains()).toBe(7);
     await instance.destroy();
     await vi.waitFor(() => expect(chains()).toBe(0), WAIT);
-    const next = await stage.bench.create({ network: { egress: 'governed' } });
+    const next = await fixture.bench.create({ network: { egress: 'governed' } });
     expect(await get(next.client, `http://${WORLD.one}:8080/`)).toBe('ended');
   });
 
   it('are those of one veth pair, not of its name', async () => {
     const rich = await make(ALL);
-    const poor = await stage.bench.create({ network: { egress: 'governed' } });
+    const poor = await fixture.bench.create({ network: { egress: 'governed' } });
     const [old, other] = [rich, poor].map(({ instance }) => {
       const route = inGateway('ip', 'route', 'get', instance.address!);
       return / dev (s\d+) /.exec(route)![1]!;
@@ -240,7 +240,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     // Nobody has this address, so nobody ends the connection.
     const nobody = '93.184.216.99';
     const made = await make({ ...ONE, allowOut: [nobody] });
-    const capture = await captureOutside(stage);
+    const capture = await captureOutside(fixture);
     const send = async (text: string) => {
       const words = [made.instance.address!, nobody, 0x18, 0, 41_000, `"${text};"`].join(' ');
       expect(await made.client.run(`perl -e '${FORGE}' ${words}`, 'root')).toMatchObject({ exitCode: 0 });
@@ -282,7 +282,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
       'to what is allowed': [own, WORLD.one, 0x02, 0],
       'to what is allowed in fragments': [own, WORLD.one, 0x02, 1],
     };
-    const capture = await captureOutside(stage);
+    const capture = await captureOutside(fixture);
     try {
       for (const [text, words] of Object.entries(forged)) {
         const script = `perl -e '${FORGE}' ${[...words, sport].join(' ')} 'forged ${text};'`;
@@ -302,7 +302,7 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
     expect(await get(poor.client, `http://${WORLD.other}:8080/`)).not.toBe('200');
   });
 
-  it('cannot be told of in words that are no addresses', async () => {
+  it('cannot be reported in words that are no addresses', async () => {
     const { instance } = await make(ONE);
     for (const ranges of [
       [{ first: '1.2.3.4', last: '1.2.3.3' }],
@@ -326,12 +326,12 @@ describe.skipIf(!runs)('connections that need no reading', { timeout: 180_000 },
   });
 });
 
-/** Captures what comes to the played internet. */
-async function captureOutside(stage: EgressStage): Promise<PacketCapture> {
-  const [command, ...words] = stage.internet.outside(['sh', '-c', 'echo; exec sleep infinity']);
+/** Captures what comes to the fake internet. */
+async function captureOutside(fixture: EgressFixture): Promise<PacketCapture> {
+  const [command, ...words] = fixture.internet.outside(['sh', '-c', 'echo; exec sleep infinity']);
   const inside = spawn(command!, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(inside.stdout, 'data');
-  const capture = await capturePackets(inside.pid!, join(stage.internet.directory, 'outside'));
+  const capture = await capturePackets(inside.pid!, join(fixture.internet.directory, 'outside'));
   return {
     packets: capture.packets,
     stop: async () => {

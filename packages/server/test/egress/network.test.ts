@@ -9,7 +9,7 @@ import { checkHost, type InstanceNetwork, linuxDriverCanRun } from '@svc/runtime
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
-import { type EgressStage, openEgressStage } from './egress-fixture.js';
+import { type EgressFixture, openEgressFixture } from './egress-fixture.js';
 import { egressProcesses } from './egress-processes.js';
 
 const runs = linuxDriverCanRun(await checkHost({}));
@@ -20,29 +20,29 @@ const ALLOWED = `${WORLD.mirror}/32`;
 
 // Programs of six kinds start in several sandboxes: on a busy machine that takes its time.
 describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
-  let stage: EgressStage;
+  let fixture: EgressFixture;
   let control: EgressControl;
   const reports: EgressReport[] = [];
   const questions: string[] = [];
 
   beforeAll(async () => {
-    stage = await openEgressStage({ rawSockets: true, network: { allowRanges: [ALLOWED] } });
+    fixture = await openEgressFixture({ rawSockets: true, network: { allowRanges: [ALLOWED] } });
     control = await rule();
   });
   afterEach(async () => {
-    await stage.bench.sweep();
+    await fixture.bench.sweep();
     reports.length = 0;
     questions.length = 0;
   });
-  afterAll(() => stage?.close());
+  afterAll(() => fixture?.close());
 
   /** Connects as the server does, and answers names by the world's resolver. */
   async function rule(): Promise<EgressControl> {
     return await eventually('the egress process to be connected to', async () =>
-      connectEgress(await stage.bench.driver.egress!.connect(), {
+      connectEgress(await fixture.bench.driver.egress!.connect(), {
         resolveDns: (query, { sandboxId }) => {
           questions.push(sandboxId);
-          return stage.resolve(query);
+          return fixture.resolve(query);
         },
         resolvePlaceholders: () => Promise.reject(new Error('There are no secrets.')),
         onReports: (batch) => void reports.push(...batch),
@@ -59,7 +59,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   }
 
   async function make(egress: InstanceNetwork['egress'], policy?: EgressPolicy): Promise<MadeInstance> {
-    const made = await stage.bench.create({ network: { egress } });
+    const made = await fixture.bench.create({ network: { egress } });
     await govern(made, policy);
     return made;
   }
@@ -75,7 +75,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
 
   /** Counts the packets that the network of an instance refused, by reason. */
   async function refused({ instance }: Pick<MadeInstance, 'instance'>): Promise<Record<string, number>> {
-    const counts = await stage.bench.driver.refusedPackets!();
+    const counts = await fixture.bench.driver.refusedPackets!();
     const own = counts.filter(({ instanceId }) => instanceId === instance.id);
     return Object.fromEntries(own.map(({ reason, packets }) => [reason, packets]));
   }
@@ -117,10 +117,10 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   });
 
   it('is the same for curl, Node, Python, git, pip and apt', async () => {
-    serveFiles(stage.internet.files);
-    stage.internet.forget();
+    serveFiles(fixture.internet.files);
+    fixture.internet.forget();
     const { client } = await make('governed', ONLY_ONE);
-    await client.output(`cat > /tmp/ca.pem <<'PEM'\n${stage.internet.ca}\nPEM\n`);
+    await client.output(`cat > /tmp/ca.pem <<'PEM'\n${fixture.internet.ca}\nPEM\n`);
     const tries = (host: string): Record<string, string> => ({
       curl: `curl -sf -m 20 --cacert /tmp/ca.pem https://${host}/`,
       node: `NODE_EXTRA_CA_CERTS=/tmp/ca.pem node -e "fetch('https://${host}/').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"`,
@@ -136,7 +136,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     for (const [program, script] of Object.entries(tries('two.test')))
       expect((await client.run(script)).exitCode, program).not.toBe(0);
     expect(
-      stage.internet.seen.some(({ headers }) => JSON.stringify(headers ?? '').includes('two.test')),
+      fixture.internet.seen.some(({ headers }) => JSON.stringify(headers ?? '').includes('two.test')),
     ).toBe(false);
   });
 
@@ -164,7 +164,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   });
 
   it('stays through a pause, goes along into copies, and is given to sandboxes of the pool', async () => {
-    const { bench } = stage;
+    const { bench } = fixture;
     const made = await make('governed', ONLY_ONE);
     const { instance, client } = made;
     await instance.freeze();
@@ -262,7 +262,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
   it('is not widened by the address of another sandbox', async () => {
     const rich = await make('governed', OPEN);
     const poor = await make('governed', { allowOut: [], denyOut: ['0.0.0.0/0'], rules: {} });
-    stage.internet.forget();
+    fixture.internet.forget();
     // Raw sockets are allowed here, so a packet can have any source.
     const forge = `
       my ($src, $dst) = map { pack "C4", split /\\./ } "${rich.instance.address}", $ARGV[0];
@@ -279,7 +279,7 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
       expect(exitCode).toBe(0);
     }
     expect(await get(rich.client, 'http://one.test/')).toBe('200');
-    expect(stage.internet.seen.filter(({ server }) => server !== 'dns')).toHaveLength(1);
+    expect(fixture.internet.seen.filter(({ server }) => server !== 'dns')).toHaveLength(1);
     expect(await refused(poor)).toEqual({ 'source address of somebody else': 4 });
     expect(await refused(rich)).toEqual({});
     expect(questions.every((id) => id === rich.instance.id)).toBe(true);
@@ -288,17 +288,19 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     );
   });
 
-  it('is nothing while the egress process is dead, and is there again once it was told anew', async () => {
+  it('is nothing while the egress process is dead, and is there again once it got the policies anew', async () => {
     const made = await make('governed', OPEN);
     const count = 100;
     const script = `for i in $(seq ${count}); do (curl -s -m 60 -o /dev/null http://${WORLD.one}/slow && echo whole || echo ended) & done; wait`;
     const transfers = await made.client.start(script);
     await vi.waitFor(
       () =>
-        expect(stage.internet.seen.filter(({ url }) => url === '/slow').length).toBeGreaterThanOrEqual(count),
+        expect(fixture.internet.seen.filter(({ url }) => url === '/slow').length).toBeGreaterThanOrEqual(
+          count,
+        ),
       { timeout: 100_000 },
     );
-    const [first] = egressProcesses(stage.process.pid!);
+    const [first] = egressProcesses(fixture.process.pid!);
     const lost = control.closed;
     process.kill(first!, 'SIGKILL');
     await lost;
@@ -308,13 +310,13 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     control = await rule();
     await govern(made, OPEN);
     await vi.waitFor(async () => expect(await reaches(made.client)).toBe(true), { timeout: 100_000 });
-    const [second] = egressProcesses(stage.process.pid!);
+    const [second] = egressProcesses(fixture.process.pid!);
     expect(second).not.toBe(first);
-    expect(stage.log.some((line) => line.includes('the egress process ended'))).toBe(true);
+    expect(fixture.log.some((line) => line.includes('the egress process ended'))).toBe(true);
   });
 
   it('is decided by a process that has nothing to lose', async () => {
-    const [pid] = egressProcesses(stage.process.pid!);
+    const [pid] = egressProcesses(fixture.process.pid!);
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     expect(status).toMatch(/^CapPrm:\t0+$/m);
     expect(status).toMatch(/^CapBnd:\t0+$/m);
@@ -324,12 +326,12 @@ describe.skipIf(!runs)('what sandboxes reach', { timeout: 180_000 }, () => {
     expect(status).toMatch(/^NSpid:\t\d+\t1$/m);
     expect(readdirSync(`/proc/${pid}/root`).sort()).toEqual(['agent', 'dev', 'old', 'proc', 'program']);
     expect(readdirSync(`/proc/${pid}/root/old`)).toEqual([]);
-    const outside = ['root', 'etc', 'run', 'tmp', 'usr', stage.bench.dataDir];
+    const outside = ['root', 'etc', 'run', 'tmp', 'usr', fixture.bench.dataDir];
     for (const path of outside) expect(existsSync(join(`/proc/${pid}/root`, path)), path).toBe(false);
   });
 
   it('is decided by a process that gets a share of the machine, and goes before the service when memory is short', () => {
-    const [pid] = egressProcesses(stage.process.pid!);
+    const [pid] = egressProcesses(fixture.process.pid!);
     const own = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
     const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
     const limit = (controller: string, v1: string, v2: string) => {
@@ -373,7 +375,7 @@ threads = [threading.Thread(target=go) for _ in range(64)]
 [t.start() for t in threads]; [t.join() for t in threads]`;
     const startedMs = performance.now();
     const running = hostile.client.run(`python3 -c '${flood}'`, 'root');
-    const count = () => stage.internet.seen.filter(({ url }) => url === '/flood').length;
+    const count = () => fixture.internet.seen.filter(({ url }) => url === '/flood').length;
     await vi.waitFor(() => expect(count()).toBeGreaterThan(100), { timeout: 100_000 });
     const answered = await other.client.run(
       `for i in $(seq 20); do curl -s -m 10 -o /dev/null -w '%{http_code}\\n' http://${WORLD.one}/; done`,
@@ -388,20 +390,20 @@ threads = [threading.Thread(target=go) for _ in range(64)]
   it('survives the driver: none is left over, and sandboxes are governed again by the next', async () => {
     const made = await make('governed', OPEN);
     const { id, address } = made.instance;
-    const [before] = egressProcesses(stage.process.pid!);
-    const ended = once(stage.process, 'exit');
-    stage.process.kill('SIGKILL');
+    const [before] = egressProcesses(fixture.process.pid!);
+    const ended = once(fixture.process, 'exit');
+    fixture.process.kill('SIGKILL');
     await ended;
     await vi.waitFor(() => expect(existsSync(`/proc/${before}`)).toBe(false), { timeout: 100_000 });
-    await stage.bench.open();
-    const adopted = (await stage.bench.driver.adopt(id))!;
+    await fixture.bench.open();
+    const adopted = (await fixture.bench.driver.adopt(id))!;
     expect(adopted.address).toBe(address);
     const again = { instance: adopted, client: new DaemonClient(adopted) };
     expect(await reaches(again.client)).toBe(false);
     control = await rule();
     await govern(again, ONLY_ONE);
     await table(again.client, { 'http://one.test/': '200', 'http://two.test/': 'no' });
-    expect(egressProcesses(stage.process.pid!)).toHaveLength(1);
+    expect(egressProcesses(fixture.process.pid!)).toHaveLength(1);
   });
 
   async function reaches(client: DaemonClient): Promise<boolean> {

@@ -10,7 +10,7 @@ const counted = (instanceId: string, reason: string, packets: number): RefusedPa
 });
 
 describe('what the network refused', () => {
-  it('is told as far as it is new, and not what was counted before the server started', () => {
+  it('is reported as far as it is new, and not what was counted before the server started', () => {
     const refusals = new RefusedDelta();
     const take = (...counts: RefusedPackets[]) =>
       refusals.take(counts, AT).map(({ sandboxId, rule, attempts }) => `${sandboxId} ${rule} ${attempts}`);

@@ -2,7 +2,7 @@ import { forwardedOf } from '@svc/network-policy';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { type DaemonClient, type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type EgressStage, openEgressStage } from './egress-fixture.js';
+import { type EgressFixture, openEgressFixture } from './egress-fixture.js';
 
 const runs = linuxDriverCanRun(await checkHost({}));
 const SENT = 1_000_000;
@@ -12,19 +12,19 @@ const MOST = 1.3 * SENT;
 const FEW = 1_000;
 
 describe.skipIf(!runs)('what sandboxes send to the outside', { timeout: 180_000 }, () => {
-  let stage: EgressStage;
+  let fixture: EgressFixture;
   beforeAll(async () => {
-    stage = await openEgressStage({ rawSockets: true });
+    fixture = await openEgressFixture({ rawSockets: true });
   });
-  afterEach(() => stage.bench.sweep());
-  afterAll(() => stage?.close());
+  afterEach(() => fixture.bench.sweep());
+  afterAll(() => fixture?.close());
 
   const counts = async () =>
     Object.fromEntries(
-      (await stage.bench.driver.sentBytes!()).map(({ instanceId, bytes }) => [instanceId, bytes]),
+      (await fixture.bench.driver.sentBytes!()).map(({ instanceId, bytes }) => [instanceId, bytes]),
     );
   const sentBy = async ({ instance }: MadeInstance) => (await counts())[instance.id] ?? 0;
-  /** Sends so many bytes to a host of the played internet. */
+  /** Sends so many bytes to a host of the fake internet. */
   const upload = async (client: DaemonClient, bytes = SENT) => {
     const { exitCode, stderr } = await client.run(
       `head -c ${bytes} /dev/zero | curl -sf -m 60 -o /dev/null -H 'Expect:' --data-binary @- http://${WORLD.one}:8080/`,
@@ -32,10 +32,10 @@ describe.skipIf(!runs)('what sandboxes send to the outside', { timeout: 180_000 
     expect([exitCode, stderr]).toEqual([0, '']);
   };
 
-  it('is counted without settings of their network, and apart for each', async () => {
+  it('is counted without settings of their network, for each by itself', async () => {
     const [one, two] = [
-      await stage.bench.create({ network: { egress: 'internet' } }),
-      await stage.bench.create({ network: { egress: 'internet' } }),
+      await fixture.bench.create({ network: { egress: 'internet' } }),
+      await fixture.bench.create({ network: { egress: 'internet' } }),
     ];
     await upload(one.client);
     const first = await sentBy(one);
@@ -49,7 +49,7 @@ describe.skipIf(!runs)('what sandboxes send to the outside', { timeout: 180_000 
   });
 
   it('is counted when the kernel forwards by addresses, and no longer once it is refused', async () => {
-    const made = await stage.bench.create({ network: { egress: 'governed' } });
+    const made = await fixture.bench.create({ network: { egress: 'governed' } });
     const policy = { allowOut: [`${WORLD.one}/32`], denyOut: ['0.0.0.0/0'], rules: {} };
     await made.instance.setForwarded!(forwardedOf(policy));
     await upload(made.client);
@@ -64,18 +64,18 @@ describe.skipIf(!runs)('what sandboxes send to the outside', { timeout: 180_000 
   });
 
   it('has nothing of what the host fetches from inside', async () => {
-    const made = await stage.bench.create({ network: { egress: 'internet' } });
+    const made = await fixture.bench.create({ network: { egress: 'internet' } });
     expect(await made.client.output(`head -c ${SENT} /dev/zero | tr '\\0' x`)).toHaveLength(SENT);
     expect(await sentBy(made)).toBe(0);
   });
 
-  it('is told once of one that ended before anybody looked, and not of the next at its address', async () => {
-    const made = await stage.bench.create({ network: { egress: 'internet' } });
+  it('is reported once for one that ended before a reading, and not for the next at its address', async () => {
+    const made = await fixture.bench.create({ network: { egress: 'internet' } });
     await upload(made.client);
     await made.instance.destroy();
     expect(await sentBy(made)).toBeGreaterThan(SENT);
     expect(await sentBy(made)).toBeLessThan(FEW);
-    const again = await stage.bench.create({ network: { egress: 'internet' } });
+    const again = await fixture.bench.create({ network: { egress: 'internet' } });
     expect(await sentBy(again)).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import { type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readProcStat } from '#support/process-identity';
 import { makeAuthority } from '../../src/network/egress/authority.js';
-import { type EgressStage, openEgressStage } from './egress-fixture.js';
+import { type EgressFixture, openEgressFixture } from './egress-fixture.js';
 import { egressProcesses } from './egress-processes.js';
 
 const runs = process.env.SVC_HEAVY === '1' && linuxDriverCanRun(await checkHost({}));
@@ -19,7 +19,7 @@ const GIB = 2 ** 30;
 const ROUNDS = 5;
 
 describe.skipIf(!runs)('what the egress process costs', () => {
-  let stage: EgressStage;
+  let fixture: EgressFixture;
   let control: EgressControl;
   let direct: MadeInstance;
   let forwarded: MadeInstance;
@@ -27,17 +27,17 @@ describe.skipIf(!runs)('what the egress process costs', () => {
   let opened: MadeInstance;
 
   beforeAll(async () => {
-    stage = await openEgressStage();
-    control = await connectEgress(await stage.bench.driver.egress!.connect(), {
-      resolveDns: (query) => stage.resolve(query),
+    fixture = await openEgressFixture();
+    control = await connectEgress(await fixture.bench.driver.egress!.connect(), {
+      resolveDns: (query) => fixture.resolve(query),
       resolvePlaceholders: () => Promise.reject(new Error('There are no secrets.')),
       onReports: () => undefined,
     });
-    direct = await stage.bench.create({ network: { egress: 'internet' } });
-    forwarded = await stage.bench.create({ network: { egress: 'governed' } });
-    passed = await stage.bench.create({ network: { egress: 'governed' } });
-    opened = await stage.bench.create({ network: { egress: 'governed' } });
-    await control.setAuthority(await makeAuthority(Date.now()), stage.internet.ca);
+    direct = await fixture.bench.create({ network: { egress: 'internet' } });
+    forwarded = await fixture.bench.create({ network: { egress: 'governed' } });
+    passed = await fixture.bench.create({ network: { egress: 'governed' } });
+    opened = await fixture.bench.create({ network: { egress: 'governed' } });
+    await control.setAuthority(await makeAuthority(Date.now()), fixture.internet.ca);
     await forwarded.instance.setForwarded!(forwardedOf(LISTED));
     for (const [{ instance }, policy] of [
       [forwarded, LISTED] as const,
@@ -46,7 +46,7 @@ describe.skipIf(!runs)('what the egress process costs', () => {
     ])
       await control.setSandbox({ id: instance.id, address: instance.address!, policy });
   });
-  afterAll(() => stage?.close());
+  afterAll(() => fixture?.close());
 
   const transfers = [
     { what: 'downloads', transfer: (made: MadeInstance) => download(made, 'http') },
@@ -152,12 +152,12 @@ describe.skipIf(!runs)('what the egress process costs', () => {
 
   /** Processor time of the process so far, of user and system. The kernel counts in hundredths of a second. */
   function processorSeconds(): number {
-    const [pid] = egressProcesses(stage.process.pid!);
+    const [pid] = egressProcesses(fixture.process.pid!);
     return readProcStat(pid!)!.cpuTicks / 100;
   }
 
   function residentMiB(): number {
-    const [pid] = egressProcesses(stage.process.pid!);
+    const [pid] = egressProcesses(fixture.process.pid!);
     const kib = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
     return Math.round(Number(kib) / 1024);
   }

@@ -4,43 +4,43 @@ import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { frame } from '#support/connect-frames';
 import { eventually } from '#support/eventually';
-import { ask, rawClient, Stage, to } from './fixture.js';
+import { ask, Fixture, rawClient, to } from './fixture.js';
 
 const connect = { 'Content-Type': 'application/connect+json' };
 
 describe('a client that leaves', () => {
   it('before the answer ends the connection to the service', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc');
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc');
     let arrived: IncomingMessage | undefined;
-    await stage.serve(sandbox, 80, (req) => {
+    await fixture.serve(sandbox, 80, (req) => {
       arrived = req;
     });
-    const outgoing = request({ port: stage.port, headers: to('abc', 80) }).end();
+    const outgoing = request({ port: fixture.port, headers: to('abc', 80) }).end();
     outgoing.on('error', () => undefined);
     await eventually('the request', () => arrived !== undefined);
     outgoing.destroy();
     await eventually('the end at the service', () => arrived?.destroyed === true);
-    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
-    expect(stage.gateway.stats.clientAborts).toBe(1);
+    await eventually('the books to be right', () => fixture.gateway.stats.openRequests === 0);
+    expect(fixture.gateway.stats.clientAborts).toBe(1);
   });
 
   it('in the middle of the answer, of an upload, and while the gateway dials', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc');
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc');
     const sockets: Socket[] = [];
-    await stage.serve(sandbox, 80, (req, res) => {
+    await fixture.serve(sandbox, 80, (req, res) => {
       sockets.push(req.socket);
       req.on('error', () => undefined);
       if (req.method === 'GET') res.write('x');
     });
-    const down = request({ port: stage.port, headers: to('abc', 80) }).end();
+    const down = request({ port: fixture.port, headers: to('abc', 80) }).end();
     const [res] = (await once(down, 'response')) as [IncomingMessage];
     res.on('error', () => undefined);
     down.on('error', () => undefined);
     await once(res, 'data');
     down.destroy();
-    const up = request({ port: stage.port, method: 'POST', headers: to('abc', 80) });
+    const up = request({ port: fixture.port, method: 'POST', headers: to('abc', 80) });
     up.on('error', () => undefined);
     up.write('x');
     await eventually('both requests', () => sockets.length === 2);
@@ -57,14 +57,14 @@ describe('a client that leaves', () => {
       });
       return await dial(port, signal);
     };
-    const early = request({ port: stage.port, headers: to('abc', 80) }).end();
+    const early = request({ port: fixture.port, headers: to('abc', 80) }).end();
     early.on('error', () => undefined);
     await eventually('the dial', () => dialing);
     early.destroy();
-    await eventually('the leave to be noticed', () => stage.gateway.stats.openRequests === 0);
+    await eventually('the leave to be noticed', () => fixture.gateway.stats.openRequests === 0);
     release();
     sandbox.route.dial = dial;
-    const next = request({ port: stage.port, headers: to('abc', 80) }).end();
+    const next = request({ port: fixture.port, headers: to('abc', 80) }).end();
     await once(next, 'response');
     next.destroy();
   });
@@ -75,13 +75,13 @@ describe('a service that breaks in the middle of an answer', () => {
     ['chunked', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n'],
     ['with a length', 'Content-Length: 10\r\n\r\nhello'],
   ])('breaks the client off too: %s', async (_name, rest) => {
-    await using stage = await Stage.open();
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await using fixture = await Fixture.open();
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\n${rest}`));
     });
-    const answer = await ask(stage.port, { headers: to('abc', 80) });
+    const answer = await ask(fixture.port, { headers: to('abc', 80) });
     expect(answer).toMatchObject({ status: 200, complete: false });
-    expect(stage.gateway.stats.upstreamAborts).toBe(1);
+    expect(fixture.gateway.stats.upstreamAborts).toBe(1);
   });
 
   const stream = (bytes: Buffer) =>
@@ -93,13 +93,13 @@ describe('a service that breaks in the middle of an answer', () => {
       Buffer.from('\r\n'),
     ]);
   const answerWith = async (bytes: Buffer) => {
-    await using stage = await Stage.open();
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await using fixture = await Fixture.open();
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       socket.once('data', () => {
         socket.write(stream(bytes), () => socket.resetAndDestroy());
       });
     });
-    return await ask(stage.port, {
+    return await ask(fixture.port, {
       method: 'POST',
       headers: { ...to('abc', 80), ...connect },
       body: frame('{}'),
@@ -127,17 +127,17 @@ describe('a service that breaks in the middle of an answer', () => {
 
 describe('close', () => {
   it('ends open Connect streams with unavailable and other answers by breaking them off, of that sandbox only', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     for (const id of ['abc', 'other']) {
-      await stage.serve(stage.add(id), 80, (req, res) => {
+      await fixture.serve(fixture.add(id), 80, (req, res) => {
         const type = req.url === '/stream' ? connect : {};
         res.writeHead(200, type);
         res.write(req.url === '/half' ? frame('{"a":1}').subarray(0, 3) : frame('{"a":1}'));
       });
-      stage.sandboxes.get(id)?.ports.set(81, 0);
+      fixture.sandboxes.get(id)?.ports.set(81, 0);
     }
     const begin = async (id: string, path: string) => {
-      const outgoing = request({ port: stage.port, path, headers: to(id, 80) }).end();
+      const outgoing = request({ port: fixture.port, path, headers: to(id, 80) }).end();
       const [res] = (await once(outgoing, 'response')) as [IncomingMessage];
       const chunks: Buffer[] = [];
       res.on('data', (chunk) => chunks.push(chunk));
@@ -149,42 +149,42 @@ describe('close', () => {
     const streamed = await begin('abc', '/stream');
     const plain = await begin('abc', '/plain');
     const other = await begin('other', '/stream');
-    await stage.gateway.close('abc', 'killed');
+    await fixture.gateway.close('abc', 'killed');
     await eventually('both ends', () => streamed.res.closed && plain.res.closed);
     expect(streamed.res.complete).toBe(true);
     expect(streamed.text()).toContain('{"error":{"code":"unavailable","message":"The sandbox was killed"}}');
     expect(plain.res.complete).toBe(false);
     expect(other.res.closed).toBe(false);
-    expect(stage.sandboxes.get('abc')?.dialed.every((socket) => socket.destroyed)).toBe(true);
-    expect(stage.gateway.stats.closedExchanges).toBe(2);
-    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 1);
+    expect(fixture.sandboxes.get('abc')?.dialed.every((socket) => socket.destroyed)).toBe(true);
+    expect(fixture.gateway.stats.closedExchanges).toBe(2);
+    await eventually('the books to be right', () => fixture.gateway.stats.openRequests === 1);
     other.outgoing.destroy();
   });
 
   it('breaks a Connect stream off in the middle of a frame', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (_req, res) => {
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) => {
       res.writeHead(200, connect);
       res.write(frame('{"a":1}').subarray(0, 9));
     });
-    const asked = ask(stage.port, { headers: to('abc', 80) });
-    await eventually('the first bytes', () => stage.gateway.stats.responseBytes === 9);
-    await stage.gateway.close('abc');
+    const asked = ask(fixture.port, { headers: to('abc', 80) });
+    await eventually('the first bytes', () => fixture.gateway.stats.responseBytes === 9);
+    await fixture.gateway.close('abc');
     expect(await asked).toMatchObject({ status: 200, complete: false });
   });
 
   it('answers what was not answered yet', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     let arrived = 0;
-    await stage.serve(stage.add('abc'), 80, () => void arrived++);
-    const unary = ask(stage.port, { headers: to('abc', 80) });
-    const stream = ask(stage.port, {
+    await fixture.serve(fixture.add('abc'), 80, () => void arrived++);
+    const unary = ask(fixture.port, { headers: to('abc', 80) });
+    const stream = ask(fixture.port, {
       method: 'POST',
       headers: { ...to('abc', 80), ...connect },
       body: frame('{}'),
     });
     await eventually('both requests', () => arrived === 2);
-    void stage.gateway.close('abc');
+    void fixture.gateway.close('abc');
     expect((await unary).status).toBe(502);
     expect(JSON.parse((await unary).body)).toMatchObject({ sandboxId: 'abc', code: 502 });
     const ended = await stream;
@@ -197,8 +197,8 @@ describe('close', () => {
   });
 
   it('does not wait for ever for a client that reads nothing', async () => {
-    await using stage = await Stage.open({ config: { drainMs: 50 } });
-    await stage.serve(stage.add('abc'), 80, (_req, res) => {
+    await using fixture = await Fixture.open({ config: { drainMs: 50 } });
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) => {
       res.writeHead(200, connect);
       const block = frame('x'.repeat(60_000));
       const write = () => {
@@ -207,52 +207,52 @@ describe('close', () => {
       res.on('drain', write);
       write();
     });
-    const client = await rawClient(stage.port);
+    const client = await rawClient(fixture.port);
     client.socket.pause();
     client.socket.write('GET / HTTP/1.1\r\nHost: 80-abc.test\r\n\r\n');
-    await eventually('bytes to flow', () => stage.gateway.stats.responseBytes > 1_000_000);
-    await stage.gateway.close();
-    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
+    await eventually('bytes to flow', () => fixture.gateway.stats.responseBytes > 1_000_000);
+    await fixture.gateway.close();
+    await eventually('the books to be right', () => fixture.gateway.stats.openRequests === 0);
     client.socket.destroy();
   });
 
   it('ends upgraded connections and forgets idle ones', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc');
-    await stage.serveTcp(sandbox, 80, (socket) => {
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc');
+    await fixture.serveTcp(sandbox, 80, (socket) => {
       socket.once('data', () =>
         socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
       );
     });
-    await stage.serve(sandbox, 81, (_req, res) => void res.end('ok'));
-    await ask(stage.port, { headers: to('abc', 81) });
-    const client = await rawClient(stage.port);
+    await fixture.serve(sandbox, 81, (_req, res) => void res.end('ok'));
+    await ask(fixture.port, { headers: to('abc', 81) });
+    const client = await rawClient(fixture.port);
     client.socket.write('GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     await eventually('the switch', () => client.text().includes('101'));
-    const counts = () => [stage.gateway.stats.idleConnections, stage.gateway.stats.openUpgrades].join();
+    const counts = () => [fixture.gateway.stats.idleConnections, fixture.gateway.stats.openUpgrades].join();
     await eventually('one connection of each kind', () => counts() === '1,1');
-    await stage.gateway.close('abc');
+    await fixture.gateway.close('abc');
     await eventually('the end', client.closed);
     await eventually('the books to be right', () => counts() === '0,0');
     expect(sandbox.dialed.every((socket) => socket.destroyed)).toBe(true);
   });
 
   it('leaves to a pause the connections that nobody uses, and uses them again where the pause failed', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc');
-    await stage.serve(sandbox, 80, (_req, res) => void res.write('begun'));
-    await stage.serve(sandbox, 81, (_req, res) => void res.end('ok'));
-    await ask(stage.port, { headers: to('abc', 81) });
-    const used = ask(stage.port, { headers: to('abc', 80) });
-    await eventually('the first bytes', () => stage.gateway.stats.responseBytes >= 7);
-    await eventually('an idle one', () => stage.gateway.stats.idleConnections === 1);
-    await stage.gateway.close('abc', 'paused');
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc');
+    await fixture.serve(sandbox, 80, (_req, res) => void res.write('begun'));
+    await fixture.serve(sandbox, 81, (_req, res) => void res.end('ok'));
+    await ask(fixture.port, { headers: to('abc', 81) });
+    const used = ask(fixture.port, { headers: to('abc', 80) });
+    await eventually('the first bytes', () => fixture.gateway.stats.responseBytes >= 7);
+    await eventually('an idle one', () => fixture.gateway.stats.idleConnections === 1);
+    await fixture.gateway.close('abc', 'paused');
     expect((await used).complete).toBe(false);
     expect(sandbox.dialed.map((socket) => socket.destroyed)).toEqual([false, true]);
-    expect((await ask(stage.port, { headers: to('abc', 81) })).body).toBe('ok');
+    expect((await ask(fixture.port, { headers: to('abc', 81) })).body).toBe('ok');
     expect(sandbox.dialed).toHaveLength(2);
-    await eventually('it to be idle again', () => stage.gateway.stats.idleConnections === 1);
-    await stage.gateway.close('abc');
+    await eventually('it to be idle again', () => fixture.gateway.stats.idleConnections === 1);
+    await fixture.gateway.close('abc');
     expect(sandbox.dialed.every((socket) => socket.destroyed)).toBe(true);
   });
 });

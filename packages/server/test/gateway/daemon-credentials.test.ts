@@ -1,7 +1,7 @@
 import { signFilePath } from '@svc/daemon';
 import { describe, expect, it } from 'vitest';
 import { ownTokenFor, resignedUrl } from '../../src/gateway/daemon-credentials.js';
-import { ask, reply, Stage, to } from './fixture.js';
+import { ask, Fixture, reply, to } from './fixture.js';
 
 const credentials = { clientToken: 'c'.repeat(64), ownToken: 'd'.repeat(64) };
 const sign = (accessToken: string, expiration?: number, user?: string) =>
@@ -60,14 +60,14 @@ describe('credentials for the daemon', () => {
   });
 
   it('no program in a sandbox gets to see a client token, the daemon included', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc', { daemon: credentials });
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc', { daemon: credentials });
     for (const port of [80, 49_983])
-      await stage.serve(sandbox, port, (request, response) =>
+      await fixture.serve(sandbox, port, (request, response) =>
         reply(response, 200, `${request.url} ${request.headers['x-access-token']}`),
       );
     const seen = async (port: number, token: string) =>
-      (await ask(stage.port, { headers: { ...to('abc', port), 'X-Access-Token': token }, path: '/envs' }))
+      (await ask(fixture.port, { headers: { ...to('abc', port), 'X-Access-Token': token }, path: '/envs' }))
         .body;
     expect(await seen(49_983, credentials.clientToken)).toBe(`/envs ${credentials.ownToken}`);
     expect(await seen(49_983, 'of-another-sandbox')).toBe('/envs wrong');

@@ -8,7 +8,7 @@ import { daemonProgram } from '@svc/envd';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { frame, splitFrames } from '#support/connect-frames';
 import { eventually } from '#support/eventually';
-import { ask, Stage, to } from './fixture.js';
+import { ask, Fixture, to } from './fixture.js';
 
 const built = existsSync(daemonProgram.entry);
 if (!built) console.warn('skipped: the daemon is not built (npm run build -w packages/envd)');
@@ -50,19 +50,19 @@ describe.skipIf(!built)('the real daemon behind the gateway', () => {
   });
 
   const open = async () => {
-    const stage = await Stage.open();
-    stage.add('abc').ports.set(49_983, port);
-    return stage;
+    const fixture = await Fixture.open();
+    fixture.add('abc').ports.set(49_983, port);
+    return fixture;
   };
 
-  const start = (stage: Stage, script: string) => {
+  const start = (fixture: Fixture, script: string) => {
     const headers = {
       ...to('abc', 49_983),
       'Content-Type': 'application/connect+json',
       'Connect-Protocol-Version': '1',
       Authorization: `Basic ${Buffer.from('user:').toString('base64')}`,
     };
-    const outgoing = request({ port: stage.port, method: 'POST', path: '/process.Process/Start', headers });
+    const outgoing = request({ port: fixture.port, method: 'POST', path: '/process.Process/Start', headers });
     outgoing.on('error', () => undefined);
     outgoing.end(frame(JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', script] }, stdin: false })));
     const chunks: Buffer[] = [];
@@ -84,18 +84,18 @@ describe.skipIf(!built)('the real daemon behind the gateway', () => {
   };
 
   it('is healthy, and its internal routes are closed', async () => {
-    await using stage = await open();
-    expect((await ask(stage.port, { path: '/health', headers: to('abc', 49_983) })).status).toBe(204);
-    expect((await ask(stage.port, { path: '/logs', headers: to('abc', 49_983) })).status).toBe(404);
+    await using fixture = await open();
+    expect((await ask(fixture.port, { path: '/health', headers: to('abc', 49_983) })).status).toBe(204);
+    expect((await ask(fixture.port, { path: '/logs', headers: to('abc', 49_983) })).status).toBe(404);
     expect(
-      (await ask(stage.port, { method: 'POST', path: '//init', headers: to('abc', 49_983), body: '{}' }))
+      (await ask(fixture.port, { method: 'POST', path: '//init', headers: to('abc', 49_983), body: '{}' }))
         .status,
     ).toBe(404);
   });
 
   it('runs a command and streams its output', async () => {
-    await using stage = await open();
-    const stream = start(stage, 'echo hello');
+    await using fixture = await open();
+    const stream = start(fixture, 'echo hello');
     await eventually('the end', () => stream.ended);
     const text = JSON.stringify(stream.frames());
     expect(stream.complete).toBe(true);
@@ -104,21 +104,21 @@ describe.skipIf(!built)('the real daemon behind the gateway', () => {
   });
 
   it('answers preflights through its own CORS layer', async () => {
-    await using stage = await open();
+    await using fixture = await open();
     const headers = {
       ...to('abc', 49_983),
       Origin: 'http://page.test',
       'Access-Control-Request-Method': 'POST',
     };
-    const answer = await ask(stage.port, { method: 'OPTIONS', path: '/process.Process/List', headers });
+    const answer = await ask(fixture.port, { method: 'OPTIONS', path: '/process.Process/List', headers });
     expect(answer.headers['access-control-max-age']).toBe('7200');
   });
 
   it('has its open streams ended with unavailable when the sandbox is closed', async () => {
-    await using stage = await open();
-    const stream = start(stage, 'echo begun; exec sleep 1000');
+    await using fixture = await open();
+    const stream = start(fixture, 'echo begun; exec sleep 1000');
     await eventually('the output', () => stream.frames().length >= 2);
-    await stage.gateway.close('abc');
+    await fixture.gateway.close('abc');
     await eventually('the end', () => stream.ended);
     expect(stream.complete).toBe(true);
     expect(stream.frames().at(-1)).toMatchObject({ flags: 2, payload: { error: { code: 'unavailable' } } });

@@ -49,7 +49,7 @@ export function fakeSandbox(sandboxId: string, overrides: Partial<Route> = {}): 
 }
 
 /** A gateway on a port of its own, with everything that must be closed after the test. */
-export class Stage implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly logged: object[] = [];
   gateway!: Gateway;
@@ -57,23 +57,23 @@ export class Stage implements AsyncDisposable {
   port = 0;
   readonly #closers: (() => void)[] = [];
 
-  static async open(deps: Partial<GatewayDeps> = {}): Promise<Stage> {
-    const stage = new Stage();
-    const note = (fields: object) => void stage.logged.push(fields);
-    stage.gateway = createGateway({
-      findRoute: (id) => stage.sandboxes.get(id)?.route,
+  static async open(deps: Partial<GatewayDeps> = {}): Promise<Fixture> {
+    const fixture = new Fixture();
+    const note = (fields: object) => void fixture.logged.push(fields);
+    fixture.gateway = createGateway({
+      findRoute: (id) => fixture.sandboxes.get(id)?.route,
       resume: async () => ({ kind: 'deleted' }),
       log: { debug: note, info: note, warn: note },
       ...deps,
       config: { dialBudgetMs: 0, ...deps.config },
     });
-    const { gateway } = stage;
-    stage.server = createServer(gatewayServerOptions, gateway.handleRequest);
-    stage.server.on('checkContinue', gateway.handleContinue);
-    stage.server.on('upgrade', gateway.handleUpgrade);
-    stage.server.on('connect', gateway.handleConnect);
-    stage.port = await stage.#listen(stage.server);
-    return stage;
+    const { gateway } = fixture;
+    fixture.server = createServer(gatewayServerOptions, gateway.handleRequest);
+    fixture.server.on('checkContinue', gateway.handleContinue);
+    fixture.server.on('upgrade', gateway.handleUpgrade);
+    fixture.server.on('connect', gateway.handleConnect);
+    fixture.port = await fixture.#listen(fixture.server);
+    return fixture;
   }
 
   add(sandboxId: string, overrides: Partial<Route> = {}): FakeSandbox {
@@ -113,7 +113,7 @@ export class Stage implements AsyncDisposable {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Lets a server made elsewhere stand behind a sandbox's port and be closed with the stage. */
+  /** Lets a server made elsewhere stand behind a sandbox's port and be closed with the fixture. */
   async listen(server: Server): Promise<number> {
     return await this.#listen(server);
   }

@@ -10,13 +10,13 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { ask, rawClient, reply, Stage, to } from './fixture.js';
+import { ask, Fixture, rawClient, reply, to } from './fixture.js';
 
 describe('what the service inside sees', () => {
   it('the method, target, host, headers and body as sent', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     const seen: { req: IncomingMessage; body: string }[] = [];
-    await stage.serve(stage.add('abc'), 80, async (req, res) => {
+    await fixture.serve(fixture.add('abc'), 80, async (req, res) => {
       let body = '';
       for await (const chunk of req) body += chunk;
       seen.push({ req, body });
@@ -28,7 +28,7 @@ describe('what the service inside sees', () => {
       'Content-Type': 'text/x',
       'Accept-Encoding': 'gzip',
     };
-    const answer = await ask(stage.port, {
+    const answer = await ask(fixture.port, {
       method: 'PUT',
       path: '/a%2Fb/../c?q=%20',
       headers,
@@ -56,10 +56,10 @@ describe('what the service inside sees', () => {
   });
 
   it('a masked host, and the real one beside it', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc', { maskRequestHost: 'localhost:${PORT}' });
-    await stage.serve(sandbox, 8080, (req, res) => reply(res, 200, JSON.stringify(req.headers)));
-    const answer = await ask(stage.port, {
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc', { maskRequestHost: 'localhost:${PORT}' });
+    await fixture.serve(sandbox, 8080, (req, res) => reply(res, 200, JSON.stringify(req.headers)));
+    const answer = await ask(fixture.port, {
       headers: { Host: '8080-abc.test', 'X-Forwarded-Host': 'forged' },
     });
     expect(JSON.parse(answer.body)).toMatchObject({
@@ -69,9 +69,9 @@ describe('what the service inside sees', () => {
   });
 
   it('no header that belongs to the connection of the client', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (req, res) => reply(res, 200, JSON.stringify(req.headers)));
-    const client = await rawClient(stage.port);
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (req, res) => reply(res, 200, JSON.stringify(req.headers)));
+    const client = await rawClient(fixture.port);
     client.socket.write(
       'GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: close, X-Hop, Host, Content-Length\r\nX-Hop: 1\r\nX-Stays: 1\r\n' +
         'Keep-Alive: timeout=9\r\nProxy-Authorization: Basic eA==\r\nTE: trailers, deflate\r\n\r\n',
@@ -89,9 +89,11 @@ describe('what the service inside sees', () => {
   });
 
   it('an absolute target in origin form, and its host', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (req, res) => reply(res, 200, `${req.url} ${req.headers.host}`));
-    const answer = await ask(stage.port, {
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (req, res) =>
+      reply(res, 200, `${req.url} ${req.headers.host}`),
+    );
+    const answer = await ask(fixture.port, {
       path: 'http://80-abc.test/x?y',
       headers: { Host: 'ignored.test' },
     });
@@ -99,26 +101,26 @@ describe('what the service inside sees', () => {
   });
 
   it('no body where the client sent none', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (req, res) => {
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (req, res) => {
       reply(res, 200, `${req.headers['content-length']} ${req.headers['transfer-encoding']}`);
     });
-    expect((await ask(stage.port, { headers: to('abc', 80) })).body).toBe('undefined undefined');
-    const client = await rawClient(stage.port);
+    expect((await ask(fixture.port, { headers: to('abc', 80) })).body).toBe('undefined undefined');
+    const client = await rawClient(fixture.port);
     client.socket.write('POST / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: close\r\n\r\n');
     await eventually('the answer', client.closed);
     expect(client.text()).toContain('0 undefined');
   });
 
   it('a chunked body on any method, with its trailers', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, async (req, res) => {
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, async (req, res) => {
       let body = '';
       for await (const chunk of req) body += chunk;
       reply(res, 200, JSON.stringify({ body, trailers: req.trailers, te: req.headers['transfer-encoding'] }));
     });
     const outgoing = request({
-      port: stage.port,
+      port: fixture.port,
       method: 'DELETE',
       headers: { ...to('abc', 80), 'Transfer-Encoding': 'chunked', Trailer: 'X-Sum' },
     });
@@ -135,8 +137,8 @@ describe('what the service inside sees', () => {
 
 describe('what the client sees', () => {
   it('status, reason, headers in order and case, cookies and trailers', async () => {
-    await using stage = await Stage.open();
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await using fixture = await Fixture.open();
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       socket.once('data', () => {
         socket.write(
           'HTTP/1.1 299 Quite Fine\r\nSet-Cookie: a=1\r\nx-CaSe: y\r\nSet-Cookie: b=2\r\nConnection: X-Hop\r\nX-Hop: 1\r\n' +
@@ -144,7 +146,7 @@ describe('what the client sees', () => {
         );
       });
     });
-    const answer = await ask(stage.port, { headers: to('abc', 80) });
+    const answer = await ask(fixture.port, { headers: to('abc', 80) });
     expect(answer).toMatchObject({ status: 299, body: 'abc', complete: true, trailers: { 'x-sum': '3' } });
     expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
     expect(answer.rawHeaders).toContain('x-CaSe');
@@ -157,35 +159,35 @@ describe('what the client sees', () => {
     ['GET', 204],
     ['GET', 304],
   ])('no body for %s with status %i, but the length that was told', async (method, status) => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (_req, res) => {
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) => {
       res.writeHead(status, status === 204 ? {} : { 'Content-Length': '5' });
       res.end();
     });
-    const answer = await ask(stage.port, { method, headers: to('abc', 80) });
+    const answer = await ask(fixture.port, { method, headers: to('abc', 80) });
     expect(answer).toMatchObject({ status, body: '', complete: true });
     if (status !== 204) expect(answer.headers['content-length']).toBe('5');
   });
 
   it('a body that ends with the connection of the service', async () => {
-    await using stage = await Stage.open();
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await using fixture = await Fixture.open();
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       socket.once('data', () => socket.end(`HTTP/1.0 200 OK\r\n\r\n${'x'.repeat(300_000)}`));
     });
-    const answer = await ask(stage.port, { headers: to('abc', 80) });
+    const answer = await ask(fixture.port, { headers: to('abc', 80) });
     expect(answer.complete).toBe(true);
     expect(answer.body).toHaveLength(300_000);
   });
 
   it('the head at once and each part of the body as it comes', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     let push = (_text: string) => {};
-    await stage.serve(stage.add('abc'), 80, (_req, res) => {
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) => {
       res.writeHead(200);
       res.flushHeaders();
       push = (text) => void res.write(text);
     });
-    const outgoing = request({ port: stage.port, headers: to('abc', 80) }).end();
+    const outgoing = request({ port: fixture.port, headers: to('abc', 80) }).end();
     const [res] = (await once(outgoing, 'response')) as [IncomingMessage];
     for (const part of ['one', 'two']) {
       push(part);
@@ -196,13 +198,13 @@ describe('what the client sees', () => {
   });
 
   it('compressed bytes untouched', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     const bytes = Buffer.from([0x1f, 0x8b, 0, 255, 254]);
-    await stage.serve(stage.add('abc'), 80, (_req, res) => {
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) => {
       res.writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': bytes.length });
       res.end(bytes);
     });
-    const response = await once(request({ port: stage.port, headers: to('abc', 80) }).end(), 'response');
+    const response = await once(request({ port: fixture.port, headers: to('abc', 80) }).end(), 'response');
     const chunks: Buffer[] = [];
     for await (const chunk of response[0]) chunks.push(chunk as Buffer);
     expect(Buffer.concat(chunks)).toEqual(bytes);
@@ -210,8 +212,8 @@ describe('what the client sees', () => {
   });
 
   it('100 Continue only from the service, and nothing when it refuses first', async () => {
-    await using stage = await Stage.open();
-    const server = await stage.serve(stage.add('abc'), 80, async (req, res) => {
+    await using fixture = await Fixture.open();
+    const server = await fixture.serve(fixture.add('abc'), 80, async (req, res) => {
       let size = 0;
       for await (const chunk of req) size += chunk.length;
       reply(res, 200, String(size));
@@ -224,7 +226,7 @@ describe('what the client sees', () => {
     });
     const start = () => {
       const headers = { ...to('abc', 80), Expect: '100-continue', 'Content-Length': '3' };
-      const outgoing = request({ port: stage.port, method: 'POST', headers });
+      const outgoing = request({ port: fixture.port, method: 'POST', headers });
       outgoing.flushHeaders();
       return outgoing;
     };
@@ -248,12 +250,12 @@ describe('what the client sees', () => {
   });
 
   it('early hints', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (_req, res) => {
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) => {
       res.writeEarlyHints({ link: '</a.css>; rel=preload' });
       reply(res, 200, 'x');
     });
-    const outgoing = request({ port: stage.port, headers: to('abc', 80) }).end();
+    const outgoing = request({ port: fixture.port, headers: to('abc', 80) }).end();
     const hints: unknown[] = [];
     outgoing.on('information', (info) => hints.push(info.headers.link));
     const [res] = await once(outgoing, 'response');
@@ -263,15 +265,15 @@ describe('what the client sees', () => {
 });
 
 describe('both directions at once', () => {
-  it('an answer that comes before the body is sent, and goes on with it', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (req, res) => {
+  it('an answer that comes before the body is sent, and continues with it', async () => {
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (req, res) => {
       res.writeHead(200);
       res.flushHeaders();
       req.on('data', (chunk) => res.write(`<${chunk}>`));
       req.on('end', () => res.end('end'));
     });
-    const outgoing = request({ port: stage.port, method: 'POST', headers: to('abc', 80) });
+    const outgoing = request({ port: fixture.port, method: 'POST', headers: to('abc', 80) });
     outgoing.flushHeaders();
     const [res] = (await once(outgoing, 'response')) as [IncomingMessage];
     for (const part of ['a', 'b']) {
@@ -286,9 +288,9 @@ describe('both directions at once', () => {
   });
 
   it('a whole answer while the client still sends, and the connection serves again', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     const bodies: Promise<number>[] = [];
-    await stage.serve(stage.add('abc'), 80, (req, res) => {
+    await fixture.serve(fixture.add('abc'), 80, (req, res) => {
       bodies.push(
         new Promise((resolve) => {
           let size = 0;
@@ -300,7 +302,7 @@ describe('both directions at once', () => {
       );
       reply(res, 200, 'early', { 'Content-Length': '5' });
     });
-    const client = await rawClient(stage.port);
+    const client = await rawClient(fixture.port);
     client.socket.write('POST / HTTP/1.1\r\nHost: 80-abc.test\r\nContent-Length: 200000\r\n\r\n');
     await eventually('the early answer', () => client.text().endsWith('early'));
     client.socket.write('x'.repeat(200_000));
@@ -311,14 +313,14 @@ describe('both directions at once', () => {
   });
 
   it('a service that answers and hangs up in the middle of an upload', async () => {
-    await using stage = await Stage.open();
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await using fixture = await Fixture.open();
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       socket.once('data', () =>
         socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig'),
       );
       socket.resume();
     });
-    const outgoing = request({ port: stage.port, method: 'POST', headers: to('abc', 80) });
+    const outgoing = request({ port: fixture.port, method: 'POST', headers: to('abc', 80) });
     outgoing.on('error', () => undefined);
     outgoing.write('x'.repeat(1000));
     const [res] = (await once(outgoing, 'response')) as [IncomingMessage];
@@ -331,15 +333,15 @@ describe('both directions at once', () => {
 
 describe('connections into the sandbox', () => {
   it('are reused, until the instance changes', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc');
-    await stage.serve(sandbox, 49_983, (_req, res) => reply(res, 200, 'ok'));
-    for (let i = 0; i < 5; i++) await ask(stage.port, { headers: to('abc', 49_983) });
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc');
+    await fixture.serve(sandbox, 49_983, (_req, res) => reply(res, 200, 'ok'));
+    for (let i = 0; i < 5; i++) await ask(fixture.port, { headers: to('abc', 49_983) });
     expect(sandbox.dialed).toHaveLength(1);
-    expect(stage.gateway.stats).toMatchObject({ dials: 1, reusedConnections: 4 });
-    await eventually('the connection to be kept', () => stage.gateway.stats.idleConnections === 1);
+    expect(fixture.gateway.stats).toMatchObject({ dials: 1, reusedConnections: 4 });
+    await eventually('the connection to be kept', () => fixture.gateway.stats.idleConnections === 1);
     sandbox.route.instanceKey = 'i2';
-    await ask(stage.port, { headers: to('abc', 49_983) });
+    await ask(fixture.port, { headers: to('abc', 49_983) });
     expect(sandbox.dialed).toHaveLength(2);
     await eventually('the old connection to end', () => sandbox.dialed[0]?.destroyed === true);
   });
@@ -349,9 +351,9 @@ describe('connections into the sandbox', () => {
     const onWarning = ({ name }: Error) => warnings.push(name);
     process.on('warning', onWarning);
     try {
-      await using stage = await Stage.open();
-      const sandbox = stage.add('abc');
-      await stage.serve(sandbox, 80, (_req, res) => reply(res, 200, 'ok'));
+      await using fixture = await Fixture.open();
+      const sandbox = fixture.add('abc');
+      await fixture.serve(sandbox, 80, (_req, res) => reply(res, 200, 'ok'));
       const { dial } = sandbox.route;
       let begun = 0;
       sandbox.route.dial = async (port, signal) => {
@@ -360,7 +362,7 @@ describe('connections into the sandbox', () => {
         return dial(port, signal);
       };
       const answers = await Promise.all(
-        Array.from({ length: 20 }, () => ask(stage.port, { headers: to('abc', 80) })),
+        Array.from({ length: 20 }, () => ask(fixture.port, { headers: to('abc', 80) })),
       );
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     } finally {
@@ -370,10 +372,10 @@ describe('connections into the sandbox', () => {
   });
 
   it('that the service closes while idle do no harm', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc');
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc');
     let connections = 0;
-    await stage.serveTcp(sandbox, 80, (socket) => {
+    await fixture.serveTcp(sandbox, 80, (socket) => {
       const mine = ++connections;
       let requests = 0;
       socket.on('data', () => {
@@ -381,26 +383,26 @@ describe('connections into the sandbox', () => {
         else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       });
     });
-    for (let i = 0; i < 3; i++) expect((await ask(stage.port, { headers: to('abc', 80) })).body).toBe('ok');
+    for (let i = 0; i < 3; i++) expect((await ask(fixture.port, { headers: to('abc', 80) })).body).toBe('ok');
     expect(connections).toBe(2);
   });
 
   it('are tried again while a service starts', async () => {
-    await using stage = await Stage.open({ config: { dialBudgetMs: 60_000 } });
-    const sandbox = stage.add('abc');
+    await using fixture = await Fixture.open({ config: { dialBudgetMs: 60_000 } });
+    const sandbox = fixture.add('abc');
     const dial = sandbox.route.dial;
     let tries = 0;
     sandbox.route.dial = async (port, signal) => {
       if (++tries < 3) throw new Error('refused');
       return await dial(port, signal);
     };
-    await stage.serve(sandbox, 80, (_req, res) => reply(res, 200, 'up'));
-    expect((await ask(stage.port, { headers: to('abc', 80) })).body).toBe('up');
+    await fixture.serve(sandbox, 80, (_req, res) => reply(res, 200, 'up'));
+    expect((await ask(fixture.port, { headers: to('abc', 80) })).body).toBe('up');
     expect(tries).toBe(3);
-    expect(stage.gateway.stats).toMatchObject({ dialRetries: 2, dialFailures: 0 });
+    expect(fixture.gateway.stats).toMatchObject({ dialRetries: 2, dialFailures: 0 });
   });
 
-  it('speak TLS on the ports that are told, with any certificate', async (ctx) => {
+  it('speak TLS on the given ports, with any certificate', async (ctx) => {
     const directory = mkdtempSync(join(tmpdir(), 'gateway-tls-'));
     try {
       const key = join(directory, 'key.pem');
@@ -423,14 +425,14 @@ describe('connections into the sandbox', () => {
       } catch {
         ctx.skip('openssl is not there to make a certificate');
       }
-      await using stage = await Stage.open();
-      const sandbox = stage.add('abc', { httpsPorts: [8443] });
+      await using fixture = await Fixture.open();
+      const sandbox = fixture.add('abc', { httpsPorts: [8443] });
       const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (req, res) => {
         reply(res, 200, `secure ${req.url}`);
       });
-      sandbox.ports.set(8443, await stage.listen(server as never));
+      sandbox.ports.set(8443, await fixture.listen(server as never));
       for (const path of ['/a', '/b']) {
-        const answer = await ask(stage.port, { path, headers: { Host: '8443-abc.test' } });
+        const answer = await ask(fixture.port, { path, headers: { Host: '8443-abc.test' } });
         expect(answer.body).toBe(`secure ${path}`);
       }
       expect(sandbox.dialed).toHaveLength(1);
@@ -442,7 +444,7 @@ describe('connections into the sandbox', () => {
 
 describe('large transfers', () => {
   it('200 MB each way in flat memory, and unchanged', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     const total = 200_000_000;
     const block = Buffer.alloc(1_000_000, 'abcdefghij');
     // Memory in use, after a collection: the three parties of a transfer share this process.
@@ -475,29 +477,29 @@ describe('large transfers', () => {
       for (let sent = 0; sent < total; sent += block.length) if (!to.write(block)) await once(to, 'drain');
       to.end();
     };
-    await stage.serve(stage.add('abc'), 80, async (req, res) => {
+    await fixture.serve(fixture.add('abc'), 80, async (req, res) => {
       if (req.method === 'POST') reply(res, 200, await digest(req));
       else await send(res);
     });
     let peak = 0;
     const before = held();
-    const upload = request({ port: stage.port, method: 'POST', headers: to('abc', 80) });
+    const upload = request({ port: fixture.port, method: 'POST', headers: to('abc', 80) });
     const answered = once(upload, 'response');
     await send(upload);
     const [uploaded] = await answered;
     let told = '';
     for await (const chunk of uploaded) told += chunk;
     expect(told).toBe(sum);
-    const [download] = await once(request({ port: stage.port, headers: to('abc', 80) }).end(), 'response');
+    const [download] = await once(request({ port: fixture.port, headers: to('abc', 80) }).end(), 'response');
     expect(await digest(download)).toBe(sum);
     expect(peak - before).toBeLessThan(80_000_000);
   });
 
   it('a client that does not read stops the service, not the gateway', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     let written = 0;
     let blocked = false;
-    await stage.serve(stage.add('abc'), 80, (_req, res) => {
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) => {
       const block = Buffer.alloc(64 * 1024);
       const write = () => {
         while (written < 500_000_000) {
@@ -515,7 +517,7 @@ describe('large transfers', () => {
       };
       write();
     });
-    const outgoing = request({ port: stage.port, headers: to('abc', 80) }).end();
+    const outgoing = request({ port: fixture.port, headers: to('abc', 80) }).end();
     const [res] = (await once(outgoing, 'response')) as [IncomingMessage];
     let last = -1;
     await eventually('the service to stand still', () => {
@@ -526,7 +528,7 @@ describe('large transfers', () => {
     expect(written).toBeLessThan(200_000_000);
     const before = written;
     res.resume();
-    await eventually('the service to go on', () => written > before);
+    await eventually('the service to continue', () => written > before);
     outgoing.destroy();
   });
 });

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import type { GatewayDeps } from '../../src/gateway/contract.js';
-import { ask, rawClient, reply, Stage } from './fixture.js';
+import { ask, Fixture, rawClient, reply } from './fixture.js';
 
 const nowMs = Date.parse('2026-05-04T10:00:00Z');
 const inAnHour = nowMs / 1000 + 3600;
@@ -19,22 +19,22 @@ const link = sign();
 
 /** A private sandbox whose port 80 answers what it was asked. */
 async function open(deps: Partial<GatewayDeps> = {}) {
-  const stage = await Stage.open({ wallNow: () => nowMs, ...deps });
-  const sandbox = stage.add('abc', { allowPublicTraffic: false });
+  const fixture = await Fixture.open({ wallNow: () => nowMs, ...deps });
+  const sandbox = fixture.add('abc', { allowPublicTraffic: false });
   const seen: { url: string | undefined; headers: string[] }[] = [];
-  await stage.serve(sandbox, 80, (req, res) => {
+  await fixture.serve(sandbox, 80, (req, res) => {
     seen.push({ url: req.url, headers: req.rawHeaders });
     req.resume();
     reply(res, 200, `inside ${req.method} ${req.url}`);
   });
-  return { stage, sandbox, seen };
+  return { fixture, sandbox, seen };
 }
 
 describe('a link that a browser opens', () => {
   it('leads to the address without it, with a cookie that opens the port from then on', async () => {
-    const { stage, seen } = await open();
-    await using _ = stage;
-    const first = await ask(stage.port, { path: `/app?a=1&svc_preview=${link}&b=%20`, headers: page });
+    const { fixture, seen } = await open();
+    await using _ = fixture;
+    const first = await ask(fixture.port, { path: `/app?a=1&svc_preview=${link}&b=%20`, headers: page });
     expect(first.status).toBe(307);
     expect(first.headers).toMatchObject({
       location: '/app?a=1&b=%20',
@@ -45,7 +45,7 @@ describe('a link that a browser opens', () => {
     expect(cookie).toBe(`svc_preview=${link}; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax`);
     expect(seen).toEqual([]);
     const Cookie = `theme=dark; ${cookie!.split(';')[0]}; lang=en`;
-    const second = await ask(stage.port, { path: '/app?a=1&b=%20', headers: { ...page, Cookie } });
+    const second = await ask(fixture.port, { path: '/app?a=1&b=%20', headers: { ...page, Cookie } });
     expect(second).toMatchObject({ status: 200, body: 'inside GET /app?a=1&b=%20' });
     expect(seen[0]!.headers).toContain('theme=dark; lang=en');
     expect(JSON.stringify(seen)).not.toContain('svc_preview');
@@ -56,9 +56,9 @@ describe('a link that a browser opens', () => {
     ['by the setting of the gateway', { config: { tls: true } }, {}],
     ['by the word of the proxy in front', {}, { 'X-Forwarded-Proto': 'https' }],
   ])('gets a cookie that is bound to host, TLS and embedding page, %s', async (_name, deps, headers) => {
-    const { stage } = await open(deps);
-    await using _ = stage;
-    const { headers: got } = await ask(stage.port, {
+    const { fixture } = await open(deps);
+    await using _ = fixture;
+    const { headers: got } = await ask(fixture.port, {
       path: `/?svc_preview=${link}`,
       headers: { ...page, ...headers },
     });
@@ -66,13 +66,13 @@ describe('a link that a browser opens', () => {
       `__Host-svc_preview=${link}; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=None; Partitioned`,
     ]);
     const Cookie = `__Host-svc_preview=${link}`;
-    expect((await ask(stage.port, { headers: { ...page, Cookie } })).status).toBe(200);
+    expect((await ask(fixture.port, { headers: { ...page, Cookie } })).status).toBe(200);
   });
 
   it('keeps method and body of a form that is sent to it', async () => {
-    const { stage, seen } = await open();
-    await using _ = stage;
-    const answer = await ask(stage.port, {
+    const { fixture, seen } = await open();
+    await using _ = fixture;
+    const answer = await ask(fixture.port, {
       method: 'POST',
       path: `/form?svc_preview=${link}`,
       headers: page,
@@ -88,9 +88,9 @@ describe('a link that a browser opens', () => {
     ['///evil.test', '/.///evil.test'],
     ['/a//b', '/a//b'],
   ])('never leads to another host: %s', async (path, location) => {
-    const { stage } = await open();
-    await using _ = stage;
-    const client = await rawClient(stage.port);
+    const { fixture } = await open();
+    await using _ = fixture;
+    const client = await rawClient(fixture.port);
     const headers = Object.entries(page).map(([name, value]) => `${name}: ${value}\r\n`);
     client.socket.write(`GET ${path}?svc_preview=${link} HTTP/1.1\r\n${headers.join('')}\r\n`);
     await eventually('the answer', () => client.text().includes('\r\n\r\n'));
@@ -108,10 +108,10 @@ describe('a link that a program uses', () => {
     ['fetch in a page', { Host: host, 'User-Agent': chrome, 'Sec-Fetch-Mode': 'cors' }],
     ['an image in a page', { Host: host, 'User-Agent': chrome, 'Sec-Fetch-Mode': 'no-cors' }],
   ])('works at once, without a place for cookies: %s', async (_name, headers) => {
-    const { stage, seen } = await open();
-    await using _ = stage;
+    const { fixture, seen } = await open();
+    await using _ = fixture;
     const Referer = `https://${host}/style.css?svc_preview=${link}&c`;
-    const answer = await ask(stage.port, {
+    const answer = await ask(fixture.port, {
       path: `/x?svc_preview=${link}&y`,
       headers: { ...headers, Referer },
     });
@@ -122,10 +122,10 @@ describe('a link that a program uses', () => {
   });
 
   it('opens WebSockets, by address or by cookie', async () => {
-    const { stage, sandbox } = await open();
-    await using _ = stage;
+    const { fixture, sandbox } = await open();
+    await using _ = fixture;
     let heads = '';
-    await stage.serveTcp(sandbox, 80, (socket) => {
+    await fixture.serveTcp(sandbox, 80, (socket) => {
       socket.on('data', (data) => {
         heads += data;
         socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
@@ -136,7 +136,7 @@ describe('a link that a program uses', () => {
       `GET /live?svc_preview=${link} HTTP/1.1\r\nOrigin: https://elsewhere.test\r\n${upgrade}\r\n`,
       `GET /live HTTP/1.1\r\nOrigin: http://${host}\r\nCookie: svc_preview=${link}\r\n${upgrade}\r\n`,
     ]) {
-      const client = await rawClient(stage.port);
+      const client = await rawClient(fixture.port);
       client.socket.write(request);
       await eventually('the switch', () => client.text().startsWith('HTTP/1.1 101'));
       client.socket.destroy();
@@ -146,14 +146,14 @@ describe('a link that a program uses', () => {
   });
 
   it('carries a preflight of a page to the service, which answers it', async () => {
-    const { stage, seen } = await open();
-    await using _ = stage;
+    const { fixture, seen } = await open();
+    await using _ = fixture;
     const headers = {
       Host: host,
       Origin: 'https://elsewhere.test',
       'Access-Control-Request-Method': 'PUT',
     };
-    await ask(stage.port, { method: 'OPTIONS', path: `/x?svc_preview=${link}`, headers });
+    await ask(fixture.port, { method: 'OPTIONS', path: `/x?svc_preview=${link}`, headers });
     expect(seen.map(({ url }) => url)).toEqual(['/x']);
   });
 });
@@ -174,8 +174,8 @@ describe('what is no valid link', () => {
     ['the token itself', 'traffic-secret'],
     ['one with a tail', `${link}.x`],
   ])('is refused with the same words, in the address and as a cookie: %s', async (_name, value) => {
-    const { stage, seen } = await open();
-    await using _ = stage;
+    const { fixture, seen } = await open();
+    await using _ = fixture;
     const refusal = {
       sandboxId: 'abc',
       message: 'The port is private: the link has expired or is wrong. Ask for a new one',
@@ -185,15 +185,15 @@ describe('what is no valid link', () => {
       { path: `/?svc_preview=${encodeURIComponent(value)}`, headers: { Host: host } },
       { headers: { Host: host, Cookie: `svc_preview=${value}` } },
     ]) {
-      const { status, body } = await ask(stage.port, request);
+      const { status, body } = await ask(fixture.port, request);
       expect([status, JSON.parse(body)]).toEqual([403, refusal]);
     }
     expect(seen).toEqual([]);
   });
 
   it('is one in a path, in a header, doubly escaped, or after another separator', async () => {
-    const { stage, seen } = await open();
-    await using _ = stage;
+    const { fixture, seen } = await open();
+    await using _ = fixture;
     for (const path of [
       `/svc_preview=${link}`,
       `/;svc_preview=${link}`,
@@ -202,51 +202,51 @@ describe('what is no valid link', () => {
       `/?svc_preview[]=${link}`,
       `/?SVC_PREVIEW=${link}`,
     ])
-      expect((await ask(stage.port, { path, headers: { Host: host } })).status, path).toBe(403);
+      expect((await ask(fixture.port, { path, headers: { Host: host } })).status, path).toBe(403);
     for (const headers of [{ 'Svc-Traffic-Access-Token': link }, { Authorization: link }, { Referer: link }])
-      expect((await ask(stage.port, { headers: { Host: host, ...headers } })).status).toBe(403);
+      expect((await ask(fixture.port, { headers: { Host: host, ...headers } })).status).toBe(403);
     expect(seen).toEqual([]);
   });
 
   it('stops to open the moment that it expires, as a cookie too', async () => {
     let now = nowMs;
-    const { stage } = await open({ wallNow: () => now });
-    await using _ = stage;
+    const { fixture } = await open({ wallNow: () => now });
+    await using _ = fixture;
     const headers = { Host: host, Cookie: `svc_preview=${link}` };
     now = inAnHour * 1000 - 1;
-    expect((await ask(stage.port, { headers })).status).toBe(200);
+    expect((await ask(fixture.port, { headers })).status).toBe(200);
     now += 1;
-    expect((await ask(stage.port, { headers })).status).toBe(403);
+    expect((await ask(fixture.port, { headers })).status).toBe(403);
   });
 
   it('does not open the daemon, and opens nothing by the header of another host', async () => {
-    const { stage } = await open();
-    await using _ = stage;
-    stage.add('abd', { allowPublicTraffic: false });
+    const { fixture } = await open();
+    await using _ = fixture;
+    fixture.add('abd', { allowPublicTraffic: false });
     const elsewhere = { Host: '80-abd.test', 'X-Forwarded-Host': host };
-    const answer = await ask(stage.port, { path: `/?svc_preview=${link}`, headers: elsewhere });
+    const answer = await ask(fixture.port, { path: `/?svc_preview=${link}`, headers: elsewhere });
     expect([answer.status, JSON.parse(answer.body).sandboxId]).toEqual([403, 'abd']);
   });
 });
 
 describe('what others do with links', () => {
   it('removes them all, however often and however escaped they come', async () => {
-    const { stage, seen } = await open();
-    await using _ = stage;
+    const { fixture, seen } = await open();
+    await using _ = fixture;
     const path = `/x?svc_preview=old&%73vc_preview=${link}&svc%5Fpreview=${link}&svc_preview&z=1`;
     const Cookie = `SVC_preview=${link};a=1; __Host-svc_preview=${link}; svc_preview=`;
-    const answer = await ask(stage.port, { path, headers: { Host: host, Cookie } });
+    const answer = await ask(fixture.port, { path, headers: { Host: host, Cookie } });
     expect(answer).toMatchObject({ status: 200, body: 'inside GET /x?z=1' });
     expect(seen[0]!.headers).toContain('a=1');
     expect(JSON.stringify(seen)).not.toMatch(/svc_preview|v1\./i);
   });
 
   it('opens to the right cookie among those that a neighbour planted for the whole domain', async () => {
-    const { stage } = await open();
-    await using _ = stage;
+    const { fixture } = await open();
+    await using _ = fixture;
     const planted = Array.from({ length: 200 }, (_, n) => `svc_preview=${sign({ id: `evil${n}` })}`);
     const Cookie = [...planted, `svc_preview=${link}`].join('; ');
-    expect((await ask(stage.port, { headers: { Host: host, Cookie } })).status).toBe(200);
+    expect((await ask(fixture.port, { headers: { Host: host, Cookie } })).status).toBe(200);
   });
 
   it.each([
@@ -257,12 +257,12 @@ describe('what others do with links', () => {
     ['a page on another port', { Origin: `http://${host}:8080` }],
     ['a page whose origin only begins like ours', { Origin: `http://${host}.evil.test` }],
   ])('does not open to a cookie that is sent for %s', async (_name, headers) => {
-    const { stage, seen } = await open();
-    await using _ = stage;
+    const { fixture, seen } = await open();
+    await using _ = fixture;
     const Cookie = `svc_preview=${link}`;
-    const answer = await ask(stage.port, { headers: { Host: host, Cookie, ...headers } });
+    const answer = await ask(fixture.port, { headers: { Host: host, Cookie, ...headers } });
     expect([answer.status, seen]).toEqual([403, []]);
-    const client = await rawClient(stage.port);
+    const client = await rawClient(fixture.port);
     const [[name, value] = []] = Object.entries(headers);
     client.socket.write(
       `GET /live HTTP/1.1\r\nHost: ${host}\r\nCookie: ${Cookie}\r\n${name}: ${value}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
@@ -272,50 +272,50 @@ describe('what others do with links', () => {
   });
 
   it('opens to links from other pages that people follow, but not to forms that those send', async () => {
-    const { stage } = await open();
-    await using _ = stage;
+    const { fixture } = await open();
+    await using _ = fixture;
     const headers = { ...page, Cookie: `svc_preview=${link}`, 'Sec-Fetch-Site': 'cross-site' };
-    expect((await ask(stage.port, { headers })).status).toBe(200);
+    expect((await ask(fixture.port, { headers })).status).toBe(200);
     const Origin = 'https://elsewhere.test';
-    const form = await ask(stage.port, { method: 'POST', headers: { ...headers, Origin }, body: 'x' });
+    const form = await ask(fixture.port, { method: 'POST', headers: { ...headers, Origin }, body: 'x' });
     expect(form.status).toBe(403);
     const own = { ...headers, Origin: `http://${host}`, 'Sec-Fetch-Site': 'same-origin' };
-    expect((await ask(stage.port, { method: 'POST', headers: own, body: 'x' })).status).toBe(200);
+    expect((await ask(fixture.port, { method: 'POST', headers: own, body: 'x' })).status).toBe(200);
   });
 
-  it('tells a browser in words what lacks, and keeps the token and the links out of the log', async () => {
-    const { stage } = await open();
-    await using _ = stage;
-    const none = await ask(stage.port, { headers: page });
+  it('tells a browser in words what is missing, and keeps the token and the links out of the log', async () => {
+    const { fixture } = await open();
+    await using _ = fixture;
+    const none = await ask(fixture.port, { headers: page });
     expect(none.headers['content-type']).toMatch(/^text\/html/);
     expect(none.body).toContain('open a link that has not expired and allow its cookie');
-    await ask(stage.port, { path: `/?svc_preview=${link}`, headers: page });
-    await ask(stage.port, { path: `/?svc_preview=${link}x`, headers: page });
-    expect(JSON.stringify(stage.logged)).not.toMatch(/v1\.|traffic-secret/);
+    await ask(fixture.port, { path: `/?svc_preview=${link}`, headers: page });
+    await ask(fixture.port, { path: `/?svc_preview=${link}x`, headers: page });
+    expect(JSON.stringify(fixture.logged)).not.toMatch(/v1\.|traffic-secret/);
   });
 
   it('wakes a paused sandbox by a valid link alone', async () => {
     const woken: string[] = [];
-    const { stage, sandbox } = await open({
+    const { fixture, sandbox } = await open({
       resume: async (id) => {
         woken.push(id);
         return { kind: 'running', route: { ...sandbox.route, state: 'running' } };
       },
     });
-    await using _ = stage;
+    await using _ = fixture;
     Object.assign(sandbox.route, { state: 'paused', autoResume: { enabled: true } });
     const at = (value: string) =>
-      ask(stage.port, { path: `/?svc_preview=${value}`, headers: { Host: host } });
+      ask(fixture.port, { path: `/?svc_preview=${value}`, headers: { Host: host } });
     expect([(await at(`${link}x`)).status, woken]).toEqual([403, []]);
     expect([(await at(link)).status, woken]).toEqual([200, ['abc']]);
   });
 
   it('passes nothing of the name to public sandboxes and to daemons either', async () => {
-    const { stage, sandbox, seen } = await open();
-    await using _ = stage;
+    const { fixture, sandbox, seen } = await open();
+    await using _ = fixture;
     sandbox.route.allowPublicTraffic = true;
     const headers = { ...page, Cookie: `svc_preview=${link}` };
-    const answer = await ask(stage.port, { path: `/x?svc_preview=${link}`, headers });
+    const answer = await ask(fixture.port, { path: `/x?svc_preview=${link}`, headers });
     expect(answer).toMatchObject({ status: 200, body: 'inside GET /x' });
     expect(JSON.stringify(seen)).not.toContain(link);
   });

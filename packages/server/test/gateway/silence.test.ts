@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { frame } from '#support/connect-frames';
 import { eventually } from '#support/eventually';
-import { ask, reply, Stage, to } from './fixture.js';
+import { ask, Fixture, reply, to } from './fixture.js';
 
 const DAEMON_PORT = 49_983;
 /** A daemon that is healthy says so at once; how long a machine takes over it is not what is tested. */
@@ -21,10 +21,10 @@ function silentDaemon(health: { answers: boolean; asked: number }): RequestListe
 
 describe('a request to a daemon that gives no answer', () => {
   it('ends with 502 when the daemon does not answer its health route either', async () => {
-    await using stage = await Stage.open({ config: hasty });
+    await using fixture = await Fixture.open({ config: hasty });
     const health = { answers: false, asked: 0 };
-    await stage.serve(stage.add('abc'), DAEMON_PORT, silentDaemon(health));
-    const answer = await ask(stage.port, { path: '/files?path=a', headers: to('abc', DAEMON_PORT) });
+    await fixture.serve(fixture.add('abc'), DAEMON_PORT, silentDaemon(health));
+    const answer = await ask(fixture.port, { path: '/files?path=a', headers: to('abc', DAEMON_PORT) });
     expect(answer.status).toBe(502);
     expect(JSON.parse(answer.body)).toEqual({
       sandboxId: 'abc',
@@ -33,13 +33,13 @@ describe('a request to a daemon that gives no answer', () => {
       code: 502,
     });
     expect(health.asked).toBe(2);
-    expect(stage.gateway.stats.refusals.daemon_silent).toBe(1);
+    expect(fixture.gateway.stats.refusals.daemon_silent).toBe(1);
   });
 
   it('ends with unavailable when it is a Connect stream', async () => {
-    await using stage = await Stage.open({ config: hasty });
-    await stage.serve(stage.add('abc'), DAEMON_PORT, silentDaemon({ answers: false, asked: 0 }));
-    const answer = await ask(stage.port, {
+    await using fixture = await Fixture.open({ config: hasty });
+    await fixture.serve(fixture.add('abc'), DAEMON_PORT, silentDaemon({ answers: false, asked: 0 }));
+    const answer = await ask(fixture.port, {
       method: 'POST',
       path: '/process.Process/Start',
       headers: { ...to('abc', DAEMON_PORT), 'Content-Type': 'application/connect+json' },
@@ -52,42 +52,42 @@ describe('a request to a daemon that gives no answer', () => {
   });
 
   it('ends with 502 when no connection can be made any more', async () => {
-    await using stage = await Stage.open({ config });
-    const sandbox = stage.add('abc');
-    await stage.serve(sandbox, DAEMON_PORT, () => sandbox.ports.delete(DAEMON_PORT));
-    const answer = await ask(stage.port, { headers: to('abc', DAEMON_PORT) });
+    await using fixture = await Fixture.open({ config });
+    const sandbox = fixture.add('abc');
+    await fixture.serve(sandbox, DAEMON_PORT, () => sandbox.ports.delete(DAEMON_PORT));
+    const answer = await ask(fixture.port, { headers: to('abc', DAEMON_PORT) });
     expect(answer.status).toBe(502);
   });
 
-  it('goes on as long as the daemon is healthy', async () => {
-    await using stage = await Stage.open({ config });
+  it('continues as long as the daemon is healthy', async () => {
+    await using fixture = await Fixture.open({ config });
     const health = { answers: true, asked: 0 };
     const waiting: (() => void)[] = [];
-    await stage.serve(stage.add('abc'), DAEMON_PORT, (req, res) => {
+    await fixture.serve(fixture.add('abc'), DAEMON_PORT, (req, res) => {
       if (req.url === '/slow') waiting.push(() => reply(res, 200, 'at last'));
       else silentDaemon(health)(req, res);
     });
-    const answer = ask(stage.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
+    const answer = ask(fixture.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
     await eventually('several questions', () => health.asked >= 5);
     waiting[0]?.();
     expect(await answer).toMatchObject({ status: 200, body: 'at last' });
     const asked = health.asked;
-    expect((await ask(stage.port, { path: '/health', headers: to('abc', DAEMON_PORT) })).status).toBe(204);
+    expect((await ask(fixture.port, { path: '/health', headers: to('abc', DAEMON_PORT) })).status).toBe(204);
     // A question of the gateway's own may still have been on its way.
     expect(health.asked).toBeGreaterThan(asked);
   });
 
   it('is waited for while the sandbox is in transition', async () => {
-    await using stage = await Stage.open({ config });
+    await using fixture = await Fixture.open({ config });
     const health = { answers: true, asked: 0 };
-    const sandbox = stage.add('abc');
+    const sandbox = fixture.add('abc');
     let asked = 0;
     const waiting: (() => void)[] = [];
-    await stage.serve(sandbox, DAEMON_PORT, (req, res) => {
+    await fixture.serve(sandbox, DAEMON_PORT, (req, res) => {
       if (req.url === '/slow') waiting.push(() => reply(res, 200, 'thawed'));
       else silentDaemon(health)(req, res);
     });
-    const answer = ask(stage.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
+    const answer = ask(fixture.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
     await eventually('the request', () => waiting.length === 1);
     health.answers = false;
     Object.defineProperty(sandbox.route, 'state', {
@@ -102,17 +102,17 @@ describe('a request to a daemon that gives no answer', () => {
   });
 
   it('is left alone on other ports', async () => {
-    await using stage = await Stage.open({ config });
-    const sandbox = stage.add('abc');
+    await using fixture = await Fixture.open({ config });
+    const sandbox = fixture.add('abc');
     const health = { answers: true, asked: 0 };
     const waiting: (() => void)[] = [];
-    await stage.serve(sandbox, 80, (_, res) => void waiting.push(() => reply(res, 200, 'long poll')));
-    await stage.serve(sandbox, DAEMON_PORT, (req, res) => {
+    await fixture.serve(sandbox, 80, (_, res) => void waiting.push(() => reply(res, 200, 'long poll')));
+    await fixture.serve(sandbox, DAEMON_PORT, (req, res) => {
       if (req.url === '/slow') waiting.push(() => reply(res, 200, ''));
       else silentDaemon(health)(req, res);
     });
-    const polled = ask(stage.port, { headers: to('abc', 80) });
-    const slow = ask(stage.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
+    const polled = ask(fixture.port, { headers: to('abc', 80) });
+    const slow = ask(fixture.port, { path: '/slow', headers: to('abc', DAEMON_PORT) });
     await eventually('both requests', () => waiting.length === 2);
     const dialed = sandbox.dialed.length;
     await eventually('questions to the daemon', () => health.asked >= 3);

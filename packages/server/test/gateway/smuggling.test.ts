@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { rawClient, Stage } from './fixture.js';
+import { Fixture, rawClient } from './fixture.js';
 
 const host = 'Host: 80-abc.test\r\n';
 const second = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -39,17 +39,17 @@ describe('requests on whose end two servers could disagree', () => {
     ['a target with another scheme', `GET ftp://80-abc.test/ HTTP/1.1\r\n${host}\r\n`],
     ['a target with user information', `GET http://x@80-abc.test/ HTTP/1.1\r\n${host}\r\n`],
   ])('%s', async (_name, bytes) => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     const seen: string[] = [];
     const sockets: Socket[] = [];
-    await stage.serve(stage.add('abc'), 80, (req, res) => {
+    await fixture.serve(fixture.add('abc'), 80, (req, res) => {
       seen.push(req.url ?? '');
       sockets.push(req.socket);
       req.resume();
       req.on('error', () => undefined);
       res.end('ok');
     });
-    const client = await rawClient(stage.port);
+    const client = await rawClient(fixture.port);
     client.socket.write(bytes);
     client.socket.end();
     await eventually('the end', client.closed);
@@ -59,16 +59,16 @@ describe('requests on whose end two servers could disagree', () => {
   });
 
   it('a service that puts a second answer behind the first poisons nobody', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     let connections = 0;
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       const mine = ++connections;
       socket.on('data', () => {
         const extra = mine === 1 ? 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison' : '';
         socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok${extra}`);
       });
     });
-    const client = await rawClient(stage.port);
+    const client = await rawClient(fixture.port);
     for (let i = 1; i <= 3; i++) {
       client.socket.write(`GET / HTTP/1.1\r\n${host}\r\n`);
       await eventually(
@@ -81,9 +81,9 @@ describe('requests on whose end two servers could disagree', () => {
   });
 
   it('an upgrade with a body', async () => {
-    await using stage = await Stage.open();
-    stage.add('abc');
-    const client = await rawClient(stage.port);
+    await using fixture = await Fixture.open();
+    fixture.add('abc');
+    const client = await rawClient(fixture.port);
     client.socket.write(
       `POST / HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: x\r\nContent-Length: 3\r\n\r\nabc`,
     );

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { Stage, to } from './fixture.js';
+import { Fixture, to } from './fixture.js';
 
 /** Small repeatable random numbers in [0, 1). */
 function random(seed: number): () => number {
@@ -14,10 +14,10 @@ function random(seed: number): () => number {
 
 describe('many streams at once', () => {
   it('all end, whole or broken, with slow readers, leavers and services that break', async () => {
-    await using stage = await Stage.open();
-    const sandbox = stage.add('abc');
+    await using fixture = await Fixture.open();
+    const sandbox = fixture.add('abc');
     const next = random(7);
-    await stage.serve(sandbox, 80, (req, res) => {
+    await fixture.serve(sandbox, 80, (req, res) => {
       const url = new URL(req.url ?? '', 'http://x');
       const size = Number(url.searchParams.get('size'));
       const kind = url.searchParams.get('kind');
@@ -54,7 +54,7 @@ describe('many streams at once', () => {
         const agent = false;
         const path = `/?size=${size}&kind=${kind}`;
         const outgoing = request({
-          port: stage.port,
+          port: fixture.port,
           agent,
           path,
           method: i % 2 ? 'POST' : 'GET',
@@ -100,8 +100,8 @@ describe('many streams at once', () => {
     for (const kind of ['chunked', 'length', 'close'])
       expect(outcomes.get(`${kind}: whole`)).toBe(count / kinds.length);
     expect(outcomes.get('break: broken') ?? 0).toBeGreaterThan(10);
-    await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
-    await stage.gateway.close();
+    await eventually('the books to be right', () => fixture.gateway.stats.openRequests === 0);
+    await fixture.gateway.close();
     await eventually('no connection to be left', () => sandbox.dialed.every((socket) => socket.destroyed));
   });
 });

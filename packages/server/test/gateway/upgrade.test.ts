@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { rawClient, reply, Stage } from './fixture.js';
+import { Fixture, rawClient, reply } from './fixture.js';
 
 const key = 'dGhlIHNhbXBsZSBub25jZQ==';
 const hello =
@@ -47,83 +47,83 @@ function echo(socket: Socket): void {
 
 describe('WebSockets', () => {
   it('pass both ways, the first frame sent with the handshake too', async () => {
-    await using stage = await Stage.open();
-    await stage.serveTcp(stage.add('abc'), 80, echo);
-    const client = await rawClient(stage.port);
+    await using fixture = await Fixture.open();
+    await fixture.serveTcp(fixture.add('abc'), 80, echo);
+    const client = await rawClient(fixture.port);
     client.socket.write(Buffer.concat([Buffer.from(hello), masked('early')]));
     await eventually('the first echo', () => client.text().endsWith('\x81\x05EARLY'));
     expect(client.text()).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
     expect(client.text()).toContain('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
     client.socket.write(masked('later'));
     await eventually('the second echo', () => client.text().endsWith('\x81\x05LATER'));
-    expect(stage.gateway.stats).toMatchObject({ upgrades: 1, openUpgrades: 1 });
+    expect(fixture.gateway.stats).toMatchObject({ upgrades: 1, openUpgrades: 1 });
     client.socket.destroy();
-    await eventually('the end', () => stage.gateway.stats.openUpgrades === 0);
+    await eventually('the end', () => fixture.gateway.stats.openUpgrades === 0);
   });
 
   it('end at one side when the other leaves', async () => {
-    await using stage = await Stage.open();
+    await using fixture = await Fixture.open();
     const inside: Socket[] = [];
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       inside.push(socket);
       echo(socket);
     });
     for (const leaver of ['client', 'service'] as const) {
-      const client = await rawClient(stage.port);
+      const client = await rawClient(fixture.port);
       client.socket.write(hello);
       await eventually('the switch', () => client.text().includes('\r\n\r\n'));
       const service = inside.at(-1);
       (leaver === 'client' ? client.socket : service)?.destroy();
       await eventually('both ends', () => client.closed() && service?.destroyed === true);
     }
-    await eventually('the books to be right', () => stage.gateway.stats.openUpgrades === 0);
+    await eventually('the books to be right', () => fixture.gateway.stats.openUpgrades === 0);
   });
 
   it('that the service refuses get its answer', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (_req, res) =>
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (_req, res) =>
       reply(res, 426, 'not today', { 'X-Why': 'monday' }),
     );
-    const client = await rawClient(stage.port);
+    const client = await rawClient(fixture.port);
     client.socket.write(hello);
     await eventually('the end', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 426 .*X-Why: monday.*not today/s);
   });
 
   it('that the gateway refuses get a proper answer', async () => {
-    await using stage = await Stage.open({ config: { connectionLimitPerSandbox: 0 } });
+    await using fixture = await Fixture.open({ config: { connectionLimitPerSandbox: 0 } });
     const attempt = async () => {
-      const client = await rawClient(stage.port);
+      const client = await rawClient(fixture.port);
       client.socket.write(hello);
       await eventually('the end', client.closed);
       return client.text();
     };
     expect(await attempt()).toMatch(/^HTTP\/1\.1 502 .*"The sandbox was not found"/s);
-    const sandbox = stage.add('abc', { allowPublicTraffic: false });
+    const sandbox = fixture.add('abc', { allowPublicTraffic: false });
     expect(await attempt()).toMatch(/^HTTP\/1\.1 403 .*Svc-Traffic-Access-Token/s);
     sandbox.route.allowPublicTraffic = true;
     expect(await attempt()).toMatch(/^HTTP\/1\.1 429 .*"connectionLimit":0/s);
   });
 
   it('on a closed port are refused', async () => {
-    await using stage = await Stage.open();
-    stage.add('abc');
-    const client = await rawClient(stage.port);
+    await using fixture = await Fixture.open();
+    fixture.add('abc');
+    const client = await rawClient(fixture.port);
     client.socket.write(hello);
     await eventually('the end', client.closed);
     expect(client.text()).toMatch(/^HTTP\/1\.1 502 .*"port":80/s);
-    await eventually('the books to be right', () => stage.gateway.stats.openUpgrades === 0);
+    await eventually('the books to be right', () => fixture.gateway.stats.openUpgrades === 0);
   });
 
   it('carry large messages both ways unchanged', async () => {
-    await using stage = await Stage.open();
-    await stage.serveTcp(stage.add('abc'), 80, (socket) => {
+    await using fixture = await Fixture.open();
+    await fixture.serveTcp(fixture.add('abc'), 80, (socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: raw\r\nConnection: Upgrade\r\n\r\n');
         socket.pipe(socket);
       });
     });
-    const client = await rawClient(stage.port);
+    const client = await rawClient(fixture.port);
     client.socket.write('GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\n');
     await eventually('the switch', () => client.text().includes('\r\n\r\n'));
     const head = client.bytes().length;
@@ -134,9 +134,11 @@ describe('WebSockets', () => {
   });
 
   it('offers of HTTP/2 are declined by an answer in HTTP/1.1', async () => {
-    await using stage = await Stage.open();
-    await stage.serve(stage.add('abc'), 80, (req, res) => reply(res, 200, `upgrade: ${req.headers.upgrade}`));
-    const client = await rawClient(stage.port);
+    await using fixture = await Fixture.open();
+    await fixture.serve(fixture.add('abc'), 80, (req, res) =>
+      reply(res, 200, `upgrade: ${req.headers.upgrade}`),
+    );
+    const client = await rawClient(fixture.port);
     client.socket.write(
       'GET / HTTP/1.1\r\nHost: 80-abc.test\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAM\r\n\r\n',
     );

@@ -104,7 +104,7 @@ describe('idle connections', () => {
     });
   });
 
-  it('say for how long they are kept, whatever was asked over them', async () => {
+  it('say for how long they are kept, after any request', async () => {
     const test = await start({ strangerIdleMs: 30_000 });
     const volume = await test.api('POST', '/volumes', { name: 'kept' });
     expect(volume.status).toBe(201);

@@ -37,7 +37,7 @@ const outcome = (call: Promise<unknown>) =>
 const polite: HostileAnswer = (socket) => socket.end('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n');
 
 describe.each(Object.entries(hostileAnswers))('a daemon that answers with %s', (_name, answer) => {
-  it('costs the call that tells it who it is, the one for logs, the one for the start command', async () => {
+  it('costs the call with its identity, the one for logs, the one for the start command', async () => {
     await using daemon = await startHostileDaemon(answer);
     const instance = instanceAt(() => daemon.port);
     await outcome(initDaemon(instance, { accessToken: 'a' }, { timeoutMs: TIMEOUT_MS }));

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { hostileAnswers } from '@svc/runtime/testing';
 import { expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { Stage } from '../gateway/fixture.js';
+import { Fixture } from '../gateway/fixture.js';
 
 /** Sends one request and gives its status; 0 when the connection broke. Reads at most a little of the answer. */
 const ask = (port: number, headers: Record<string, string>, timeoutMs = 400) =>
@@ -26,18 +26,18 @@ const ask = (port: number, headers: Record<string, string>, timeoutMs = 400) =>
 it.concurrent.each(Object.entries(hostileAnswers))(
   'a service that answers with %s costs its own client only',
   async (_name, answer) => {
-    await using stage = await Stage.open();
-    const hostile = stage.add('ihostile');
-    await stage.serveTcp(hostile, 3000, (socket) => socket.once('data', () => answer(socket)));
-    const neighbour = stage.add('ineighbour');
-    await stage.serve(neighbour, 3000, (_request, response) => response.end('fine'));
+    await using fixture = await Fixture.open();
+    const hostile = fixture.add('ihostile');
+    await fixture.serveTcp(hostile, 3000, (socket) => socket.once('data', () => answer(socket)));
+    const neighbour = fixture.add('ineighbour');
+    await fixture.serve(neighbour, 3000, (_request, response) => response.end('fine'));
     const to = (id: string) => ({ 'Svc-Sandbox-Id': id, 'Svc-Sandbox-Port': '3000' });
 
-    await ask(stage.port, to('ihostile'));
-    await ask(stage.port, { ...to('ihostile'), Connection: 'Upgrade', Upgrade: 'websocket' });
-    await ask(stage.port, { ...to('ihostile'), Connection: 'TE', TE: 'trailers' });
+    await ask(fixture.port, to('ihostile'));
+    await ask(fixture.port, { ...to('ihostile'), Connection: 'Upgrade', Upgrade: 'websocket' });
+    await ask(fixture.port, { ...to('ihostile'), Connection: 'TE', TE: 'trailers' });
 
-    expect(await ask(stage.port, to('ineighbour'), 30_000)).toBe(200);
+    expect(await ask(fixture.port, to('ineighbour'), 30_000)).toBe(200);
   },
 );
 
@@ -46,39 +46,39 @@ const DAEMON_PORT = 49_983;
 it.concurrent.each(Object.entries(hostileAnswers))(
   "a daemon that answers requests and the gateway's own question for its health with %s costs its own client only",
   async (_name, answer) => {
-    await using stage = await Stage.open({ config: { silenceMs: 20, healthMs: 50 } });
+    await using fixture = await Fixture.open({ config: { silenceMs: 20, healthMs: 50 } });
     // The request is left without an answer, so that the gateway asks.
     let connections = 0;
-    await stage.serveTcp(stage.add('ihostile'), DAEMON_PORT, (socket) =>
+    await fixture.serveTcp(fixture.add('ihostile'), DAEMON_PORT, (socket) =>
       socket.once('data', () => {
         connections += 1;
         if (connections > 1) answer(socket);
       }),
     );
-    const neighbour = stage.add('ineighbour');
-    await stage.serve(neighbour, DAEMON_PORT, (_request, response) => response.end('fine'));
+    const neighbour = fixture.add('ineighbour');
+    await fixture.serve(neighbour, DAEMON_PORT, (_request, response) => response.end('fine'));
     const to = (id: string) => ({ 'Svc-Sandbox-Id': id, 'Svc-Sandbox-Port': String(DAEMON_PORT) });
 
     await eventually('the question for its health', async () => {
-      await ask(stage.port, to('ihostile'), 300);
+      await ask(fixture.port, to('ihostile'), 300);
       return connections > 1;
     });
-    await ask(stage.port, to('ihostile'), 300);
+    await ask(fixture.port, to('ihostile'), 300);
     // A busy machine may take longer than what this gateway allows a daemon for its health.
     await eventually(
       'an answer of the neighbour',
-      async () => (await ask(stage.port, to('ineighbour'), 30_000)) === 200,
+      async () => (await ask(fixture.port, to('ineighbour'), 30_000)) === 200,
     );
   },
 );
 
 it('a client that leaves while a service floods it does not leave the flood behind', async () => {
-  await using stage = await Stage.open();
-  const hostile = stage.add('ihostile');
-  await stage.serveTcp(hostile, 3000, (socket) =>
+  await using fixture = await Fixture.open();
+  const hostile = fixture.add('ihostile');
+  await fixture.serveTcp(hostile, 3000, (socket) =>
     socket.once('data', () => hostileAnswers['an endless body in chunks']!(socket)),
   );
-  const client = connect({ host: '127.0.0.1', port: stage.port });
+  const client = connect({ host: '127.0.0.1', port: fixture.port });
   client.write(
     'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nSvc-Sandbox-Id: ihostile\r\nSvc-Sandbox-Port: 3000\r\n\r\n',
   );
@@ -86,5 +86,5 @@ it('a client that leaves while a service floods it does not leave the flood behi
   const gone = new Promise((resolve) => hostile.dialed[0]!.once('close', resolve));
   client.destroy();
   await gone;
-  await eventually('the books to be right', () => stage.gateway.stats.openRequests === 0);
+  await eventually('the books to be right', () => fixture.gateway.stats.openRequests === 0);
 });

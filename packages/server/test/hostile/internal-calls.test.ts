@@ -31,7 +31,7 @@ const ROWS: Record<string, { by: string; in: string }> = {
     in: 'server/test/hostile/daemon-answers.test.ts',
   },
   'server/src/gateway/dial.ts dial': {
-    by: 'stage.serveTcp',
+    by: 'fixture.serveTcp',
     in: 'server/test/hostile/gateway-answers.test.ts',
   },
   'server/src/gateway/silence.ts exchange': {
@@ -44,7 +44,7 @@ const ROWS: Record<string, { by: string; in: string }> = {
   },
   // Opens connections for the gateway.
   'server/src/sandboxes/change/routing.ts dial': {
-    by: 'stage.serveTcp',
+    by: 'fixture.serveTcp',
     in: 'server/test/hostile/gateway-answers.test.ts',
   },
   'runtime/src/shared/readiness.ts askDaemon': {

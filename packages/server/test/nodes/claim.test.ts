@@ -68,7 +68,7 @@ describe.skipIf(dialect === 'sqlite')('the name of a node', () => {
     expect(await claimNode({ db, nodeId: 'copied', dataDir })).toBe(2);
   });
 
-  it('is refused to the first one when a copy was started meanwhile, unless told otherwise', async () => {
+  it('is refused to the first one when a copy was started meanwhile, unless an option allows it', async () => {
     const dataDir = await directory('stale');
     await claimNode({ db, nodeId: 'stale', dataDir });
     const copy = path.join(root, 'stale-copy');

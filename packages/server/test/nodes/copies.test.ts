@@ -49,7 +49,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
         SVC_POOL_SIZE: '0',
         SVC_BASE_ROOT: 'host',
       };
-      await eventually('both have told how full they are', async () =>
+      await eventually('both have reported their load', async () =>
         (await nodes()).every(({ report }) => report !== null),
       );
     });
@@ -112,7 +112,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       );
     const count = async (sandbox: Sandbox) => Number(await run(second, sandbox, 'cat /tmp/count'));
 
-    it('goes on with its memory where there is room: a paused sandbox of a drained server wakes on another one', async () => {
+    it('resumes with its memory where there is room: a paused sandbox of a drained server wakes on another one', async () => {
       const sandbox = await createOn(first);
       await startCounting(sandbox);
       await eventually('it counts', async () => (await count(sandbox).catch(() => 0)) > 5);
@@ -125,7 +125,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       expect(await rowOf(sandbox.id)).toMatchObject({ node_id: idOf(second), state: 'running' });
       const before = await count(sandbox);
       expect(before).toBeGreaterThan(5);
-      await eventually('its program goes on', async () => (await count(sandbox)) > before);
+      await eventually('its program continues', async () => (await count(sandbox)) > before);
       await eventually('the copy that was left is removed', async () => {
         const left = [...(await checkpointsOf(first)), ...(await checkpointsOf(second))];
         return !left.includes(checkpointId!);
@@ -168,7 +168,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
         expect(await rowOf(sandbox.id)).toMatchObject({ node_id: idOf(second) });
         expect(await run(first, sandbox, 'cat /home/user/file')).toBe('kept\n');
         const before = await count(sandbox);
-        await eventually('its program goes on', async () => (await count(sandbox)) > before);
+        await eventually('its program continues', async () => (await count(sandbox)) > before);
       }
       // Many wait for it, and it comes once.
       const copies = await first.server.context.db.selectFrom('object_copies').selectAll().execute();
@@ -178,7 +178,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       for (const id of [...ids, source.id])
         expect((await ask(first, 'DELETE', `/sandboxes/${id}`)).status).toBe(204);
       expect((await ask(first, 'DELETE', `/templates/${templateID.split(':')[0]}`)).status).toBe(204);
-      await eventually('every copy is gone', async () =>
+      await eventually('every copy is deleted', async () =>
         [...(await checkpointsOf(first)), ...(await checkpointsOf(second))].every((id) => id !== kept[0]),
       );
       await eventually('no record of one is left', async () => {
@@ -187,11 +187,11 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       });
     });
 
-    it('leaves a server that empties itself: programs go on elsewhere with their memory, and it can be removed', async () => {
+    it('leaves a server that empties itself: programs continue on other nodes with their memory, and it can be removed', async () => {
       third = await startChildServer(thirdEnv);
       const known = new Set([idOf(first), idOf(second)]);
       const thirdNode = async () => (await nodes()).find(({ nodeID }) => !known.has(nodeID));
-      await eventually('it has told how full it is', async () => (await thirdNode())?.report != null);
+      await eventually('it has reported its load', async () => (await thirdNode())?.report != null);
       const thirdId = (await thirdNode())!.nodeID;
       await drain(first, 'drain');
       await drain(second, 'drain');
@@ -209,14 +209,14 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       // Wherever it is by then, whoever has its record lets it go on.
       await third.kill();
       third = await startChildServer(thirdEnv);
-      await eventually('it runs elsewhere', async () => {
+      await eventually('it runs on another node', async () => {
         const row = await rowOf(sandbox.id);
         return row.state === 'running' && row.node_id === idOf(second);
       });
       expect(await rowOf(sandbox.id)).toMatchObject({ end_at: before.end_at, config: before.config });
       const moved = await count(sandbox);
       expect(moved).toBeGreaterThan(5);
-      await eventually('its program goes on', async () => (await count(sandbox)) > moved);
+      await eventually('its program continues', async () => (await count(sandbox)) > moved);
       await eventually('it is empty', async () => {
         const { moving } = (await thirdNode()) as unknown as {
           moving: { sandboxes: number; templates: number; staysTotal: number } | null;
@@ -248,7 +248,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       third = await startChildServer(thirdEnv);
       const known = new Set([idOf(first), idOf(second)]);
       const thirdNode = async () => (await nodes()).find(({ nodeID }) => !known.has(nodeID));
-      await eventually('it has told how full it is', async () => (await thirdNode())?.report != null);
+      await eventually('it has reported its load', async () => (await thirdNode())?.report != null);
       const thirdId = (await thirdNode())!.nodeID;
       const sandbox = await createOn(first);
       // Memory that does not come in a moment.
@@ -296,7 +296,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)(
       });
       const counted = await count(sandbox);
       expect(counted).toBeGreaterThan(0);
-      await eventually('its program goes on', async () => (await count(sandbox)) > counted);
+      await eventually('its program continues', async () => (await count(sandbox)) > counted);
       await drain(first, 'undrain');
       await drain(second, 'undrain');
       expect((await ask(first, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);

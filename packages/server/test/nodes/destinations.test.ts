@@ -18,7 +18,7 @@ const place = (nodeId: string, given: Partial<NodeReport> = {}, drained = false)
 });
 const runs = { memory: true, memoryMiB: 512, runs: true };
 
-it('a place does not fit while it is drained, cannot take anything over, lacks what memory needs, or is full', () => {
+it('a place does not fit while it is drained, cannot take anything over, misses what memory needs, or is full', () => {
   const { machine: _, ...mute } = report();
   const cases: [Place, typeof runs, RegExp | undefined][] = [
     [place('a'), runs, undefined],
@@ -39,7 +39,7 @@ it('a place does not fit while it is drained, cannot take anything over, lacks w
   expect(misfitOf(undefined, place('a'), runs)).toMatch(/nothing is known/);
 });
 
-it('those that fit come the emptiest first, the home never, and of the others it is told why', async () => {
+it('those that fit come the emptiest first, the home never, and the others have a reason', async () => {
   const places = [
     place('home'),
     place('crowded', { running: 5 }),

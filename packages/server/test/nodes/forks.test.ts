@@ -49,7 +49,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
       maxSandboxes: PLACES[index]!,
     }));
     [first, second] = shared.servers as [TestServer, TestServer];
-    await eventually('all have told what their machines are', async () =>
+    await eventually('all have reported their machines', async () =>
       (await first.server.context.fleet.places()).every(({ place }) => place.report?.machine !== undefined),
     );
   });
@@ -220,7 +220,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
     await onlyThese([source.id]);
   });
 
-  it('go to no server that their memory cannot go on on', async () => {
+  it('go to no server that cannot resume their memory', async () => {
     await using fake = await fakeNode((response) => response.destroy(), { ...machine, cpuFeatures: [] });
     const source = await createOn(first);
     expect(errorsOf(await fork(source.id, 2))).toEqual([]);
@@ -232,7 +232,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
     ['says no JSON', () => '<html>'],
     ['says more than there is to say', () => `[${'{},'.repeat(200_000)}{}]`],
   ];
-  it.each(lies)('start elsewhere when a server %s', async (_, lie) => {
+  it.each(lies)('start on another node when a server %s', async (_, lie) => {
     await using fake = await fakeNode((response, url) => {
       response.writeProcessing();
       if (url.pathname === '/node/forks/end') return void response.writeHead(204).end();
@@ -280,7 +280,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
       },
     ],
     ['is full', (response: ServerResponse) => response.writeHead(503).end('{"code":503,"message":"full"}')],
-  ])('start elsewhere when a server %s', async (_, onRequest) => {
+  ])('start on another node when a server %s', async (_, onRequest) => {
     await using fake = await fakeNode(onRequest);
     const source = await createOn(first);
     const entries = await fork(source.id, 2);
@@ -314,7 +314,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
     await nothingStored();
   });
 
-  it('end when who asked for them is gone with its answer, also when that fails at first', async () => {
+  it('end when the client left before its answer, also when that fails at first', async () => {
     const source = await createOn(first);
     await settled();
     const { forwarder } = first.server.context.copies;
@@ -323,7 +323,7 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
     // As of a server that is killed: it does not read the answer, and ends nothing afterwards.
     const killed: string[] = [];
     forwarder.open = async (node, request) => {
-      if (request.url.startsWith('/node/forks/end')) throw new Error('it is gone');
+      if (request.url.startsWith('/node/forks/end')) throw new Error('it is unreachable');
       if (!request.url.startsWith('/node/forks/fork-')) return open(node, request);
       killed.push(...idsOf(new URL(request.url, 'http://node')));
       const ids = idsOf(new URL(request.url, 'http://node'));
@@ -403,7 +403,9 @@ describe.skipIf(dialect === 'sqlite')('forks of a sandbox', () => {
       const [, ...others] = await counts();
       return others.every((count) => count === 0);
     });
-    await eventually('what was stored is gone', () => drivers.every(({ stored }) => stored.size === 0));
+    await eventually('the stored objects are deleted', () =>
+      drivers.every(({ stored }) => stored.size === 0),
+    );
     await eventually(
       'no copy is on record',
       async () => (await db().selectFrom('object_copies').select('object_id').execute()).length === 0,

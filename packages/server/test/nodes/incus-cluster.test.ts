@@ -1,7 +1,7 @@
 import { clusterStatus } from '@svc/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
-import { type IncusStage, startIncusStage } from '../support/incus-stage.js';
+import { type IncusFixture, startIncusFixture } from '../support/incus-fixture.js';
 import { operate } from '../support/operate.js';
 import { run } from '../support/sandboxes.js';
 import type { TestServer } from '../support/server.js';
@@ -14,13 +14,13 @@ const able = process.getuid?.() === 0 && process.env.SVC_HEAVY === '1';
 
 /** The first one can be killed; the second one is in this process. */
 describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus cluster', () => {
-  let stage: IncusStage;
+  let fixture: IncusFixture;
   let second: TestServer;
   beforeAll(async () => {
-    stage = await startIncusStage({ poolSize: 2 });
-    second = stage.second;
+    fixture = await startIncusFixture({ poolSize: 2 });
+    second = fixture.second;
   });
-  afterAll(() => stage?.close());
+  afterAll(() => fixture?.close());
 
   interface NodeWire {
     nodeID: string;
@@ -35,14 +35,14 @@ describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus clust
     second.server.context.db.selectFrom('sandboxes').select(['id', 'node_id', 'state']).execute();
   const nodeOf = async (id: string) => (await rows()).find((row) => row.id === id)?.node_id;
   const instances = async () => {
-    const { members, checkpoints } = await clusterStatus({ address: stage.address });
+    const { members, checkpoints } = await clusterStatus({ address: fixture.address });
     return members.reduce((sum, { sandboxes }) => sum + sandboxes, 0) + checkpoints;
   };
   /** On the first server, whichever is emptier. */
   const createThere = async (body: object) => {
     const ids = new Set((await rows()).map(({ id }) => id));
     for (;;) {
-      const response = await fetch(`${stage.first.apiUrl}/v2/sandboxes`, {
+      const response = await fetch(`${fixture.first.apiUrl}/v2/sandboxes`, {
         method: 'POST',
         headers: { 'X-API-Key': second.server.apiKey, 'Content-Type': 'application/json' },
         body: JSON.stringify({ templateID: 'base', timeout: 600, ...body }),
@@ -56,7 +56,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus clust
     }
   };
 
-  it('go on with each other’s sandboxes when one is killed, and it takes nothing of them back', async () => {
+  it('continue with each other’s sandboxes when one is killed, and it takes nothing of them back', async () => {
     await eventually('the pool is full', async () => (await firstNode())?.report?.pooled === 2, 800_000);
     // New sandboxes stay where they are asked for.
     await operate(second.server, 'POST', `/nodes/${second.server.context.config.nodeId}/drain`, {
@@ -70,7 +70,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus clust
     for (const sandbox of [kept, brief, paused, killed])
       await run(second, sandbox, `echo ${sandbox.id} > note`);
     expect((await second.api('POST', `/sandboxes/${paused.id}/pause`, { memory: false })).status).toBe(204);
-    await stage.first.kill();
+    await fixture.first.kill();
     const killedAtMs = performance.now();
     await eventually(
       'a command is answered',
@@ -89,14 +89,14 @@ describe.skipIf(dialect === 'sqlite' || !able)('two servers over one Incus clust
     );
     second.advance(120_000);
     await eventually('its time is over', async () => (await nodeOf(brief.id)) === undefined);
-    await stage.startFirst();
+    await fixture.startFirst();
     await eventually('it is back', async () => (await firstNode())?.state === 'alive');
     for (const sandbox of [kept, paused])
       expect(await run(second, sandbox, 'cat note')).toBe(`${sandbox.id}\n`);
     expect((await rows()).map(({ id }) => id).sort()).toEqual([kept.id, paused.id].sort());
     for (const { id } of [kept, paused])
       expect((await second.api('DELETE', `/sandboxes/${id}`)).status).toBe(204);
-    await stage.first.stop();
+    await fixture.first.stop();
     await eventually('nothing is left', async () => (await instances()) === 0);
   });
 });

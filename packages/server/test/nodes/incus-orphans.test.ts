@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
 import { clearLost } from '../../src/cluster/fleet/clear-lost.js';
 import type { ChildServer } from '../support/child-server.js';
-import { type IncusStage, startIncusStage } from '../support/incus-stage.js';
+import { type IncusFixture, startIncusFixture } from '../support/incus-fixture.js';
 import { operate } from '../support/operate.js';
 import { run } from '../support/sandboxes.js';
 import type { TestServer } from '../support/server.js';
@@ -22,20 +22,20 @@ interface Made {
 
 /** The first one is killed and does not come back; the second one is in this process. */
 describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an Incus cluster', () => {
-  let stage: IncusStage;
+  let fixture: IncusFixture;
   let first: ChildServer;
   let second: TestServer;
   let firstId: string;
   beforeAll(async () => {
-    stage = await startIncusStage({ poolSize: 1 });
-    ({ first, second } = stage);
+    fixture = await startIncusFixture({ poolSize: 1 });
+    ({ first, second } = fixture);
     // Its instances stay there: the first server gets the sandboxes of the tests.
     second.server.context.fleet.places = () => Promise.resolve([]);
     const ownId = second.server.context.config.nodeId;
     const nodes = await second.server.context.db.selectFrom('nodes').select('id').execute();
     firstId = nodes.find(({ id }) => id !== ownId)!.id;
   });
-  afterAll(() => stage?.close());
+  afterAll(() => fixture?.close());
 
   const askFirst = async (method: string, target: string, body?: object) => {
     const response = await fetch(`${first.apiUrl}${target}`, {
@@ -50,7 +50,7 @@ describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an In
   const list = async <T>(what: string): Promise<T[]> => {
     const text = await new Promise<string>((resolve, reject) => {
       const target = `/1.0/${what}?recursion=1&project=svc`;
-      const call = request({ socketPath: stage.socket, path: target }, async (response) => {
+      const call = request({ socketPath: fixture.socket, path: target }, async (response) => {
         let read = '';
         for await (const chunk of response.setEncoding('utf8')) read += chunk as string;
         resolve(read);
@@ -155,6 +155,6 @@ describe.skipIf(dialect === 'sqlite' || !able)('what a lost server left on an In
     expect(await run(second, later, 'cat /home/user/note')).toBe('kept\n');
     expect((await second.api('DELETE', `/sandboxes/${later.id}`)).status).toBe(204);
     expect((await second.api('DELETE', `/templates/${kept.templateID}`)).status).toBe(204);
-    await eventually('its images are gone', async () => (await layersOf(finder)) === 0, 300_000);
+    await eventually('its images are deleted', async () => (await layersOf(finder)) === 0, 300_000);
   });
 });

@@ -34,7 +34,7 @@ describe.skipIf(dialect === 'sqlite')('a node', () => {
       (node: { nodeID: string }) => node.nodeID === id,
     );
 
-  it('is listed with what it told of itself', async () => {
+  it('is listed with its last report', async () => {
     await eventually('both are there', async () => (await nodeOf())?.report !== null);
     expect(await nodeOf()).toMatchObject({
       state: 'alive',

@@ -59,7 +59,7 @@ describe.skipIf(dialect === 'sqlite')('a server that empties itself', () => {
       return row.state === 'running' && row.node_id === all.idOf(server);
     });
 
-  it('has what runs go on elsewhere, to the same end, and what is paused stay paused there', async () => {
+  it('moves running sandboxes to other nodes, with the same end of life, and paused ones stay paused there', async () => {
     const made = await all.create(first, 'a word', { metadata: { of: 'mine' }, timeout: 3_000 });
     const paused = await all.create(first, 'another word');
     expect((await all.ask(first, 'POST', `/sandboxes/${paused.id}/pause`)).status).toBe(204);
@@ -147,7 +147,7 @@ describe.skipIf(dialect === 'sqlite')('a server that empties itself', () => {
     await kill(...made.map(({ id }) => id));
   });
 
-  it('has a sandbox go on where it was when the other server cannot take it, and tells why', async () => {
+  it('resumes a sandbox where it was when the other server cannot take it, and reports why', async () => {
     all.driverOf(second).beforeImport = async () => {
       throw new Error('a disk broke');
     };
@@ -168,7 +168,7 @@ describe.skipIf(dialect === 'sqlite')('a server that empties itself', () => {
     await kill(id);
   });
 
-  it('stops nothing that no other server could go on with', async () => {
+  it('stops no sandbox that no other server could resume', async () => {
     const { id } = await all.create(first, 'kept');
     const before = await all.rowOf(id);
     all.driverOf(second).machine = { arch: 'arm64', kernel: '6.1.0', cpuFeatures: [] };
@@ -242,7 +242,7 @@ describe.skipIf(dialect === 'sqlite')('a server that empties itself', () => {
     await kill(kept.id);
   });
 
-  it('gives sandboxes of one team to nobody but another server, whoever asks for it', async () => {
+  it('gives sandboxes of one team to other servers alone, for any client', async () => {
     const { id } = await all.create(first, 'kept');
     expect((await all.ask(first, 'POST', `/sandboxes/${id}/pause`)).status).toBe(204);
     const { version } = await all.rowOf(id);

@@ -14,7 +14,7 @@ interface Played {
   takes?: boolean;
 }
 
-/** Offers something of `home` to played nodes in turn. */
+/** Offers something of `home` to fake nodes in turn. */
 async function offerTo(nodes: Record<string, Played>, given: Partial<Offer> = {}) {
   let home: string | undefined = 'home';
   const asked: string[] = [];

@@ -34,7 +34,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     };
     first = await startTestServer({ ...shared, driver: cluster.open('first') });
     second = await startTestServer({ ...shared, driver: cluster.open('second') });
-    await eventually('both told of themselves', async () => {
+    await eventually('both reported', async () => {
       const nodes = (await operate(second.server, 'GET', '/nodes')).body as { report: unknown }[];
       return nodes.length === 2 && nodes.every(({ report }) => report !== null);
     });
@@ -120,7 +120,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     expect((await ask(second, 'DELETE', `/sandboxes/${sandbox.id}`)).status).toBe(204);
   });
 
-  it('serve what a silent one had, and it lets go of it when it comes back', async () => {
+  it('serve the sandboxes of a silent one, which releases them when it comes back', async () => {
     const sandbox = await create(first);
     await run(first, sandbox, 'echo kept > note.txt');
     const { comeBack } = await cutOff();
@@ -133,7 +133,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     await ask(first, 'DELETE', `/sandboxes/${sandbox.id}`);
     expect(await run(second, sandbox, 'cat note.txt')).toBe('kept\n');
     await comeBack();
-    await eventually('it lets go', () => first.server.context.sandboxes.get(sandbox.id) === undefined);
+    await eventually('it releases it', () => first.server.context.sandboxes.get(sandbox.id) === undefined);
     expect(live.deleted).toBe(true);
     expect(await run(first, sandbox, 'cat note.txt')).toBe('kept\n');
     expect(await killed(sandbox.id)).toEqual([]);
@@ -159,7 +159,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     });
     expect(await killed(short.id)).toEqual(['timeout']);
     await comeBack();
-    await eventually('it lets go', () => first.server.context.sandboxes.size === 0);
+    await eventually('it releases it', () => first.server.context.sandboxes.size === 0);
     const woken = await ask(first, 'POST', `/v2/sandboxes/${kept.id}/connect`, { timeout: 600 });
     expect(woken.status).toBe(201);
     expect(await run(first, kept, 'cat note.txt')).toBe('kept\n');
@@ -187,7 +187,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
       expect((await ask(second, 'DELETE', `/sandboxes/${id}`)).status).toBe(204);
   });
 
-  it('leave it where it is while the cluster cannot tell of it', async () => {
+  it('leave it where it is while the cluster does not answer', async () => {
     const sandbox = await create(first);
     const { comeBack } = await cutOff();
     cluster.reachable = false;
@@ -272,7 +272,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     cluster.cleared.length = 0;
     const forgotten = await operate(second.server, 'POST', `/nodes/${idOf(first)}/forget`);
     expect(forgotten).toMatchObject({ status: 200, body: { builds: 0, volumes: 0 } });
-    await eventually('its leftovers are removed', () => cluster.cleared.includes('first by second'));
+    await eventually('its orphans are removed', () => cluster.cleared.includes('first by second'));
     expect(await (await content(second, volume, 'file?path=/a.txt')).text()).toBe('kept');
     expect((await ask(second, 'DELETE', `/volumes/${volume.id}`)).status).toBe(204);
     const { checkpoint_id: checkpointId } = await second.server.context.db
@@ -297,7 +297,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
 
   it('keep volumes of one that a server forgets which is on no cluster', async () => {
     await first.restart();
-    await eventually('it told of itself', async () => {
+    await eventually('it reported', async () => {
       const nodes = (await operate(second.server, 'GET', '/nodes')).body as {
         nodeID: string;
         report: unknown;

@@ -24,7 +24,7 @@ describe('what another server answers', () => {
     expect((await readAnswer(answer, 100_000)).length).toBe(100_000);
   });
 
-  it('is given up, with its connection, when it goes on for too long', async () => {
+  it('is given up, with its connection, when it is too long', async () => {
     let ended = () => {};
     const closed = new Promise<void>((resolve) => {
       ended = resolve;

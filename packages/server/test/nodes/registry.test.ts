@@ -55,14 +55,14 @@ describe.skipIf(dialect === 'sqlite')('nodes on one PostgreSQL', () => {
         });
   });
 
-  it('take one that fell silent for dead, whatever their own clocks say', async () => {
+  it('consider one that fell silent dead, with any clocks of their own', async () => {
     await announce(node('silent').registry);
     await age('silent', SILENCE_MS + 60_000);
     for (const skewMs of [0, -7_200_000, 7_200_000])
       expect(await node('asks', skewMs).registry.findAlive('silent')).toBeUndefined();
   });
 
-  it('find one that was unknown, silent or gone a moment ago as soon as it is there', async () => {
+  it('find one that was unknown, silent or removed a moment ago as soon as it is there', async () => {
     const { registry } = node('asks');
     const comes = node('comes').registry;
     expect(await registry.findAlive('comes')).toBeUndefined();

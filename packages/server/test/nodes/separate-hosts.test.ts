@@ -84,7 +84,7 @@ describe.skipIf(dialect === 'sqlite' || !able)(
       }
       const file = path.join(hosts[0]!.dataDir, 'server', 'credentials.json');
       ({ apiKey } = JSON.parse(readFileSync(file, 'utf8')));
-      await eventually('all have told how full they are', async () =>
+      await eventually('all have reported their load', async () =>
         (await nodes()).every(({ report }) => report !== null),
       );
     }, 600_000);
@@ -147,7 +147,7 @@ describe.skipIf(dialect === 'sqlite' || !able)(
     };
     const clear = async () => {
       for (const id of await listed()) expect((await ask('DELETE', `/sandboxes/${id}`)).status).toBe(204);
-      await eventually('all have told that they are empty', async () =>
+      await eventually('all have reported that they are empty', async () =>
         (await nodes()).every(({ report }) => report?.running === 0),
       );
     };
@@ -185,7 +185,7 @@ setsid python3 /tmp/count.py ${MARK} > /dev/null 2>&1 &`,
     const goesOn = async (sandbox: Sandbox, from: number) => {
       const before = await count(sandbox);
       expect(before).toBeGreaterThanOrEqual(from);
-      await eventually('its program goes on', async () => (await count(sandbox)) > before);
+      await eventually('its program continues', async () => (await count(sandbox)) > before);
     };
     /** Processes of this machine that are called so, in whatever namespace. */
     const marked = () =>
@@ -227,7 +227,7 @@ setsid python3 /tmp/count.py ${MARK} > /dev/null 2>&1 &`,
       expect(marked()).toBe(0);
     });
 
-    it('go on without one that is cut off, and with it when it is back', async () => {
+    it('continue without one that is cut off, and with it when it is back', async () => {
       const [first, , third] = hosts as [Host, Host, Host];
       const [far] = (await fill(third)) as [Sandbox];
       await startCounting(far);

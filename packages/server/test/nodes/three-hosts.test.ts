@@ -91,7 +91,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)('three servers on the l
   const made: { id: string; token: string }[] = [];
 
   it('spread sandboxes, and reach each through any of them', async () => {
-    await eventually('all have told how full they are', async () =>
+    await eventually('all have reported their load', async () =>
       (await nodes()).every(({ report }) => report !== null),
     );
     for (let count = 0; count < 9; count += 1) made.push(await create(first));
@@ -106,7 +106,7 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)('three servers on the l
       for (const server of [first, second]) expect(await run(server, sandbox, 'echo there')).toBe('there\n');
   });
 
-  it('drain one: what ran there is paused with its memory, new ones go elsewhere, and it goes on when it is woken', async () => {
+  it('drain one: what ran there is paused with its memory, new ones go to other nodes, and it continues when it is woken', async () => {
     const onFirst = (await all()).filter(({ node_id: nodeId }) => nodeId === idOf(first));
     const sandbox = made.find(({ id }) => id === onFirst[0]!.id)!;
     await run(
@@ -134,13 +134,13 @@ describe.skipIf(dialect === 'sqlite' || !able || !heavy)('three servers on the l
     expect((await ask(second, 'POST', `/v2/sandboxes/${sandbox.id}/connect`, {})).status).toBe(201);
     const before = Number(await run(second, sandbox, 'cat /tmp/count'));
     await eventually(
-      'its program goes on',
+      'its program continues',
       async () => Number(await run(second, sandbox, 'cat /tmp/count')) > before,
     );
     expect(before).toBeGreaterThan(0);
   });
 
-  it('go on without one that freezes and dies, whose sandboxes can be killed, and takes it back', async () => {
+  it('continue without one that freezes and dies, whose sandboxes can be killed, and takes it back', async () => {
     const lost = await thirdId();
     const there = (await all()).filter(({ node_id: nodeId }) => nodeId === lost).map(({ id }) => id);
     expect(there.length).toBeGreaterThanOrEqual(2);

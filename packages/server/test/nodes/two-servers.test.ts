@@ -117,7 +117,7 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL', () => {
     expect((await askSecond('DELETE', `/sandboxes/${id}`)).status).toBe(204);
   });
 
-  it('keep open at the gateway what they have open among themselves, whatever was asked', async () => {
+  it('keep open at the gateway what they have open among themselves, for any request', async () => {
     const { config, keys, now } = first.server.context;
     /** Over a connection of its own: others of this process were trusted for what they brought. */
     const keptFor = async (token?: string) => {

@@ -82,7 +82,7 @@ describe('a rotated key', () => {
     expect(listed.find((key: { id: string }) => key.id === id).successorID).toBe(successor);
   });
 
-  it('is not there, has expired, or is no identifier: each is told', async () => {
+  it('is refused when it does not exist, has expired, or is no identifier', async () => {
     const { id, key } = await keyOf({ expiresAt: inTheFuture(1_000) });
     test.advance(1_001);
     expect(await rotate(id)).toMatchObject({

@@ -65,7 +65,7 @@ describe('the operator port', () => {
     expect((await fetch(`${server.url}/status`, { method: 'POST' })).status).toBe(405);
   });
 
-  it('tells the operator, not the client, why a scrape failed', async () => {
+  it('logs for the operator, not for the client, why a scrape failed', async () => {
     const errors: unknown[] = [];
     const failing = () => Promise.reject(new Error('private detail'));
     const deps = { metrics: failing, status: failing, onError: (error: unknown) => void errors.push(error) };

@@ -21,7 +21,7 @@ it('the status and the metrics count paused sandboxes that are stored, before an
   expect(await counts()).toEqual(expected);
 });
 
-it('the status and the metrics tell what the driver cannot keep of what it promised', async () => {
+it('the status and the metrics report the promises that the driver cannot keep', async () => {
   await using test = await startTestServer();
   const read = async () => {
     const { problems } = await (await fetch(`${test.server.operatorUrl}/status`)).json();

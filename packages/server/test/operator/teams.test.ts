@@ -95,7 +95,7 @@ describe('the operator token', () => {
     }
   });
 
-  it('leaves figures open to whoever asks', async () => {
+  it('leaves figures open to any client', async () => {
     expect((await fetch(`${test.server.operatorUrl}/status`)).status).toBe(200);
     expect((await fetch(`${test.server.operatorUrl}/metrics`)).status).toBe(200);
   });
@@ -155,7 +155,7 @@ describe('teams on the operator port', () => {
     });
   });
 
-  it('are banned and blocked at once, told why, and let in again', async () => {
+  it('are banned and blocked at once, with the reason, and let in again', async () => {
     const { slug, headers } = await newTeam();
     const read = () => test.api('GET', '/secrets', undefined, headers);
     const write = () =>
@@ -236,7 +236,7 @@ describe('teams on the operator port', () => {
     expect(large.status).toBe(413);
   });
 
-  it('are not changed apart by two changes at once', async () => {
+  it('lose neither of two changes at once', async () => {
     const { slug } = await newTeam();
     const names = [
       'maxSecrets',

@@ -85,7 +85,7 @@ beforeAll(async () => {
 });
 
 describe('names that tenants give', () => {
-  it('have the addresses that a name server tells, of IPv4 first', async () => {
+  it('have the addresses of the name server, of IPv4 first', async () => {
     const { servers } = await nameServer({
       'both.test': ['2001:db8:0:0:0:0:0:1', '192.0.2.7', '192.0.2.8'],
       'six.test': ['2001:db8:0:0:0:0:0:2'],
@@ -120,7 +120,7 @@ describe('names that tenants give', () => {
     expect(asked).toEqual(['hook.corp.test']);
   });
 
-  it('that nobody has are told apart from those of which nothing is known', async () => {
+  it('that do not exist are distinguished from those of which nothing is known', async () => {
     const { servers } = await nameServer({ 'broken.test': FAILED, 'empty.test': [] });
     const options = { ...files, servers };
     await expect(resolveHost('nobody.test', options)).rejects.toMatchObject({ code: 'ENOTFOUND' });

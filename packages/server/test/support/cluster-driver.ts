@@ -13,7 +13,7 @@ export interface PlayedCluster extends AsyncDisposable {
   open(name: string): Driver;
   /** False while it cannot be asked for its content. Default true. */
   reachable: boolean;
-  /** Whose leftovers were removed, and by whom. */
+  /** Whose orphans were removed, and by whom. */
   cleared: string[];
   /** Ids of all instances, with who has them. */
   owners(): Promise<Record<string, string>>;

@@ -12,7 +12,7 @@ import { run } from './sandboxes.js';
 import type { ApiAnswer, TestServer } from './server.js';
 import { childStorage, dropSchema } from './server-storage.js';
 
-/** A whole server, two processes on the linux driver, where the only internet is a played one. */
+/** A whole server, two processes on the linux driver, where the only internet is a fake one. */
 export interface InternetServer {
   readonly internet: PlayedInternet;
   /** The members that the helpers of tests need. */

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { type Driver, DriverError, type Instance, type Machine, type StoredObject } from '@svc/runtime';
 import { createStubDriver } from './stub-driver.js';
 
-/** The port on which programs of played sandboxes tell what they remember. */
+/** The port on which programs of fake sandboxes report what they remember. */
 export const PLAYED_PORT = 8080;
 
 export interface MovingDriver extends Driver, AsyncDisposable {
@@ -54,7 +54,7 @@ export async function createMovingDriver(options: { memorySnapshot?: boolean } =
     await once(program, 'listening');
     return socket;
   };
-  const played = (instance: Instance): Instance => {
+  const withMemory = (instance: Instance): Instance => {
     const { dial, destroy } = instance;
     return Object.assign(instance, {
       dial: async (port: number, how?: { signal?: AbortSignal }) => {
@@ -82,12 +82,12 @@ export async function createMovingDriver(options: { memorySnapshot?: boolean } =
     machine: { arch: 'x64', kernel: '6.1.0', cpuFeatures: ['sse2'] } as Machine,
     beforeImport: async () => {},
     beforeRestore: async () => {},
-    create: async (asked) => played(await behind.create(asked)),
+    create: async (asked) => withMemory(await behind.create(asked)),
     restore: async (asked) => {
       await driver.beforeRestore(asked.checkpointId);
       const content = stored.get(`checkpoint/${asked.checkpointId}`);
       if (content === undefined) throw new DriverError('not_found', 'There is no such checkpoint.');
-      const instance = played(await behind.restore(asked));
+      const instance = withMemory(await behind.restore(asked));
       if (asked.memory) remembers.set(asked.id, content);
       return instance;
     },

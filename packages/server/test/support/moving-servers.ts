@@ -89,7 +89,7 @@ export async function startMovingServers(
     },
   };
   for (const { server } of servers)
-    await eventually('all have told what machine they are', async () =>
+    await eventually('all have reported their machines', async () =>
       (await server.context.fleet.places()).every(({ place }) => place.report?.machine !== undefined),
     );
   return all;

@@ -42,7 +42,7 @@ interface ContextOptions {
   timeoutMs?: number;
   /** Default: the clock of this machine. */
   now?: () => number;
-  /** Whose database it is. Default: that of the stage. */
+  /** Whose database it is. Default: that of the fixture. */
   store?: Storage;
 }
 
@@ -55,10 +55,10 @@ interface EmitOptions {
   teamId?: string;
 }
 
-export type Context = ReturnType<WebhookStage['context']>;
+export type Context = ReturnType<WebhookFixture['context']>;
 
 /** A database, a receiver of webhooks, and what starts workers between the two. */
-export class WebhookStage implements AsyncDisposable {
+export class WebhookFixture implements AsyncDisposable {
   /** The answers of the receiver, oldest first. */
   readonly received: Received[] = [];
   /** The status that the receiver answers with; undefined cuts the connection off. Default 204. */
@@ -83,11 +83,11 @@ export class WebhookStage implements AsyncDisposable {
     });
   }
 
-  static async open(dialect: Dialect): Promise<WebhookStage> {
-    const stage = new WebhookStage(await createTestStorage(dialect));
-    await stage.openStore();
-    await new Promise<void>((resolve) => stage.#receiver.listen(0, '127.0.0.1', resolve));
-    return stage;
+  static async open(dialect: Dialect): Promise<WebhookFixture> {
+    const fixture = new WebhookFixture(await createTestStorage(dialect));
+    await fixture.openStore();
+    await new Promise<void>((resolve) => fixture.#receiver.listen(0, '127.0.0.1', resolve));
+    return fixture;
   }
 
   /** The database once more, as another server has it. */
@@ -127,7 +127,7 @@ export class WebhookStage implements AsyncDisposable {
     return createWebhook(on, owner, { name: 'test', url: this.url, events, signatureSecret: SECRET });
   }
 
-  /** Delivers until it is stopped, at the latest with the stage. */
+  /** Delivers until it is stopped, at the latest with the fixture. */
   work(on: Context): WebhookWorker {
     const worker = startWebhookWorker(on);
     this.#workers.push(worker);

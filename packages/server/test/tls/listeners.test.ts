@@ -124,7 +124,7 @@ describe('listeners with a certificate', () => {
     agent.destroy();
   });
 
-  it('take a new certificate without a break: open connections go on, new ones are shown it', async () => {
+  it('take a new certificate without a break: open connections continue, new ones get it', async () => {
     const { apiUrl } = test.server;
     const agent = new https.Agent({ ca: trusted(), maxCachedSessions: 0, keepAlive: true, maxSockets: 1 });
     const before = await ask(`${apiUrl}/v2/sandboxes`, agent);

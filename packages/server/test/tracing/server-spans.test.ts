@@ -101,7 +101,7 @@ it('counts spans on the operator port', async () => {
   expect(text).toContain('svc_tracing_spans_total{outcome="dropped"} 0');
 });
 
-it('continues the trace of a caller when it is told to believe it, also where it says no', async () => {
+it('continues the trace of a caller that the settings trust, also where it is not sampled', async () => {
   await using believing = await startTestServer({
     tracing: { endpoint: collector.url, sampler: 'parentbased_always_on' },
   });

@@ -14,17 +14,17 @@ const read = (header: string, more: { of?: typeof request; at?: number; by?: typ
   readActingCredential(more.by ?? keys, header, more.of ?? request, more.at ?? NOW);
 
 describe('the credential with which the operator acts for a team', () => {
-  it('names the team, and is told from an API key', () => {
+  it('names the team, and is distinguished from an API key', () => {
     expect(isActingCredential(issued)).toBe(true);
     expect(isActingCredential(`svc_${'0'.repeat(40)}`)).toBe(false);
     expect(read(issued)).toBe('team-1');
   });
 
-  it.each([-60_000, 60_000])('holds for a clock that is %i ms apart', (apart) =>
+  it.each([-60_000, 60_000])('is valid for a clock that differs by %i ms', (apart) =>
     expect(read(issued, { at: NOW + apart })).toBe('team-1'),
   );
 
-  it.each([-60_001, 60_001, 86_400_000])('does not for one that is %i ms apart', (apart) =>
+  it.each([-60_001, 60_001, 86_400_000])('is not valid for one that differs by %i ms', (apart) =>
     expect(read(issued, { at: NOW + apart })).toBeUndefined(),
   );
 

@@ -43,7 +43,7 @@ describe('the call between nodes that asks for forks', () => {
 
 describe('the answer of a node that was asked for forks', () => {
   const ids = call.sandboxIds;
-  it('tells of each of them', () => {
+  it('reports each of them', () => {
     const [made, failed] = readForkAnswer(
       JSON.stringify([{ sandboxID: ids[0] }, { error: { code: 429, message: 'limit' } }]),
       ids,

@@ -59,7 +59,7 @@ describe('the share of a node', () => {
     expect(shareOf(own, demands, LIMIT.rate)).toBeCloseTo(expected, 3);
   });
 
-  it('adds up to everything, whatever they are asked for', () => {
+  it('adds up to everything, for any demand', () => {
     for (const demands of [[0], [1, 0, 7], [1_000, 2_000, 0, 0], Array(40).fill(3)]) {
       const parts = demands.map((own: number) => shareOf(own, demands, LIMIT.rate));
       expect(parts.reduce((sum, part) => sum + part, 0)).toBeCloseTo(1, 9);
@@ -122,7 +122,7 @@ describe('the rate of a team over all nodes', () => {
     expect(passed / 80).toBeGreaterThan(least * LIMIT.rate);
   });
 
-  it('tells of those with the highest demand, and counts anew after that', () => {
+  it('reports those with the highest demand, and counts anew after that', () => {
     const { shares } = new RateLimiter({}, () => 0, { shared: true });
     for (let team = 0; team < 600; team += 1)
       for (let count = 0; count <= team; count += 1) shares!.count(`general ${team}`);

@@ -21,7 +21,7 @@ const attempt = (failures: Record<string, unknown>) => async (destination: Desti
 };
 
 describe('a route', () => {
-  it('goes on until a destination answers, and learns how each one ended', async () => {
+  it('continues until a destination answers, and learns how each one ended', async () => {
     const learnt: (Failure | undefined)[] = [];
     async function* route(): Route {
       for (const destination of [HERE, toNode(node('b')), toNode(node('c'))]) {

@@ -117,7 +117,7 @@ describe('identifiers and names', () => {
     for (const bad of ['', 'a-b-c', 'A', 'a/b', '-x', 'ä'])
       expect(() => parseSandboxId(bad)).toThrow('Invalid sandbox ID');
   });
-  it('take template references apart', () => {
+  it('parse template references', () => {
     expect(parseTemplateReference(' Team/My-App:V1.0 ')).toEqual({
       namespace: 'team',
       alias: 'my-app',
@@ -160,7 +160,7 @@ describe('the metadata filter', () => {
 });
 
 describe('encrypted texts', () => {
-  it('open for their purpose only, and tell when they were changed', () => {
+  it('open for their purpose only, and detect changes', () => {
     const ring = createKeyRing(Buffer.alloc(32, 1));
     const sealed = ring.encrypt('a', 'hello');
     expect(ring.decrypt('a', sealed)).toBe('hello');

@@ -25,7 +25,7 @@ describe('storage', () => {
     await db.destroy();
   });
 
-  it('says that it is full when a transaction fails for that, and goes on when there is room again', async () => {
+  it('says that it is full when a transaction fails for that, and continues when there is room again', async () => {
     const db = openSqlite(path.join(directory, 'full.db'));
     await sql`create table notes (text text)`.execute(db);
     await sql`pragma max_page_count = 10`.execute(db);

@@ -57,7 +57,7 @@ describe.each(dialects)('the counters of running sandboxes on %s', (dialect: Dia
     await stored?.remove();
   });
 
-  it('follow every change of the rows, whoever makes it, and none that was rolled back', async () => {
+  it('follow every change of the rows, by any writer, and none that was rolled back', async () => {
     const draw = numbers('follow');
     const pick = <T>(list: readonly T[]) => list[draw(list.length)]!;
     const rows = new Map<string, { team: string; state: SandboxRowState; memory: number }>();

@@ -195,7 +195,7 @@ describe('what a team sends in a month', () => {
     await createSandbox(test);
   });
 
-  it('is counted by the driver, also of a sandbox that ended before it was told', async () => {
+  it('is counted by the driver, also of a sandbox that ended before the report', async () => {
     await setLimit(null);
     const { context } = test.server;
     const { body } = await create();

@@ -67,7 +67,7 @@ describe('the meter', () => {
     expect(meter.take()).toEqual([]);
   });
 
-  it('keeps hours and teams apart', () => {
+  it('counts each hour and team by itself', () => {
     const { meter, pass } = meterAt();
     pass(HOUR - MINUTE);
     meter.look([a, { ...a, id: 'b', teamId: 'two' }]);
@@ -85,7 +85,7 @@ describe('the meter', () => {
     expect(hours.at(-1)).toMatchObject({ egressBytes: 100, creates: 0 });
   });
 
-  it('does not count what has gone without a word, nor twice when the clock is set back', () => {
+  it('does not count what ended without a report, nor twice when the clock is set back', () => {
     const { meter, pass } = meterAt();
     meter.runs(a);
     pass(MINUTE);

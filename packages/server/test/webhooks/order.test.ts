@@ -6,7 +6,7 @@ import { attemptDelivery, leaseDelivery } from '../../src/webhooks/delivery/atte
 import { createPoster } from '../../src/webhooks/delivery/post.js';
 import { boundIdle, dispatchEvents, findDueDeliveries } from '../../src/webhooks/delivery/queue.js';
 import { dialects } from '../support/storage.js';
-import { type Context, type Received, team, WebhookStage } from '../support/webhook-fixture.js';
+import { type Context, type Received, team, WebhookFixture } from '../support/webhook-fixture.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -37,32 +37,32 @@ const endHolds = (on: Context) =>
     .execute();
 
 describe.each(dialects)('a dispatcher that slept, on %s', (dialect) => {
-  let stage: WebhookStage;
+  let fixture: WebhookFixture;
   beforeEach(async () => {
-    stage = await WebhookStage.open(dialect);
+    fixture = await WebhookFixture.open(dialect);
   });
-  afterEach(() => stage[Symbol.asyncDispose]());
+  afterEach(() => fixture[Symbol.asyncDispose]());
 
   it('sends nothing that another one has sent meanwhile', async () => {
-    const on = stage.context();
-    const { id } = await stage.webhook(on);
-    await stage.emit(on, 2);
+    const on = fixture.context();
+    const { id } = await fixture.webhook(on);
+    await fixture.emit(on, 2);
     const slept = await holdFirst(on, id);
     await endHolds(on);
-    stage.work(on);
-    await eventually('both events from the other one', () => stage.received.length === 2);
+    fixture.work(on);
+    await eventually('both events from the other one', () => fixture.received.length === 2);
     let posts = 0;
     const poster = { post: async () => ({ ok: ++posts > 0 }), close: async () => {} };
     await attemptDelivery({ ...on, metrics: undefined, tracer: undefined }, poster, slept);
     expect(posts).toBe(0);
-    expect(numbers(stage.received)).toEqual([0, 1]);
+    expect(numbers(fixture.received)).toEqual([0, 1]);
   });
 
   it('sends no byte once its hold is about to end, though its connection is there', async () => {
     let clock = Date.now();
-    const on = stage.context({ now: () => clock });
-    const { id } = await stage.webhook(on);
-    await stage.emit(on, 2);
+    const on = fixture.context({ now: () => clock });
+    const { id } = await fixture.webhook(on);
+    await fixture.emit(on, 2);
     const hold = await holdFirst(on, id);
     const poster = createPoster({ allowPrivateAddresses: true, timeoutMs: 5_000 });
     const late: typeof poster = {
@@ -77,10 +77,10 @@ describe.each(dialects)('a dispatcher that slept, on %s', (dialect) => {
     };
     await attemptDelivery({ ...on, metrics: undefined, tracer: undefined }, late, hold);
     await poster.close();
-    expect(stage.received).toEqual([]);
-    stage.work(on);
-    await eventually('both events', () => stage.received.length === 2);
-    expect(numbers(stage.received)).toEqual([0, 1]);
+    expect(fixture.received).toEqual([]);
+    fixture.work(on);
+    await eventually('both events', () => fixture.received.length === 2);
+    expect(numbers(fixture.received)).toEqual([0, 1]);
     const noted = on.db.selectFrom('webhook_attempts').select('attempt');
     await eventually('one attempt noted for each', async () => (await noted.execute()).length === 2);
   });
@@ -88,40 +88,40 @@ describe.each(dialects)('a dispatcher that slept, on %s', (dialect) => {
 
 describe.each(dialects)('a webhook that does not answer, on %s', (dialect) => {
   it('keeps no other one waiting, however much is open for it', async () => {
-    await using stage = await WebhookStage.open(dialect);
-    const on = stage.context({ timeoutMs: 600_000 });
-    const silent = await stage.webhook(on);
+    await using fixture = await WebhookFixture.open(dialect);
+    const on = fixture.context({ timeoutMs: 600_000 });
+    const silent = await fixture.webhook(on);
     const other = { ...team, id: randomIds.uuid() };
-    await stage.webhook(on, ['sandbox.lifecycle.created'], other);
+    await fixture.webhook(on, ['sandbox.lifecycle.created'], other);
     const asked: Received[] = [];
     const never = gate<undefined>();
-    stage.answer = (one) => {
+    fixture.answer = (one) => {
       if (one.headers['svc-webhook-id'] !== silent.id) return 204;
       asked.push(one);
       return never.promise;
     };
-    await stage.emit(on, 500, { sandboxes: 500 });
-    stage.work(on);
+    await fixture.emit(on, 500, { sandboxes: 500 });
+    fixture.work(on);
     await eventually('what it may be asked at the same time', () => asked.length === 16);
-    await stage.emit(on, 20, { teamId: other.id });
-    await eventually('all of the other team', () => stage.received.length === 20);
-    expect(numbers(stage.received)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    await fixture.emit(on, 20, { teamId: other.id });
+    await eventually('all of the other team', () => fixture.received.length === 20);
+    expect(numbers(fixture.received)).toEqual(Array.from({ length: 20 }, (_, n) => n));
     expect(asked).toHaveLength(16);
     never.resolve(undefined);
   });
 });
 
 describe.runIf(dialects.includes('postgres'))('events for webhooks, with two servers', () => {
-  let stage: WebhookStage;
+  let fixture: WebhookFixture;
   let first: Context;
   let second: Context;
   beforeEach(async () => {
-    stage = await WebhookStage.open('postgres');
-    const store = await stage.openStore();
-    first = stage.context({ retryDelaysMs: Array.from({ length: 50 }, () => 5) });
-    second = { ...stage.context({ store }), config: first.config };
+    fixture = await WebhookFixture.open('postgres');
+    const store = await fixture.openStore();
+    first = fixture.context({ retryDelaysMs: Array.from({ length: 50 }, () => 5) });
+    second = { ...fixture.context({ store }), config: first.config };
   });
-  afterEach(() => stage[Symbol.asyncDispose]());
+  afterEach(() => fixture[Symbol.asyncDispose]());
 
   const emitOne = (on: Context, sandboxId: string, n: number, before: () => Promise<void> = async () => {}) =>
     on.db.transaction().execute(async (tx) => {
@@ -156,10 +156,10 @@ describe.runIf(dialects.includes('postgres'))('events for webhooks, with two ser
   });
 
   it('arrive in order, whichever of them writes, dispatches and sends', async () => {
-    await stage.webhook(first);
+    await fixture.webhook(first);
     let asked = 0;
-    stage.answer = () => (++asked % 4 === 0 ? 503 : 204);
-    for (const on of [first, second]) stage.work(on);
+    fixture.answer = () => (++asked % 4 === 0 ? 503 : 204);
+    for (const on of [first, second]) fixture.work(on);
     const sandboxes = ['i1', 'i2', 'i3'];
     const each = 20;
     let n = 0;
@@ -174,7 +174,7 @@ describe.runIf(dialects.includes('postgres'))('events for webhooks, with two ser
       );
     await eventually(
       'all of them',
-      () => stage.received.length >= sandboxes.length * each * 2 + asked / 4 - 1,
+      () => fixture.received.length >= sandboxes.length * each * 2 + asked / 4 - 1,
     );
     await eventually('that none is open', async () => {
       const open = first.db.selectFrom('webhook_deliveries').select('id').where('status', '=', 'pending');
@@ -183,7 +183,9 @@ describe.runIf(dialects.includes('postgres'))('events for webhooks, with two ser
     });
     const rows = await first.db.selectFrom('events').select(['id', 'sandbox_id']).orderBy('seq').execute();
     for (const sandboxId of sandboxes) {
-      const arrived = stage.received.map(({ event }) => event).filter((one) => one.sandbox_id === sandboxId);
+      const arrived = fixture.received
+        .map(({ event }) => event)
+        .filter((one) => one.sandbox_id === sandboxId);
       const committed = rows.filter((row) => row.sandbox_id === sandboxId).map(({ id }) => id);
       // Deliveries that were answered with 503 arrived too, and again later.
       expect([...new Set(arrived.map(({ id }) => id))]).toEqual(committed);
@@ -191,8 +193,8 @@ describe.runIf(dialects.includes('postgres'))('events for webhooks, with two ser
   });
 
   it('wait for one that is frozen while it dispatches until PostgreSQL ends its transaction, and keep their order', async () => {
-    await stage.webhook(first);
-    await stage.emit(first, 2);
+    await fixture.webhook(first);
+    await fixture.emit(first, 2);
     const frozen = gate<void>();
     const locked = gate<void>();
     const dispatching = second.db.transaction().execute(async (tx) => {
@@ -203,28 +205,28 @@ describe.runIf(dialects.includes('postgres'))('events for webhooks, with two ser
       await tx.updateTable('events').set({ dispatched: 1 }).execute();
     });
     await locked.promise;
-    stage.work(first);
-    await eventually('both events', () => stage.received.length === 2);
-    expect(numbers(stage.received)).toEqual([0, 1]);
+    fixture.work(first);
+    await eventually('both events', () => fixture.received.length === 2);
+    expect(numbers(fixture.received)).toEqual([0, 1]);
     frozen.resolve();
     await expect(dispatching).rejects.toThrow();
   });
 
-  it('go on where one was killed with deliveries under way', async () => {
-    const { id } = await stage.webhook(first);
-    await stage.emit(first, 3, { sandboxes: 1 });
+  it('continue where one was killed with deliveries under way', async () => {
+    const { id } = await fixture.webhook(first);
+    await fixture.emit(first, 3, { sandboxes: 1 });
     const held = await holdFirst(second, id);
     expect(held.delivery.event_seq).toBeGreaterThan(0);
-    stage.work(first);
-    await stage.emit(first, 1, { type: 'sandbox.lifecycle.created', sandboxes: 1 });
+    fixture.work(first);
+    await fixture.emit(first, 1, { type: 'sandbox.lifecycle.created', sandboxes: 1 });
     await endHolds(first);
-    await eventually('all events', () => stage.received.length === 4);
-    expect(numbers(stage.received)).toEqual([0, 1, 2, 0]);
+    await eventually('all events', () => fixture.received.length === 4);
+    expect(numbers(fixture.received)).toEqual([0, 1, 2, 0]);
   });
 
   it('find a delivery due by the clock of the database, however wrong that of a server is', async () => {
-    const { id } = await stage.webhook(first);
-    await stage.emit(first, 2);
+    const { id } = await fixture.webhook(first);
+    await fixture.emit(first, 2);
     const held = await holdFirst(first, id);
     const ahead = { ...second, now: () => Date.now() + HOUR_MS };
     expect(await findDueDeliveries(ahead, id, 10)).toEqual([]);

@@ -9,16 +9,16 @@ import { findDueDeliveries, pruneEvents } from '../../src/webhooks/delivery/queu
 import { deleteWebhook, updateWebhook } from '../../src/webhooks/records.js';
 import { webhookStats } from '../../src/webhooks/stats.js';
 import { dialects } from '../support/storage.js';
-import { type Context, SECRET, team, WebhookStage } from '../support/webhook-fixture.js';
+import { type Context, SECRET, team, WebhookFixture } from '../support/webhook-fixture.js';
 
 const HOUR_MS = 3_600_000;
 
 describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
-  let stage: WebhookStage;
+  let fixture: WebhookFixture;
   beforeEach(async () => {
-    stage = await WebhookStage.open(dialect);
+    fixture = await WebhookFixture.open(dialect);
   });
-  afterEach(() => stage[Symbol.asyncDispose]());
+  afterEach(() => fixture[Symbol.asyncDispose]());
 
   const list = async (on: Context, webhookId: string) =>
     (await listDeliveries(on.db, team.id, webhookId, { orderAsc: true, limit: 100 })).data;
@@ -31,11 +31,11 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
       return all.length === count && all.every(({ status }) => status !== 'pending') ? all : undefined;
     });
   /** A webhook that was sent `count` events, with its worker. */
-  async function delivered(count = 1, options: Parameters<WebhookStage['context']>[0] = {}) {
-    const on = stage.context(options);
-    const { id } = await stage.webhook(on);
-    const worker = stage.work(on);
-    await stage.emit(on, count);
+  async function delivered(count = 1, options: Parameters<WebhookFixture['context']>[0] = {}) {
+    const on = fixture.context(options);
+    const { id } = await fixture.webhook(on);
+    const worker = fixture.work(on);
+    await fixture.emit(on, count);
     const events = (await settled(on, id, count)).map(({ eventId }) => eventId);
     return { on, id, worker, events, event: events[0]! };
   }
@@ -51,31 +51,31 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
       [1, 'success'],
       [2, 'success'],
     ]);
-    const [first, second] = stage.received.map(({ headers }) => headers as Record<string, string>);
+    const [first, second] = fixture.received.map(({ headers }) => headers as Record<string, string>);
     expect(second?.['webhook-id']).toBe(first?.['webhook-id']);
     expect(second?.['svc-delivery-id']).not.toBe(first?.['svc-delivery-id']);
     expect(Number(second?.['webhook-timestamp']) - Number(first?.['webhook-timestamp'])).toBe(400);
-    expect(stage.received[1]?.body).toBe(stage.received[0]?.body);
+    expect(fixture.received[1]?.body).toBe(fixture.received[0]?.body);
     const receiver = new StandardWebhook(Buffer.from(SECRET).toString('base64'));
     const now = { ...second!, 'webhook-timestamp': first!['webhook-timestamp']! };
-    expect(() => receiver.verify(stage.received[1]!.body, now)).toThrow('No matching signature');
+    expect(() => receiver.verify(fixture.received[1]!.body, now)).toThrow('No matching signature');
     const { totals } = await webhookStats({ ...on, now: () => clock + 1_000 }, team.id, id, {});
     expect(totals).toEqual({ deliveries: 1, succeeded: 1, failed: 0, attempts: 2 });
   });
 
   it('has as many attempts as the first time', async () => {
-    stage.answer = () => 500;
+    fixture.answer = () => 500;
     const { on, id, event } = await delivered();
-    expect(stage.received).toHaveLength(4);
+    expect(fixture.received).toHaveLength(4);
     await again(on, id, event);
     const [failed] = await settled(on, id);
     expect(failed).toMatchObject({ status: 'failed' });
     expect(failed?.attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    stage.answer = () => 204;
+    fixture.answer = () => 204;
     await again(on, id, event);
     const [arrived] = await settled(on, id);
     expect(arrived?.status).toBe('success');
-    expect(stage.received).toHaveLength(9);
+    expect(fixture.received).toHaveLength(9);
   });
 
   it('keeps the last ten attempts of before, however often that is done', async () => {
@@ -92,52 +92,52 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
   });
 
   it('does not hold up newer events of its sandbox', async () => {
-    stage.answer = () => 500;
+    fixture.answer = () => 500;
     const { on, id, worker, event } = await delivered(1, { retryDelaysMs: [] });
     await worker.stop();
-    stage.answer = (one) => (one.event.id === event ? 500 : 204);
-    const slow = stage.context({ retryDelaysMs: [HOUR_MS] });
-    stage.work(slow);
+    fixture.answer = (one) => (one.event.id === event ? 500 : 204);
+    const slow = fixture.context({ retryDelaysMs: [HOUR_MS] });
+    fixture.work(slow);
     await again(slow, id, event);
-    await eventually('a second attempt', () => stage.received.length === 2);
-    await stage.emit(slow, 3);
-    await eventually('the newer ones', () => stage.received.length === 5);
+    await eventually('a second attempt', () => fixture.received.length === 2);
+    await fixture.emit(slow, 3);
+    await eventually('the newer ones', () => fixture.received.length === 5);
     expect((await list(on, id))[0]).toMatchObject({ eventId: event, status: 'pending' });
   });
 
-  it('is not held up by an older event that waits', async () => {
+  it('is not delayed by an older event that waits', async () => {
     const { on, id, worker, events } = await delivered(2);
     await worker.stop();
-    stage.answer = ({ event }) => (events.includes(event.id) ? 204 : 500);
-    const slow = stage.context({ retryDelaysMs: [HOUR_MS] });
+    fixture.answer = ({ event }) => (events.includes(event.id) ? 204 : 500);
+    const slow = fixture.context({ retryDelaysMs: [HOUR_MS] });
     // An older one waits for its second attempt: so would one that another server had yet to send.
     await on.db
       .updateTable('webhook_deliveries')
       .set({ status: 'pending', next_attempt_at: Date.now() + HOUR_MS })
       .where('event_id', '=', events[0]!)
       .execute();
-    stage.work(slow);
+    fixture.work(slow);
     await again(slow, id, events[1]!);
-    await eventually('the newer event again', () => stage.received.length === 3);
-    expect(stage.received.at(-1)?.event.id).toBe(events[1]);
+    await eventually('the newer event again', () => fixture.received.length === 3);
+    expect(fixture.received.at(-1)?.event.id).toBe(events[1]);
   });
 
   it('waits for no worker: one that starts later sends it', async () => {
     const { on, id, worker, event } = await delivered();
     await worker.stop();
     await again(on, id, event);
-    stage.work(stage.context());
-    await eventually('the second request', () => stage.received.length === 2);
+    fixture.work(fixture.context());
+    await eventually('the second request', () => fixture.received.length === 2);
   });
 
   it.runIf(dialect === 'postgres')('is sent by one of two servers', async () => {
     const { on, id, events } = await delivered(30);
-    const second = stage.context({ store: await stage.openStore() });
-    stage.work(second);
+    const second = fixture.context({ store: await fixture.openStore() });
+    fixture.work(second);
     await Promise.all(events.map((event, index) => again(index % 2 === 0 ? on : second, id, event)));
     const all = await settled(on, id, 30);
     expect(all.map(({ attempts }) => attempts.length)).toEqual(all.map(() => 2));
-    expect(stage.received).toHaveLength(60);
+    expect(fixture.received).toHaveLength(60);
   });
 
   it('cannot be asked for while it is on its way, not even by several at the same time', async () => {
@@ -151,14 +151,14 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
           status: 409,
           message: expect.stringMatching(/on its way already/),
         });
-    stage.work(on);
+    fixture.work(on);
     await settled(on, id);
-    expect(stage.received).toHaveLength(2);
+    expect(fixture.received).toHaveLength(2);
   });
 
   it('must be one that this webhook of this team was sent', async () => {
     const { on, id, event } = await delivered();
-    const other = await stage.webhook(on);
+    const other = await fixture.webhook(on);
     const missing = /not sent to this webhook, or is no longer kept/;
     for (const [webhook, named, teamId, status, message] of [
       [id, randomIds.uuid(), team.id, 404, missing],
@@ -174,7 +174,7 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
       });
     await deleteWebhook(on, team.id, id);
     await expect(again(on, id, event)).rejects.toMatchObject({ status: 404 });
-    expect(stage.received).toHaveLength(1);
+    expect(fixture.received).toHaveLength(1);
   });
 
   it('must still be kept, and is not removed while it waits', async () => {
@@ -186,8 +186,8 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
       [events[0], 1],
     ]);
     await expect(again(on, id, events[1]!)).rejects.toMatchObject({ status: 404 });
-    stage.work(on);
-    await eventually('the request', () => stage.received.length === 3);
+    fixture.work(on);
+    await eventually('the request', () => fixture.received.length === 3);
   });
 
   it('needs an enabled webhook, and stays as it was when that is disabled meanwhile', async () => {
@@ -195,7 +195,7 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
     await worker.stop();
     await again(on, id, event);
     await updateWebhook(on, team.id, id, { enabled: false });
-    stage.work(on);
+    fixture.work(on);
     const [delivery] = await settled(on, id);
     expect(delivery).toMatchObject({ status: 'success', attempts: [{ attempt: 1 }] });
     await expect(again(on, id, event)).rejects.toMatchObject({
@@ -204,17 +204,17 @@ describe.each(dialects)('an event that is delivered again on %s', (dialect) => {
     });
     await updateWebhook(on, team.id, id, { enabled: true });
     await again(on, id, event);
-    await eventually('the second request', () => stage.received.length === 2);
+    await eventually('the second request', () => fixture.received.length === 2);
   });
 
   it('goes to no private address unless that is allowed', async () => {
     const { on, id, worker, event } = await delivered();
     await worker.stop();
-    stage.work(stage.context({ allowPrivateAddresses: false, retryDelaysMs: [] }));
+    fixture.work(fixture.context({ allowPrivateAddresses: false, retryDelaysMs: [] }));
     await again(on, id, event);
     const [delivery] = await settled(on, id);
     expect(delivery?.attempts[1]).toMatchObject({ status: 'failed', errorClass: 'request_error' });
-    expect(stage.received).toHaveLength(1);
+    expect(fixture.received).toHaveLength(1);
   });
 
   it('counts as waiting since it was asked for', async () => {

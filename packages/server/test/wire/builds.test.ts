@@ -129,7 +129,7 @@ describe('status and logs of a build', () => {
     expect(await logs(`?cursor=${last + 1}&direction=backward`)).toHaveLength(all.length);
   });
 
-  it('have nothing to tell while the build waits', async () => {
+  it('are empty while the build waits', async () => {
     const created = await createTemplate(test, { name: 'silent' });
     expect((await status(test, created)).body).toEqual({
       logs: [],
@@ -254,7 +254,7 @@ describe('files of COPY steps', () => {
     expect((await put(url, archive)).status).toBe(403);
   });
 
-  it('answer 404 when the template is gone', async () => {
+  it('answer 404 when the template was deleted', async () => {
     const archive = await tarGzOf([{ name: 'a', content: 'a' }]);
     const { url } = (await link(sha256('gone'))).body;
     await test.api('DELETE', '/templates/files');

@@ -119,7 +119,7 @@ describe('forkSandbox', () => {
     expect(errorsOf(answer)).toEqual(['504 sandbox_placement_timeout', '504 sandbox_placement_timeout']);
     await nothingLeft();
   });
-  it('leaves no fork that nobody was told of when the client leaves, also when one cannot be ended at once', async () => {
+  it('leaves no fork without an answer when the client leaves, also when one cannot be ended at once', async () => {
     await start({});
     const { id } = await createSandbox(test);
     const restores = holdRestores(driver, { after: 2 });

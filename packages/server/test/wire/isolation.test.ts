@@ -57,7 +57,7 @@ describe('isolation', () => {
     expect(refused.body.message).toContain('The process driver cannot isolate a sandbox.');
   });
 
-  it('of plain processes is told as none', async () => {
+  it('of plain processes is reported as none', async () => {
     const test = await start({}, false);
     const made = await test.api('POST', '/v2/sandboxes', { templateID: 'base' });
     expect((await test.api('GET', `/sandboxes/${made.body.sandboxID}`)).body.isolation).toBe('none');

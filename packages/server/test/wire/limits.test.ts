@@ -35,7 +35,7 @@ function resolvers() {
 }
 
 describe('rate limits', () => {
-  it('tell limit, rest and reset, refuse with Retry-After, count creates apart, and fill up again', async () => {
+  it('report limit, rest and reset, refuse with Retry-After, count creates separately, and fill up again', async () => {
     test = await startTestServer({
       rateLimits: { general: { rate: 1, burst: 2 }, create: { rate: 1, burst: 1 } },
     });
@@ -55,7 +55,7 @@ describe('rate limits', () => {
     expect((await read()).status).toBe(200);
     expect((await fetch(`${test.server.apiUrl}/health`)).headers.get('RateLimit-Limit')).toBeNull();
   });
-  it('count events that are delivered again apart from all else', async () => {
+  it('count redeliveries separately', async () => {
     test = await startTestServer({ rateLimits: { redeliver: { rate: 0.001, burst: 2 } } });
     const webhook = await test.api('POST', '/events/webhooks', {
       ...{ name: 'hook', url: 'https://example.invalid/', events: ['sandbox.lifecycle.created'] },
@@ -88,7 +88,7 @@ describe('time limits', () => {
       body: { code: 504 },
     });
     expect(held.waiting()).toBe(1);
-    await eventually('the half-made sandbox is gone', () => test.server.context.sandboxes.size === 0);
+    await eventually('the half-made sandbox is deleted', () => test.server.context.sandboxes.size === 0);
     expect(await test.server.context.db.selectFrom('sandboxes').select('id').execute()).toEqual([]);
   });
   it('end a placement that takes too long with 504 and its code', async () => {

@@ -182,7 +182,7 @@ describe('network settings of a sandbox that runs', () => {
     ]);
     const logOf = async (id: string) =>
       JSON.stringify((await test.api('GET', `/v2/sandboxes/${id}/logs`)).body);
-    await eventually('its owner is told', async () => (await logOf(bad!)).includes('2001:db8::/032'));
+    await eventually('its owner is informed', async () => (await logOf(bad!)).includes('2001:db8::/032'));
     expect(await logOf(good!)).not.toContain('cannot be read');
     expect((await test.api('PUT', `/sandboxes/${bad}/network`, {})).status).toBe(204);
     expect(modes.at(-1)).toBe('internet');

@@ -33,7 +33,7 @@ async function lineOf(
   return { line, status: answer.status, body: answer.body };
 }
 
-it('tells of each request who asked what of which resource, and what came of it', async () => {
+it('has for each request the caller, the operation, the resource and the outcome', async () => {
   const made = await lineOf('POST', '/v2/sandboxes', { templateID: 'base' });
   const { teamID } = (await test.api('GET', '/team')).body;
   expect(made.line).toMatchObject({
@@ -87,7 +87,7 @@ it('calls a client that left by 499', async () => {
   expect(line).toMatchObject({ operationId: 'createSandboxV2', status: 499 });
 });
 
-it('tells of requests to the operator port, with a wrong token too', async () => {
+it('has requests to the operator port, with a wrong token too', async () => {
   const { operatorUrl, operatorToken } = test.server;
   const ask = (token: string, requestId: string) =>
     fetch(`${operatorUrl}/teams`, {

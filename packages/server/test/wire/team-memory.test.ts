@@ -97,7 +97,7 @@ describe('memory of all sandboxes of a team that run at once', () => {
     expect([...driver.stored]).toEqual([]);
   });
 
-  it('does not count what is paused, and is kept to by whatever wakes it', async () => {
+  it('does not count what is paused, and limits everything that wakes it', async () => {
     await setLimit(each);
     const sleeper = await createSandbox(test, { autoPause: true, autoResume: { enabled: true } });
     expect((await post(sleeper.id, 'pause')).status).toBe(204);

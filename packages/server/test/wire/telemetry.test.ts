@@ -32,7 +32,7 @@ describe('logs', () => {
       'second-oops',
     ]);
   });
-  it('stay readable after the sandbox is gone, until they are too old', async () => {
+  it('stay readable after the sandbox was deleted, until they are too old', async () => {
     const sandbox = await createSandbox(test);
     await run(test, sandbox, 'echo last words');
     await test.server.sampleNow();
@@ -40,7 +40,7 @@ describe('logs', () => {
     const read = async () => (await test.api('GET', `/v2/sandboxes/${sandbox.id}/logs`)).body.logs;
     expect(await read()).toMatchObject([{ message: 'last words' }]);
   });
-  it('go on after a program printed bytes that are no text', async () => {
+  it('continue after a program printed bytes that are no text', async () => {
     const sandbox = await createSandbox(test);
     await run(test, sandbox, String.raw`printf 'a\000b\n\377\n'; echo after`);
     const read = async () =>
@@ -50,7 +50,7 @@ describe('logs', () => {
     await eventually('the last line is there', async () => (await read()).length === 3);
     expect((await read()).map((entry) => entry.message)).toEqual(['a\uFFFDb', '\uFFFD', 'after']);
   });
-  it('of another team are empty, not told apart from none', async () => {
+  it('of another team are empty, like none', async () => {
     expect((await test.api('GET', '/v2/sandboxes/iunknown/logs')).body).toEqual({ logs: [] });
   });
 });

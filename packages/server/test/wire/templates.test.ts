@@ -280,7 +280,7 @@ describe('tags of templates', () => {
     expect((await test.api('POST', '/v2/sandboxes', { templateID: 'tagged:prod' })).status).toBe(404);
   });
 
-  it('let sandboxes go on with the last ready build while a new one is made', async () => {
+  it('let sandboxes use the last ready build while a new one is made', async () => {
     const ready = await build(test, 'rolling', {});
     await createTemplate(test, { name: 'rolling' });
     const sandbox = await test.api('POST', '/v2/sandboxes', { templateID: 'rolling' });

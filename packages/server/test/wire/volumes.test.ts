@@ -57,7 +57,7 @@ describe('writeVolumeFile', () => {
 });
 
 describe('uploadTemplateFiles', () => {
-  it('takes the archive raw whatever its type: JSON is no archive rather than a validation error', async () => {
+  it('takes the archive raw with any type: JSON is no archive rather than a validation error', async () => {
     const made = await test.api('POST', '/v3/templates', { name: 'raw-upload' });
     const link = await test.api('GET', `/templates/${made.body.templateID}/files/${'a'.repeat(64)}`);
     const answer = await fetch(link.body.url, {
@@ -71,7 +71,7 @@ describe('uploadTemplateFiles', () => {
 });
 
 describe('a sandbox whose volume was deleted while it was paused', () => {
-  it('does not start again with an empty directory: connect, resume and waking say which volume is gone', async () => {
+  it('does not start again with an empty directory: connect, resume and waking say which volume was deleted', async () => {
     const volume = await makeVolume('doomed');
     const { id } = await createSandbox(test);
     expect((await test.api('POST', `/sandboxes/${id}/pause`)).status).toBe(204);

@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from './server.js';
 import { childStorage, dropSchema } from './server-storage.js';
 
 /** Two servers over one trial cluster of Incus, on one PostgreSQL. */
-export interface IncusStage {
+export interface IncusFixture {
   /** Of all members, as a server takes it. */
   address: string;
   /** Of one member. */
@@ -24,7 +24,7 @@ export interface IncusStage {
 }
 
 /** @param options.poolSize of the first server; the second one has no pool */
-export async function startIncusStage({ poolSize }: { poolSize: number }): Promise<IncusStage> {
+export async function startIncusFixture({ poolSize }: { poolSize: number }): Promise<IncusFixture> {
   const undo: (() => PromiseLike<unknown>)[] = [];
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step();
@@ -57,18 +57,18 @@ export async function startIncusStage({ poolSize }: { poolSize: number }): Promi
       SVC_INCUS_ADDRESS: address,
       SVC_POOL_SIZE: String(poolSize),
     };
-    const stage: IncusStage = {
+    const fixture: IncusFixture = {
       address,
       socket: members[0]!.socket,
       first: await startChildServer(environment),
       second,
       startFirst: async () => {
-        stage.first = await startChildServer(environment);
+        fixture.first = await startChildServer(environment);
       },
       close,
     };
-    undo.push(() => stage.first.kill());
-    return stage;
+    undo.push(() => fixture.first.kill());
+    return fixture;
   } catch (error) {
     await close();
     throw error;
