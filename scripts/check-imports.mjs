@@ -38,8 +38,29 @@ const portable = {
   'network-policy': /^$/,
 };
 
+/** The folders of a package by floor, the lowest first: a folder imports only from folders on floors below its own. */
+const floors = {
+  server: [
+    ['config', 'gateway'],
+    ['storage'],
+    ['api', 'maintenance'],
+    ['network', 'teams'],
+    ['sandboxes'],
+    ['cluster', 'webhooks'],
+    ['operator', 'templates', 'volumes'],
+    ['process'],
+  ],
+};
+
 /** Folders of one package that must not import each other. */
 const strangers = [{ package: 'server', folders: ['api', 'gateway'] }];
+
+/** The folder of a file with its floor, -1 where the table has none; undefined for files beside the folders, and other packages. */
+function floorOf(packageName, file) {
+  if (!(packageName in floors) || !file.includes('/')) return undefined;
+  const folder = file.split('/')[0];
+  return { folder, floor: floors[packageName].findIndex((folders) => folders.includes(folder)) };
+}
 
 /** Why a file must not import something; undefined when it may. */
 export function objectionTo(packageName, file, specifier) {
@@ -57,6 +78,10 @@ export function objectionTo(packageName, file, specifier) {
   if (!specifier.startsWith('.')) return undefined;
   const target = join(file, '..', specifier).split(sep).join('/');
   if (target.startsWith('..')) return `${specifier} leaves the package's src`;
+  const [here, there] = [file, target].map((path) => floorOf(packageName, path));
+  if (here?.floor === -1) return `${here.folder}/ has no floor in the table of scripts/check-imports.mjs`;
+  if (here && there && here.folder !== there.folder && there.floor >= here.floor)
+    return `${here.folder}/ must not import ${there.folder}/, which is not on a floor below it`;
   for (const { package: name, folders } of strangers) {
     if (name !== packageName) continue;
     const [from, to] = [file, target].map((path) => folders.find((folder) => path.startsWith(`${folder}/`)));
