@@ -43,7 +43,7 @@ export const LINUX_POOL_SIZE = 4;
  */
 export const settings = {
   /**
-   * The server's own directory; made with mode 0700. One server at a time. A program has to name it.
+   * The server's own directory; made with mode 0700, for one server at a time. Programs have to name it.
    * Default: `/var/lib/svc` for root, else `~/.local/state/svc`.
    */
   dataDir: text({ variable: 'SVC_DATA_DIR', flag: '--data-dir' }),
@@ -56,18 +56,18 @@ export const settings = {
   /** Port of `/metrics`, `/status` and the operations on teams; 0 takes any, false opens none. Default 3003. */
   operatorPort: portOrOff({ default: 3_003, variable: 'SVC_OPERATOR_PORT', flag: '--operator-port' }),
   /**
-   * Credential of the operations on the operator port: teams, limits, keys. At least 32 characters. Default: made once and
-   * kept in `operator-token` in the data directory.
+   * Credential of the operations on the operator port: teams, limits, keys. At least 32 characters. Default: generated once and
+   * stored in `operator-token` in the data directory.
    */
   operatorToken: text({ variable: 'SVC_OPERATOR_TOKEN' }),
   /** Certificate of API and gateway for clients that connect by TLS. Without it they speak plain HTTP. */
   tls: {
     /**
-     * File of the certificate, PEM: the server's own first, then those that signed it. A new one in its place is taken within ten
+     * PEM file of the certificate chain: the server's own first, then those that signed it. A replacement is loaded within ten
      * seconds, or at SIGHUP by `svc-server`. Default none.
      */
     certificate: text({ variable: 'SVC_TLS_CERTIFICATE' }),
-    /** File of its key, PEM, without a passphrase. The server's user must be able to read it, and not everybody. Default none. */
+    /** PEM file of its key, without a passphrase; readable by the server's user, and not by all users. Default none. */
     key: text({ variable: 'SVC_TLS_KEY' }),
   },
   /** Base URL of the API as clients reach it. Default from host and port. */
@@ -89,14 +89,14 @@ export const settings = {
   headerPrefixes: texts({ variable: 'SVC_HEADER_PREFIXES' }),
   /** `linux`, `process` (no isolation), `incus`, or a driver of your own, which you close yourself. Default: `linux`. */
   driver: oneOf<DriverName | Driver>(driverNames)({ variable: 'SVC_DRIVER', flag: '--driver' }),
-  /** User that a program which is a server becomes when root starts it with the `linux` driver. Default `svc`, made where it is missing. */
+  /** User of the server process when root starts it with the `linux` driver. Default `svc`, created where it is missing. */
   user: text({ variable: 'SVC_USER', flag: '--user' }),
   /**
-   * Socket of a `svc-runtime` that was started by itself, in a unit of its own. A program that is a server then needs no rights of
+   * Socket of a `svc-runtime` that runs in a unit of its own. The server process then needs no rights of
    * root from the beginning. Default: root starts `svc-runtime` with the server.
    */
   runtimeSocket: text({ variable: 'SVC_RUNTIME_SOCKET' }),
-  /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` to start where it is there. */
+  /** Runtime of the `linux` driver: `runc`, `crun`, `runsc`, `kata` or a path. Default: `runc`, with `crun` for starts where it is installed. */
   ociRuntime: text({ variable: 'SVC_OCI_RUNTIME', flag: '--oci-runtime' }),
   /**
    * Root file system of the template `base` with the `linux` driver: `debian`, which is built once, or
@@ -105,21 +105,21 @@ export const settings = {
   baseRoot: oneOf(baseRoots)({ variable: 'SVC_BASE_ROOT', flag: '--base-root' }),
   /**
    * Isolation of sandboxes from the host's kernel with the `linux` driver: `container`, namespaces on that kernel, or `gvisor`, a
-   * kernel of their own that runs as a program. Sandboxes that are there keep theirs. Default `container`.
+   * kernel of their own that runs as a program. Existing sandboxes keep theirs. Default `container`.
    */
   isolation: oneOf(isolations)({ variable: 'SVC_ISOLATION', flag: '--isolation' }),
   /**
    * Isolation of the sandboxes of some templates instead, by id of the template, or by name for `base` and `host`:
-   * `{ base: 'gvisor' }`. Their builds run so too. A snapshot with memory keeps the isolation that it was taken with. Default none.
+   * `{ base: 'gvisor' }`. Their builds use it too. A snapshot with memory keeps the isolation that it was taken with. Default none.
    */
   templateIsolation: wordByName(isolations)({ variable: 'SVC_TEMPLATE_ISOLATION' }),
   /** Starts a sandbox before the server accepts requests, to verify the host. Default false; `svc server up` does it. */
   trialStart: toggle({ default: false, variable: 'SVC_TRIAL_START', flag: '--no-trial-start' }),
-  /** Where the `incus` driver finds its Incus server or cluster. */
+  /** Connection of the `incus` driver to its Incus server or cluster. */
   incus: {
     /**
-     * Path of a unix socket, or `https://host:8443`; of a cluster several members with commas between, of which the first that
-     * answers is asked. Default: the trial cluster of `svc cluster up` if it runs, else `/var/lib/incus/unix.socket`.
+     * Path of a unix socket, or `https://host:8443`; for a cluster several members, separated by commas, of which the first that
+     * answers is used. Default: the trial cluster of `svc cluster up` if it runs, else `/var/lib/incus/unix.socket`.
      */
     address: text({ variable: 'SVC_INCUS_ADDRESS' }),
     /** Incus project that belongs to this service; made where it is missing. Default `svc`. */
@@ -130,23 +130,23 @@ export const settings = {
     keyFile: text({ variable: 'SVC_INCUS_KEY' }),
     /** PEM file of the certificate of the server or cluster (`incus info` shows it). Default none. */
     serverCertificateFile: text({ variable: 'SVC_INCUS_SERVER_CERTIFICATE' }),
-    /** Storage pool for root file systems. Default: what the project says (`user.svc.pool`), else the only one that there is. */
+    /** Storage pool for root file systems. Default: `user.svc.pool` of the project, else the only pool. */
     pool: text({ variable: 'SVC_INCUS_POOL' }),
-    /** Interface of every member through which sandboxes are reached. Default: what the project says (`user.svc.parent`). */
+    /** Interface of every member through which sandboxes are reached. Default: `user.svc.parent` of the project. */
     parent: text({ variable: 'SVC_INCUS_PARENT' }),
-    /** Range of IPv4 addresses for sandboxes that nobody else has, such as `10.20.16.0/20`. Default: `user.svc.range` of the project. */
+    /** Range of IPv4 addresses for sandboxes alone, such as `10.20.16.0/20`. Default: `user.svc.range` of the project. */
     range: text({ variable: 'SVC_INCUS_RANGE' }),
     /** Name servers in sandboxes. Default `1.1.1.1` and `8.8.8.8`. */
     nameServers: texts({ variable: 'SVC_INCUS_NAME_SERVERS' }),
     /**
-     * Declares that every member has the fence (`fence.nft`), so that sandboxes can be kept from the network. It is tried from inside before
-     * it is relied upon. Default: whether the project says so (`user.svc.fence`).
+     * Declares that every member has the fence (`fence.nft`), so that sandboxes can be kept from the network. It is tested from inside before
+     * it is relied upon. Default: `user.svc.fence` of the project.
      */
     fence: toggle({ variable: 'SVC_INCUS_FENCE' }),
   },
-  /** Where the records are kept. */
+  /** The database. */
   storage: {
-    /** Which database: `sqlite`, or `postgres`, which needs `storage.url`. */
+    /** Kind of database: `sqlite`, or `postgres`, which needs `storage.url`. */
     kind: oneOf(['sqlite', 'postgres'] as const)({ default: 'sqlite' }),
     /** File of the SQLite database. Default `<dataDir>/server.db`. */
     file: text(),
@@ -157,12 +157,12 @@ export const settings = {
     /** Most connections to PostgreSQL. Default 10. */
     poolSize: count(),
   },
-  /** Name of this server among those that share a database. Default: made once and kept in the data directory. */
+  /** Name of this server among those that share a database. Default: generated once and stored in the data directory. */
   nodeId: text({ variable: 'SVC_NODE_ID' }),
-  /** 64 hex digits that protect what is stored encrypted. Default: made once and kept in the data directory. */
+  /** Key for data that is stored encrypted, 64 hex digits. Default: generated once and stored in the data directory. */
   serverKey: text({ variable: 'SVC_SERVER_KEY' }),
   /**
-   * 64 hex digits that the drivers of several hosts share, for what they copy to each other. For the process of root alone, where
+   * Key that the drivers of several hosts share for copies between them, 64 hex digits. For the process of root alone, where
    * there is one. Default: without such a process derived from the server key, else none, and nothing is copied.
    */
   transferKey: text({ variable: 'SVC_TRANSFER_KEY' }),
@@ -195,56 +195,56 @@ export const settings = {
     /** Most webhooks. */
     maxWebhooks: countOrNone({ default: 10 }),
   },
-  /** Requests per second and at once, for each team. A rate of 0 switches one off. */
+  /** Requests per second (`rate`) and at once (`burst`), for each team. A rate of 0 disables the limit. */
   rateLimits: {
-    /** Requests that make no sandbox. */
+    /** All other requests. */
     general: rateLimit({
       default: { rate: 1_000, burst: 5_000 },
       variable: 'SVC_RATE_LIMIT',
       flag: '--rate-limit',
     }),
-    /** Requests that make sandboxes. */
+    /** Requests that create sandboxes. */
     create: rateLimit({
       default: { rate: 100, burst: 1_000 },
       variable: 'SVC_CREATE_RATE_LIMIT',
       flag: '--create-rate-limit',
     }),
-    /** Requests that deliver an event to a webhook again. */
+    /** Requests that redeliver an event to a webhook. */
     redeliver: rateLimit({ default: { rate: 10, burst: 100 } }),
   },
   /** Sandboxes that run at once, all teams together. Default 1000. */
   maxSandboxes: count({ default: 1_000, variable: 'SVC_MAX_SANDBOXES', flag: '--max-sandboxes' }),
-  /** Memory that all sandboxes together may use. Default: the host's but a tenth of it, at least 256 and at most 2048. */
+  /** Memory that all sandboxes together may use. Default: the host's minus a tenth, of at least 256 and at most 2048. */
   maxMemoryMiB: count({ variable: 'SVC_MAX_MEMORY_MIB' }),
   /** Space that stays free on the disk of the data directory, for the database and the host. Default: 5 % of it, at most 2048. */
   diskReserveMiB: countOrNone({ variable: 'SVC_DISK_RESERVE_MIB' }),
   /**
    * User and group ids of the host that sandboxes get with the `linux` driver: `{ first: 600000000, count: 67108864 }`, in a variable
-   * `600000000:67108864`. Each needs 65,536; as many as may run at once and wait in the pool must fit, or 1,024. They must be nobody
-   * else's: from 65536 to 2147483647, clear of `/etc/subuid` and `/etc/subgid`. While sandboxes run they keep what they have. Default:
-   * 67,108,864 from 536870912 on that are free.
+   * `600000000:67108864`. Each needs 65,536; there must be enough for all that run at once and wait in the pool, or for 1,024. No
+   * other program may use them: from 65536 to 2147483647, outside `/etc/subuid` and `/etc/subgid`. Running sandboxes keep theirs. Default:
+   * the first free 67,108,864 from 536870912 on.
    */
   userIds: idPool({ variable: 'SVC_USER_IDS' }),
   /** Connections that leave sandboxes. */
   egress: {
-    /** Resolvers that names of sandboxes are looked up at: addresses, with `:port` where it is not 53. Default: those of the host. */
+    /** Resolvers for the names that sandboxes look up: addresses, with `:port` where it is not 53. Default: those of the host. */
     dns: texts(),
     /**
-     * Private addresses and CIDR ranges that sandboxes with a policy may reach all the same, as a mirror in your network. Default
+     * Private addresses and CIDR ranges that sandboxes with a policy may reach nevertheless, such as a mirror in your network. Default
      * none.
      */
     allowRanges: ranges(),
     /**
-     * Variables of the server's environment that secrets of the value `env:NAME` stand for. Every team may use them, and so
-     * learn their values. Default none: such a value stands for itself.
+     * Variables of the server's environment that secrets with the value `env:NAME` resolve to. Every team may use them, and so
+     * learn their values. Default none: such a value is literal.
      */
     secretVariables: texts(),
-    /** Absolute directories with files that secrets of the value `file:/path` stand for; as with variables. Default none. */
+    /** Absolute directories with files that secrets with the value `file:/path` resolve to; as with variables. Default none. */
     secretDirectories: texts(),
-    /** PEM file of authorities that are trusted for servers whose requests get headers, beside the well-known ones. Default none. */
+    /** PEM file of authorities to trust, beside the well-known ones, for servers whose requests get headers. Default none. */
     trustedRoots: text(),
   },
-  /** Spans of what the server does, sent to a collector of OpenTelemetry: see `docs/opentelemetry.md`. */
+  /** Spans of the server's work, sent to an OpenTelemetry collector: see `docs/opentelemetry.md`. */
   tracing: {
     /** Base URL of the collector's OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. Default none: no spans are made. */
     endpoint: webAddress({ variable: 'OTEL_EXPORTER_OTLP_ENDPOINT' }),
@@ -258,8 +258,8 @@ export const settings = {
     /** Name of the service in its spans. */
     serviceName: text({ default: 'svc', variable: 'OTEL_SERVICE_NAME' }),
     /**
-     * Which requests are recorded. Those that begin with `parentbased_` believe the `traceparent` of every caller, who then also
-     * decides what is recorded; the others draw for themselves, begin a trace of their own and link the caller's.
+     * Sampler that chooses the recorded requests. Those that begin with `parentbased_` trust the `traceparent` of every caller, who then also
+     * decides; the others decide by themselves, begin a trace of their own and link the caller's.
      */
     sampler: oneOf<SamplerName>(samplers)({ default: 'traceidratio', variable: 'OTEL_TRACES_SAMPLER' }),
     /** The part of traces that the `traceidratio` samplers record, 0 to 1. */
@@ -268,9 +268,9 @@ export const settings = {
   /** Sandboxes of `base` kept booted and waiting. Default 4 with the `linux` driver, 0 otherwise. */
   poolSize: countOrNone({ variable: 'SVC_POOL_SIZE', flag: '--pool-size' }),
   /**
-   * Memory that all sandboxes waiting may use, when lately more of a template were asked for at once than waited. Templates whose
-   * memory is stored start from that, and none of them waits. Default: a sixteenth of the host's, 0 where `poolSize` is 0; 0 keeps
-   * `poolSize` and no more.
+   * Memory that all waiting sandboxes may use, when more of a template were requested at once lately than waited. Templates whose
+   * memory is stored start from that, and none of them waits. Default: a sixteenth of the host's, 0 where `poolSize` is 0; 0 limits the pool to
+   * `poolSize`.
    */
   poolMemoryMiB: countOrNone({ variable: 'SVC_POOL_MEMORY_MIB', flag: '--pool-memory' }),
   /** Sizes of the template `base`, at the first start. */
@@ -283,7 +283,7 @@ export const settings = {
     diskMiB: count({ default: 10_240 }),
   },
   /**
-   * Least weight of the log lines that are written: `silent`, `error`, `warn`, `info`, `debug` or `trace`. Default `info`;
+   * Lowest level of log lines that are written: `silent`, `error`, `warn`, `info`, `debug` or `trace`. Default `info`;
    * `svc server up` in the foreground: `error`.
    */
   logLevel: oneOf(['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const)({
@@ -295,7 +295,7 @@ export const settings = {
   validateResponses: toggle({ default: false }),
   /** Ends the sandboxes when the server stops; else they continue and the next start takes them over. Default false. */
   destroySandboxesOnStop: toggle({ default: false, flag: '--kill-sandboxes-on-stop' }),
-  /** Longest that `stop` waits for requests under way, to the API and into sandboxes, ms. Default 10 000. */
+  /** Longest wait of `stop` for requests under way, to the API and into sandboxes, ms. Default 10 000. */
   drainMs: countOrNone({ default: 10_000 }),
   /** Interval of checks for expired sandboxes, ms. Default 100; 0 leaves it to the caller (`server.expireDue()`). */
   expiryIntervalMs: countOrNone({ default: 100 }),
@@ -323,7 +323,7 @@ export const settings = {
       maxHeaderBytes: count({ default: DEFAULT_ARCHIVE_LIMITS.maxHeaderBytes }),
       /** Bytes of build files or of an image when they are unpacked. */
       maxBytes: count({ default: DEFAULT_ARCHIVE_LIMITS.maxBytes }),
-      /** Unpacked bytes for each compressed byte; what unpacks to less than 64 MiB is not looked at. */
+      /** Unpacked bytes for each compressed byte; archives that unpack to less than 64 MiB are not checked. */
       maxExpansion: count({ default: DEFAULT_ARCHIVE_LIMITS.maxExpansion }),
     },
     connections: {
@@ -345,7 +345,7 @@ export const settings = {
       retentionMs: countOrNone({ default: WEEK_MS }),
     },
     metrics: {
-      /** Between two samples of each sandbox, ms. */
+      /** Interval between two samples of each sandbox, ms. */
       sampleMs: count({ default: 5 * SECOND_MS }),
       /** Retention of samples, ms: every one for an hour, one a minute for a day, then one in ten minutes. */
       retentionMs: countOrNone({ default: WEEK_MS }),
@@ -389,13 +389,13 @@ export const settings = {
     builds: {
       /** Time limit for one build, ms. */
       timeoutMs: count({ default: 60 * MINUTE_MS }),
-      /** Between two tries of a ready command, ms. */
+      /** Interval between two tries of a ready command, ms. */
       readyIntervalMs: count({ default: 2 * SECOND_MS }),
       /** Time limit for the tries of a ready command, ms. */
       readyTimeoutMs: count({ default: 10 * MINUTE_MS }),
       /** Wait for a start command without a ready command, ms. */
       startWaitMs: countOrNone({ default: 20 * SECOND_MS }),
-      /** Directories, absolute, from which builds may take images that lie on this machine. Default `<dataDir>/images`. */
+      /** Absolute directories on this machine from which builds may take images. Default `<dataDir>/images`. */
       imageDirectories: texts(),
       /** Allows images from registries on this machine and on private networks. */
       allowPrivateRegistries: toggle({ default: false }),
