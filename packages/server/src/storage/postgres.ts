@@ -40,12 +40,12 @@ export async function openPostgres(
   // An idle connection that the database closes must not end the process, nor one that is in use: its query fails.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  const told = {
+  const tracked = {
     connect: () => connectTo(pool),
     end: () => pool.end(),
   };
   return new Kysely<Schema>({
-    dialect: new OwnSchemaDialect({ pool: told as unknown as PostgresPool }),
+    dialect: new OwnSchemaDialect({ pool: tracked as unknown as PostgresPool }),
     ...(options.onQuery === undefined ? {} : { log: options.onQuery }),
   });
 }

@@ -15,7 +15,7 @@ import { type DescribedObject, readDescription } from './read-description.js';
 import { readResumed } from './read-resumed.js';
 
 /** Copies that come at the same time: more would only share the disk and the network. */
-const SIDE_BY_SIDE = 2;
+const CONCURRENCY = 2;
 const DESCRIBE_MS = 15_000;
 const MOST_DESCRIPTION_BYTES = 1024 * 1024;
 /** Bytes between two lines about a copy that takes long. */
@@ -39,7 +39,7 @@ type Ports = Uses<
 export class Copies implements ObjectCopies {
   readonly #context: () => Ports;
   readonly #coming = new Map<string, Promise<void>>();
-  readonly #places = new Semaphore(SIDE_BY_SIDE);
+  readonly #places = new Semaphore(CONCURRENCY);
   readonly #turns = new KeyedMutex();
   #forwarder: NodeForwarder | undefined;
 

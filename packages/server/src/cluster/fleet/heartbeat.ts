@@ -37,14 +37,14 @@ export async function startHeartbeat(
     const { wasSilent } = await nodes.announce(
       addresses.apiUrl,
       addresses.sandboxUrl,
-      shareRates.tell(report),
+      shareRates.addDemand(report),
     );
     await shareRates.read();
     if (!wasSilent) return;
     log.warn({}, 'this node was silent for so long that others took it for dead');
     await rejoin(context);
   };
-  const told = (what: string) => (error: unknown) =>
+  const logFailure = (what: string) => (error: unknown) =>
     log.error({ err: error }, `${what}, will be tried again`);
   // A driver that does not answer must not delay the heartbeat.
   const measure = async () => {
@@ -64,17 +64,21 @@ export async function startHeartbeat(
   const stops = [
     repeat(HEARTBEAT_MS, beat, (error) => {
       if (error instanceof NodeNameTakenError) log.fatal({ err: error }, error.message);
-      else told('the heartbeat failed')(error);
+      else logFailure('the heartbeat failed')(error);
     }),
-    repeat(HEARTBEAT_MS, measure, told('this node could not be measured')),
-    repeat(HEARTBEAT_MS, () => emptyNode(context), told('emptying this node failed')),
-    repeat(HEARTBEAT_MS, () => mover.round(), told('moving things to other nodes failed')),
-    repeat(SCHEMA_MS, compareSchema, told('the schema could not be compared')),
-    repeat(HEARTBEAT_MS, () => takeOverLost(context), told('taking over sandboxes of lost nodes failed')),
-    repeat(LOST_MS, () => expireLost(context), told('ending sandboxes of lost nodes failed')),
-    repeat(LOST_MS, () => failLostBuilds(context), told('ending builds of lost nodes failed')),
+    repeat(HEARTBEAT_MS, measure, logFailure('this node could not be measured')),
+    repeat(HEARTBEAT_MS, () => emptyNode(context), logFailure('emptying this node failed')),
+    repeat(HEARTBEAT_MS, () => mover.round(), logFailure('moving things to other nodes failed')),
+    repeat(SCHEMA_MS, compareSchema, logFailure('the schema could not be compared')),
+    repeat(
+      HEARTBEAT_MS,
+      () => takeOverLost(context),
+      logFailure('taking over sandboxes of lost nodes failed'),
+    ),
+    repeat(LOST_MS, () => expireLost(context), logFailure('ending sandboxes of lost nodes failed')),
+    repeat(LOST_MS, () => failLostBuilds(context), logFailure('ending builds of lost nodes failed')),
   ];
-  await measure().then(beat).catch(told('this node could not be measured'));
+  await measure().then(beat).catch(logFailure('this node could not be measured'));
   return async () => {
     mover.stop();
     await Promise.all(stops.map((stop) => stop()));
@@ -83,7 +87,7 @@ export async function startHeartbeat(
 }
 
 /** Most sandboxes that are paused at the same time. */
-const SIDE_BY_SIDE = 2;
+const CONCURRENCY = 2;
 
 /** Pauses what runs on this node while an operator empties it: see `drainNode`. Those in transition are looked at again. */
 async function emptyNode(context: SandboxPorts): Promise<void> {
@@ -92,7 +96,7 @@ async function emptyNode(context: SandboxPorts): Promise<void> {
     (live) => live.row.state === 'running' && live.transition === undefined,
   );
   const memory = context.driver.capabilities.memorySnapshot;
-  await concurrently(running, SIDE_BY_SIDE, async (live) => {
+  await concurrently(running, CONCURRENCY, async (live) => {
     if (live.transition !== undefined || live.deleted || live.row.state !== 'running') return;
     try {
       await pauseLive(context, live, memory);
@@ -127,20 +131,20 @@ async function rejoin(context: SandboxPorts): Promise<void> {
 
 interface RateSharing {
   /** Adds what teams asked this node for since the last call. */
-  tell(report: NodeReport | undefined): NodeReport | undefined;
+  addDemand(report: NodeReport | undefined): NodeReport | undefined;
   /** Applies the reports of the live nodes. */
   read(): Promise<void>;
 }
 
 /** Divides the rates of teams among the nodes, with each heartbeat. */
 function rateSharing({ db, nodes, rates }: Uses<'db' | 'nodes' | 'rates'>): RateSharing {
-  let toldAtMs = performance.now();
+  let takenAtMs = performance.now();
   return {
-    tell(report) {
+    addDemand(report) {
       if (report === undefined || rates.shares === undefined) return report;
       const now = performance.now();
-      const demand = rates.shares.takeDemand(now - toldAtMs);
-      toldAtMs = now;
+      const demand = rates.shares.takeDemand(now - takenAtMs);
+      takenAtMs = now;
       return { ...report, demand };
     },
     async read() {

@@ -13,7 +13,7 @@ import { buildsAtHome } from './remove-node.js';
 import { isMovable } from './take-sandbox.js';
 
 /** Most sandboxes that leave at the same time, and nodes that are asked for each. */
-const SIDE_BY_SIDE = 2;
+const CONCURRENCY = 2;
 const MOST_TRIES = 3;
 /** Before the next try for something that could not leave, ms; doubled each time. */
 const AGAIN_MS = { least: 2_000, most: 60_000 };
@@ -73,7 +73,7 @@ export class NodeMover {
     for (const key of this.#failed.keys()) if (!left.has(key)) this.#failed.delete(key);
     const now = this.#context.now();
     const due = items.filter((item) => (this.#failed.get(keyOf(item))?.againAtMs ?? 0) <= now);
-    await concurrently(due, SIDE_BY_SIDE, async (item) => {
+    await concurrently(due, CONCURRENCY, async (item) => {
       if (!this.#wanted) return;
       const outcome = await this.#move(item).catch((error: unknown) => this.#failure(item, error));
       this.#note(item, outcome);

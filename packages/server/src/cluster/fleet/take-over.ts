@@ -12,7 +12,7 @@ import { nodeIsSilent } from '../nodes/registry.js';
 
 /** Most sandboxes that are taken over in one round, and at the same time. */
 const ROUND = 200;
-const SIDE_BY_SIDE = 8;
+const CONCURRENCY = 8;
 
 type Ports = StartPorts & Uses<'draining' | 'takeOvers'>;
 
@@ -65,7 +65,7 @@ export async function takeOverLost(context: Ports): Promise<number> {
     .limit(ROUND)
     .execute();
   let taken = 0;
-  await concurrently(left, SIDE_BY_SIDE, async ({ id }) => {
+  await concurrently(left, CONCURRENCY, async ({ id }) => {
     if (await takeOvers.take(id)) taken += 1;
   });
   if (taken > 0) context.log.warn({ taken }, 'sandboxes of silent nodes were taken over');

@@ -18,7 +18,7 @@ import { type Failure, HERE, onNode, type Route, toNode } from './route.js';
 /** Most nodes that are tried for one sandbox. */
 const MOST_TRIES = 5;
 
-/** The node has what the sandbox starts from or mounts alone, or the node that asked did not know better. */
+/** The reason of a refusal by a drained node that alone has what the sandbox needs, or that another node chose too late. */
 const DRAINED = 'the server that would run it is being drained';
 
 export type PlacePorts = Uses<
@@ -29,7 +29,7 @@ export type PlacePorts = Uses<
 export type NewSandbox = Pick<components['schemas']['NewSandboxV2'], 'templateID' | 'volumeMounts'>;
 
 /**
- * To the node that suits a new sandbox best, and to the next one when that is full or does not answer. A request that another node
+ * Leads to the node that suits a new sandbox best, and to the next one when that is full or does not answer. A request that another node
  * passed on is carried out here or not at all.
  * @throws {ApiError} 503 `sandbox_capacity_unavailable` when no node has room
  */
@@ -78,7 +78,7 @@ export async function* placeSandbox(
   return full;
 }
 
-/** To the node that alone has what a sandbox starts from or mounts. */
+/** Leads to the node that alone has the objects or volumes of a sandbox. */
 async function* toHolder(context: PlacePorts, nodeId: string): Route {
   const owner = await ownerById(context, nodeId);
   if (owner.kind === 'here') return yield* hereUnlessDrained(context);
@@ -109,7 +109,7 @@ async function candidates(
   return order.slice(0, MOST_TRIES).map((id) => records.get(id)!);
 }
 
-/** Those that have a copy first. None where nobody can give one: the holder is silent, and nobody else has all of it. */
+/** Puts nodes that have a copy first. None where no node can give one: the holder is silent, and no other has all of it. */
 async function orderForCopies(
   context: PlacePorts,
   resolved: ResolvedTemplate,

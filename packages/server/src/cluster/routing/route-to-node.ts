@@ -48,7 +48,7 @@ const MOST_MOVES = 3;
 const MOVED_AWAY: ReadonlySet<number> = new Set([404, 503]);
 
 /**
- * To the node that has a sandbox, and to another one once more when the sandbox has moved there while the request waited.
+ * Leads to the node that has a sandbox, and to another one once more when the sandbox has moved there while the request waited.
  * A request that a node passed on ends here: that node looks again by itself.
  */
 async function* toSandbox(ports: RoutingPorts, operation: RoutedOperation, sandboxId: string): Route {
@@ -105,7 +105,7 @@ export async function* wakeOrMove(
   return moved?.kind === 'node' ? yield* onNode(moved.node) : failure;
 }
 
-/** To the node that has the files of a volume; here when that node does not answer, which then deletes its record alone. */
+/** Leads to the node that has the files of a volume; when that does not answer, to this one, which then deletes the record alone. */
 async function* toVolume(ports: Uses<'db' | 'driver' | 'nodes'>, volumeId: string): Route {
   const home = await volumeHome(ports, volumeId.toLowerCase());
   if (home.kind !== 'node') return yield HERE;

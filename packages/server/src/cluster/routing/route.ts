@@ -25,7 +25,7 @@ export interface Failure {
  */
 export type Route = AsyncGenerator<Destination, Failure | undefined, Failure | undefined>;
 
-/** To one node alone. @returns 503 when it does not answer */
+/** Leads to one node alone. @returns 503 when it does not answer */
 export async function* onNode(node: NodeRecord): Route {
   const failure = yield toNode(node);
   return NodeUnreachableError.is(failure?.error)

@@ -172,7 +172,7 @@ async function restoreInto(
   const half = await isHalfRestored(dataDir);
   await markRestore(dataDir);
   let done = 0;
-  const tell = (name: string) => options.onProgress?.(name, ++done, entries.length + 1);
+  const report = (name: string) => options.onProgress?.(name, ++done, entries.length + 1);
   try {
     for (const draft of Object.values(drafts)) await removeTree(draft);
     // Of a restore that broke off between its last two steps.
@@ -183,7 +183,7 @@ async function restoreInto(
     await requireKnown(drafts.server);
     if (user !== undefined)
       await promisify(execFile)('chown', ['-R', '-h', `${user.uid}:${user.gid}`, drafts.server]);
-    tell(SERVER_MEMBER);
+    report(SERVER_MEMBER);
     await mkdir(drafts.runtime, { mode: 0o700 });
     const store = await openStoreRestore({
       draft: drafts.runtime,
@@ -191,7 +191,7 @@ async function restoreInto(
       baseDirectory: options.baseDirectory,
       storeSizeMiB: options.storeSizeMiB,
     });
-    await unpackStore(store, archive, entries, options.signal, tell);
+    await unpackStore(store, archive, entries, options.signal, report);
   } catch (error) {
     for (const draft of Object.values(drafts)) await removeTree(draft);
     if (!half) await unmarkRestore(dataDir);
@@ -216,14 +216,14 @@ async function unpackStore(
   archive: BackupArchive,
   entries: readonly StoreEntry[],
   signal: AbortSignal | undefined,
-  tell: (name: string) => void,
+  report: (name: string) => void,
 ): Promise<void> {
   try {
     const ordered = [...entries].sort((a, b) => entryKinds.indexOf(a.kind) - entryKinds.indexOf(b.kind));
     for (const entry of ordered) {
       const name = storeMember(entry);
       if (!store.adopt(entry)) await unpack(archive, name, signal, (tar) => store.unpack(entry, tar));
-      tell(name);
+      report(name);
     }
   } catch (error) {
     await store.discard();

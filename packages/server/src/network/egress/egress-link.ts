@@ -27,7 +27,7 @@ interface Entry {
   instance: Instance;
   run: EgressRun;
   /** Calls about one sandbox run one after another. */
-  told: Promise<void>;
+  sent: Promise<void>;
 }
 
 /** The egress process did not accept a policy. */
@@ -75,14 +75,14 @@ export class EgressLink implements SandboxEgress {
   set(instance: Instance, run: EgressRun): Promise<void> {
     const { id } = instance;
     const before = this.#entries.get(id);
-    const entry: Entry = { instance, run, told: before?.told ?? Promise.resolve() };
+    const entry: Entry = { instance, run, sent: before?.sent ?? Promise.resolve() };
     this.#entries.set(id, entry);
     if (before?.instance !== instance)
       void instance.ended.then(() => {
         // The id may belong to another instance by now, as after a resume.
         if (this.#entries.get(id)?.instance === instance) this.#remove(id);
       });
-    return this.#tell(entry);
+    return this.#send(entry);
   }
 
   async close(): Promise<void> {
@@ -91,12 +91,12 @@ export class EgressLink implements SandboxEgress {
   }
 
   /** @throws {Error} what the process refused it with; {@link EgressUnreachableError}, and it is tried again, when there was no answer */
-  #tell(entry: Entry): Promise<void> {
+  #send(entry: Entry): Promise<void> {
     const sandbox = sandboxOf(entry);
     if (sandbox === undefined) return Promise.resolve();
     const { id } = sandbox;
     const isCurrent = () => this.#entries.get(id) === entry;
-    const told = entry.told.then(async () => {
+    const sent = entry.sent.then(async () => {
       try {
         await this.#call(async (control, signal) => {
           // It may have ended while this waited: nobody would take it back.
@@ -109,8 +109,8 @@ export class EgressLink implements SandboxEgress {
         throw error;
       }
     });
-    entry.told = told.catch(() => {});
-    return told;
+    entry.sent = sent.catch(() => {});
+    return sent;
   }
 
   /** Notes that the process has heard of a sandbox. @param refusal why it did not take it over */
@@ -126,7 +126,7 @@ export class EgressLink implements SandboxEgress {
     this.#settle(id);
     // The next connection begins without the sandbox.
     if (!this.#reachable || entry === undefined) return;
-    void entry.told.then(async () => {
+    void entry.sent.then(async () => {
       if (this.#entries.has(id)) return;
       await this.#call((control) => control.removeSandbox(id)).catch(() => {});
     });
@@ -199,7 +199,7 @@ export class EgressLink implements SandboxEgress {
         if (entry === undefined || sandboxOf(entry) === undefined) this.#due.delete(id);
         // A call for it may have sent it since.
         else if (open && this.#due.has(id))
-          await Promise.race([closed, this.#tell(entry)]).catch((error: unknown) => {
+          await Promise.race([closed, this.#send(entry)]).catch((error: unknown) => {
             if (open && this.#entries.get(id) === entry) this.#options.onProblem(error, id);
           });
       }

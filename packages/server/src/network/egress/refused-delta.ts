@@ -27,24 +27,24 @@ export class RefusedDelta {
 /** Lets a report of one sandbox and rule through in so many ms; its attempts are added to the next that goes through. */
 export class RareReports {
   readonly #everyMs: number;
-  readonly #told = new Map<string, { atMs: number; waiting: number }>();
+  readonly #reported = new Map<string, { atMs: number; waiting: number }>();
 
   constructor(everyMs: number) {
     this.#everyMs = everyMs;
   }
 
   pick(reports: readonly EgressReport[], nowMs: number): EgressReport[] {
-    for (const [key, { atMs, waiting }] of this.#told)
-      if (waiting === 0 && nowMs - atMs >= this.#everyMs) this.#told.delete(key);
+    for (const [key, { atMs, waiting }] of this.#reported)
+      if (waiting === 0 && nowMs - atMs >= this.#everyMs) this.#reported.delete(key);
     return reports.flatMap((report) => {
       const key = `${report.sandboxId} ${report.rule}`;
-      const told = this.#told.get(key);
-      const attempts = report.attempts + (told?.waiting ?? 0);
-      if (told !== undefined && nowMs - told.atMs < this.#everyMs) {
-        told.waiting = attempts;
+      const last = this.#reported.get(key);
+      const attempts = report.attempts + (last?.waiting ?? 0);
+      if (last !== undefined && nowMs - last.atMs < this.#everyMs) {
+        last.waiting = attempts;
         return [];
       }
-      this.#told.set(key, { atMs: nowMs, waiting: 0 });
+      this.#reported.set(key, { atMs: nowMs, waiting: 0 });
       return [{ ...report, attempts }];
     });
   }

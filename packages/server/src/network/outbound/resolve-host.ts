@@ -105,9 +105,9 @@ async function ask(
   ]);
   const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   if (found.length > 0) return found;
-  const told = outcomes.every(
+  const known = outcomes.every(
     (outcome) =>
       outcome.status === 'fulfilled' || NOBODY.has((outcome.reason as NodeJS.ErrnoException).code!),
   );
-  return told ? [] : undefined;
+  return known ? [] : undefined;
 }

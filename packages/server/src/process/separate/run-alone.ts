@@ -51,8 +51,8 @@ export async function runAlone(): Promise<void> {
     log,
   });
   process.stdout.write(`svc-runtime serves ${socketPath}\n`);
-  const told = new Promise<void>((resolve) => process.once('SIGTERM', resolve));
-  await Promise.race([told, served.abandoned, served.closed]);
+  const stopped = new Promise<void>((resolve) => process.once('SIGTERM', resolve));
+  await Promise.race([stopped, served.abandoned, served.closed]);
   await served.close();
   await rm(runtimeTokenFile(socketPath), { force: true });
 }

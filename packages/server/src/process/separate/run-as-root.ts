@@ -41,13 +41,13 @@ export async function runAsRoot(
       signal: (signal as NodeJS.Signals | null) ?? undefined,
     }),
   );
-  const tell = (line: Orders | RuntimeReady) => orders.write(`${JSON.stringify(line)}\n`);
+  const send = (line: Orders | RuntimeReady) => orders.write(`${JSON.stringify(line)}\n`);
   const forward = (signal: NodeJS.Signals) => server.kill(signal);
   for (const signal of SIGNALS) process.on(signal, forward);
   try {
     // It stays with the process of root: an attacker in the server could forge memory with it.
     const { transferKey: _, ...forServer } = options;
-    tell({ options: forServer, user: user.name, extra });
+    send({ options: forServer, user: user.name, extra });
     const log = new DriverLog();
     const opening = afterPredecessor(() =>
       selectDriver({
@@ -66,7 +66,7 @@ export async function runAsRoot(
     const token = randomBytes(32).toString('hex');
     const owner = { uid: user.uid, gid: user.gid };
     const served = await serveDriver(opened.driver, { socketPath, token, owner, log });
-    tell({ socketPath, token, why: opened.why });
+    send({ socketPath, token, why: opened.why });
     orders.end();
     const end = await ended;
     await served.close();

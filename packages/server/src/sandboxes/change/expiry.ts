@@ -5,7 +5,7 @@ import type { LiveSandbox } from '../state/live.js';
 import { pauseLive } from './pause.js';
 
 /** Most sandboxes that end at the same time. */
-const SIDE_BY_SIDE = 8;
+const CONCURRENCY = 8;
 /** Delay before the end of a sandbox is tried again after a failure, ms. */
 const RETRY_MS = 1_000;
 
@@ -22,8 +22,8 @@ export async function expireDue(context: SandboxPorts): Promise<number> {
       live.row.end_at <= now &&
       live.retryAt <= now,
   );
-  for (let at = 0; at < due.length; at += SIDE_BY_SIDE)
-    await Promise.all(due.slice(at, at + SIDE_BY_SIDE).map((live) => expire(context, live)));
+  for (let at = 0; at < due.length; at += CONCURRENCY)
+    await Promise.all(due.slice(at, at + CONCURRENCY).map((live) => expire(context, live)));
   return due.length;
 }
 

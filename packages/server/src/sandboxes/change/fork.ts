@@ -50,12 +50,12 @@ export interface ForksLeft {
 
 /**
  * Starts forks on other nodes. Never rejects.
- * @returns one outcome for each of them; and what ends forks that nobody is told of, to be called once no fork can start from the
+ * @returns one outcome for each of them; and what ends forks that nobody is answered of, to be called once no fork can start from the
  * checkpoint any more: those without an outcome, or all of them.
  */
 export type ForkOnOtherNodes = (
   left: ForksLeft,
-) => Promise<{ outcomes: ForkOutcome[]; endOthers: (which: 'untold' | 'all') => void }>;
+) => Promise<{ outcomes: ForkOutcome[]; endOthers: (which: 'unanswered' | 'all') => void }>;
 
 type Result = components['schemas']['ForkResult'];
 
@@ -84,7 +84,7 @@ export async function forkSandbox(
     throw errors.capacityUnavailable('the server that has the sandbox is being drained');
   const checkpointId = `fork-${context.ids.uuid()}`;
   const endsAtMs = performance.now() + context.config.requestTimeoutMs * 0.9;
-  let endOthers = (_which: 'untold' | 'all') => {};
+  let endOthers = (_which: 'unanswered' | 'all') => {};
   let made: string[] = [];
   let results: Result[] | undefined;
   try {
@@ -112,9 +112,9 @@ export async function forkSandbox(
     return (results = toResults(context, [...here, ...others.outcomes]));
   } finally {
     await dropCheckpoint(context, checkpointId);
-    const told = results !== undefined && options.signal?.aborted !== true;
-    endOthers(told ? 'untold' : 'all');
-    if (!told) await abortForks(context, made);
+    const answered = results !== undefined && options.signal?.aborted !== true;
+    endOthers(answered ? 'unanswered' : 'all');
+    if (!answered) await abortForks(context, made);
   }
 }
 
@@ -177,11 +177,11 @@ async function snapshotRunning(
   } catch (error) {
     failure = checkpointError(live.row.id, 'forking', error);
   }
-  const told = await unquiesceSandbox(context, live);
+  const patch = await unquiesceSandbox(context, live);
   await changeRow(
     context,
     live,
-    () => ({ ...told, state: 'running' }),
+    () => ({ ...patch, state: 'running' }),
     async (tx, row) => {
       if (failure !== undefined) return;
       await recordCheckpointSize(tx, checkpointId, sizeBytes);

@@ -146,12 +146,12 @@ async function backToRunning(
       if (!DriverError.is(error) || error.code !== 'not_found')
         context.log.warn({ err: error }, 'a broken checkpoint stays');
     });
-  const told = checkpointId !== null && memory ? await unquiesceSandbox(context, live) : {};
+  const patch = checkpointId !== null && memory ? await unquiesceSandbox(context, live) : {};
   await changeRow(
     context,
     live,
     (row) => ({
-      ...told,
+      ...patch,
       ...notMovingPatch(row),
       state: 'running',
       checkpoint_id: null,

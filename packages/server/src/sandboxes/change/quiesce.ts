@@ -44,7 +44,7 @@ export function quiesceSandbox(
 export async function unquiesceSandbox(context: SandboxPorts, live: LiveSandbox): Promise<RowPatch> {
   const { instance, row } = live;
   try {
-    await tell(context, live);
+    await resumeDaemon(context, live);
     return { daemon_generation: row.daemon_generation + 1 };
   } catch (error) {
     context.log.warn(
@@ -56,7 +56,7 @@ export async function unquiesceSandbox(context: SandboxPorts, live: LiveSandbox)
   }
 }
 
-async function tell(context: Uses<'keys'>, live: LiveSandbox): Promise<void> {
+async function resumeDaemon(context: Uses<'keys'>, live: LiveSandbox): Promise<void> {
   const { instance, row } = live;
   const next = nextDaemonToken(context.keys, row);
   await initDaemon(
@@ -76,7 +76,7 @@ async function keepTelling(context: SandboxPorts, live: LiveSandbox, instance: I
     // A change that is under way quiesces or resumes the daemon itself.
     if (live.transition !== undefined) continue;
     try {
-      await tell(context, live);
+      await resumeDaemon(context, live);
       await changeRow(context, live, (row) =>
         row.daemon_generation === generation ? { daemon_generation: generation + 1 } : undefined,
       );

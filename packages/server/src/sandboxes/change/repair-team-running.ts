@@ -38,7 +38,7 @@ async function countAgain(
   { db, dialect, log }: Uses<'db' | 'dialect' | 'log'>,
   teamId: string,
 ): Promise<void> {
-  const told = await db.transaction().execute(async (tx) => {
+  const found = await db.transaction().execute(async (tx) => {
     // In the order of the triggers: nobody adds, then nobody subtracts, until this is through.
     if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${teamId}))`.execute(tx);
     await tx
@@ -65,5 +65,5 @@ async function countAgain(
     await tx.updateTable('team_running').set(after).where('team_id', '=', teamId).execute();
     return { before, after };
   });
-  log.warn({ teamId, ...told }, 'the counter of running sandboxes of a team was wrong and was repaired');
+  log.warn({ teamId, ...found }, 'the counter of running sandboxes of a team was wrong and was repaired');
 }

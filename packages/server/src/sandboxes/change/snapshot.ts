@@ -75,16 +75,16 @@ async function store(
       ),
   );
   let sizeBytes = 0;
-  let told: RowPatch = {};
+  let patch: RowPatch = {};
   try {
     try {
       if (memory) await quiesceSandbox(context, live, checkpointId);
       ({ sizeBytes } = await live.instance!.checkpoint({ checkpointId, memory, then: 'continue' }));
     } finally {
-      if (memory) told = await unquiesceSandbox(context, live);
+      if (memory) patch = await unquiesceSandbox(context, live);
     }
   } catch (error) {
-    await changeRow(context, live, () => ({ ...told, state: 'running' }));
+    await changeRow(context, live, () => ({ ...patch, state: 'running' }));
     await dropCheckpoint(context, checkpointId);
     throw checkpointError(live.row.id, 'snapshotting', error);
   }
@@ -98,7 +98,7 @@ async function store(
   await changeRow(
     context,
     live,
-    () => ({ ...told, state: 'running' }),
+    () => ({ ...patch, state: 'running' }),
     async (tx, row) => {
       await recordCheckpointSize(tx, checkpointId, sizeBytes);
       await putTemplate(context, tx, { row, team, existing, templateId, reference });

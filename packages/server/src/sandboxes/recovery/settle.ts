@@ -65,9 +65,9 @@ export async function settle(
 async function backToRunning(context: SandboxPorts, live: LiveSandbox): Promise<void> {
   const checkpointId = live.row.state === 'pausing' ? live.row.checkpoint_id : null;
   // The daemon may still be waiting for a checkpoint that was abandoned.
-  const told = await unquiesceSandbox(context, live);
+  const patch = await unquiesceSandbox(context, live);
   await changeRow(context, live, (row) => ({
-    ...told,
+    ...patch,
     ...notMovingPatch(row),
     state: 'running',
     checkpoint_id: null,

@@ -20,15 +20,15 @@ type Context = Uses<'config' | 'db' | 'egress' | 'keys' | 'log' | 'now' | 'sandb
 export async function enforceEgress(context: Context, row: SandboxRow, instance: Instance): Promise<void> {
   const run = runOf(context, row);
   if (run.scope !== undefined) await forwardSome(context, run.scope, instance);
-  const told = context.egress.set(instance, run);
+  const enforced = context.egress.set(instance, run);
   if (run.scope === undefined) {
-    told.catch((error: unknown) =>
+    enforced.catch((error: unknown) =>
       context.log.debug({ err: error, sandboxId: row.id }, 'names of a sandbox cannot be looked up yet'),
     );
     return;
   }
   try {
-    await told;
+    await enforced;
   } catch (error) {
     throw errors.egressUnreachable(error);
   }
