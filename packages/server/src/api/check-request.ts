@@ -26,7 +26,7 @@ export function nulProblem(value: unknown, place: string): string | undefined {
 const MAX_DEPTH = 50;
 
 /**
- * Where a text with a NUL character is, as in `body.metadata.a`; undefined when there is none. PostgreSQL cannot keep
+ * Returns the place of a text with a NUL character, as in `body.metadata.a`; undefined when there is none. PostgreSQL cannot keep
  * one, and no name, path, variable or command may have one.
  */
 function findNul(value: unknown, place: string, depth = 0): string | undefined {

@@ -105,7 +105,7 @@ function fits(path: string, segments: string[]): boolean {
   );
 }
 
-/** Which methods a path answers to: none means that the path is unknown. */
+/** Returns the methods that a path answers to: none means that the path is unknown. */
 export function allowedMethods(routes: readonly RouteEntry[], pathname: string): Method[] {
   const segments = pathname.split('/');
   const methods = routes.filter((route) => fits(route.path, segments)).map((route) => route.method);

@@ -26,12 +26,12 @@ export interface ServerConfig
   sandboxUrl: string;
   /** True when sandboxes answer with `domain`, because it is not the one that clients assume. */
   announceDomain: boolean;
-  /** By id of the template, or name of a system template. */
+  /** Isolation by id of the template, or name of a system template. */
   templateIsolation: Readonly<NonNullable<ResolvedSettings['templateIsolation']>>;
   egress: {
     /** Resolvers that names of sandboxes are looked up at. Undefined: the host's. */
     dns: string[] | undefined;
-    /** Where secrets may take their values from. */
+    /** The sources from which secrets may take their values. */
     providers: { variables: string[]; directories: string[] };
     /** Private ranges that sandboxes may reach all the same. */
     allowRanges: string[];

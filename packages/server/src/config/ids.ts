@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Where new identifiers come from. Tests may give their own. */
+/** The source of new identifiers. Tests may give their own. */
 export interface Ids {
   /** `i` and 20 characters of `[a-z0-9]`. */
   sandboxId(): string;

@@ -10,18 +10,18 @@ type Stored = Resolved<typeof settings.storage>;
 
 /** Options of a server. Everything has a default but the data directory; `docs/settings.md` lists them. */
 export interface ServerOptions extends Omit<GivenOptions, 'dataDir' | 'storage'>, Pick<Given, 'dataDir'> {
-  /** Where the records are kept. Default: SQLite in the data directory. */
+  /** The database. Default: SQLite in the data directory. */
   storage?: StorageOptions;
   /** Milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;
-  /** Where new identifiers come from. Default: random ones. */
+  /** The source of new identifiers. Default: random ones. */
   ids?: Ids;
 }
 
 export interface Tuning extends OptionsOf<typeof settings.tuning> {}
 export type LogLevel = Given['logLevel'];
 
-/** Where the records are kept. */
+/** The database. */
 export type StorageOptions =
   | ({ kind: 'sqlite' } & Pick<Given['storage'], 'file'>)
   | ({ kind: 'postgres'; url: NonNullable<Stored['url']> } & Pick<Given['storage'], 'schema' | 'poolSize'>);

@@ -75,7 +75,7 @@ export type AddressedRequest =
       /** Path with query. */
       url: string;
       toDaemon: boolean;
-      /** Which way the request's stream goes when it is one of the daemon's, by which clients follow a program. */
+      /** The direction of the request's stream when it is one of the daemon's, by which clients follow a program. */
       daemonStream: 'output' | 'input' | undefined;
     };
 
@@ -103,7 +103,7 @@ export interface GatewayConfig {
   dialTimeoutMs?: number;
   /** Longest wait of a request for a sandbox in transition, ms. Default 60 000. */
   transitionWaitMs?: number;
-  /** After so long without the head of an answer from the daemon it is asked whether it is healthy, ms. Default 10 000. */
+  /** Time without the head of an answer after which the daemon is asked whether it is healthy, ms. Default 10 000. */
   silenceMs?: number;
   /** Longest that the daemon may take to say so, ms; after two failures the request ends. Default 10 000. */
   healthMs?: number;
@@ -148,7 +148,7 @@ export interface GatewayDeps {
   wallNow?: () => number;
 }
 
-/** Why the gateway answered by itself. Key of `stats.refusals`. */
+/** The reason why the gateway answered by itself. Key of `stats.refusals`. */
 export type RefusalReason =
   | 'missing_header'
   | 'invalid_host'

@@ -26,7 +26,7 @@ export function pump(source: IncomingMessage, sink: OutgoingMessage, onChunk: (c
 function holdBack(socket: Writable | null): void {
   if (!socket || socket.destroyed || socket.writableCorked > 0) return;
   socket.cork();
-  // After the ticks in which the source's end arrives.
+  // The source's end arrives in the next ticks.
   queueMicrotask(() => socket.uncork());
 }
 

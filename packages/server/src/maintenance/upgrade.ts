@@ -11,7 +11,7 @@ import { type DatabaseFacts, openServerPart } from './backup/server-part.js';
 const FILES = [DATABASE, `${DATABASE}-wal`] as const;
 /** Should something else have taken the place of a file since it was looked at, this waits for nothing. */
 const READ = ['dd', 'iflag=nofollow,nonblock', 'bs=1M', 'status=none'];
-/** Where the database goes that a copy takes the place of. */
+/** The place of the database that a copy replaces. */
 const REPLACED = `${DATABASE}.replaced`;
 
 /**
@@ -114,7 +114,7 @@ export interface StoredServer {
   freeBytes: number;
 }
 
-/** Where a server keeps its files. @throws {UpgradeError} where there is none */
+/** Finds the files of a server. @throws {UpgradeError} where there are none */
 async function findServerPart(dataDir: string): Promise<Pick<StoredServer, 'directory' | 'owner'>> {
   const { server } = dataLayout(dataDir);
   const part = await lstat(server).catch(() => undefined);

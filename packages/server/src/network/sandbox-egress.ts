@@ -30,7 +30,7 @@ export interface SandboxEgress {
   runOf(sandboxId: string, execution: string | undefined): EgressRun | undefined;
   /** True while there is a process to rule that has heard of every sandbox. */
   readonly connected: boolean;
-  /** Why the process did not take over what a sandbox may send, by id: these send nothing. */
+  /** The reasons why the process did not accept policies, by id of the sandbox: these send nothing. */
   readonly refused: ReadonlyMap<string, string>;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface TrafficCounts {
 export interface DestinationTraffic extends TrafficCounts {
   /** The name that was asked for; undefined: none was. */
   host: string | undefined;
-  /** Where the last connection was going; undefined for names that were only looked up, and without a name for refused packets. */
+  /** The target of the last connection; undefined for names that were only looked up, and without a name for refused packets. */
   address: string | undefined;
   port: number;
   /** The rule that decided last, or the failure. */
@@ -67,7 +67,7 @@ export interface SandboxTraffic {
 
 /** The traffic that left sandboxes, and what was refused. */
 export interface TrafficRecord {
-  /** Of all sandboxes since the server started. */
+  /** The totals of all sandboxes since the server started. */
   readonly totals: TrafficCounts;
   of(sandboxId: string): SandboxTraffic;
 }

@@ -12,7 +12,7 @@ import { byLabel, gauge, type MetricFamily } from './metrics/family.js';
 export interface ServerStatus {
   /** `degraded`: something that requests need does not answer; see `reason`. */
   state: 'running' | 'degraded' | 'draining';
-  /** Why the server is degraded, or takes no work though nobody stopped it. */
+  /** The reason why the server is degraded, or takes no work without a stop. */
   reason?: string;
   nodeId: string;
   apiUrl: string;

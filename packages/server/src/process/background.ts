@@ -18,27 +18,27 @@ import type { ServerContext } from './context.js';
 import { forgetOld } from './retention.js';
 import type { Unwind } from './unwind.js';
 
-/** Between two rounds of putting samples together and forgetting what is old: often, so that each has little to do. */
+/** Interval of compacting samples and deleting old data, ms: often, so that each round has little to do. */
 const RETENTION_MS = 60_000;
-/** Between two looks at volumes that fill. */
+/** Interval of checks of growing volumes, ms. */
 const VOLUME_LIMITS_MS = 2_000;
 
-/** Between two comparisons of what counts the sandboxes of teams with them. */
+/** Interval of comparing the counters of teams with their sandboxes, ms. */
 const COUNTERS_MS = 600_000;
 
-/** Between two rounds of writing what teams use: what a killed server does not write. */
+/** Interval of writing the usage of teams, ms: a killed server loses as much. */
 const USAGE_MS = 60_000;
 
-/** Between two looks at what the network of the sandboxes refused. */
+/** Interval of reading refused packets, ms. */
 const PACKETS_MS = 10_000;
 
-/** Between two looks for copies that belong to nothing any more. */
+/** Interval of checks for unused copies, ms. */
 const COPIES_MS = 15_000;
 
-/** Between two looks for what other servers deleted. */
+/** Interval of checks for templates that other servers deleted, ms. */
 const DELETED_MS = 15_000;
 
-/** Between two looks for what lost nodes left on a cluster: each of them lists all of its instances and volumes. */
+/** Interval of checks for orphans of lost nodes on a cluster, ms: each lists all of its instances and volumes. */
 const LEFTOVERS_MS = 300_000;
 
 /** Starts what the server does by itself: expiries, samples, retention, deliveries, the pool. */
@@ -107,7 +107,7 @@ export function startBackground(
   startPool(context, settings);
 }
 
-/** Of the host's memory, what sandboxes that nobody asked for yet may use. */
+/** The share of the host's memory that pooled sandboxes may use. */
 const POOL_MEMORY_SHARE = 1 / 16;
 
 function startPool({ config, driver }: ServerContext, { base, poolSize, poolMemoryMiB }: ResolvedSettings) {

@@ -24,7 +24,7 @@ export interface Server extends AsyncDisposable {
   /** True when the key was made at this start. */
   readonly firstStart: boolean;
   readonly driver: Driver;
-  /** Why this driver; one sentence. */
+  /** The reason for this driver; one sentence. */
   readonly driverReason: string;
   /** The report of the recovery at the start. */
   readonly recovery: RecoveryReport;

@@ -20,7 +20,7 @@ export interface SandboxConfig {
   mounts: MountConfig[];
   iam?: components['schemas']['SandboxIam'];
   mcp?: Record<string, unknown>;
-  /** From the template, for boots without memory. */
+  /** Defaults of the template, for boots without memory. */
   defaultUser: string | null;
   defaultWorkdir: string | null;
   startCommand: string | null;
@@ -67,7 +67,7 @@ export interface AttemptDetail {
 export interface NodeReport {
   version: string;
   driver: string;
-  /** Of the cluster that its instances are on, if other nodes reach them there. */
+  /** The cluster that its instances are on, if other nodes reach them there. */
   clusterId?: string;
   /** Names what it made there. */
   clusterHolder?: string;

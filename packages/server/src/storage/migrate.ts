@@ -17,7 +17,7 @@ class NewerSchemaError extends Error {
   }
 }
 
-/** Where earlier versions recorded which steps were applied. */
+/** The table in which earlier versions recorded the applied steps. */
 const OLD_RECORD = 'migrations';
 
 /**

@@ -1,7 +1,7 @@
 import type { Schema } from './schema.js';
 import type { WriteWatch } from './write-watch.js';
 
-/** After a write of ours, what is read may still be the state before its commit. Ms. */
+/** Time after a write during which a read may still see the state before its commit, ms. */
 const UNSETTLED_MS = 2_000;
 const MOST = 5_000;
 

@@ -86,7 +86,7 @@ export interface ApiKeysTable {
   created_at: number;
   /** Exact to the minute; null when it was never used. */
   last_used_at: number | null;
-  /** From then on it is refused; null when it is not. */
+  /** Its expiry; null: none. */
   expires_at: number | null;
   /** Id of the key that it was rotated to. It may be deleted since. */
   successor_id: string | null;
@@ -96,7 +96,7 @@ export interface NodesTable {
   id: string;
   api_url: string;
   sandbox_url: string;
-  /** By the clock of the database; 0: it left. */
+  /** The last heartbeat by the clock of the database; 0: it left. */
   heartbeat_at: number;
   /** Counts its starts: an earlier process of this name may write nothing any more. */
   epoch: Generated<number>;

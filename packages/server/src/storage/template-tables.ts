@@ -53,7 +53,7 @@ export interface TemplateBuildsTable {
   /** Set when the build is a snapshot: sandboxes are restored from it. */
   checkpoint_id: string | null;
   checkpoint_memory: number;
-  /** Of a snapshot: the sandbox it was taken of, whose token the daemon in the stored memory knows. */
+  /** The source of a snapshot: the sandbox whose token the daemon in the stored memory knows. */
   source_sandbox_id: string | null;
   node_id: string | null;
   /** Environment variables that sandboxes start with. */

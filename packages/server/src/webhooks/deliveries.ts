@@ -109,7 +109,7 @@ export async function redeliverEvent(
       .executeTakeFirst();
     if (delivery === undefined) throw errors.deliveryNotFound();
     if (webhook.enabled === 0) throw errors.webhookDisabled();
-    // Of several requests at the same time, one finds it settled.
+    // One of several requests at the same time finds it settled.
     const pending = await tx
       .updateTable('webhook_deliveries')
       .set((build) => ({

@@ -8,7 +8,7 @@ type Actor =
   | { kind: 'system'; reason: SystemReason };
 
 /**
- * Why the service acts by itself: `timeout`, the time of a sandbox was over; `traffic`, a request woke it; `ended`, its
+ * The reason why the service acts by itself: `timeout`, the time of a sandbox was over; `traffic`, a request woke it; `ended`, its
  * programs' instance ended by itself; `orphaned`, a start found it without what it needs, or its node was given up; `drain`, its
  * node empties itself.
  */

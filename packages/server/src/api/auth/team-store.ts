@@ -9,7 +9,7 @@ export interface Identity {
   apiKeyId: string;
   /** The operator acts for the team: its rates do not count. */
   operator?: true;
-  /** From then on the key is refused, ms since the epoch; null when it is not. */
+  /** The expiry of the key, ms since the epoch; null: none. */
   expiresAtMs: number | null;
 }
 

@@ -14,7 +14,7 @@ export interface ThisNode {
   readonly nodeId: string;
   /** True when other processes may share the database. */
   readonly shared: boolean;
-  /** Which start of this node it is. */
+  /** The number of this start of the node. */
   readonly epoch: number;
   /** The order of an operator to drain this node. */
   readonly drain: NodeDrain;
@@ -22,7 +22,7 @@ export interface ThisNode {
   readonly taken: boolean;
   /** Condition of every change of this node's sandboxes: no other process has its name. */
   fence(): Expression<SqlBool>;
-  /** The same at the begin of a transaction that adds rows of this node, and until its end. @throws {Error} */
+  /** Checks the same at the begin of a transaction that adds rows of this node, and until its end. @throws {Error} */
   assertOwned(tx: Tx): Promise<void>;
   /** Returns whether a start of a node still has a heartbeat. */
   isRunning(nodeId: string, epoch: number): Promise<boolean>;

@@ -18,7 +18,7 @@ interface Due {
   work: () => Promise<unknown>;
   delayMs: number;
   maxDelayMs: number;
-  /** By `performance.now()`. */
+  /** The time of the next try, by `performance.now()`. */
   nextAtMs: number;
   trying: boolean;
 }

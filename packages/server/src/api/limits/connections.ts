@@ -55,7 +55,7 @@ export class ConnectionGuard {
     const encrypted = server instanceof TlsServer;
     server.on('connection', (socket) => this.#admit(socket, encrypted));
     if (encrypted) (server as TlsServer).on('secureConnection', (stream) => this.#secured(stream));
-    // Before those who answer, some of them at once.
+    // Registered before the handlers, some of which answer at once.
     for (const event of ['request', 'checkContinue'] as const)
       server.prependListener(event, (request, response) => this.#begin(request.socket, response));
     server.on('upgrade', (request) => this.#begin(request.socket as Socket));
@@ -123,7 +123,7 @@ export class ConnectionGuard {
       announceKept(response, () => (this.#strangers.has(socket) ? this.#strangersKeepAlive : undefined));
     response?.once('close', () => {
       entry.busy -= 1;
-      // After Node's own, which is for connections that may be kept.
+      // Set after Node's own timeout, which is for connections that may be kept.
       if (this.#strangers.has(socket)) stream.setTimeout(this.#limits.strangerIdleMs);
     });
   }

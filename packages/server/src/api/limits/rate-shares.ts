@@ -1,7 +1,7 @@
 /** Demand on one node: requests a second, by group of routes and team. */
 export type Demand = Record<string, number>;
 
-/** Of the limit, what all nodes together may give to nodes that nobody asks: a first request finds something everywhere. */
+/** The part of the limit that all nodes together keep for nodes without demand, so that a first request passes on any node. */
 const SPARE = 0.05;
 /** Most groups and teams in the report of a node, those with the highest demand: its heartbeat stays small. */
 const MOST_TOLD = 500;

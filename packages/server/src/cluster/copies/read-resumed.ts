@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** Longest silence of a source, ms. */
 const STALL_MS = 30_000;
-/** After so long, ms, a source must have given so much for each second of it: no link between servers is as slow. */
+/** Time, ms, after which a source must have sent at least so much per second: no link between servers is as slow. */
 const PACE = { graceMs: 60_000, bytesPerSecond: 16 * 1024 };
 /** Most breaks of the connection in a row without a byte in between. */
 const MOST_TRIES = 5;

@@ -20,7 +20,7 @@ export interface Destinations {
   why: string[];
 }
 
-/** Which of the nodes that live can take something over. */
+/** Finds the live nodes that can take something over. */
 export async function destinations({ fleet }: Uses<'fleet'>, cargo: Cargo): Promise<Destinations> {
   const members = await fleet.places();
   const machine = members.find(({ record }) => record.id === cargo.nodeId)?.place.report?.machine;
@@ -39,7 +39,7 @@ export async function destinations({ fleet }: Uses<'fleet'>, cargo: Cargo): Prom
 }
 
 /**
- * Why a node cannot take something over; undefined: nothing speaks against it. Pure.
+ * Returns why a node cannot take something over; undefined when it can. Pure.
  * @param from the machine that has it
  */
 export function misfitOf(

@@ -54,7 +54,7 @@ export async function forkOnOtherNodes(context: Ports, left: ForksLeft): ReturnT
     count = fitting;
     const excluded = new Set<string>();
     const machine = context.driver.transfers?.machine;
-    // Which of them have room is seen as forks are spread.
+    // The division of the forks considers which of them have room.
     const cargo = { memory: true, memoryMiB: left.source.memory_mb, runs: false };
     for (let round = 0; round < MOST_ROUNDS && count > 0 && !left.signal.aborted; round += 1) {
       const members = (await context.fleet.places()).filter(

@@ -14,10 +14,10 @@ import { measureNode } from './measure-node.js';
 import { NodeMover } from './node-mover.js';
 import { takeOverLost } from './take-over.js';
 
-/** Between two looks at what lost nodes had: sandboxes whose time is over, and builds. */
+/** Interval of checks of lost nodes, ms: expired sandboxes, and builds. */
 const LOST_MS = 10_000;
 
-/** Between two looks for a newer schema, ms. */
+/** Interval of checks for a newer schema, ms. */
 const SCHEMA_MS = 60_000;
 
 /**

@@ -101,7 +101,7 @@ function movingOf(
   return { ...moving, sandboxes: Math.max(moving.sandboxes, running + paused - staying - unknown) };
 }
 
-/** Before the first heartbeat there is none. */
+/** Returns whether a node has reported; before the first heartbeat it has not. */
 function isWhole(report: Partial<NodeReport>): report is NodeReport {
   return report.version !== undefined;
 }
@@ -123,7 +123,7 @@ function reportToWire({
 /** Counts the servers that share the database, by their state. */
 export interface NodeCounts {
   alive: number;
-  /** Of those that live, how many get no new sandboxes. */
+  /** The live ones that get no new sandboxes. */
   drained: number;
   silent: number;
   stopped: number;

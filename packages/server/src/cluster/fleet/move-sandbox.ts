@@ -11,7 +11,7 @@ const MOST_TRIES = 3;
 
 export type MovePorts = TakePorts & Uses<'fleet'>;
 
-/** Where a sandbox went. */
+/** The destination of a sandbox. */
 export type Moved = { kind: 'here' } | { kind: 'node'; node: NodeRecord };
 
 /**

@@ -15,9 +15,9 @@ import { isMovable } from './take-sandbox.js';
 /** Most sandboxes that leave at the same time, and nodes that are asked for each. */
 const CONCURRENCY = 2;
 const MOST_TRIES = 3;
-/** Before the next try for something that could not leave, ms; doubled each time. */
+/** Delay before the next try for something that could not leave, ms; doubled each time. */
 const AGAIN_MS = { least: 2_000, most: 60_000 };
-/** The same for what was stopped for a move in vain. */
+/** The same for a sandbox that was stopped for a move in vain. */
 const STOPPED_AGAIN_MS = { least: 300_000, most: 3_600_000 };
 /** Most sandboxes that stay and are listed. */
 const MOST_TOLD = 50;

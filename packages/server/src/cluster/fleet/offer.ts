@@ -15,11 +15,11 @@ const REFUSAL_SHOWN = 300;
 export interface Offer {
   /** The nodes to ask, in turn. */
   nodes: readonly NodeRecord[];
-  /** Of the internal call. */
+  /** Path of the internal call. */
   path: string;
   /** Least time limit for a node, ms: what the sandbox stands on may have to be copied first. Default half an hour. */
   leastMs?: number;
-  /** Of what is stored of it, which has more time the larger it is. */
+  /** Size of its stored objects, which extends the time limit. */
   sizeBytes: number;
   /** Reads which node has it; undefined: it was deleted. */
   home: () => Promise<string | undefined>;

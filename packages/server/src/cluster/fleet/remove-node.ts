@@ -47,7 +47,7 @@ export async function removeNode(context: Ports, nodeId: string): Promise<void> 
 
 /**
  * Gives up a node that is lost: its sandboxes and volumes end, and what only it had of templates and snapshots cannot be used any more.
- * Of what lies on a cluster another node of it gets volumes, templates and snapshots.
+ * Another node of its cluster gets the volumes, templates and snapshots on that cluster.
  * Should it come back all the same, it finds its name taken and clears away what it has when it starts again.
  * @throws {ApiError} 404; 409 while it lives
  */

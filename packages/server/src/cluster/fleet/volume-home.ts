@@ -4,7 +4,7 @@ import { heirOf } from '../nodes/cluster-of.js';
 import { HERE, type Owner, ownerById } from '../nodes/ownership.js';
 
 /**
- * Which node has the files of a volume: this one, of what lies on its cluster. One of an earlier version that no node has files of
+ * Finds the node that has the files of a volume: this one for volumes on its cluster. A volume of an earlier version without a node
  * becomes this one's.
  */
 export async function volumeHome(context: Uses<'db' | 'driver' | 'nodes'>, volumeId: string): Promise<Owner> {
@@ -22,11 +22,11 @@ export async function volumeHome(context: Uses<'db' | 'driver' | 'nodes'>, volum
   return (await isOnCluster(context, volumeId).catch(() => false)) ? HERE : owner;
 }
 
-/** Where a sandbox that mounts volumes has to run: on one node, or on any of a cluster. */
+/** The place of a sandbox that mounts volumes: one node, or any of a cluster. */
 export type MountsHome = { nodeId: string } | { clusterId: string };
 
 /**
- * Where a sandbox that mounts these volumes has to run; undefined: anywhere.
+ * Returns the place of a sandbox that mounts these volumes; undefined: anywhere.
  * @throws {ApiError} 400 when they lie on several nodes
  */
 export async function homeOfMounts(
@@ -46,7 +46,7 @@ export async function homeOfMounts(
   const homes = await Promise.all(
     rows.map(async ({ id, name, node_id: nodeId }) => ({
       name,
-      // Which of its machines they are on is for the cluster to say.
+      // The cluster decides on which of its machines they are.
       home: (await isOnCluster(context, id)) ? '' : nodeId,
     })),
   );

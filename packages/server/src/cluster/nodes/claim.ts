@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../storage/schema.js';
 import { databaseNow, NodeNameTakenError, SILENCE_MS } from './registry.js';
 
-/** Between two looks at the heartbeat of a process that may still live, ms. */
+/** Interval of checks of the heartbeat of a process that may still live, ms. */
 const LOOK_MS = 500;
 
 /** The record of the last start in the data directory. */

@@ -1,6 +1,6 @@
 import type { NodeRegistry } from './registry.js';
 
-/** Between two looks at the nodes that have something to answer, ms. */
+/** Interval of checks of the nodes with open requests, ms. */
 const LOOK_MS = 5_000;
 /** Checks in a row that must find a node silent: after an outage of the database all are, for a moment. */
 const SILENT_LOOKS = 2;

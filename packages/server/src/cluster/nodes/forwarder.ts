@@ -74,7 +74,7 @@ export class NodeForwarder {
     return isFromNode(keys, token, { method: req.method ?? '', url: req.url ?? '' }, this.#ports.now());
   }
 
-  /** Which node a request into a sandbox is for. Takes the token off it, so that no sandbox ever sees one. */
+  /** Returns the node of a request into a sandbox. It removes the node token, so that no sandbox ever sees one. */
   ownerOf(req: IncomingMessage, sandboxId: string | undefined): Owner | Promise<Owner> {
     const passedOn = this.comesFromNode(req);
     removeToken(req);

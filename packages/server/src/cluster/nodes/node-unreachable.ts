@@ -27,7 +27,7 @@ export class NodeUnreachableError extends Error {
 const REFUSED =
   /^(CERT_|ERR_TLS_CERT_ALTNAME_INVALID$|DEPTH_ZERO_SELF_SIGNED_CERT$|SELF_SIGNED_CERT_IN_CHAIN$|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)|INVALID_(CA|PURPOSE)$|HOSTNAME_MISMATCH$)/;
 
-/** Why the certificate of another node was not accepted; undefined for any other failure. Nothing was sent to it then. */
+/** Returns why the certificate of another node was not accepted; undefined for any other failure. Nothing was sent to it then. */
 export function certificateRefusal(error: unknown): string | undefined {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return typeof code === 'string' && REFUSED.test(code) ? `${String(message)} (${code})` : undefined;

@@ -3,7 +3,7 @@ import type { KeyRing } from '../../storage/keys/key-ring.js';
 import type { Database } from '../../storage/schema.js';
 import type { NodeRegistry } from './registry.js';
 
-/** Which node has to do something. `unreachable`: one without a recent heartbeat. */
+/** The node that has a resource. `unreachable`: one without a recent heartbeat. */
 export type Owner = { kind: 'here' } | { kind: 'node'; node: NodeRecord } | { kind: 'unreachable' };
 
 export const HERE: Owner = { kind: 'here' };

@@ -12,7 +12,7 @@ const TTL_MS = 1_000;
 interface NodeRegistryOptions {
   db: Database;
   nodeId: string;
-  /** Which start of this node it is, see `claimNode`. */
+  /** The number of this start of the node, see `claimNode`. */
   epoch: number;
   /** True when other processes may share the database. */
   shared: boolean;
@@ -42,7 +42,7 @@ export class NodeRegistry implements ThisNode {
     this.shared = options.shared;
   }
 
-  /** Which start of this node it is. */
+  /** The number of this start of the node. */
   get epoch(): number {
     return this.#options.epoch;
   }
@@ -104,7 +104,7 @@ export class NodeRegistry implements ThisNode {
   }
 
   /**
-   * The same at the begin of a transaction that adds rows of this node, and until its end: who takes the name waits for it.
+   * Checks the same at the begin of a transaction that adds rows of this node, and until its end: another process that takes the name waits for it.
    * @throws {NodeNameTakenError}
    */
   async assertOwned(tx: Tx): Promise<void> {

@@ -144,7 +144,7 @@ function compressed(tar: Readable, signal: AbortSignal | undefined): Readable {
   return tar.pipe(gzip);
 }
 
-/** Where in a data directory a server with the `linux` driver keeps what. */
+/** The layout of the data directory of a server with the `linux` driver. */
 interface FoundData {
   /** Part of the server, and the user that it runs as. */
   server: string;

@@ -10,7 +10,7 @@ export const DESCRIPTION = 'backup.json';
 /** First member of a backup: what it is. */
 export interface BackupDescription {
   format: number;
-  /** Of the program that made it. */
+  /** The version of the program that made it. */
   version: string;
   createdAt: string;
   /** `postgresql`: it is not part of the backup. */
@@ -76,7 +76,7 @@ export function storeMember({ kind, id }: StoreEntry): string {
   return `store/${kind}/${id}.tar.gz`;
 }
 
-/** Which part of the store a member is; undefined for every other name. */
+/** Returns the part of the store that a member is; undefined for every other name. */
 export function parseStoreMember(name: string): StoreEntry | undefined {
   const [, kind, id] = /^store\/([a-z]+)\/([a-z0-9-]+)\.tar\.gz$/.exec(name) ?? [];
   const entry = { kind: kind ?? '', id: id ?? '' };

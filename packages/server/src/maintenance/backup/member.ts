@@ -1,7 +1,7 @@
 // A backup is a plain tar archive of regular files, so that any tar can look into it; `sha256sum -c SHA256SUMS` checks it.
 
 export const BLOCK_BYTES = 512;
-/** From here on the size does not fit into octal digits. */
+/** The least size that does not fit into octal digits. */
 const OCTAL_END = 8 ** 11;
 const CHECKSUM = { start: 148, end: 156 };
 

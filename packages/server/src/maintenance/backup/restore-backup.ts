@@ -57,7 +57,7 @@ export interface CheckedBackup {
 
 export interface RestoreReport extends CheckedBackup {
   dataDir: string;
-  /** Where data that was there is now. */
+  /** The present place of earlier data. */
   movedTo: string[];
 }
 
@@ -175,7 +175,7 @@ async function restoreInto(
   const report = (name: string) => options.onProgress?.(name, ++done, entries.length + 1);
   try {
     for (const draft of Object.values(drafts)) await removeTree(draft);
-    // Of a restore that broke off between its last two steps.
+    // A restore that broke off between its last two steps left it.
     if (half && options.force !== true)
       for (const name of await dataIn(dataDir)) await removeTree(join(dataDir, name));
     await mkdir(drafts.server, { mode: 0o700 });

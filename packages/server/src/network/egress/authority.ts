@@ -18,7 +18,7 @@ export async function loadAuthority(ports: SettingPorts & { now(): number }): Pr
   for (;;) {
     const { value, version } = await openSetting<EgressAuthority>(ports, SETTINGS.egressAuthority);
     if (value !== undefined) return value;
-    // Where two servers start at once, one of them writes and both read it.
+    // When two servers start at once, one of them writes and both read it.
     await writeSetting(ports, SETTINGS.egressAuthority, await makeAuthority(ports.now()), version);
   }
 }

@@ -6,11 +6,11 @@ import { RareReports, RefusedDelta } from './refused-delta.js';
 import { SentDelta } from './sent-delta.js';
 import type { TrafficObserver } from './start-egress.js';
 
-/** Between two looks at the driver, ms, however often it is asked for. */
+/** Least interval between two readings of the driver, ms. */
 const LOOK_EVERY_MS = 1_000;
 /** And so many times as long as the last one took: with hundreds of sandboxes that send to many places it is some work. */
 const PAUSE = 10;
-/** Between two lines in the log of a sandbox about one reason, ms. */
+/** Least interval between two lines in the log of a sandbox about one reason, ms. */
 const LOG_EVERY_MS = 60_000;
 
 /**

@@ -5,7 +5,7 @@ import type { EgressRun, SandboxEgress } from '../sandbox-egress.js';
 
 /** Longest time of one call to the egress process, ms. A call about a sandbox that takes longer is given up, and made again later. */
 const CALL_MS = 5_000;
-/** Between two tries to reach it, ms: the first and the longest. */
+/** The first and the longest delay between two tries to reach it, ms. */
 const RETRY_MS = 50;
 const LONGEST_RETRY_MS = 2_000;
 

@@ -12,7 +12,7 @@ import type { SandboxConfig, SandboxSecrets } from '../../storage/json-shapes.js
 
 type Config = Pick<SandboxConfig, 'network' | 'allowInternetAccess'>;
 
-/** Of settings that cannot be read: a sandbox that nobody can say the limits of sends nothing. */
+/** The policy for unreadable settings: a sandbox with unknown limits sends nothing. */
 const NOTHING: EgressPolicy = { allowOut: [], denyOut: [DENY_ALL], rules: {} };
 
 const known = new WeakMap<Config, { policy: EgressPolicy; problem?: string }>();

@@ -117,7 +117,7 @@ export function answersTo({ context, resolveDns, runOf, traffic, observer }: Ans
   };
 }
 
-/** Of a driver that carries no traffic of its own. */
+/** The enforcement of a driver that carries no traffic of its own. */
 const noEgress: SandboxEgress = {
   connected: false,
   refused: new Map(),

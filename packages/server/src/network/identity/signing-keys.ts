@@ -64,7 +64,7 @@ export class SigningKeys {
         return plan;
       }
       const next = [await newKey(nowMs), ...plan.published];
-      // Where two servers find a key due, one of them writes and both read it.
+      // When two servers find a key due, one of them writes and both read it.
       await writeSetting(this.#context, SETTINGS.identityKeys, next, version);
     }
   }

@@ -238,7 +238,7 @@ export interface InnerRequest {
   path: string;
   /** Names and values in turn. */
   headers: readonly string[];
-  /** Where it came from, for the audit trail. */
+  /** The client's address, for the audit trail. */
   remoteAddress: string | undefined;
 }
 

@@ -21,9 +21,9 @@ interface Session {
 /** The sessions of the dashboard of this process. They are in memory alone: a restart signs everybody out. */
 export class DashboardSessions {
   readonly #now: () => number;
-  /** By digest of the code: when it ends. */
+  /** The expiry of each code, by its digest. */
   readonly #codes = new Map<string, number>();
-  /** By digest of the id. */
+  /** The sessions, by digest of the id. */
   readonly #sessions = new Map<string, { proof: Buffer; expiresAtMs: number }>();
 
   constructor(now: () => number) {

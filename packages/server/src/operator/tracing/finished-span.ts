@@ -15,7 +15,7 @@ export interface FinishedSpan {
   failed: boolean;
 }
 
-/** Where finished spans go. */
+/** Receives finished spans. */
 export interface SpanSink {
   add(span: FinishedSpan): void;
   readonly counts: TracingCounts;

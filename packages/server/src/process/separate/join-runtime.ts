@@ -11,7 +11,7 @@ const START_MS = 60_000;
 /** The driver in the process of root. */
 export interface Runtime {
   driver: RemoteDriver;
-  /** Why it is this driver; a sentence for the operator. */
+  /** The reason for this driver; a sentence for the operator. */
   why: string;
   /** Closes the driver. An unreachable one has nothing to close. */
   close(options: { destroyInstances: boolean }): Promise<void>;

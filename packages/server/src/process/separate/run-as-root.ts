@@ -101,7 +101,7 @@ function spawnServer(user: ServiceUser): { server: ChildProcess; orders: Writabl
   return { server, orders };
 }
 
-/** Between the server and who started this process. */
+/** Passes messages between the server and the starter of this process. */
 function passMessages(server: ChildProcess): void {
   let passed: Promise<unknown> = Promise.resolve();
   server.on('message', (message) => {

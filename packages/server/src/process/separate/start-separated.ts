@@ -50,7 +50,7 @@ async function startOn(runtime: Runtime, options: ServerOptions, user: string): 
     driver: runtime.driver,
     tuning: {
       ...options.tuning,
-      // Where the operator puts them, not where the server keeps its own.
+      // The operator's directory, not the server's own.
       builds: { imageDirectories: [join(options.dataDir, 'images')], ...options.tuning?.builds },
     },
   }).catch(async (error: unknown) => {

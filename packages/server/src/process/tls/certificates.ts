@@ -39,7 +39,7 @@ export class Certificates {
       async () => {
         if ((await stateOf(options.files)) !== this.#state) await this.reload();
       },
-      // Between two steps of a renewal one of the files may be missing.
+      // One of the files may be missing between two steps of a renewal.
       () => undefined,
     );
   }

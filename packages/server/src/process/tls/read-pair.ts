@@ -28,7 +28,7 @@ export async function readPair({ certificate, key }: CertificateFiles): Promise<
   return { certificate: one.text, key: other.text, state: `${one.state} ${other.state}` };
 }
 
-/** Which files they are at this moment, without reading them. */
+/** Identifies the files at this moment, without reading them. */
 export async function stateOf(files: CertificateFiles): Promise<string> {
   const states: string[] = [];
   for (const path of [files.certificate, files.key]) {

@@ -41,7 +41,7 @@ export interface ForksLeft {
   logsFrom: number;
   timeoutSeconds: number;
   count: number;
-  /** Why none of them starts here. */
+  /** The error that forks without a place on this node get. */
   full: ApiError;
   /** When the forks have to be there, by `performance.now()`. */
   endsAtMs: number;

@@ -11,7 +11,7 @@ import { finishResume, restore } from './resume.js';
  * @throws a failure that may be over at the next try; the row still says that it is to be resumed
  */
 export async function resumeMoved(context: SandboxPorts & Uses<'volumes'>, live: LiveSandbox): Promise<void> {
-  // From here on nobody can take it over who was asked to before.
+  // From here on no node that was asked before can take it over.
   await changeRow(context, live, () => ({ state: 'resuming' }));
   const executionId = context.ids.uuid();
   try {

@@ -97,7 +97,7 @@ export async function finishResume(
     endAt(startedAtMs: number): number;
     /** Replaces the row's. */
     config?: SandboxRow['config'];
-    /** Why the service woke it, where nobody asked for that. */
+    /** The reason why the service woke it, where no client requested that. */
     because?: SystemReason;
   },
 ): Promise<void> {

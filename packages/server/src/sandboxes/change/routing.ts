@@ -9,7 +9,7 @@ import { accessToken, daemonToken, trafficToken } from '../state/sandbox-tokens.
 import { daemonMetrics } from '../telemetry/daemon-metrics.js';
 import { resumeLive } from './resume.js';
 
-/** Where requests for a sandbox go. Sandboxes that run here are found without touching the database. */
+/** Finds the route of requests into a sandbox. Sandboxes that run here are found without the database. */
 export function findRoute(
   context: Uses<'config' | 'db' | 'keys' | 'now' | 'sandboxes'>,
   sandboxId: string,

@@ -92,7 +92,7 @@ async function tryPut(
   wasIntercepted: boolean,
 ): Promise<void> {
   const { egressPolicy, networkIsolation } = context.driver.capabilities;
-  // Where it can do neither, only settings that ask for nothing came so far.
+  // A driver that can do neither has only sandboxes without such settings.
   if (!(egressPolicy || networkIsolation)) return;
   // The policy comes first, so that nothing that it allows is refused for want of it.
   await enforceEgress(context, row, instance);

@@ -59,7 +59,7 @@ export type RowPatch = Omit<Updateable<SandboxesTable>, 'id' | 'version' | 'view
 /**
  * Writes changes of a sandbox's row; changes of one sandbox run one after another, each on the row that the last left.
  * @param patch computes what changes, or undefined for nothing.
- * After a failure of which nobody knows whether it changed the row, the row is read again before the next change.
+ * After a failure with an unknown result the row is read again before the next change.
  * @param more further writes of the same transaction, such as events.
  * @throws {ApiError} 404 when the row was deleted.
  */

@@ -7,7 +7,7 @@ export function isFull({ status, errorCode }: { status: number; errorCode?: unkn
   return status === 503 && errorCode === 'sandbox_capacity_unavailable';
 }
 
-/** Why a sandbox could not be placed, as the error table has it. */
+/** Returns the error of a sandbox that could not be placed. */
 export function placementError(error: unknown, timedOut: boolean): ApiError {
   if (ApiError.is(error)) return error;
   if (timedOut) return errors.placementTimeout(1);
@@ -33,7 +33,7 @@ export function placementError(error: unknown, timedOut: boolean): ApiError {
   }
 }
 
-/** Why a sandbox could not be stored: busy 503, everything else 500 with the driver's reason, which is fit to be shown. */
+/** Returns the error of a sandbox that could not be stored: busy 503, everything else 500 with the driver's reason, which may be shown. */
 export function checkpointError(sandboxId: string, doing: string, error: unknown): ApiError {
   if (ApiError.is(error)) return error;
   if (!DriverError.is(error)) return errors.internal(error);

@@ -86,7 +86,7 @@ async function startFork(
   }
 }
 
-/** Why a fork did not start, as its entry of the answer has it. @param timedOut whether its time was up */
+/** Returns the error of a fork that did not start. @param timedOut whether its time was up */
 function forkError(error: unknown, timedOut: boolean): ApiError {
   if (ApiError.is(error) && error.status < 500) return error;
   if (timedOut) return errors.placementTimeout(1);

@@ -80,7 +80,7 @@ export function decide(state: SandboxRowState, action: Action): Decision {
   return TABLE[action][state];
 }
 
-/** Which states may follow which. */
+/** The states that may follow each state. */
 const NEXT: Record<SandboxRowState, readonly (SandboxRowState | 'deleted')[]> = {
   creating: ['running', 'deleted'],
   running: ['pausing', 'killing', 'snapshotting', 'deleted'],
@@ -117,7 +117,7 @@ export function viewOf(state: SandboxRowState): 'running' | 'paused' | 'hidden' 
   }
 }
 
-/** Why an action meets a conflict, as the second half of a sentence about the sandbox. */
+/** Describes the conflict of an action, as the second half of a sentence about the sandbox. */
 export function conflictText(state: SandboxRowState): string {
   switch (state) {
     case 'running':

@@ -46,7 +46,7 @@ export function collectLogs(
       // The next collection reads the rest.
       if (signal.aborted) break;
     }
-    // Of an instance that has ended meanwhile, it says nothing of the next one.
+    // The cursor of an instance that has ended meanwhile says nothing about the next one.
     if (live.instance === instance) live.logCursor = after;
     return after;
   };
@@ -92,7 +92,7 @@ export async function startLogsAt(
     .execute();
 }
 
-/** Where the last collection stopped, in the daemon's count. */
+/** The end of the last collection, in the daemon's count. */
 async function readCursor(context: Uses<'db'>, row: SandboxRow): Promise<number> {
   const cursor = await context.db
     .selectFrom('log_cursors')

@@ -11,9 +11,9 @@ import { type Level, levelName, levelRank } from './levels.js';
 export interface ReadLogsOptions {
   teamId: string;
   sandboxId: string;
-  /** Where to start, ms since the epoch. */
+  /** The start, ms since the epoch. */
   cursorMs?: number | undefined;
-  /** Where to start instead: after the last entry of an earlier page, in the direction of reading. */
+  /** The start instead: after the last entry of an earlier page, in the direction of reading. */
   nextToken?: string | undefined;
   limit: number;
   direction: 'forward' | 'backward';

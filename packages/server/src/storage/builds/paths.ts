@@ -3,7 +3,7 @@ import type { ServerConfig } from '../../config/config.js';
 
 type Config = Pick<ServerConfig, 'dataDir'>;
 
-/** Where uploaded files of COPY steps stand, in a directory for each template. */
+/** The directory of uploaded files for COPY steps, with a directory for each template. */
 export function allFilesDirectory(config: Config): string {
   return path.join(config.dataDir, 'builds', 'files');
 }

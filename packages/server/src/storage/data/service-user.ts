@@ -64,7 +64,7 @@ async function make(name: string): Promise<ServiceUser> {
   return made;
 }
 
-/** Why a user cannot be the server's: what it may not read, and what to do. */
+/** Describes why a user cannot be the server's: the path that it may not read, and advice. */
 export async function findHindrance(user: ServiceUser, dataDir: string): Promise<string | undefined> {
   const program = fileURLToPath(import.meta.url);
   if (!(await userMay(user, '-r', program)))

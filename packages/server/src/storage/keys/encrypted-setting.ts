@@ -5,7 +5,7 @@ import type { KeyRing } from './key-ring.js';
 /** Keys that the servers on one database share, by their row in `settings`. */
 export const SETTINGS = { identityKeys: 'identity-keys', egressAuthority: 'egress-authority' } as const;
 
-/** Where a setting lies, and what encrypts it. */
+/** The place of a setting, and its encryption. */
 export interface SettingPorts {
   db: Database;
   keys: KeyRing;

@@ -1,6 +1,6 @@
 import type { NumberedMigration } from './migration.js';
 
-/** Which servers have a copy of what another one stored. */
+/** The servers that have a copy of an object of another one. */
 export const objectCopies: NumberedMigration = {
   id: '011-object-copies',
   statements: () => [

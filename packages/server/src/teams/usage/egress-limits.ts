@@ -1,6 +1,6 @@
 import type { Instance } from '@svc/runtime';
 
-/** Which teams sent as much this month as they may, and which instances are kept from sending for it. In memory alone. */
+/** The teams that reached their egress limit of the month, and the instances that may not send for it. In memory alone. */
 export class EgressLimits {
   #used: ReadonlySet<string> = new Set();
   readonly #cut = new WeakSet<Instance>();

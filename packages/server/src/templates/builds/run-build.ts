@@ -90,7 +90,7 @@ function withCommands(state: BuildState, { request }: BuildJob): BuildState {
   };
 }
 
-/** From when the build was asked for, s. */
+/** Returns the time since the request for the build, s. */
 function secondsOf({ build }: BuildJob, now: number): number {
   return Math.max(0, (now - build.created_at) / 1000);
 }

@@ -153,7 +153,7 @@ export async function leaseDelivery(
   context: LeaseContext,
   delivery: WebhookDelivery,
 ): Promise<Lease | undefined> {
-  // From before the database answers: the lease seems shorter here than it is there.
+  // Read before the database answers: the lease seems shorter here than it is there.
   const [monotonic, wall] = [performance.now(), context.now()];
   const held = await context.db
     .updateTable('webhook_deliveries')

@@ -6,7 +6,7 @@ import type { Tx, WebhookDelivery } from '../../storage/schema.js';
 
 /**
  * The clock that deliveries are due by, ms since the epoch: that of PostgreSQL, which all servers share, else this server's.
- * The same throughout a statement, so that an index can be searched by it.
+ * It is constant throughout a statement, so that an index can be searched by it.
  */
 function deliveryClock(context: Uses<'dialect' | 'now'>): RawBuilder<number> {
   return context.dialect === 'postgres'

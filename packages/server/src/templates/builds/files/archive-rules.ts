@@ -9,7 +9,7 @@ export class ArchiveRules {
   readonly #links = new Set<string>();
   readonly #files = new Set<string>();
 
-  /** Why the entry is refused; undefined: it is fine. */
+  /** The reason to refuse the entry; undefined: it is accepted. */
   refuse(header: Header): string | undefined {
     const shown = JSON.stringify(header.name.slice(0, 200));
     const path = entryPath(header.name);

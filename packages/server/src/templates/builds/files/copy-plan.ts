@@ -8,13 +8,13 @@ export interface ListedEntry {
   directory: boolean;
 }
 
-/** Which entries of an archive a COPY takes, and where they go below its target. */
+/** The entries of an archive that a COPY takes, and their paths below its target. */
 export interface CopyPlan {
   /** `file`: one file, which may get another name. `tree`: what goes into a directory. */
   kind: 'file' | 'tree';
-  /** Of the one file. */
+  /** Name of the one file. */
   name: string;
-  /** Where an entry goes, relative to the target; undefined: it is not taken. */
+  /** Returns the path of an entry relative to the target; undefined: it is not taken. */
   targetOf(path: string): string | undefined;
 }
 

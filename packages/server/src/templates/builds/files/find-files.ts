@@ -3,7 +3,7 @@ import type { NodeRecord } from '../../../api/context/nodes.js';
 import { filesArchive } from '../../../storage/builds/paths.js';
 import type { Uses } from '../../context.js';
 
-/** Where uploaded files are. `unreachable`: only a node has them that does not live. */
+/** The place of uploaded files. `unreachable`: only a node that does not live has them. */
 export type FilesPlace =
   | { kind: 'here'; archive: string }
   | { kind: 'node'; node: NodeRecord; sizeBytes: number; digest: string }

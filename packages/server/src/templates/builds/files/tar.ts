@@ -56,7 +56,7 @@ export function writeTar(write: (packed: Pack) => Promise<void>): Readable {
   });
 }
 
-/** Of headers, contents and what fills up blocks, pieces that are worth passing on. */
+/** Joins headers, contents and padding into pieces that are worth passing on. */
 async function* inLargePieces(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = [];
   let size = 0;

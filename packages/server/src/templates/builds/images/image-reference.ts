@@ -1,6 +1,6 @@
 import { BuildError } from '../shared/build.js';
 
-/** Where an image comes from. */
+/** The source of an image. */
 export type ImageReference =
   | { kind: 'registry'; reference: string; registry: string }
   | { kind: 'oci' | 'oci-archive' | 'docker-archive'; path: string; tag: string | undefined };

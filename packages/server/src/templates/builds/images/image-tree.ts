@@ -11,9 +11,9 @@ export interface EntryPlace {
 
 interface Entry extends EntryPlace {
   type: 'file' | 'directory' | 'symlink' | 'link';
-  /** Of a symbolic link. */
+  /** The target of a symbolic link. */
   linkname: string;
-  /** Of a hard link: where its content is. */
+  /** The path of a hard link's content. */
   source: EntryPlace | undefined;
 }
 

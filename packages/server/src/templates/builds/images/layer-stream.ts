@@ -9,7 +9,7 @@ import { PIECE_BYTES } from '../files/tar.js';
 import { BuildError } from '../shared/build.js';
 import { unpackByProgram } from './zstd.js';
 
-/** Of frames that hold data, and of the sixteen kinds of frames that readers skip: pzstd begins with one. */
+/** Magic numbers of data frames, and of the sixteen kinds of frames that readers skip: pzstd begins with one. */
 const ZSTD_FRAME = 0xfd2fb528;
 const ZSTD_SKIPPABLE = 0x184d2a50;
 

@@ -5,7 +5,7 @@ import type { EncryptedJson } from '../../../storage/json.js';
 import type { Uses } from '../../context.js';
 import type { BuildRow } from '../../wire.js';
 
-/** Why a build failed, written for the user who started it. */
+/** The failure of a build, with a text for the user who started it. */
 export class BuildError extends Error {
   override readonly name = 'BuildError';
 }
@@ -52,7 +52,7 @@ export const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 /** The processor of this machine, as images call it. */
 export const OWN_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
-/** Where users live that are made by a build, and those of the base. */
+/** Returns the home of a user of a build, or of the base. */
 export function homeOf(user: string): string {
   return user === 'root' ? '/root' : `/home/${user}`;
 }
