@@ -17,6 +17,8 @@ const TOLERANCE = 1.5;
 const HEADROOM = 2;
 /** Above this pace a machine is slow or busy. */
 const BUSY = 1.3;
+/** Where a quarter of the files is above this pace, the machine was busy for part of the run. */
+const BUSY_IN_PART = 1.6;
 
 /** The names of results: of a folder's run, and of further ones on another Node or with a switch. */
 export const RESULTS = /^test-results(?:-(\w+-\w+))?\.json$/;
@@ -96,8 +98,8 @@ function beside(name, jobs) {
 
 /**
  * Names the files that took more than their budget by half. Budgets are twice the seconds of one quiet machine. On a slower one all
- * files take longer, so that each is judged by the pace of the run, which is the median; on a busy one some take ten times as long as
- * others, and none is `judged`.
+ * files take longer, so that each is judged by the pace of the run, which is the median; on a busy one, and where it was busy for part of
+ * the run, some take ten times as long as others, and none is `judged`.
  * @returns {{ pace: number, judged: boolean, over: { name: string, seconds: number, allowed: number }[] }}
  */
 export function overBudget(files, budgets) {
@@ -106,11 +108,12 @@ export function overBudget(files, budgets) {
     .filter(({ name }) => name in budgets)
     .map(({ seconds, budget }) => seconds / (budget / HEADROOM));
   shares.sort((a, b) => a - b);
-  const pace = Math.max(1, shares[Math.floor(shares.length / 2)] ?? 1);
+  const paceOf = (part) => Math.max(1, shares[Math.floor((shares.length - 1) * part)] ?? 1);
+  const pace = paceOf(0.5);
   const over = judged
     .map(({ name, seconds, budget }) => ({ name, seconds, allowed: budget * TOLERANCE * pace }))
     .filter(({ seconds, allowed }) => seconds > allowed);
-  return { pace, judged: pace <= BUSY, over };
+  return { pace, judged: pace <= BUSY && paceOf(0.75) <= BUSY_IN_PART, over };
 }
 
 export const readBudgets = () => (existsSync(BUDGETS) ? JSON.parse(readFileSync(BUDGETS, 'utf8')) : {});

@@ -43,6 +43,11 @@ it('judges nobody on a busy machine', () => {
   expect(overBudget(busy, budgets)).toMatchObject({ pace: 1.4, judged: false, over: [{ name: 'd' }] });
 });
 
+it('judges nobody where the machine was busy for part of the run', () => {
+  const partly = [file('a', 10), file('b', 10), file('c', 10), file('d', 34), file('e', 17), file('f', 500)];
+  expect(overBudget(partly, { ...budgets, e: 20, f: 20 })).toMatchObject({ pace: 1, judged: false });
+});
+
 it('says what became slower or faster, what came and what left', () => {
   const before = { files: [file('a', 10), file('b', 10), file('gone', 3)] };
   const after = { files: [file('a', 20), file('b', 11), file('new', 4)] };
