@@ -23,9 +23,8 @@ const arrows = {
   envd: ['daemon/gen', 'support'],
   server: ['platform', 'daemon', 'dashboard', 'runtime', 'envd', 'network-policy', 'egress'],
   agents: ['sdk'],
-  mcp: ['agents'],
   'code-interpreter': ['sdk'],
-  cli: ['sdk', 'server', 'runtime', 'platform', 'mcp', 'code-interpreter'],
+  cli: ['sdk', 'server', 'runtime', 'platform', 'agents/mcp', 'code-interpreter'],
   conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
   bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
 };

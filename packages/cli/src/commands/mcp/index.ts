@@ -39,7 +39,7 @@ With --http clients send the token that is printed at the start, or that of SVC_
     )
     .action(
       act(async (cli, flags: McpFlags) => {
-        const { ToolSandboxes, serveHttp, serveStdio } = await import('@svc/mcp');
+        const { ToolSandboxes, serveHttp, serveStdio } = await import('@svc/agents/mcp');
         const { cliVersion: version } = await import('../../cli/version.js');
         const create = toCreateOptions(flags.template, flags);
         const sandboxes = new ToolSandboxes({

@@ -5,7 +5,7 @@ import { Client as McpClient, StreamableHTTPClientTransport } from '@modelcontex
 import { Client } from '@svc/sdk';
 import { startServer } from '@svc/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type McpHttpServer, serveHttp, ToolSandboxes } from '../src/index.js';
+import { type McpHttpServer, serveHttp, ToolSandboxes } from '../src/mcp/index.js';
 
 const TOKEN = 'a-token-of-this-test';
 const drivers: ('process' | 'linux')[] = process.getuid?.() === 0 ? ['process', 'linux'] : ['process'];

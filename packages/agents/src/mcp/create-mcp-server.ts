@@ -1,10 +1,11 @@
 import { McpServer } from '@modelcontextprotocol/server';
-import { sandboxTools, type ToolSandboxes } from '@svc/agents';
+import { sandboxTools } from '../sandbox-tools.js';
+import type { ToolSandboxes } from '../tool-sandboxes.js';
 
-/** What the tools work with. */
+/** The sandboxes behind the tools, and the server's version. */
 export interface McpToolsOptions {
   readonly sandboxes: ToolSandboxes;
-  /** Version that clients are told. */
+  /** Version that clients see. */
   readonly version: string;
 }
 

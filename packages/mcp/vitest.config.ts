@@ -1,3 +1,0 @@
-import { packageTests } from '../../vitest.shared.js';
-
-export default packageTests();
