@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Sandbox } from '@svc/sdk';
-import { syncDirectory } from '@svc/sdk/sync';
+import { syncDirectory } from '@svc/sync';
 
 const local = await mkdtemp(path.join(tmpdir(), 'svc-in-sync-'));
 const sandbox = await Sandbox.create();

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@svc/sdk';
-import { record, replay } from '@svc/sdk/testing';
+import { record, replay } from '@svc/testing';
 
 /** What is tested: asks a sandbox for the sum of some numbers, and follows how it is counted. */
 async function addUp(client, numbers) {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SandboxGoneError } from '@svc/sdk';
-import { TestService } from '@svc/sdk/testing';
+import { TestService } from '@svc/testing';
 
 /** The agent under test: runs steps in a sandbox, and begins anew in another one when that is taken from it. */
 async function runAgent(client, steps) {

@@ -19,12 +19,14 @@ const arrows = {
   'network-policy': [],
   egress: ['network-policy'],
   sdk: ['platform', 'daemon', 'network-policy'],
+  sync: ['sdk'],
+  testing: ['sdk', 'platform', 'daemon', 'network-policy'],
   dashboard: ['sdk', 'platform'],
   envd: ['daemon/gen', 'support'],
   server: ['platform', 'daemon', 'dashboard', 'runtime', 'envd', 'network-policy', 'egress'],
   agents: ['sdk'],
   'code-interpreter': ['sdk'],
-  cli: ['sdk', 'server', 'runtime', 'platform', 'agents/mcp', 'code-interpreter'],
+  cli: ['sdk', 'sync', 'server', 'runtime', 'platform', 'agents/mcp', 'code-interpreter'],
   conformance: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
   bench: ['sdk', 'server', 'runtime', 'platform', 'daemon', 'envd', 'egress', 'support'],
 };
@@ -33,7 +35,8 @@ const arrows = {
 const portable = {
   platform: /^$/,
   daemon: /^(transport\/node|dial\/)/,
-  sdk: /^(runtime\/node|sync\/|testing\/cassette\/)/,
+  sdk: /^runtime\/node/,
+  testing: /^cassette\//,
   'network-policy': /^$/,
 };
 

@@ -13,7 +13,9 @@ import { repository } from './generate/run.mjs';
 
 /** What programs import, by package. The other packages' types are generated: their documents are the reference. */
 const PACKAGES = {
-  sdk: ['index.ts', 'testing.ts', 'sync.ts', 'opentelemetry.ts'],
+  sdk: ['index.ts', 'opentelemetry.ts'],
+  sync: ['index.ts'],
+  testing: ['index.ts'],
   server: ['index.ts'],
   runtime: ['index.ts', 'testing.ts'],
 };

@@ -1,3 +1,4 @@
+import { TestService } from '@svc/testing';
 import { expect, it } from 'vitest';
 import {
   ConnectionError,
@@ -6,7 +7,6 @@ import {
   ServerError,
   TimeoutError,
 } from '../../src/index.js';
-import { TestService } from '../../src/testing.js';
 
 /** A sandbox whose interpreter server answers with this. */
 async function sandboxAnswering(answer: (request: Request) => Response | Promise<Response>) {

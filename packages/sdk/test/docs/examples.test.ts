@@ -3,9 +3,15 @@ import { compilerOptions } from '@svc/support/testing/compiler-options';
 import ts from 'typescript';
 import { beforeAll, expect, it } from 'vitest';
 
-const entries = { index: '', egress: '', opentelemetry: '', operator: '', sync: '', testing: '' };
-for (const name of Object.keys(entries) as (keyof typeof entries)[])
-  entries[name] = fileURLToPath(new URL(`../../src/${name}.ts`, import.meta.url));
+/** Entries that programs import, those of the packages beside the SDK included. */
+const entries = [
+  '../../src/index.ts',
+  '../../src/egress.ts',
+  '../../src/opentelemetry.ts',
+  '../../src/operator.ts',
+  '../../../sync/src/index.ts',
+  '../../../testing/src/index.ts',
+].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 const examplesFile = fileURLToPath(new URL('./examples-of-docstrings.ts', import.meta.url));
 
 /** What examples may use without saying where it comes from. */
@@ -15,8 +21,8 @@ import type { Command, PtySession, TemplateBuild, Volume } from '../../src/index
 import { explainEgress } from '../../src/egress.js';
 import { instrument, openTelemetry } from '../../src/opentelemetry.js';
 import { OperatorClient } from '../../src/operator.js';
-import { type DirectorySync, syncDirectory } from '../../src/sync.js';
-import { json, record, replay, TestService } from '../../src/testing.js';
+import { type DirectorySync, syncDirectory } from '@svc/sync';
+import { json, record, replay, TestService } from '@svc/testing';
 declare const client: Client;
 declare const sandbox: Sandbox;
 declare const command: Command;
@@ -49,7 +55,7 @@ function readApi(program: ts.Program): Documented[] {
     found.push({ name, examples, tags: tags.map((tag) => tag.name) });
   };
   const seen = new Set<ts.Symbol>();
-  for (const file of Object.values(entries)) {
+  for (const file of entries) {
     const source = program.getSourceFile(file);
     const module = source && checker.getSymbolAtLocation(source);
     if (!module) throw new Error(`${file} has no exports`);
@@ -76,7 +82,7 @@ const without = new Set(['json']);
 
 let api: Documented[];
 beforeAll(() => {
-  api = readApi(ts.createProgram(Object.values(entries), compilerOptions));
+  api = readApi(ts.createProgram(entries, compilerOptions));
 });
 
 it('gives every public method one example', () => {

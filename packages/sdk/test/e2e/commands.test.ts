@@ -1,4 +1,5 @@
 import { eventually } from '@svc/support/eventually';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   CommandExitError,
@@ -7,7 +8,6 @@ import {
   ProcessNotFoundError,
   type Sandbox,
 } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('commands', (stage) => {
   let sandbox: Sandbox;

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { diagnosticsChannels, type EndEvent, type RetryEvent, type Sandbox } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('what a sandbox tells and does beside programs and files', (stage) => {
   let sandbox: Sandbox;

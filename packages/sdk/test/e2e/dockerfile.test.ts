@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Template } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer(
   'a template of a Dockerfile',

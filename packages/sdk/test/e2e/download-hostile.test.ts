@@ -1,9 +1,9 @@
 import { lstat, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('a directory of a hostile sandbox', (stage) => {
   let sandbox: Sandbox;

@@ -1,6 +1,6 @@
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { expect, it } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('a command whose sandbox goes away', (stage) => {
   const endOf = async (end: (sandbox: Sandbox) => Promise<unknown>) => {

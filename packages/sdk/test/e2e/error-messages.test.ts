@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer } from '@svc/server';
+import { TestService } from '@svc/testing';
 import { expect, it } from 'vitest';
 import { Client, SvcError, Template, webhooks } from '../../src/index.js';
-import { TestService } from '../../src/testing.js';
 
 const page = new URL('./error-messages.md', import.meta.url);
 

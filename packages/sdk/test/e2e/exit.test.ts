@@ -1,6 +1,6 @@
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { expect, it } from 'vitest';
 import { runScript } from '../support/run-script.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('a program that uses the SDK', (stage) => {
   // Keep-alive timers, idle sockets and open streams would hold it for seconds to minutes.

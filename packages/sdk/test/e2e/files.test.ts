@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@svc/support/eventually';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   FileNotFoundError,
@@ -20,7 +21,6 @@ import {
   type Sandbox,
   type TransferProgress,
 } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('sandbox.files', (stage) => {
   let sandbox: Sandbox;

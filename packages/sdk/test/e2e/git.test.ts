@@ -1,6 +1,6 @@
+import { describeOnServer, type Stage } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { GitError, type GitFailure, InvalidRequestError, type Sandbox, secret } from '../../src/index.js';
-import { describeOnServer, type Stage } from '../support/server.js';
 
 const author = { name: 'Agent Smith', email: 'agent@example.com' };
 

@@ -1,7 +1,7 @@
 import { eventually } from '@svc/support/eventually';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { expect, it } from 'vitest';
 import { SvcError } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 const line = 'echo before; until [ -e go ]; do sleep 0.02; done; echo after';
 

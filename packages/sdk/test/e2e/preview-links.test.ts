@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { chromium, launchChromium, type TestBrowser } from '@svc/support/testing/chromium';
+import { describeOnServer, type Stage } from '@svc/support/testing/on-server';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
-import { describeOnServer, type Stage } from '../support/server.js';
 
 /** What a page of a browser can do to an address: fetch it with its cookies, and open a WebSocket. */
 const TRY = `async (address) => {

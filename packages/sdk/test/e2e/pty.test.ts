@@ -1,7 +1,7 @@
 import { eventually } from '@svc/support/eventually';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ProcessNotFoundError, type PtySession, type Sandbox } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('terminals', (stage) => {
   let sandbox: Sandbox;

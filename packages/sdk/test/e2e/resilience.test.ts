@@ -1,8 +1,8 @@
 import { eventually } from '@svc/support/eventually';
+import { chaosProxy } from '@svc/support/testing/chaos-proxy';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ConnectionError, OutputLostError, type Sandbox, TimeoutError } from '../../src/index.js';
-import { chaosProxy } from '../support/chaos-proxy.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('resilience', (stage) => {
   let proxy: Awaited<ReturnType<typeof chaosProxy>>;

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually } from '@svc/support/eventually';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { expect, it } from 'vitest';
 import {
   AuthenticationError,
@@ -12,7 +13,6 @@ import {
   WebhookNotFoundError,
   webhooks,
 } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 const unknownId = '3f8f0a3e-6c1b-4b59-9b0e-0f8f4d5b7a11';
 

@@ -1,5 +1,6 @@
 import http from 'node:http';
 import { eventually } from '@svc/support/eventually';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   AuthenticationError,
@@ -11,7 +12,6 @@ import {
   SandboxNotFoundError,
   TemplateNotFoundError,
 } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 /** The status of an address. Browsers and curl know that names under localhost are this machine. */
 async function knock(address: string, { port, text = /./ }: { port?: number; text?: RegExp } = {}) {

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 /** What is in the way at a path, made by the shell of an account; `f` is then its content. */
 const things = {

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   BuildError,
@@ -9,7 +10,6 @@ import {
   Template,
   TemplateNotFoundError,
 } from '../../src/index.js';
-import { describeOnServer } from '../support/server.js';
 
 describeOnServer('client.templates', (stage) => {
   let context: string;

@@ -63,13 +63,20 @@ it('leaves nobody but the owner the right to write, and nobody the rights of the
 
 /** Lines that put the name of an entry into a path although they may: this machine told it. */
 const LOCAL_NAMES = [
-  "sdk/src/sync/read-rules.ts: const path = directory === '' ? entry.name : `${directory}/${entry.name}`;",
+  "sync/src/read-rules.ts: const path = directory === '' ? entry.name : `${directory}/${entry.name}`;",
 ];
 
 it('builds no path of this machine from a name that an answer tells', () => {
   const packages = fileURLToPath(new URL('../../..', import.meta.url));
   const found: string[] = [];
-  for (const folder of ['sdk/src', 'cli/src', 'agents/src', 'mcp/src', 'code-interpreter/src'])
+  for (const folder of [
+    'sdk/src',
+    'sync/src',
+    'testing/src',
+    'cli/src',
+    'agents/src',
+    'code-interpreter/src',
+  ])
     for (const file of readdirSync(join(packages, folder), { recursive: true, encoding: 'utf8' }))
       if (file.endsWith('.ts') && !file.startsWith('gen/'))
         for (const line of readFileSync(join(packages, folder, file), 'utf8').split('\n'))

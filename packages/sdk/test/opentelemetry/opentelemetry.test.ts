@@ -1,9 +1,9 @@
 import { context, propagation } from '@opentelemetry/api';
+import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Client, ClientOptions, Sandbox } from '../../src/index.js';
 import { openTelemetry } from '../../src/opentelemetry.js';
 import { json } from '../support/scripted-fetch.js';
-import { describeOnServer } from '../support/server.js';
 import { plain, recordSpans } from '../support/span-recorder.js';
 
 /** Answers every request with the headers that it got. */

@@ -12,10 +12,11 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Consumer, createConsumer } from '../../../../scripts/pack-consumer.mjs';
 
-const isBuilt = ['platform', 'daemon', 'sdk'].every((name) =>
+const packages = ['platform', 'daemon', 'sdk', 'sync', 'testing'];
+const isBuilt = packages.every((name) =>
   existsSync(new URL(`../../../${name}/dist/esm/index.js`, import.meta.url)),
 );
-if (!isBuilt) console.warn('package tests: skipped: run npm run build first (platform, daemon, sdk)');
+if (!isBuilt) console.warn('package tests: skipped: run npm run build first');
 
 /** Largest size of the core in a browser, minified and compressed, bytes. */
 const largestBundle = 31_000;
@@ -24,7 +25,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
   let directory: string;
   let server: Awaited<ReturnType<typeof startServer>>;
   beforeAll(async () => {
-    consumer = createConsumer(['platform', 'daemon', 'sdk']);
+    consumer = createConsumer(packages);
     for (const { name, size, unpackedSize } of consumer.packed) {
       console.log(`${name}: ${size} bytes packed, ${unpackedSize} bytes installed`);
     }
@@ -78,7 +79,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
 
   it('work as ECMAScript modules, and let the program end', async () => {
     const imports = `import { FileNotFoundError, Sandbox, webhooks } from '@svc/sdk';
-      import { TestService } from '@svc/sdk/testing';`;
+      import { TestService } from '@svc/testing';`;
     consumer.write('main.mjs', imports + program);
     expect(await run('main.mjs')).toBe(expected);
   });
@@ -124,13 +125,13 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
 
   it('work as CommonJS, and let the program end', async () => {
     const imports = `const { FileNotFoundError, Sandbox, webhooks } = require('@svc/sdk');
-      const { TestService } = require('@svc/sdk/testing');`;
+      const { TestService } = require('@svc/testing');`;
     consumer.write('main.cjs', imports + program);
     expect(await run('main.cjs')).toBe(expected);
   });
 
   const typedUse = `import { Client, type CommandResult, type LifecycleEvent, Sandbox, SvcError, Template } from '@svc/sdk';
-import { TestService } from '@svc/sdk/testing';
+import { TestService } from '@svc/testing';
 export async function main(): Promise<CommandResult> {
   const client = new Client({ apiKey: 'x' });
   const sandbox: Sandbox = await client.sandboxes.create({ template: 'base', timeoutMs: 1000 });

@@ -1,6 +1,6 @@
+import { json, TestService } from '@svc/testing';
 import { expect, it } from 'vitest';
 import { ConflictError, InvalidRequestError, Sandbox, VolumeNotFoundError } from '../../src/index.js';
-import { json, TestService } from '../../src/testing.js';
 
 const wire = (sandboxID: string, more = {}) => ({
   sandboxID,

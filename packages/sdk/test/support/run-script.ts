@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Stage } from './server.js';
+import type { Stage } from '@svc/support/testing/on-server';
 
 /** How a program of its own that uses the SDK ended. */
 export interface ScriptRun {

@@ -1,4 +1,4 @@
-import type { SyncEvent } from '@svc/sdk/sync';
+import type { SyncEvent } from '@svc/sync';
 import { formatBytes } from '../../output/format.js';
 import type { Style } from '../../output/style.js';
 import { printable } from '../../output/table.js';

@@ -1,4 +1,4 @@
-import type { SyncMode } from '@svc/sdk/sync';
+import type { SyncMode } from '@svc/sync';
 import { UsageError } from '../../errors/cli-error.js';
 
 /** Flags of `svc sync`. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { type SyncEvent, type SyncMode, syncDirectory } from '@svc/sdk/sync';
+import { type SyncEvent, type SyncMode, syncDirectory } from '@svc/sync';
 import type { Cli } from '../../cli/cli.js';
 import { stateDirectory } from '../../connection/directories.js';
 import { startProgress, transferText } from '../../output/progress.js';
