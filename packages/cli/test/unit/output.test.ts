@@ -16,7 +16,6 @@ import {
 import { transferText } from '../../src/output/progress.js';
 import { createStyle, wantsColor } from '../../src/output/style.js';
 import { formatFields, formatTable, printable, width } from '../../src/output/table.js';
-import { exitCodeOf } from '../../src/parse/exit-code.js';
 
 const plain = createStyle(false);
 
@@ -96,15 +95,6 @@ describe('what is shown', () => {
     expect(transferText('f', 512, 1024)).toBe('f  [############............] 50 %  512 B of 1.0 KiB');
     expect(transferText('f', 512, undefined)).toBe('f  512 B');
   });
-
-  it.each([
-    [{ exitCode: 0 }, 0],
-    [{ exitCode: 7, error: 'exit status 7' }, 7],
-    [{ exitCode: -1, error: 'signal: killed' }, 137],
-    [{ exitCode: -1, error: 'signal: terminated' }, 143],
-    [{ exitCode: -1, error: 'signal: segmentation fault' }, 139],
-    [{ exitCode: -1, error: 'signal: whatever' }, 1],
-  ])('ends for %j with %d', (end, code) => expect(exitCodeOf(end)).toBe(code));
 });
 
 describe('failures', () => {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Command, Sandbox, StartCommandOptions } from '@svc/sdk';
+import { exitCodeOf } from '@svc/ssh/exit-code';
 import type { Cli } from '../../cli/cli.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
 import type { Output } from '../../output/io.js';
-import { exitCodeOf } from '../../parse/exit-code.js';
 import { interruptProgram } from './interrupt-program.js';
 import { keepAlive } from './keep-alive.js';
 

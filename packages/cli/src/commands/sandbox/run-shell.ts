@@ -1,7 +1,7 @@
 import type { Sandbox } from '@svc/sdk';
+import { exitCodeOf } from '@svc/ssh/exit-code';
 import type { Cli } from '../../cli/cli.js';
 import { CliError, ExitWith, exitCodes, UsageError } from '../../errors/cli-error.js';
-import { exitCodeOf } from '../../parse/exit-code.js';
 import { RawTerminal } from '../../terminal/raw-terminal.js';
 import { keepAlive } from './keep-alive.js';
 

@@ -1,5 +1,5 @@
-import { defaultUser } from '../../ssh/default-user.js';
-import { type HostKeyFiles, hostKeyAlias } from '../../ssh/host-key-file.js';
+import { defaultUser } from '@svc/ssh';
+import { type HostKeyFiles, hostKeyAlias } from './host-key-file.js';
 import { defaultPattern } from './host-name.js';
 
 /**

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { act } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
-import { hostKeyFiles, loadHostKey } from '../../ssh/host-key-file.js';
 import { changeFile } from './change-file.js';
 import { clientOptions, proxyCommand } from './client-options.js';
 import { hostBlock, putBlock } from './config-block.js';
+import { hostKeyFiles, loadHostKey } from './host-key-file.js';
 import { defaultPattern, isHostPattern } from './host-name.js';
 
 interface ConfigFlags {

@@ -35,8 +35,8 @@ For SSH clients, not for people: it speaks the SSH protocol on standard input an
           });
         const [client, { serveSandbox }, { hostKeyFiles, loadHostKey }, { cliVersion }] = await Promise.all([
           cli.client(),
-          import('../../ssh/serve-sandbox.js'),
-          import('../../ssh/host-key-file.js'),
+          import('@svc/ssh'),
+          import('./host-key-file.js'),
           import('../../cli/version.js'),
         ]);
         const [sandbox, hostKey] = await Promise.all([

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import type { Command } from 'commander';
 import { act } from '../../cli/leaf.js';
 import { CliError, ExitWith } from '../../errors/cli-error.js';
-import { hostKeyFiles, loadHostKey } from '../../ssh/host-key-file.js';
 import { clientOptions, proxyCommand } from './client-options.js';
+import { hostKeyFiles, loadHostKey } from './host-key-file.js';
 import { defaultPattern, hostOfSandbox } from './host-name.js';
 import { splitWords } from './split-words.js';
 

@@ -1,17 +1,14 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { hostBlock, putBlock } from '../../src/commands/ssh/config-block.js';
-import { hostOfSandbox, isHostPattern, sandboxOfHost } from '../../src/commands/ssh/host-name.js';
-import { splitWords } from '../../src/commands/ssh/split-words.js';
-import { Channel, windowBytes } from '../../src/ssh/connection/channel.js';
-import { serveConnection } from '../../src/ssh/connection/serve-connection.js';
-import { agree, makeOffer } from '../../src/ssh/transport/algorithms.js';
-import { generateHostKey, parseHostKey } from '../../src/ssh/transport/host-key.js';
-import { createPacketCipher, plain } from '../../src/ssh/transport/packet-cipher.js';
-import { Transport } from '../../src/ssh/transport/transport.js';
-import { message } from '../../src/ssh/wire/message.js';
-import { boolean, byte, nameList, positiveInteger, string, uint32 } from '../../src/ssh/wire/write.js';
+import { Channel, windowBytes } from '../src/connection/channel.js';
+import { serveConnection } from '../src/connection/serve-connection.js';
+import { agree, makeOffer } from '../src/transport/algorithms.js';
+import { generateHostKey, parseHostKey } from '../src/transport/host-key.js';
+import { createPacketCipher, plain } from '../src/transport/packet-cipher.js';
+import { Transport } from '../src/transport/transport.js';
+import { message } from '../src/wire/message.js';
+import { boolean, byte, nameList, positiveInteger, string, uint32 } from '../src/wire/write.js';
 
 const hostKey = parseHostKey(generateHostKey());
 const version = Buffer.from('SSH-2.0-test\r\n');
@@ -235,37 +232,4 @@ describe('a channel', () => {
 it('writes numbers without a sign', () => {
   expect(positiveInteger(Buffer.of(0, 0, 0x80))).toEqual(Buffer.of(0, 0, 0, 2, 0, 0x80));
   expect(positiveInteger(Buffer.of(0, 1))).toEqual(Buffer.of(0, 0, 0, 1, 1));
-});
-
-describe('set-up of clients', () => {
-  it('puts its block first, once, and leaves the rest of the file alone', () => {
-    const block = hostBlock('*.svc', [['User', 'default']]);
-    const mine = 'ForwardAgent yes\nHost other\n  User me\n';
-    const once = putBlock(mine, block);
-    expect(once.startsWith(block)).toBe(true);
-    expect(once.endsWith(mine)).toBe(true);
-    expect(putBlock(once, block)).toBe(once);
-    expect(putBlock(`# first\n${once}`, hostBlock('svc-*', []))).toBe(
-      `# first\n${hostBlock('svc-*', [])}\n${mine}`,
-    );
-    expect(putBlock('', block)).toBe(block);
-  });
-
-  it('finds the sandbox in a host name', () => {
-    expect(sandboxOfHost('Work.svc', '*.svc')).toBe('Work');
-    expect(sandboxOfHost('Work', '*.svc')).toBe('Work');
-    expect(sandboxOfHost('svc-a.b', 'svc-*')).toBe('a.b');
-    expect(hostOfSandbox('Work', '*.svc')).toBe('Work.svc');
-    expect(hostOfSandbox('Work.svc', '*.svc')).toBe('Work.svc');
-    expect(['*.svc', 'svc-*', 'a*b'].every(isHostPattern)).toBe(true);
-    expect(['*', 'svc', '*.*', 'a b*', '*\nProxyCommand x', ''].some(isHostPattern)).toBe(false);
-  });
-
-  it('tells options of ssh from a command', () => {
-    expect(splitWords(['ls', '-l'])).toEqual({ options: [], command: ['ls', '-l'] });
-    expect(splitWords(['-N', '-L', '1:a:2'])).toEqual({ options: ['-N', '-L', '1:a:2'], command: [] });
-    expect(splitWords(['-v', '--', 'ls'])).toEqual({ options: ['-v'], command: ['ls'] });
-    expect(splitWords(['--', 'ls', '--'])).toEqual({ options: [], command: ['ls', '--'] });
-    expect(splitWords([])).toEqual({ options: [], command: [] });
-  });
 });

@@ -1,5 +1,5 @@
-import { exitCodeOf, signalOf } from '../../parse/exit-code.js';
 import type { Channel } from '../connection/channel.js';
+import { exitCodeOf, signalOf } from '../exit-code.js';
 import { boolean, string, uint32 } from '../wire/write.js';
 
 /** Tells the client how a program ended, and closes its channel. */

@@ -1,7 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { AuthenticationError, type Sandbox, SandboxGoneError } from '@svc/sdk';
 import { NotAllowedError, serveConnection } from './connection/serve-connection.js';
-import { defaultUser } from './default-user.js';
 import { join } from './session/join.js';
 import { openStream } from './session/open-stream.js';
 import { openSession } from './session/session.js';
@@ -9,6 +8,9 @@ import { tunnelPath } from './session/tunnel-path.js';
 import type { HostKey } from './transport/host-key.js';
 import { Transport } from './transport/transport.js';
 import { ProtocolError } from './wire/protocol-error.js';
+
+/** User name that stands for the sandbox's default user, under any name that this one has. */
+export const defaultUser = 'default';
 
 export interface ServeOptions {
   sandbox: Sandbox;

@@ -1,8 +1,8 @@
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { configDirectory } from '../connection/directories.js';
-import { CliError } from '../errors/cli-error.js';
-import { generateHostKey, type HostKey, knownHostsLine, parseHostKey } from './transport/host-key.js';
+import { generateHostKey, type HostKey, knownHostsLine, parseHostKey } from '@svc/ssh';
+import { configDirectory } from '../../connection/directories.js';
+import { CliError } from '../../errors/cli-error.js';
 
 /** Name under which clients know the key of every sandbox. */
 export const hostKeyAlias = 'svc-sandbox';
