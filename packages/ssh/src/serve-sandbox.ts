@@ -4,10 +4,10 @@ import { NotAllowedError, serveConnection } from './connection/serve-connection.
 import { join } from './session/join.js';
 import { openStream } from './session/open-stream.js';
 import { openSession } from './session/session.js';
-import { tunnelPath } from './session/tunnel-path.js';
 import type { HostKey } from './transport/host-key.js';
 import { Transport } from './transport/transport.js';
 import { ProtocolError } from './wire/protocol-error.js';
+import type { ForwardTarget } from './connection/requests.js';
 
 /** User name that stands for the sandbox's default user, under any name that this one has. */
 export const defaultUser = 'default';
@@ -99,4 +99,10 @@ async function checkUser(
       };
     throw error;
   }
+}
+
+/** The daemon's route to something that listens, as seen from inside the sandbox. Pure. */
+function tunnelPath(to: ForwardTarget): string {
+  const query = 'socketPath' in to ? { socket: to.socketPath } : { host: to.host, port: String(to.port) };
+  return `/tunnel?${new URLSearchParams(query)}`;
 }

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SandboxGoneError } from '@svc/sdk';
+import { SandboxGoneError, CapacityError, ConflictError, ConnectionError, OutputLostError, RateLimitError, ServerError, TimeoutError } from '@svc/sdk';
 import type { RoundContext } from './context.js';
-import { decideFailure } from './decide-failure.js';
 import { SyncStoppedError } from './errors.js';
 import type { EventQueue } from './event-queue.js';
 import type { SyncEvent } from './events.js';
@@ -14,7 +13,7 @@ import { type StateSubject, writeState } from './state-file.js';
 export type SyncStatus = 'syncing' | 'watching' | 'waiting' | 'stopped';
 
 /** @internal What a synchronization is made of. */
-export interface SyncParts {
+interface SyncParts {
   context: Omit<RoundContext, 'signal' | 'emit'>;
   events: EventQueue;
   watch: boolean;
@@ -278,4 +277,19 @@ function* directoriesOf(tree: ReadonlyMap<string, { type: string }>): Iterable<s
 /** Waits, unless the signal fires first; then throws its reason. */
 async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
   await delay(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+}
+
+/** Whether a failed round is tried again. Only what may be over by itself is: the way to the sandbox, or its pause. */
+function decideFailure(error: unknown): 'retry' | 'stop' {
+  if (SandboxGoneError.is(error)) return error.reason === 'paused' ? 'retry' : 'stop';
+  const passes = [
+    ConnectionError,
+    TimeoutError,
+    ServerError,
+    RateLimitError,
+    CapacityError,
+    ConflictError,
+    OutputLostError,
+  ];
+  return passes.some((kind) => kind.is(error)) ? 'retry' : 'stop';
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { explain } from '../connection/explain.js';
 import { visibleText } from '../format/visible-text.js';
+import { ConnectionError, SandboxGoneError, SvcError } from '@svc/sdk';
 
 /** Something that a reader should know. */
 export function Notice({ kind, children }: { kind: 'error' | 'info'; children: ComponentChildren }) {
@@ -36,4 +36,13 @@ export function Loading() {
       Loading…
     </div>
   );
+}
+
+/** What a failure means to a reader, and what to do. */
+function explain(error: unknown): string {
+  if (SandboxGoneError.is(error)) return 'The sandbox is gone or paused.';
+  if (ConnectionError.is(error) || error instanceof TypeError)
+    return 'The server does not answer. What you see may be old; it is asked again by itself.';
+  if (SvcError.is(error)) return error.message;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Known } from './known.js';
 import { Empty } from './notice.js';
-import { Pager } from './pager.js';
 import type { usePages } from './use-pages.js';
 
 /** What stands in the place of an empty list. */
@@ -48,5 +47,31 @@ export function Paged<Row>(
         );
       }}
     </Known>
+  );
+}
+
+/** Leads from page to page of a list that is read by cursor. `tokens` are those of the pages before this one. */
+function Pager(props: {
+  page: number;
+  count: number;
+  hasNext: boolean;
+  note?: string | undefined;
+  onPrevious: () => void;
+  onNext: () => void;
+}) {
+  const { page, count, hasNext, note, onPrevious, onNext } = props;
+  return (
+    <nav class="pager" aria-label="Pages">
+      <button type="button" disabled={page === 0} onClick={onPrevious}>
+        Previous
+      </button>
+      <span>
+        Page {page + 1}, {count} {count === 1 ? 'entry' : 'entries'}
+        {note === undefined ? '' : `, ${note}`}
+      </span>
+      <button type="button" disabled={!hasNext} onClick={onNext}>
+        Next
+      </button>
+    </nav>
   );
 }

@@ -4,7 +4,6 @@ import { readStatus } from '../connection/status.js';
 import { usePoll } from '../connection/use-poll.js';
 import { listeningPorts } from '../format/listening-ports.js';
 import { formatBytes, formatCount } from '../format/numbers.js';
-import { portUrl } from '../format/port-url.js';
 import { Known } from '../parts/known.js';
 import { Empty, Failure, Loading } from '../parts/notice.js';
 import { type Column, Table } from '../parts/table.js';
@@ -148,4 +147,27 @@ function Egress({ handle, detail }: TabProps) {
       </Known>
     </section>
   );
+}
+
+/** Domain under which a server on this machine reaches ports of sandboxes. */
+const LOCAL_DOMAIN = 'svc.localhost';
+
+/**
+ * The address of a public port of a sandbox.
+ * @param sandboxUrl address of the gateway, as the server tells it
+ * @param domain that of the sandbox, where it has one
+ */
+function portUrl(
+  sandboxUrl: string,
+  domain: string | undefined,
+  sandboxId: string,
+  port: number,
+): string | undefined {
+  if (!URL.canParse(sandboxUrl)) return undefined;
+  const gateway = new URL(sandboxUrl);
+  if (!/^https?:$/.test(gateway.protocol)) return undefined;
+  const behind = gateway.port === '' ? '' : `:${gateway.port}`;
+  const local = gateway.hostname === 'localhost' || /^(127\.|\[)/.test(gateway.hostname);
+  const host = domain ?? (local ? LOCAL_DOMAIN : gateway.hostname);
+  return `${gateway.protocol}//${port}-${sandboxId}.${host}${host.includes(':') ? '' : behind}/`;
 }

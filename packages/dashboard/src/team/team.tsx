@@ -1,5 +1,5 @@
 import { NotFoundError } from '@svc/sdk';
-import type { OperatedTeam, TeamUse } from '@svc/sdk/operator';
+import type { OperatedTeam, TeamUse, TeamUsage } from '@svc/sdk/operator';
 import { useEffect, useState } from 'preact/hooks';
 import { operator } from '../connection/clients.js';
 import { usePoll } from '../connection/use-poll.js';
@@ -12,7 +12,9 @@ import { Keys } from './keys.js';
 import { Quotas } from './quotas.js';
 import { SetLimits } from './set-limits.js';
 import { Standing } from './standing.js';
-import { Usage } from './usage.js';
+import { formatBytes, formatCount } from '../format/numbers.js';
+import { usageLines } from '../format/usage-hours.js';
+import { Plot } from '../parts/plot.js';
 
 const LOOK_MS = 10_000;
 /** Between two looks at what is used, ms: the server adds up the disk of the team for each. */
@@ -112,6 +114,37 @@ function Overview({ team, onChange }: { team: OperatedTeam; onChange: () => void
         <Known polled={usage}>{(known) => <Usage {...known} />}</Known>
       </section>
       {asking && <SetLimits team={team} use={use} onDone={onChange} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+/** What a team used hour by hour, as plots. */
+function Usage({ usage, from, to }: { usage: TeamUsage; from: number; to: number }) {
+  const lines = usageLines(usage.hours, from, to);
+  const sum = (read: (hour: TeamUsage['hours'][number]) => number) =>
+    usage.hours.reduce((total, hour) => total + read(hour), 0);
+  const plots = [
+    { title: 'Sandboxes running, on average', points: lines.sandboxes, format: formatCount },
+    { title: 'Memory of those, on average', points: lines.memory, format: formatBytes, unit: 'bytes' },
+    { title: 'Egress an hour', points: lines.egress, format: formatBytes, unit: 'bytes' },
+    { title: 'Sandboxes made an hour', points: lines.creates, format: formatCount },
+  ] as const;
+  return (
+    <>
+      <p class="faint">
+        {usage.hours.length === 0
+          ? 'Nothing was used in this time.'
+          : `In all: ${formatCount(sum((hour) => hour.sandboxSeconds) / 3_600)} hours of sandboxes, ${formatCount(
+              sum((hour) => hour.memoryGiBSeconds) / 3_600,
+            )} GiB-hours of memory, ${formatBytes(sum((hour) => hour.egressBytes))} sent, ${formatCount(
+              sum((hour) => hour.creates),
+            )} sandboxes made.`}
+      </p>
+      <div class="plots">
+        {plots.map(({ title, points, format, ...rest }) => (
+          <Plot key={title} {...{ title, format, from, to, ...rest }} series={[{ name: title, points }]} />
+        ))}
+      </div>
     </>
   );
 }

@@ -8,11 +8,11 @@ import { Events } from '../events/events.js';
 import { Sandboxes } from '../sandbox/sandboxes.js';
 import { Secrets } from '../secrets/secrets.js';
 import { Snapshots } from '../snapshots/snapshots.js';
-import { getTeam } from '../team/get-team.js';
 import type { Team } from '../team/team.js';
 import { Templates } from '../templates/templates.js';
 import { Volumes } from '../volumes/volumes.js';
 import { Webhooks } from '../webhooks/webhooks.js';
+import { fromTeam } from '../team/wire.js';
 
 /**
  * A client of the service. Settings come from the options, then from the environment (`SVC_API_KEY`,
@@ -86,4 +86,10 @@ export class Client {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+async function getTeam(core: ClientCore, options: RequestOptions): Promise<Team> {
+  const context = { operation: 'client.team', resource: 'team', options } as const;
+  const data = await core.platform.call(context, (platform, fetch) => platform.GET('/team', { fetch }));
+  return fromTeam(data);
 }

@@ -2,17 +2,13 @@ import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import type { ProcessChoice } from '../process/choice.js';
 import { ProcessHandle } from '../process/process-handle.js';
 import { Command } from './command.js';
-import { callbacksOf } from './command-output.js';
+import { callbacksOf, textOf } from './command-output.js';
 import { feed } from './feed.js';
-import type {
-  CommandResult,
-  ConnectCommandOptions,
-  RunCommandOptions,
-  StartCommandOptions,
-} from './options.js';
+import type { CommandResult, ConnectCommandOptions, RunCommandOptions, StartCommandOptions } from './options.js';
 import { outputLost } from './output-lost.js';
-import { timeUpOf } from './time-up.js';
 import { toStartRequest } from './wire.js';
+import { CommandTimeoutError } from '../errors/connection-errors.js';
+import type { OutputHub } from '../process/output-hub.js';
 
 /** Output that is kept of commands that are not simply run to their end, bytes. */
 const defaultKeepBytes = 1024 * 1024;
@@ -91,4 +87,26 @@ export async function connectCommand(
   });
   const { allowLostOutput = false } = options;
   return new Command({ handle, line, allowLostOutput, hasStdin: true, flush: callbacks?.flush });
+}
+
+/** The error of a command's readers and `wait()` when its time limit fires. */
+function timeUpOf(facts: {
+  /** The command line, for the message. */
+  line: string;
+  timeoutMs: number;
+  /** Whether the process was started here, so that the limit killed it. */
+  owned: boolean;
+}): (cause: unknown, output: OutputHub) => CommandTimeoutError {
+  const { line, timeoutMs, owned } = facts;
+  const fate = owned ? 'It was killed.' : 'It goes on; only following it ended.';
+  const text = `Command ran longer than ${timeoutMs} ms: ${line}. ${fate} Raise timeoutMs, or set it to 0 for no limit.`;
+  return (cause, output) =>
+    new CommandTimeoutError(text, {
+      option: 'timeoutMs',
+      limitMs: timeoutMs,
+      cause,
+      stdout: textOf(output, 'stdout'),
+      stderr: textOf(output, 'stderr'),
+      operation: 'commands.run',
+    });
 }

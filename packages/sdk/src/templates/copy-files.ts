@@ -4,7 +4,6 @@ import { compileIgnoreRules } from '../files/directory/ignore-rules.js';
 import type { Excludes, LocalEntry, LocalFiles } from '../runtime/contract/local-files.js';
 import type { CopySource, TemplateDefinition } from './definition.js';
 import { compileGlob, isGlob } from './glob.js';
-import { hashInput } from './hash-files.js';
 
 /** The files of one COPY step, ready to be sent. */
 export interface CopyFiles {
@@ -98,4 +97,26 @@ export function fromDockerIgnore(text: string): string[] {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.replace(/^(!?)\/*(?:\.\/)?(.*?)\/*$/, '$1/$2'));
+}
+
+/**
+ * What the name of a set of files is computed from: `COPY <source> <target>`, then for each entry, sorted by path: its
+ * path, its mode and size in decimal, and its content (of a link, its target).
+ */
+async function* hashInput(
+  copy: CopySource,
+  entries: readonly LocalEntry[],
+  read: (path: string) => AsyncIterable<Uint8Array>,
+): AsyncGenerator<string | Uint8Array, void, undefined> {
+  yield `COPY ${copy.source} ${copy.target}`;
+  for (const entry of [...entries].sort((left, right) => compare(left.path, right.path))) {
+    yield `${entry.path}${entry.mode}${entry.sizeBytes}`;
+    if (entry.type === 'symlink') yield entry.target ?? '';
+    if (entry.type === 'file') yield* read(entry.path);
+  }
+}
+
+/** By code units, which is the same on every machine. */
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }

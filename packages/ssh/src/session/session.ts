@@ -1,14 +1,13 @@
-import type { Sandbox } from '@svc/sdk';
+import type { Sandbox, PtySize } from '@svc/sdk';
 import type { Channel } from '../connection/channel.js';
 import type { SessionRequest } from '../connection/requests.js';
 import { exec } from './exec.js';
-import { endChannel } from './program-end.js';
-import type { Running } from './running.js';
-import { serveFiles } from './sftp.js';
+import { endChannel, type Running } from './running.js';
 import { openTerminal } from './terminal.js';
-import { terminalSize } from './terminal-size.js';
+import { join } from './join.js';
+import { openStream } from './open-stream.js';
 
-export interface SessionContext {
+interface SessionContext {
   sandbox: Sandbox;
   /** Undefined: the sandbox's default user. */
   user: string | undefined;
@@ -88,4 +87,24 @@ export function openSession(
         return false;
     }
   };
+}
+
+/** Joins a channel with the SFTP server in the daemon, which speaks the protocol itself. */
+async function serveFiles(
+  sandbox: Sandbox,
+  channel: Channel,
+  user: string | undefined,
+): Promise<Running> {
+  const stream = await openStream(sandbox, { path: '/sftp', protocol: 'sftp', user });
+  return {
+    ended: join(channel, stream).then(() => endChannel(channel, { exitCode: 0 })),
+    resize: () => undefined,
+    signal: async () => undefined,
+    hangUp: async () => void stream.destroy(),
+  };
+}
+
+/** A client without a terminal of its own sends 0. Larger than any screen is a mistake. Pure. */
+function terminalSize({ cols, rows }: PtySize): PtySize {
+  return { cols: Math.min(cols || 80, 1000), rows: Math.min(rows || 24, 1000) };
 }

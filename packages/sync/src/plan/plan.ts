@@ -1,8 +1,8 @@
 import { actionsBetween } from './actions.js';
-import type { Plan, PlanInput } from './input.js';
-import { decideMirror } from './mirror.js';
+import type { Plan, PlanInput, Decision } from './input.js';
 import { TreeIndex } from './tree-index.js';
 import { decideTwoWay } from './two-way.js';
+import { ancestorsOf, type Entry, plainEntry } from './tree.js';
 
 /** Compares what was in common with what both sides have now, and says what brings them together. Pure. */
 export function plan(input: PlanInput): Plan {
@@ -10,4 +10,32 @@ export function plan(input: PlanInput): Plan {
   const index = new TreeIndex(base, local, remote);
   const decision = mode === 'two-way' ? decideTwoWay(input, index) : decideMirror(input);
   return actionsBetween({ base, local, remote, decision });
+}
+
+/**
+ * One way: the side that follows gets what the other has, whatever was done to it. What the source never had stays,
+ * unless it is in the way or extra entries are to go.
+ */
+function decideMirror({ base, local, remote, mode, deleteExtra }: PlanInput): Decision {
+  const [source, follower] = mode === 'push' ? [local, remote] : [remote, local];
+  const kept = new Map<string, Entry>();
+  const wanted = new Map<string, Entry>();
+  for (const [path, entry] of source) {
+    kept.set(path, plainEntry(entry));
+    wanted.set(path, plainEntry(entry));
+  }
+  if (!deleteExtra) {
+    for (const [path, entry] of follower) {
+      if (source.has(path) || base.has(path)) continue;
+      // Below a file or link of the source there is no place.
+      const above = ancestorsOf(path);
+      if (above.some((directory) => (source.get(directory)?.type ?? 'directory') !== 'directory')) continue;
+      wanted.set(path, plainEntry(entry));
+      // A directory that went at the source stays while something is in it that the source never had.
+      for (const directory of above) if (!wanted.has(directory)) wanted.set(directory, { type: 'directory' });
+    }
+  }
+  return mode === 'push'
+    ? { local: kept, remote: wanted, conflicts: [] }
+    : { local: wanted, remote: kept, conflicts: [] };
 }
