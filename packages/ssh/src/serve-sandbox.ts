@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { AuthenticationError, type Sandbox, SandboxGoneError } from '@svc/sdk';
+import type { ForwardTarget } from './connection/requests.js';
 import { NotAllowedError, serveConnection } from './connection/serve-connection.js';
 import { join } from './session/join.js';
 import { openStream } from './session/open-stream.js';
@@ -7,7 +8,6 @@ import { openSession } from './session/session.js';
 import type { HostKey } from './transport/host-key.js';
 import { Transport } from './transport/transport.js';
 import { ProtocolError } from './wire/protocol-error.js';
-import type { ForwardTarget } from './connection/requests.js';
 
 /** User name that stands for the sandbox's default user, under any name that this one has. */
 export const defaultUser = 'default';

@@ -1,5 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SandboxGoneError, CapacityError, ConflictError, ConnectionError, OutputLostError, RateLimitError, ServerError, TimeoutError } from '@svc/sdk';
+import {
+  CapacityError,
+  ConflictError,
+  ConnectionError,
+  OutputLostError,
+  RateLimitError,
+  SandboxGoneError,
+  ServerError,
+  TimeoutError,
+} from '@svc/sdk';
 import type { RoundContext } from './context.js';
 import { SyncStoppedError } from './errors.js';
 import type { EventQueue } from './event-queue.js';

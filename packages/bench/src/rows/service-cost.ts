@@ -1,11 +1,11 @@
-import { Client } from '@svc/sdk';
-import { below, type Row, runs } from '../row.js';
-import { processorMsOfTree, processorMsWithEnded } from '../support/processes.js';
-import { startServerChild } from '../support/server-child.js';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Client } from '@svc/sdk';
+import { below, type Row, runs } from '../row.js';
+import { processorMsOfTree, processorMsWithEnded } from '../support/processes.js';
+import { startServerChild } from '../support/server-child.js';
 
 /** What the service took when this was last set right, in units of {@link plainWork}: a change may make it half as much again. */
 const USUAL = { life: 0.48, run: 0.3 };

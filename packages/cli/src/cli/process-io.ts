@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs';
+import { Interrupted } from '../errors/cli-error.js';
 import { type Io, isPiped, type StdinFacts } from '../output/io.js';
-import { listenForInterrupts } from './interrupts.js';
 
 /** The streams of this process. */
 export function processIo(): Io {
@@ -27,4 +27,20 @@ function stdinFacts(): StdinFacts {
   } catch {
     return { isTerminal: false, kind: 'other' };
   }
+}
+
+/**
+ * Turns Ctrl+C, SIGTERM and SIGHUP into an aborted signal, so that commands tidy up. A second one ends the process at
+ * once.
+ */
+function listenForInterrupts(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      const reason = new Interrupted(name);
+      if (controller.signal.aborted) process.exit(reason.exitCode);
+      controller.abort(reason);
+    });
+  }
+  return controller.signal;
 }

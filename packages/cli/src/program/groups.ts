@@ -20,7 +20,7 @@ export const groups: readonly GroupEntry[] = [
   {
     name: 'cluster',
     summary: 'run sandboxes on several machines, by Incus',
-    load: async () => (await import('../commands/cluster/index.js')).addClusterCommands,
+    load: async () => (await import('../commands/cluster.js')).addClusterCommands,
   },
   {
     name: 'sandbox',
@@ -50,7 +50,7 @@ export const groups: readonly GroupEntry[] = [
   {
     name: 'snapshot',
     summary: 'save the state of a sandbox, memory included',
-    load: async () => (await import('../commands/snapshot/index.js')).addSnapshotCommands,
+    load: async () => (await import('../commands/snapshot.js')).addSnapshotCommands,
   },
   {
     name: 'template',
@@ -60,12 +60,12 @@ export const groups: readonly GroupEntry[] = [
   {
     name: 'secret',
     summary: 'store secrets that sandboxes use without seeing them',
-    load: async () => (await import('../commands/secret/index.js')).addSecretCommands,
+    load: async () => (await import('../commands/secret.js')).addSecretCommands,
   },
   {
     name: 'volume',
     summary: 'store files that outlive a sandbox',
-    load: async () => (await import('../commands/volume/index.js')).addVolumeCommands,
+    load: async () => (await import('../commands/volume.js')).addVolumeCommands,
   },
   {
     name: 'webhook',
@@ -75,37 +75,37 @@ export const groups: readonly GroupEntry[] = [
   {
     name: 'event',
     summary: 'list events about sandboxes',
-    load: async () => (await import('../commands/event/index.js')).addEventCommands,
+    load: async () => (await import('../commands/event.js')).addEventCommands,
   },
   {
     name: 'key',
     summary: 'manage the API keys of a team',
-    load: async () => (await import('../commands/key/index.js')).addKeyCommands,
+    load: async () => (await import('../commands/key.js')).addKeyCommands,
   },
   {
     name: 'team',
     summary: 'for operators: manage teams and their limits',
-    load: async () => (await import('../commands/team/index.js')).addTeamCommands,
+    load: async () => (await import('../commands/team.js')).addTeamCommands,
   },
   {
     name: 'audit',
     summary: 'for operators: show who did what',
-    load: async () => (await import('../commands/audit/index.js')).addAuditCommand,
+    load: async () => (await import('../commands/audit.js')).addAuditCommand,
   },
   {
     name: 'node',
     summary: 'for operators: manage servers that share a database',
-    load: async () => (await import('../commands/node/index.js')).addNodeCommands,
+    load: async () => (await import('../commands/node.js')).addNodeCommands,
   },
   {
     name: 'dashboard',
     summary: 'for operators: open the dashboard of a server',
-    load: async () => (await import('../commands/dashboard/index.js')).addDashboardCommand,
+    load: async () => (await import('../commands/dashboard.js')).addDashboardCommand,
   },
   {
     name: 'auth',
     summary: 'choose the service and the key to use',
-    load: async () => (await import('../commands/auth/index.js')).addAuthCommands,
+    load: async () => (await import('../commands/auth.js')).addAuthCommands,
   },
   {
     name: 'sync',
@@ -115,17 +115,17 @@ export const groups: readonly GroupEntry[] = [
   {
     name: 'mcp',
     summary: 'give sandboxes to agents as tools (Model Context Protocol)',
-    load: async () => (await import('../commands/mcp/index.js')).addMcpCommand,
+    load: async () => (await import('../commands/mcp.js')).addMcpCommand,
   },
   {
     name: 'types',
     summary: 'show how to import the types of the API',
-    load: async () => (await import('../commands/types/index.js')).addTypesCommand,
+    load: async () => (await import('../commands/types.js')).addTypesCommand,
   },
   {
     name: 'completion',
     summary: 'print shell completion for bash, zsh or fish',
-    load: async () => (await import('../commands/completion/index.js')).addCompletionCommand,
+    load: async () => (await import('../commands/completion.js')).addCompletionCommand,
   },
 ];
 

@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditFilter, AuditOutcome } from '@svc/sdk/operator';
 import { expect, it } from 'vitest';
-import { followEntries } from '../../src/commands/audit/follow-entries.js';
+import { followEntries } from '../../src/commands/audit.js';
 
 function entry(id: string, at: number, outcome: AuditOutcome = 'succeeded'): AuditEntry {
   const actor = { kind: 'operator' } as const;

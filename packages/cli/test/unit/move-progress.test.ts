@@ -1,7 +1,6 @@
 import type { OperatedNode } from '@svc/sdk/operator';
 import { expect, it } from 'vitest';
-import { stateOf } from '../../src/commands/node/list.js';
-import { moveProgress, stayingLines, waitUntilMoved } from '../../src/commands/node/wait-until-moved.js';
+import { moveProgress, stateOf, stayingLines, waitUntilMoved } from '../../src/commands/node.js';
 
 const node = (given: Partial<OperatedNode>): OperatedNode => ({
   ...{ nodeId: 'n', state: 'alive', apiUrl: '', sandboxUrl: '', lastSeenMs: 0, drain: 'move' },

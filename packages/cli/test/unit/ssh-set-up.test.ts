@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { hostBlock, putBlock } from '../../src/commands/ssh/config-block.js';
+import { hostBlock, putBlock } from '../../src/commands/ssh/config.js';
 import { hostOfSandbox, isHostPattern, sandboxOfHost } from '../../src/commands/ssh/host-name.js';
-import { splitWords } from '../../src/commands/ssh/split-words.js';
+import { splitWords } from '../../src/commands/ssh/ssh.js';
 
 describe('set-up of clients', () => {
   it('puts its block first, once, and leaves the rest of the file alone', () => {

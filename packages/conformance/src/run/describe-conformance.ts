@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { CaseResult } from '../wire/recorder.js';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { Case } from '../case.js';
 import { cases } from '../cases/index.js';
 import type { Target } from '../targets/target.js';
+import type { CaseResult } from '../wire/recorder.js';
 import { readKnownGaps } from './known-gaps.js';
 import { missing, runCase } from './run-case.js';
 

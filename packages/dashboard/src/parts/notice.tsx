@@ -1,6 +1,6 @@
+import { ConnectionError, SandboxGoneError, SvcError } from '@svc/sdk';
 import type { ComponentChildren } from 'preact';
 import { visibleText } from '../format/visible-text.js';
-import { ConnectionError, SandboxGoneError, SvcError } from '@svc/sdk';
 
 /** Something that a reader should know. */
 export function Notice({ kind, children }: { kind: 'error' | 'info'; children: ComponentChildren }) {

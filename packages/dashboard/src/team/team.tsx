@@ -1,10 +1,13 @@
 import { NotFoundError } from '@svc/sdk';
-import type { OperatedTeam, TeamUse, TeamUsage } from '@svc/sdk/operator';
+import type { OperatedTeam, TeamUsage, TeamUse } from '@svc/sdk/operator';
 import { useEffect, useState } from 'preact/hooks';
 import { operator } from '../connection/clients.js';
 import { usePoll } from '../connection/use-poll.js';
+import { formatBytes, formatCount } from '../format/numbers.js';
+import { usageLines } from '../format/usage-hours.js';
 import { Known } from '../parts/known.js';
 import { Empty } from '../parts/notice.js';
+import { Plot } from '../parts/plot.js';
 import { Spans } from '../parts/spans.js';
 import { Foreign } from '../parts/text.js';
 import { formatRoute } from '../router/route.js';
@@ -12,9 +15,6 @@ import { Keys } from './keys.js';
 import { Quotas } from './quotas.js';
 import { SetLimits } from './set-limits.js';
 import { Standing } from './standing.js';
-import { formatBytes, formatCount } from '../format/numbers.js';
-import { usageLines } from '../format/usage-hours.js';
-import { Plot } from '../parts/plot.js';
 
 const LOOK_MS = 10_000;
 /** Between two looks at what is used, ms: the server adds up the disk of the team for each. */

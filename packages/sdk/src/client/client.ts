@@ -9,10 +9,10 @@ import { Sandboxes } from '../sandbox/sandboxes.js';
 import { Secrets } from '../secrets/secrets.js';
 import { Snapshots } from '../snapshots/snapshots.js';
 import type { Team } from '../team/team.js';
+import { fromTeam } from '../team/wire.js';
 import { Templates } from '../templates/templates.js';
 import { Volumes } from '../volumes/volumes.js';
 import { Webhooks } from '../webhooks/webhooks.js';
-import { fromTeam } from '../team/wire.js';
 
 /**
  * A client of the service. Settings come from the options, then from the environment (`SVC_API_KEY`,

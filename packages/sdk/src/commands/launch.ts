@@ -1,14 +1,19 @@
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
+import { CommandTimeoutError } from '../errors/connection-errors.js';
 import type { ProcessChoice } from '../process/choice.js';
+import type { OutputHub } from '../process/output-hub.js';
 import { ProcessHandle } from '../process/process-handle.js';
 import { Command } from './command.js';
 import { callbacksOf, textOf } from './command-output.js';
 import { feed } from './feed.js';
-import type { CommandResult, ConnectCommandOptions, RunCommandOptions, StartCommandOptions } from './options.js';
+import type {
+  CommandResult,
+  ConnectCommandOptions,
+  RunCommandOptions,
+  StartCommandOptions,
+} from './options.js';
 import { outputLost } from './output-lost.js';
 import { toStartRequest } from './wire.js';
-import { CommandTimeoutError } from '../errors/connection-errors.js';
-import type { OutputHub } from '../process/output-hub.js';
 
 /** Output that is kept of commands that are not simply run to their end, bytes. */
 const defaultKeepBytes = 1024 * 1024;

@@ -1,8 +1,7 @@
 import type { Command, Sandbox } from '@svc/sdk';
 import type { Channel } from '../connection/channel.js';
-import { endChannel } from './running.js';
 import type { Running } from './running.js';
-import { signalProcess } from './running.js';
+import { endChannel, signalProcess } from './running.js';
 
 export interface ExecOptions {
   line: string;

@@ -1,11 +1,11 @@
-import type { Sandbox, PtySize } from '@svc/sdk';
+import type { PtySize, Sandbox } from '@svc/sdk';
 import type { Channel } from '../connection/channel.js';
 import type { SessionRequest } from '../connection/requests.js';
 import { exec } from './exec.js';
-import { endChannel, type Running } from './running.js';
-import { openTerminal } from './terminal.js';
 import { join } from './join.js';
 import { openStream } from './open-stream.js';
+import { endChannel, type Running } from './running.js';
+import { openTerminal } from './terminal.js';
 
 interface SessionContext {
   sandbox: Sandbox;
@@ -90,11 +90,7 @@ export function openSession(
 }
 
 /** Joins a channel with the SFTP server in the daemon, which speaks the protocol itself. */
-async function serveFiles(
-  sandbox: Sandbox,
-  channel: Channel,
-  user: string | undefined,
-): Promise<Running> {
+async function serveFiles(sandbox: Sandbox, channel: Channel, user: string | undefined): Promise<Running> {
   const stream = await openStream(sandbox, { path: '/sftp', protocol: 'sftp', user });
   return {
     ended: join(channel, stream).then(() => endChannel(channel, { exitCode: 0 })),

@@ -1,8 +1,7 @@
 import type { PtySession, PtySize, Sandbox } from '@svc/sdk';
 import type { Channel } from '../connection/channel.js';
-import { endChannel } from './running.js';
 import type { Running } from './running.js';
-import { signalProcess } from './running.js';
+import { endChannel, signalProcess } from './running.js';
 
 export interface TerminalOptions {
   size: PtySize;

@@ -1,8 +1,8 @@
 import { actionsBetween } from './actions.js';
-import type { Plan, PlanInput, Decision } from './input.js';
+import type { Decision, Plan, PlanInput } from './input.js';
+import { ancestorsOf, type Entry, plainEntry } from './tree.js';
 import { TreeIndex } from './tree-index.js';
 import { decideTwoWay } from './two-way.js';
-import { ancestorsOf, type Entry, plainEntry } from './tree.js';
 
 /** Compares what was in common with what both sides have now, and says what brings them together. Pure. */
 export function plan(input: PlanInput): Plan {

@@ -7,9 +7,9 @@ import { withProgress } from '../../output/progress.js';
 import { parseDuration } from '../../parse/duration.js';
 import { portNumber } from '../../parse/number.js';
 import { collectList, collectPairs } from '../../parse/pairs.js';
-import { addEgressOptions, type EgressFlags, toEgress } from './network-flags.js';
+import { addEgressOptions, type EgressFlags, toEgress } from './network.js';
 import { runShell } from './run-shell.js';
-import { detailRecord } from './sandbox-record.js';
+import { detailRecord } from './show.js';
 
 interface CreateFlags extends EgressFlags {
   timeout?: number;

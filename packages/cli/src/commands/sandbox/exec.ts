@@ -1,9 +1,11 @@
-import type { Command as CommanderCommand } from 'commander';
+import type { Command, Command as CommanderCommand } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
 import { UsageError } from '../../errors/cli-error.js';
 import { parseDuration } from '../../parse/duration.js';
+import { wholeNumber } from '../../parse/number.js';
 import { collectPairs } from '../../parse/pairs.js';
 import { afterDashes, toCommandLine, toProgram } from '../../parse/shell-words.js';
+import { followCommand } from './run-command.js';
 
 interface ExecFlags {
   cwd?: string;
@@ -79,4 +81,56 @@ const interpreters =
 /** Whether a program, named alone, takes commands from its standard input: without one it ends at once. Pure. */
 export function readsCommands(words: readonly string[]): boolean {
   return words.length === 1 && interpreters.test(words[0]!);
+}
+
+interface ShellFlags {
+  cwd?: string;
+  env?: Record<string, string>;
+  user?: string;
+  keepAlive: boolean;
+}
+
+export function addShell(sandbox: Command): void {
+  leaf(sandbox, 'shell <id> [command...]', 'open a shell, or another program, in a terminal of a sandbox')
+    .passThroughOptions()
+    .option('-w, --cwd <dir>', 'working directory')
+    .option('-e, --env <NAME=value>', 'environment variable; repeatable', collectPairs)
+    .option('-u, --user <name>', 'user in the sandbox')
+    .option('--no-keep-alive', 'let the time to live of the sandbox end the shell')
+    .addHelpText(
+      'after',
+      '\nEnds with the exit code of the shell. ~. at the start of a line leaves a shell that does not answer.',
+    )
+    .action(
+      act(async (cli, id: string, command: string[], flags: ShellFlags) => {
+        const { requireTerminal, runShell } = await import('./run-shell.js');
+        requireTerminal(cli, id);
+        const handle = await cli.sandbox(id);
+        await runShell(cli, handle, { ...flags, command: afterDashes(command) });
+      }),
+    );
+}
+
+const pidNumber = wholeNumber('The pid', 1, 4_194_304);
+
+export function addAttach(sandbox: Command): void {
+  leaf(
+    sandbox,
+    'attach <id> <pid>',
+    'show the output of a running program, earlier output included; exits with its exit code',
+  )
+    .option('--new-only', 'skip earlier output')
+    .action(
+      act(async (cli, id: string, pid: string, flags: { newOnly?: boolean }) => {
+        const { signal } = cli;
+        const handle = await cli.sandbox(id);
+        const command = await handle.commands.connect(pidNumber(pid), {
+          signal,
+          killOnAbort: false,
+          allowLostOutput: true,
+          ...(flags.newOnly ? { output: 'new' } : {}),
+        });
+        await followCommand(cli, command);
+      }),
+    );
 }

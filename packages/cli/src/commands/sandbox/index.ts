@@ -1,24 +1,12 @@
 import type { Command } from 'commander';
-import { addAttach } from './attach.js';
 import { addCp } from './cp.js';
 import { addCreate } from './create.js';
-import { addEgress } from './egress.js';
-import { addExec } from './exec.js';
-import { addFork } from './fork.js';
-import { addInfo } from './info.js';
-import { addKill } from './kill.js';
-import { addList } from './list.js';
-import { addLogs } from './logs.js';
-import { addMetrics } from './metrics.js';
-import { addNetwork } from './network.js';
-import { addPause } from './pause.js';
+import { addAttach, addExec, addShell } from './exec.js';
+import { addFork, addKill, addPause, addRefresh, addResume, addTimeout } from './lifecycle.js';
+import { addEgress, addNetwork } from './network.js';
 import { addPort } from './port.js';
-import { addPs } from './ps.js';
-import { addRefresh } from './refresh.js';
-import { addResume } from './resume.js';
 import { addRunCode } from './run-code.js';
-import { addShell } from './shell.js';
-import { addTimeout } from './timeout.js';
+import { addInfo, addList, addLogs, addMetrics, addPs } from './show.js';
 
 export function addSandboxCommands(sandbox: Command): void {
   addCreate(sandbox);

@@ -4,8 +4,7 @@ import { exitCodeOf } from '@svc/ssh/exit-code';
 import type { Cli } from '../../cli/cli.js';
 import { ExitWith, exitCodes } from '../../errors/cli-error.js';
 import type { Output } from '../../output/io.js';
-import { interruptProgram } from './interrupt-program.js';
-import { keepAlive } from './keep-alive.js';
+import { keepAlive } from './lifecycle.js';
 
 interface RunPlan {
   options: StartCommandOptions;
@@ -16,7 +15,7 @@ interface RunPlan {
 }
 
 /** What is known of a program that ended well. */
-export interface RunOutcome {
+interface RunOutcome {
   /** It printed nothing. */
   silent: boolean;
   gaveStdin: boolean;
@@ -128,4 +127,33 @@ async function feedStdin({ io }: Cli, command: Command): Promise<void> {
   } catch {
     // It ended, or closed its stdin; how it ends tells all there is to say.
   }
+}
+
+/** How long a program may take to end after Ctrl+C, ms. */
+const graceMs = 3_000;
+
+/**
+ * Passes Ctrl+C on to a program and all it started, as a terminal would, and kills it when that does not end it.
+ * @returns a function that stops doing so
+ */
+function interruptProgram(cli: Cli, sandbox: Sandbox, command: Command): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const interrupt = () => {
+    const { pid } = command;
+    const toAll = (signal: string) => `kill -s ${signal} -- -${pid} 2>/dev/null || kill -s ${signal} ${pid}`;
+    const send = (signal: string) =>
+      sandbox.commands.run(toAll(signal), { check: false, timeoutMs: graceMs });
+    send('INT').catch(() => undefined);
+    timer = setTimeout(() => {
+      send('KILL').catch(() => undefined);
+      command.kill().catch(() => undefined);
+    }, graceMs);
+    timer.unref();
+  };
+  if (cli.signal.aborted) interrupt();
+  else cli.signal.addEventListener('abort', interrupt, { once: true });
+  return () => {
+    clearTimeout(timer);
+    cli.signal.removeEventListener('abort', interrupt);
+  };
 }

@@ -3,7 +3,7 @@ import { exitCodeOf } from '@svc/ssh/exit-code';
 import type { Cli } from '../../cli/cli.js';
 import { CliError, ExitWith, exitCodes, UsageError } from '../../errors/cli-error.js';
 import { RawTerminal } from '../../terminal/raw-terminal.js';
-import { keepAlive } from './keep-alive.js';
+import { keepAlive } from './lifecycle.js';
 
 interface ShellOptions {
   cwd?: string;

@@ -1,13 +1,10 @@
 import type { Command } from 'commander';
-import { addBackup } from './backup.js';
+import { addBackup, addRestore } from './backup.js';
 import { addDoctor } from './doctor.js';
-import { addDown } from './down.js';
-import { addRestore } from './restore.js';
-import { addStatus } from './status.js';
-import { addUninstall } from './uninstall.js';
+import { addDown, addUninstall } from './down.js';
+import { addStatus, addVersion } from './status.js';
 import { addUp } from './up.js';
 import { addUpgrade } from './upgrade.js';
-import { addVersion } from './version.js';
 
 export function addServerCommands(server: Command): void {
   addUp(server);

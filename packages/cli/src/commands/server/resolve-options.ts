@@ -1,6 +1,5 @@
 import { loadConfig, optionsOfFlags, type ServerOptions } from '@svc/server';
 import { CliError, UsageError } from '../../errors/cli-error.js';
-import { isLoopback } from './is-loopback.js';
 import type { UpFlags } from './up-flags.js';
 
 /** The server's options: flags over environment over the file. The driver is the desired one. */
@@ -47,4 +46,9 @@ export function exposureWarning({
   const operator =
     operatorPort === false ? '' : ' The operator port shows its figures to anybody (--operator-port off).';
   return `Listening on ${host}: keys and data cross the network unencrypted. Put a TLS proxy in front of it.${operator}`;
+}
+
+/** Whether an address is reached from this machine alone. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

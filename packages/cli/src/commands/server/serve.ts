@@ -1,8 +1,11 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { ServerOptions, StartPlan } from '@svc/server';
 import { processStart } from '#support/process-identity';
 import type { Cli } from '../../cli/cli.js';
 import { cliVersion } from '../../cli/version.js';
+import { serverDirectory } from '../../connection/directories.js';
 import { credentialsFile } from '../../connection/find-connection.js';
 import { forgetServer, rememberServer } from '../../connection/local-servers.js';
 import { type RunFile, removeRunFile, writeRunFile } from '../../connection/run-file.js';
@@ -12,7 +15,6 @@ import { type ChosenDriver, chooseDriver } from './choose-driver.js';
 import { isDetached, reportToParent } from './parent-report.js';
 import { prepareBase } from './prepare-base.js';
 import { exposureWarning, resolveServerOptions } from './resolve-options.js';
-import { showKeyOnce } from './show-key-once.js';
 import { explainStartFailure } from './start-failure.js';
 import type { UpFlags } from './up-flags.js';
 
@@ -137,4 +139,15 @@ async function runServer(
       ? ''
       : ' Sandboxes run on; the next `svc server up` takes them over.';
   cli.out.note(`Stopped.${kept}`);
+}
+
+/**
+ * Whether the key is still to be shown; true for one call alone. Not the first start decides: that one may have failed
+ * after the key was made, at a port that was taken.
+ */
+async function showKeyOnce(dataDir: string): Promise<boolean> {
+  return writeFile(join(serverDirectory(dataDir), 'key-shown'), '', { flag: 'wx', mode: 0o600 }).then(
+    () => true,
+    () => false,
+  );
 }

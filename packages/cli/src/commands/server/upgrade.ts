@@ -7,7 +7,7 @@ import { cliVersion } from '../../cli/version.js';
 import { findDataDirectory, runningServers } from '../../connection/local-servers.js';
 import { CliError } from '../../errors/cli-error.js';
 import { withProgress } from '../../output/progress.js';
-import { explainBackupFailure } from './backup-failure.js';
+import { explainBackupFailure } from './backup.js';
 import { askStatus } from './upgrade/control.js';
 import { findInstallation, type Installer } from './upgrade/installation.js';
 import {

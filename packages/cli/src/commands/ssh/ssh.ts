@@ -5,7 +5,6 @@ import { CliError, ExitWith } from '../../errors/cli-error.js';
 import { clientOptions, proxyCommand } from './client-options.js';
 import { hostKeyFiles, loadHostKey } from './host-key-file.js';
 import { defaultPattern, hostOfSandbox } from './host-name.js';
-import { splitWords } from './split-words.js';
 
 interface SshFlags {
   user?: string;
@@ -67,4 +66,16 @@ function runSsh(args: string[], env: Record<string, string | undefined>): Promis
     // Ctrl+C goes to the whole group of the terminal: ssh decides what it means.
     child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : 255)));
   });
+}
+
+/**
+ * Tells options of ssh from a command: what stands before `--` are options. Without it they are what begins with a dash, and
+ * a command otherwise. Pure.
+ */
+export function splitWords(words: readonly string[]): { options: string[]; command: string[] } {
+  const dashes = words.indexOf('--');
+  if (dashes !== -1) return { options: words.slice(0, dashes), command: words.slice(dashes + 1) };
+  return words[0]?.startsWith('-')
+    ? { options: [...words], command: [] }
+    : { options: [], command: [...words] };
 }

@@ -1,15 +1,15 @@
-import { basename, dirname } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { BuildLogEntry, Template } from '@svc/sdk';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
-import { UsageError } from '../../errors/cli-error.js';
+import { CliError, UsageError } from '../../errors/cli-error.js';
 import { formatDuration } from '../../output/format.js';
 import { startProgress } from '../../output/progress.js';
 import type { Style } from '../../output/style.js';
 import { printable } from '../../output/table.js';
 import { wholeNumber } from '../../parse/number.js';
 import { collectList } from '../../parse/pairs.js';
-import { nameFor } from './starter.js';
 
 interface BuildFlags {
   name?: string;
@@ -83,10 +83,92 @@ async function readTemplate(
 }
 
 /** One entry of the log of a build on one line. Pure. */
-export function formatBuildEntry({ level, message, step }: BuildLogEntry, style: Style): string {
+function formatBuildEntry({ level, message, step }: BuildLogEntry, style: Style): string {
   const text = printable(message.trimEnd());
   const mark = { debug: style.dim, info: (plain: string) => plain, warn: style.yellow, error: style.red }[
     level
   ];
   return `${style.dim((step ?? '').padEnd(8))} ${mark(text)}`;
+}
+
+export function addLogs(template: Command): void {
+  leaf(
+    template,
+    'logs <name> [build]',
+    'show the log of a build (default: the latest); follows it while it runs',
+  )
+    .addOption(
+      new Option('--level <level>', 'lowest level to show').choices(['debug', 'info', 'warn', 'error']),
+    )
+    .action(
+      act(
+        async (cli, name: string, wanted: string | undefined, flags: { level?: BuildLogEntry['level'] }) => {
+          const client = await cli.client();
+          const { signal } = cli;
+          const { templateId, builds } = await client.templates.get(name, { limit: 1, signal });
+          const buildId = wanted ?? builds[0]?.buildId;
+          if (buildId === undefined)
+            throw new CliError(`${name} was never built.`, { hint: '`svc template build` builds it.' });
+          const build = client.templates.openBuild({ templateId, buildId });
+          for await (const entry of build.logs({ signal })) {
+            if (weights[entry.level] < weights[flags.level ?? 'debug']) continue;
+            cli.out.record({ ...entry, timestamp: entry.timestamp.toISOString() }, () =>
+              formatBuildEntry(entry, cli.out.style),
+            );
+          }
+          const { status } = await build.status({ signal });
+          cli.out.note(`Build ${buildId}: ${status}.`);
+        },
+      ),
+    );
+}
+
+const weights = { debug: 0, info: 1, warn: 2, error: 3 } as const;
+
+export function addInit(template: Command): void {
+  leaf(template, 'init [dir]', `write a ${templateFileName} to start from`)
+    .option('--name <name>', 'name of the template (default: that of the directory)')
+    .option('--force', 'replace an existing file')
+    .action(
+      act(async (cli, dir: string | undefined, flags: { name?: string; force?: boolean }) => {
+        const directory = resolve(dir ?? '.');
+        const name = flags.name ?? nameFor(basename(directory));
+        const file = join(directory, templateFileName);
+        await mkdir(directory, { recursive: true });
+        await writeFile(file, starterText(name), { flag: flags.force ? 'w' : 'wx' }).catch(
+          (error: NodeJS.ErrnoException) => {
+            if (error.code !== 'EEXIST') throw error;
+            throw new CliError(`${file} already exists.`, { hint: 'Replace it with --force.' });
+          },
+        );
+        cli.out.result({ file, name }, () => `Wrote ${file}\n`);
+        cli.out.note(`Build it with: svc template build${dir === undefined ? '' : ` ${dir}`}`);
+      }),
+    );
+}
+
+/** Name of the file that says what a template consists of. */
+export const templateFileName = 'svc.template.mjs';
+
+/** A first template, to be changed. It needs nothing installed: the SDK's builder is handed in. Pure. */
+function starterText(name: string): string {
+  return `// What sandboxes of the template "${name}" start from. Build it with: svc template build
+const name = ${JSON.stringify(name)};
+
+export default ({ Template }) =>
+  Template.from('base')
+    .env({ GREETING: 'hello' })
+    .run('mkdir -p ~/app && echo "made by the build" > ~/app/notes.txt');
+// More steps: .copy('src/', 'app/'), .workdir('/home/user/app'), .user('worker'),
+// .start('python3 -m http.server 8000', 'curl -sf http://localhost:8000/') for a program that runs from the start.
+`;
+}
+
+/** A name that templates may have, made of that of a directory. Pure. */
+function nameFor(directory: string): string {
+  const name = directory
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  return name === '' ? 'my-template' : name;
 }

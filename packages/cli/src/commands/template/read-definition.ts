@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Template } from '@svc/sdk';
 import { CliError } from '../../errors/cli-error.js';
-import { templateFileName } from './starter.js';
+import { templateFileName } from './build.js';
 
 /** A template that was read from a file. */
 export interface ReadTemplate {

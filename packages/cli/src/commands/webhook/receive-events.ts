@@ -7,7 +7,7 @@ import { findConnection } from '../../connection/find-connection.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatPairs } from '../../output/format.js';
 import type { Style } from '../../output/style.js';
-import { newSigningKey } from './create.js';
+import { newSigningKey } from './index.js';
 
 interface ReceiveOptions {
   port: number;

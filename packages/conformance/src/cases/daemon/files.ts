@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { check, type Draft, casesOf } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { UNKNOWN } from '../../requests/knock.js';
 import { daemon as document } from '../../wire/documents.js';
 import { http } from './files/calls.js';

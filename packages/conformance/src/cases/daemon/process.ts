@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { eventually } from '@svc/support/eventually';
-import { check, type Draft, casesOf } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import { call } from '../../wire/call.js';
 import { run, startShell } from '../../wire/run.js';
-import { START } from './process/rpcs.js';
 import { controlCases } from './process/control.js';
 import { inputCases } from './process/input.js';
 import { readerCases } from './process/readers.js';
+import { START } from './process/rpcs.js';
 import { startCases } from './process/start.js';
 import { streamInputCases } from './process/stream-input.js';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { check, type Draft, casesOf } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { assertStatus, callVolume } from '../../wire/call.js';
 import { volumes as document } from '../../wire/documents.js';
 import { content, make, SAMPLE_BODY } from './volumes/calls.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { check, type Draft, casesOf } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { callFails, callOk } from '../../wire/call.js';
 import { deliveryCases } from './webhooks/deliveries.js';
 import { webhookRecordCases } from './webhooks/records.js';

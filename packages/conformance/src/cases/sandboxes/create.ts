@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { check, type Draft, casesOf } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { kill, pause } from '../../requests/sandboxes.js';
 import { assertFailure, call, callFails, callOk } from '../../wire/call.js';
 import { bothVersionCases } from './create/both-versions.js';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { check, type Draft, casesOf } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { kill } from '../../requests/sandboxes.js';
 import { assertFailure, assertStatus, call, callOk } from '../../wire/call.js';
 import { daemonSend } from '../../wire/rpc.js';
-import { act, gone, read } from './lifecycle/calls.js';
 import { badTimeCases } from './lifecycle/bad-times.js';
+import { act, gone, read } from './lifecycle/calls.js';
 import { connectCases } from './lifecycle/connect.js';
 import { foreignCases } from './lifecycle/foreign.js';
 import { pauseCases } from './lifecycle/pause.js';

@@ -1,8 +1,8 @@
-import { check, type Draft, casesOf } from '../../case.js';
+import { casesOf, check, type Draft } from '../../case.js';
 import { unknownIds } from '../../requests/samples.js';
-import { callFails, assertFailure, call, callOk } from '../../wire/call.js';
-import { create, idsOf, needs, archiveOf, upload } from './calls.js';
+import { assertFailure, call, callFails, callOk } from '../../wire/call.js';
 import { buildCases } from './builds.js';
+import { archiveOf, create, idsOf, needs, upload } from './calls.js';
 import { templateListCases } from './lists.js';
 import { publishingCases } from './publishing.js';
 import { tagCases } from './tags.js';

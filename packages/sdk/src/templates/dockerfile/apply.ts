@@ -1,6 +1,11 @@
 import { formatStepText, type StepText } from '@svc/platform';
 import { quote } from '../../commands/shell.js';
-import { type DockerInstruction, dockerfileError, readInstructions, type HereDocument } from './read-instructions.js';
+import {
+  type DockerInstruction,
+  dockerfileError,
+  type HereDocument,
+  readInstructions,
+} from './read-instructions.js';
 import { DockerVariables } from './variables.js';
 import { readJsonForm, readPairs, readWord, splitWords } from './words.js';
 
@@ -266,10 +271,7 @@ function addCopy<Target extends DockerfileTarget<Target>>(
 }
 
 /** The command line of a RUN. @param shell of SHELL; undefined: the service's, a login shell */
-function runLine(
-  { rest, documents, line }: DockerInstruction,
-  shell: readonly string[] | undefined,
-): string {
+function runLine({ rest, documents, line }: DockerInstruction, shell: readonly string[] | undefined): string {
   if (rest === '') throw dockerfileError(line, 'RUN needs a command.');
   const list = readJsonForm(rest);
   if (list !== undefined) return list.map(quote).join(' ');

@@ -1,7 +1,7 @@
 import type { StoredServer } from '@svc/server';
 import { CliError } from '../../../errors/cli-error.js';
 import { formatBytes } from '../../../output/format.js';
-import type { ProgramVersion } from '../version.js';
+import type { ProgramVersion } from '../status.js';
 import { compareVersions } from './compare-versions.js';
 
 /** What is known before anything is changed. */

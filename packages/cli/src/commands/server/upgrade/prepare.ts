@@ -3,7 +3,7 @@ import { lstat, stat } from 'node:fs/promises';
 import type { StoredServer } from '@svc/server';
 import { findHolder, isRootsAlone } from '../../../connection/lock-holder.js';
 import { CliError } from '../../../errors/cli-error.js';
-import type { ProgramVersion } from '../version.js';
+import type { ProgramVersion } from '../status.js';
 import { backgroundServer, recordBackground } from './background-server.js';
 import { type ControlRecord, noServer, type ServerControl } from './control.js';
 import { debPackage } from './deb-package.js';
