@@ -110,7 +110,7 @@ export const groups: readonly GroupEntry[] = [
   {
     name: 'sync',
     summary: 'keep a directory here and one of a sandbox equal',
-    load: async () => (await import('../commands/sync/index.js')).addSyncCommand,
+    load: async () => (await import('../commands/sync.js')).addSyncCommand,
   },
   {
     name: 'mcp',

@@ -9,7 +9,7 @@ import { readsCommands } from '../../src/commands/sandbox/exec.js';
 import { addEgressOptions, collectRule, toEgress } from '../../src/commands/sandbox/network.js';
 import { languageOf, shownText } from '../../src/commands/sandbox/run-code.js';
 import { resolveServerOptions } from '../../src/commands/server/resolve-options.js';
-import { definitionKind } from '../../src/commands/template/read-definition.js';
+import { definitionKind } from '../../src/commands/template/build.js';
 import { targetPath } from '../../src/commands/volume.js';
 import { collectEvents } from '../../src/commands/webhook/index.js';
 import { chooseGroup, groups } from '../../src/program/groups.js';

@@ -286,7 +286,11 @@ Makes a webhook for as long as it listens. A server on this machine delivers her
     .action(
       act(async (cli, flags: ListenFlags) => {
         const { receiveEvents } = await import('./receive-events.js');
-        await receiveEvents(cli, { ...flags, events: flags.events ?? allEvents });
+        await receiveEvents(cli, {
+          ...flags,
+          events: flags.events ?? allEvents,
+          signatureSecret: newSigningKey(),
+        });
       }),
     );
 }

@@ -7,13 +7,13 @@ import { findConnection } from '../../connection/find-connection.js';
 import { CliError } from '../../errors/cli-error.js';
 import { formatPairs } from '../../output/format.js';
 import type { Style } from '../../output/style.js';
-import { newSigningKey } from './index.js';
 
 interface ReceiveOptions {
   port: number;
   host: string;
   url?: string;
   events: LifecycleEventType[];
+  signatureSecret: string;
 }
 
 const mostBytes = 1024 * 1024;
@@ -21,8 +21,8 @@ const mostBytes = 1024 * 1024;
 /** Receives events until Ctrl+C; the webhook exists for that long. */
 export async function receiveEvents(cli: Cli, options: ReceiveOptions): Promise<void> {
   await refuseUnreachable(cli, options);
+  const { signatureSecret } = options;
   const [{ webhooks }, client] = await Promise.all([import('@svc/sdk'), cli.client()]);
-  const signatureSecret = newSigningKey();
   const seen = new Set<string>();
   const receive = async (request: IncomingMessage, response: ServerResponse) => {
     try {
