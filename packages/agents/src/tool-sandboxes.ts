@@ -14,7 +14,7 @@ export interface ToolSandboxesOptions {
    */
   readonly name?: string | undefined;
   /**
-   * Who the sandboxes are for, kept in their metadata as `made-by`: a model may also name those that were made for the same owner
+   * The owner of the sandboxes, kept in their metadata as `made-by`: a model may also name those that were made for the same owner
    * before. Default: it may name only those that it made here.
    */
   readonly owner?: string | undefined;
@@ -124,7 +124,7 @@ export class ToolSandboxes implements AsyncDisposable {
     return made;
   }
 
-  /** Whoever uses the tools may think for longer than a sandbox lives; when they are killed, it ends by itself. */
+  /** The user of the tools may think for longer than a sandbox lives; when the tools are killed, the sandbox ends by itself. */
   #keepDefaultAlive(): void {
     clearInterval(this.#keepAlive);
     const touch = () => this.#default?.then(({ id }) => this.#touch(id)).catch(() => undefined);

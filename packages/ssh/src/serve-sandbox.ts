@@ -83,7 +83,7 @@ export async function serveSandbox(options: ServeOptions): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-/** Whether there is such a user in the sandbox. */
+/** Returns true when the sandbox has such a user. */
 async function checkUser(
   sandbox: Sandbox,
   user: string | undefined,

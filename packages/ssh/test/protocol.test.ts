@@ -13,7 +13,7 @@ import { boolean, byte, nameList, positiveInteger, string, uint32 } from '../src
 const hostKey = parseHostKey(generateHostKey());
 const version = Buffer.from('SSH-2.0-test\r\n');
 
-/** What a transport makes of bytes that a client sends before any key exchange. */
+/** Returns the reaction of a transport to bytes that a client sends before any key exchange. */
 async function fate(...sent: Buffer[]): Promise<string> {
   const input = new PassThrough();
   const output = new PassThrough().resume();

@@ -3,7 +3,7 @@ import type { SyncEvent } from './events.js';
 import type { LocalRoot } from './local/local-root.js';
 import type { Action } from './plan/action.js';
 
-/** What the two sides are changed by. */
+/** The operations that change the two sides. */
 export interface Application {
   readonly root: LocalRoot;
   readonly context: RoundContext;
@@ -12,7 +12,7 @@ export interface Application {
   readonly done: Set<Action>;
 }
 
-/** Whether a file gets another mode and keeps its content. */
+/** Returns true when a file gets another mode and keeps its content. */
 export function onlyMode(action: Action): boolean {
   return (
     action.kind === 'write' &&

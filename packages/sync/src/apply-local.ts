@@ -58,7 +58,7 @@ export async function applyLocally({ root, context, actions, done }: Application
     announce(action, emit);
   }
 
-  /** What the disk as a whole refuses ends the round; what one path refuses is told and left. */
+  /** A refusal of the disk as a whole ends the round; a refusal of one path is reported, and the path is left. */
   function fail(path: string, error: unknown): void {
     if (error instanceof Changed || hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return;
     if (hasCode(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE')) throw error;

@@ -5,21 +5,21 @@ import type { Exclusions } from './rules/ignore.js';
 import type { Digests } from './scan.js';
 import type { SyncSettings } from './settings.js';
 
-/** What is remembered from one round to the next. */
+/** The state that is kept from one round to the next. */
 export interface SyncMemory {
-  /** What both sides had in common last. */
+  /** The state that both sides last had in common. */
   base: Map<string, Entry>;
   local: Digests;
   remote: Digests;
 }
 
-/** What a round works with. */
+/** The inputs of a round. */
 export interface RoundContext {
   readonly settings: SyncSettings;
   readonly remote: RemoteRoot;
   readonly exclusions: Exclusions;
   readonly memory: SyncMemory;
-  /** Whether names of the local file system that differ in case alone mean one file. */
+  /** True when names of the local file system that differ in case alone mean one file. */
   readonly foldsCase: boolean;
   readonly signal: AbortSignal;
   readonly emit: (event: SyncEvent) => void;

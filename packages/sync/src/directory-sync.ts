@@ -18,7 +18,7 @@ import { RemoteWatch } from './remote/watch-remote.js';
 import { type RoundResult, runRound } from './round.js';
 import { type StateSubject, writeState } from './state-file.js';
 
-/** What a synchronization is doing. */
+/** The activity of a synchronization. */
 export type SyncStatus = 'syncing' | 'watching' | 'waiting' | 'stopped';
 
 /** @internal What a synchronization is made of. */
@@ -33,9 +33,9 @@ interface SyncParts {
 
 /** Quiet time after a change before both sides are compared, ms: programs write several files at once. */
 const quietMs = 50;
-/** How often a side is compared whose changes are not reported, ms. */
+/** Time between comparisons of a side whose changes are not reported, ms. */
 const pollMs = 3_000;
-/** How often a paused sandbox is asked for, ms. */
+/** Time between questions for the state of a paused sandbox, ms. */
 const pausedMs = 1_000;
 const longestBackoffMs = 10_000;
 /** Rounds after which a side that changes all the time is not waited for. */
@@ -64,7 +64,7 @@ export class DirectorySync implements AsyncDisposable {
   #flushes: { asked: number; resolve: () => void; reject: (error: unknown) => void }[] = [];
   #ended: Promise<void> = Promise.resolve();
   #failure: unknown;
-  /** Whether it was told that both sides are equal. */
+  /** True once an event has reported that both sides are equal. */
   #told = false;
 
   static {
@@ -95,12 +95,12 @@ export class DirectorySync implements AsyncDisposable {
     else outer?.addEventListener('abort', () => this.#abort.abort(outer.reason), { once: true });
   }
 
-  /** What it is doing. */
+  /** The current activity. */
   get status(): SyncStatus {
     return this.#status;
   }
 
-  /** What happens from now on: `for await (const event of sync.events)`. It ends with the synchronization. */
+  /** Events from now on: `for await (const event of sync.events)`. It ends with the synchronization. */
   get events(): AsyncIterable<SyncEvent> {
     return this.#parts.events.read();
   }
@@ -152,7 +152,7 @@ export class DirectorySync implements AsyncDisposable {
     if (!this.#parts.watch) return this.#end(undefined);
     this.#status = 'watching';
     this.#ended = this.#follow();
-    // Whoever wants to know of a failure asks for `ended`, `flush` or the events.
+    // A failure reaches the caller by `ended`, `flush` or the events.
     this.#ended.catch(() => {});
   }
 
@@ -288,7 +288,7 @@ async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
   await delay(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
 }
 
-/** Whether a failed round is tried again. Only what may be over by itself is: the way to the sandbox, or its pause. */
+/** Decides if a failed round is tried again: only for failures that may be over by themselves, of the way to the sandbox or by its pause. */
 function decideFailure(error: unknown): 'retry' | 'stop' {
   if (SandboxGoneError.is(error)) return error.reason === 'paused' ? 'retry' : 'stop';
   const passes = [

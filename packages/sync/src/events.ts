@@ -25,7 +25,7 @@ export type SyncEvent =
     }
   /** A path is left alone on both sides. Told once for each path and reason. */
   | { readonly type: 'skipped'; readonly side: Side; readonly path: string; readonly reason: string }
-  /** How far the transfer of one round is. */
+  /** Progress of one round's transfer. */
   | {
       readonly type: 'progress';
       readonly side: Side;
@@ -49,5 +49,5 @@ export type SyncEvent =
   /** The end; with an error unless it was asked for. */
   | { readonly type: 'stopped'; readonly error: unknown };
 
-/** What most say of a file, directory or link that was changed. */
+/** Fields that most changes of a file, directory or link have. */
 export type ChangeEvent = Extract<SyncEvent, { type: 'change' }>;

@@ -2,7 +2,7 @@ import type { IgnoreRules } from '@svc/sdk';
 import type { SyncEvent } from './events.js';
 import type { Preference, SyncMode } from './plan/input.js';
 
-/** How to synchronize. */
+/** Options of a synchronization. */
 export interface SyncOptions {
   /** Directory of this machine; relative ones start at the working directory. It is made when it is missing, except with `push`. */
   local: string;
@@ -20,15 +20,15 @@ export interface SyncOptions {
   prefer?: Preference | undefined;
   /** With `push` and `pull`: also delete what only the following side has and was never synchronized. Default false. */
   deleteExtra?: boolean | undefined;
-  /** What to leave out on both sides, in the language of `.gitignore`, beside the lines of `.svcignore` in the local directory. */
+  /** Entries to leave out on both sides, in the language of `.gitignore`, beside the lines of `.svcignore` in the local directory. */
   ignore?: IgnoreRules | undefined;
-  /** Whether files that `.gitignore` files leave out are left out here too. Changes that the sandbox makes to these files are then not taken over. Default false. */
+  /** True when files that `.gitignore` files leave out are left out here too. Changes that the sandbox makes to these files are then not taken over. Default false. */
   gitignore?: boolean | undefined;
-  /** Whether `.git`, `.hg`, `.svn` and `.jj` are synchronized. A sandbox that writes them can make git run programs here. Default false. */
+  /** True when `.git`, `.hg`, `.svn` and `.jj` are synchronized. A sandbox that writes them can make git run programs here. Default false. */
   vcs?: boolean | undefined;
-  /** Whether to go on after the first comparison and follow both sides. Default true. */
+  /** True to continue after the first comparison and follow both sides. Default true. */
   watch?: boolean | undefined;
-  /** How often everything is compared anew although no change was reported, ms. At least 1000. Default 60 000. */
+  /** Time after which everything is compared anew although no change was reported, ms. At least 1000. Default 60 000. */
   rescanIntervalMs?: number | undefined;
   /** Larger files are left out, bytes. Default 4 GiB. */
   maxFileSizeBytes?: number | undefined;
@@ -36,7 +36,7 @@ export interface SyncOptions {
   maxTotalBytes?: number | undefined;
   /** Most files, directories and links of one side; with more the synchronization stops. Default 200 000. */
   maxEntries?: number | undefined;
-  /** Whether one side may become empty when the other is not, and with it the other. Default false: it stops. */
+  /** True when one side may become empty when the other is not, and with it the other. Default false: it stops. */
   allowEmpty?: boolean | undefined;
   /**
    * File of this machine that keeps the last common state, so that the next synchronization tells what was deleted

@@ -13,7 +13,7 @@ import { ancestorsOf, type Entry, nameOf, parentOf } from './plan/tree.js';
 import { scanRemote } from './remote/scan-remote.js';
 import type { Scan } from './scan.js';
 
-/** What came of a round. */
+/** The outcome of a round. */
 export interface RoundResult {
   /** Changes that were made. */
   readonly changes: number;
@@ -167,7 +167,7 @@ function vanished(side: Side, path: string): SyncStoppedError {
   );
 }
 
-/** What is in common once actions are done. */
+/** Records the common state after actions. */
 function record(base: Map<string, Entry>, actions: readonly Action[], done: ReadonlySet<Action>): void {
   for (const action of actions) {
     if (!done.has(action)) continue;

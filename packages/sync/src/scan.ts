@@ -1,6 +1,6 @@
 import type { FoundEntry } from './plan/tree.js';
 
-/** What one look at a side found. */
+/** The result of one look at a side. */
 export interface Scan {
   readonly tree: Map<string, FoundEntry>;
   /** Paths that are left alone on both sides, with all below them, and why. */
@@ -11,7 +11,7 @@ export interface Scan {
   readonly digests: Digests;
 }
 
-/** What is known of files by path, so that only those that changed are read. */
+/** Known digests of files by path, so that only files that changed are read. */
 export type Digests = Map<string, { readonly fingerprint: string; readonly digest: string }>;
 
 /** Bounds of a look at a side. */
@@ -22,7 +22,7 @@ export interface ScanLimits {
 }
 
 /**
- * How long a file must have been left alone before its fingerprint stands for its content, ms: clocks of file systems
+ * Time that a file must have been left alone before its fingerprint stands for its content, ms: clocks of file systems
  * tick in steps, and two writes within one look the same.
  */
 export const settledAfterMs = 2_000;

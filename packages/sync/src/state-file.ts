@@ -8,7 +8,7 @@ import type { Entry } from './plan/tree.js';
 import { draftName } from './rules/names.js';
 import type { Digests } from './scan.js';
 
-/** What a state is about: it means nothing for another pair of directories. */
+/** The pair of directories that a state is about: it means nothing for another pair. */
 export interface StateSubject {
   readonly sandboxId: string;
   readonly remote: string;

@@ -324,7 +324,7 @@ describe('random edits on both sides', () => {
         carryOut(local, remote, planned.actions);
         const label = `seed ${seed}, round ${round}`;
         expect(Object.fromEntries([...local].sort()), label).toEqual(Object.fromEntries([...remote].sort()));
-        // What a side made or changed is somewhere; what both had and one deleted or replaced may go.
+        // An entry that a side made or changed is somewhere; one that both had and one side deleted or replaced may go.
         const known = contents(base);
         const kept = contents(local);
         for (const side of [before.local, before.remote])

@@ -22,7 +22,7 @@ import type { TestSandbox } from './sandboxes/test-sandbox.js';
 export interface TestServiceOptions {
   /** Default: one of its own, which stands at the time of the machine until the test moves it. */
   clock?: TestClock | undefined;
-  /** What the team may use. Default: 24 h for one run, 10 000 sandboxes at once. */
+  /** Limits of the team. Default: 24 h for one run, 10 000 sandboxes at once. */
   limits?: Partial<TeamLimits> | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** How an answer travels to its caller. */
+/** The way of an answer to its caller. */
 interface Way {
   /** Fires when the caller left, or the service was closed. */
   readonly signal: AbortSignal;
@@ -69,7 +69,7 @@ const domain = 'service.test';
  */
 export class TestService {
   readonly clock: TestClock;
-  /** What goes wrong. */
+  /** Failures of the service. */
   readonly faults = new FaultList();
   /** The only key that it takes. */
   readonly apiKey = 'svc_7e57';
@@ -190,7 +190,7 @@ export class TestService {
     try {
       const response = await untilAborted(answer, signal);
       const { cutAfterBytes } = seen.fault ?? {};
-      // What still works on the answer learns that nobody reads it.
+      // Work that still runs for the answer learns that nobody reads it.
       const onEnd = () => {
         link.release();
         link.abort(new Error('The answer is not wanted any more.'));
@@ -286,7 +286,7 @@ export class TestService {
   }
 }
 
-/** What a request means, in the names of the contract. */
+/** Returns the operation that a request means, in the names of the contract. */
 function operationOf({ method }: Request, { pathname }: URL, target: Target | undefined): string | undefined {
   if (target)
     return target.kind === 'sandbox' && target.port === defaultDaemonPort

@@ -5,9 +5,9 @@ import { unlessNotFound } from '../unless-not-found.js';
 const DESCRIPTION = `An isolated Linux sandbox with bash. Relative paths start at the home directory. Files, packages and background
 programs stay between commands.`;
 
-/** How to describe a sandbox. */
+/** Options for describing a sandbox. */
 export interface SandboxSessionOptions {
-  /** What the model is told of the sandbox, where instructions have it. Default: that it is an isolated Linux with bash. */
+  /** The description of the sandbox in the model's instructions. Default: that it is an isolated Linux with bash. */
   readonly description?: string | undefined;
 }
 
@@ -95,7 +95,7 @@ export function createSandboxSession(
   };
 }
 
-/** What is at a path, or where the link there leads. @throws FileNotFoundError also for a link to nothing */
+/** Returns the entry at a path, or the one where the link there leads. @throws FileNotFoundError also for a link to nothing */
 async function followed(files: Files, path: string, signal?: AbortSignal): Promise<FileEntry> {
   const entry = await files.stat(path, { signal });
   return entry.symlinkTarget === undefined ? entry : files.stat(entry.symlinkTarget, { signal });

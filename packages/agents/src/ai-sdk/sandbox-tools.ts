@@ -4,7 +4,7 @@ import { sandboxTools as neutralTools, type SandboxToolsOptions } from '../sandb
 import type { ToolSandboxes } from '../tool-sandboxes.js';
 import type { ToolContent } from '../tools/tool.js';
 
-/** What tools give: text, but for images. */
+/** The output of a tool: text, but for images. */
 export type SandboxToolOutput = string | readonly ToolContent[];
 
 /**

@@ -19,7 +19,7 @@ const KEPT_BYTES = 1024 * 1024;
 /** Largest file that is read, bytes: what is in a sandbox may be anybody's. */
 const MOST_READ = 256 * 1024 * 1024;
 
-/** How a deep agent uses a sandbox. */
+/** Options of a deep agent's sandbox. */
 export interface SandboxBackendOptions {
   /** Longest time of one command, ms; then it is killed. Default 10 minutes. */
   readonly timeoutMs?: number | undefined;

@@ -27,7 +27,7 @@ export function sandboxTools(
         if (isError) throw new Error(texts.join('\n'));
         return texts.length === content.length ? texts.join('\n') : content;
       },
-      // What is no list of parts is text, or what Mastra itself says of arguments that do not fit.
+      // An output that is no list of parts is text, or Mastra's own message about arguments that do not fit.
       toModelOutput: (output: unknown) =>
         Array.isArray(output) ? { type: 'content', value: output.map(toModelPart) } : undefined,
     }),

@@ -11,7 +11,7 @@ export const MCP_PATH = '/mcp';
 export interface ServeHttpOptions extends McpToolsOptions {
   /** Port of the loopback interface. 0: any that is free. */
   readonly port: number;
-  /** What clients send as `Authorization: Bearer TOKEN`. */
+  /** The token that clients send as `Authorization: Bearer TOKEN`. */
   readonly token: string;
   /** Names under which a reverse proxy is reached, beside those of the loopback interface. */
   readonly allowedHosts?: readonly string[];

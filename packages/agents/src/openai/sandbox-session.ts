@@ -18,7 +18,7 @@ const MOST_TOKENS = 4_000;
 /** Output that is kept of a command, bytes. */
 const KEPT_BYTES = 1024 * 1024;
 
-/** How a sandbox agent uses a sandbox. */
+/** Options of a sandbox agent's sandbox. */
 export interface SandboxSessionOptions {
   /** Longest time of one command, ms; then it is killed. Default 60 000. */
   readonly timeoutMs?: number | undefined;

@@ -11,7 +11,7 @@ const MOST_OUTPUT = 16_000;
 /** Output that is kept of a command, bytes. */
 const KEPT_BYTES = 1024 * 1024;
 
-/** How commands run. */
+/** Options for running commands. */
 export interface SandboxShellOptions {
   /** Kills what runs. The SDK passes none to shells: give the one that you give to `run`. */
   readonly signal?: AbortSignal | undefined;

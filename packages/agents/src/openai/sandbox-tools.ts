@@ -6,7 +6,7 @@ import type { ToolContent } from '../tools/tool.js';
 
 /**
  * Function tools for agents of the OpenAI Agents SDK, for every model. When a run is aborted, what it runs in the sandbox is killed.
- * What fails is told to the model, which can act on it.
+ * A failure is reported to the model, which can act on it.
  * @param source one sandbox, which stays yours to kill, or the sandboxes of one agent
  * @example
  * await using sandboxes = new ToolSandboxes({ client: new Client() });

@@ -7,7 +7,7 @@ import type { SandboxTool, ToolAnswer, ToolEffects, ToolJsonSchema, ToolName } f
 export interface ToolTarget {
   /** The sandbox of an id that a model gave, or the default one. */
   use(id?: string): Promise<Sandbox>;
-  /** Whether there may be several: tools then take the id of one. */
+  /** True when there may be several: tools then take the id of one. */
   readonly several: boolean;
 }
 

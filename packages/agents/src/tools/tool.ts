@@ -5,22 +5,22 @@ export type ToolContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly data: string; readonly mimeType: string };
 
-/** What a tool tells the model. */
+/** The answer of a tool to the model. */
 export interface ToolAnswer {
   readonly content: readonly ToolContent[];
   /** Present when what was asked for failed: the text says why, and what to do. */
   readonly isError?: true;
 }
 
-/** What a tool may do, for those who decide whether a person is asked before. */
+/** The effects of a tool, for those who decide if a person is asked before. */
 export interface ToolEffects {
-  /** Whether it changes nothing. */
+  /** True when it changes nothing. */
   readonly readOnly: boolean;
-  /** Whether it may delete or overwrite. */
+  /** True when it may delete or overwrite. */
   readonly destructive: boolean;
-  /** Whether doing it twice is the same as doing it once. */
+  /** True when doing it twice is the same as doing it once. */
   readonly idempotent: boolean;
-  /** Whether it may reach the world outside, as a program with internet access does. */
+  /** True when it may reach the world outside, as a program with internet access does. */
   readonly openWorld: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface SandboxTool {
   readonly title: string;
   /** For the model. */
   readonly description: string;
-  /** What it takes. */
+  /** Its arguments. */
   readonly inputSchema: z.ZodObject;
   /** The same as JSON Schema. */
   readonly jsonSchema: ToolJsonSchema;

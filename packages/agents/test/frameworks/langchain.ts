@@ -17,7 +17,7 @@ function scriptedModel(script: readonly Asked[]) {
   return model.respond(new AIMessage('done'));
 }
 
-/** What the model was told by tools, in order. */
+/** Returns the answers of tools to the model, in order. */
 const toldTo = (messages: BaseMessage[]) =>
   messages.filter((message): message is ToolMessage => ToolMessage.isInstance(message));
 

@@ -23,7 +23,7 @@ function scriptedModel(script: readonly Asked[]): ScriptedModel {
   return new ScriptedModel([...calls, [assistantMessage('done')]]);
 }
 
-/** What the model was told by tools, in order. */
+/** Returns the answers of tools to the model, in order. */
 function toldTo(model: ScriptedModel): unknown[] {
   const { input } = model.lastCall!.request;
   if (typeof input === 'string') return [];

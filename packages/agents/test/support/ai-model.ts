@@ -42,7 +42,7 @@ export function scriptedModel(script: readonly Asked[]) {
   return model;
 }
 
-/** What the model was told by tools, in order. */
+/** Returns the answers of tools to the model, in order. */
 export function toldTo(model: MockLanguageModelV4) {
   const { prompt } = [...model.doGenerateCalls, ...model.doStreamCalls].at(-1)!;
   return prompt.flatMap((message) =>

@@ -6,7 +6,7 @@ export interface Asked {
   readonly input: Record<string, unknown>;
 }
 
-/** What the scripted model of every framework asks for, one call a turn: writes, fails, reads what went wrong, repairs, reads. */
+/** The calls that the scripted model of every framework makes, one a turn: writes, fails, reads what went wrong, repairs, reads. */
 export const SCRIPT: readonly Asked[] = [
   {
     tool: 'write_file',
@@ -20,7 +20,7 @@ export const SCRIPT: readonly Asked[] = [
   { tool: 'read_file', input: { path: 'squares.txt' } },
 ];
 
-/** What it must have been told, call by call. */
+/** The expected answers, call by call. */
 export const TOLD: readonly RegExp[] = [
   /Wrote 44 bytes to \/.*squares\.py\./,
   /exit code: 1\n[\s\S]*NameError/,

@@ -22,7 +22,7 @@ const ADAPTERS: Record<string, readonly string[]> = {
   mastra: ['mastra'],
 };
 
-/** What the code of the document takes for granted, where it does not make it itself. */
+/** Declarations that the code of the document takes for granted, where it does not make them itself. */
 const GIVEN: Record<string, string> = {
   model: 'any',
   prompt: 'string',
@@ -49,7 +49,7 @@ export function typeErrors(name: string, directory: string): string {
         if (framework !== name) rmSync(join(project, 'src', adapter), { recursive: true, force: true });
     for (const [index, code] of codeOfDocument(name).entries())
       writeFileSync(join(project, 'src', `document-${index + 1}.ts`), code);
-    // What is not of the framework is that of the workspace.
+    // A package that is not the framework's is that of the workspace.
     mkdirSync(join(project, 'node_modules/@svc'), { recursive: true });
     for (const sibling of ['sdk', 'server', 'support'])
       symlinkSync(join(own, '..', sibling), join(project, 'node_modules/@svc', sibling));

@@ -14,7 +14,7 @@ export interface CommonOptions {
   verbose?: boolean;
 }
 
-/** What a command works with. */
+/** The tools of a command: clients, output, settings. */
 export class Cli {
   readonly out: Output;
   readonly io: Io;

@@ -103,9 +103,9 @@ For who runs the server: the operator port is found as by \`svc team\`.`,
     );
 }
 
-/** How long an entry may wait for its outcome before it is shown without, ms. */
+/** Longest time that an entry may wait for its outcome before it is shown without, ms. */
 const UNFINISHED_MS = 120_000;
-/** How much later than its time an entry may be there to be read, ms: servers write side by side. */
+/** Longest time after its own that an entry may become readable, ms: servers write concurrently. */
 const LATE_MS = 10_000;
 
 interface FollowOptions {
@@ -148,7 +148,7 @@ export async function* followEntries(options: FollowOptions): AsyncGenerator<Aud
   const begunAt = newestAt;
   while (await options.wait()) {
     const from = Math.min(
-      // What was there before the first look is not asked for.
+      // Entries from before the first look are not asked for.
       Math.max(newestAt - LATE_MS, begunAt),
       ...[...pending.values()].map(({ at }) => at),
     );

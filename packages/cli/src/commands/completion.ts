@@ -123,7 +123,7 @@ interface Suggestion {
   about: string;
 }
 
-/** What may follow one command. */
+/** The completions of one command. */
 interface CompletionNode {
   /** Words from the program's name on, without it: `sandbox create`; empty for the program. */
   path: string;
@@ -136,7 +136,7 @@ interface CompletionNode {
 const sandboxes = 'sandbox list --quiet --limit 100';
 const templates = 'template list --quiet';
 
-/** What the first argument of the commands of a group may be, by its name in the usage. */
+/** Completions of the first argument of a group's commands, by its name in the usage. */
 const asks: Record<string, Record<string, string>> = {
   sandbox: { id: sandboxes, ids: sandboxes, template: templates },
   snapshot: { id: sandboxes, snapshots: 'snapshot list --quiet --limit 100' },

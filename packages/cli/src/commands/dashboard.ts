@@ -22,7 +22,7 @@ export function addDashboardCommand(dashboard: Command): void {
     );
 }
 
-/** What opens a page on this machine; undefined where there is no screen to show it on. */
+/** Returns the program that opens a page on this machine; undefined where there is no screen to show it on. */
 function browserCommand(
   platform: NodeJS.Platform,
   env: Record<string, string | undefined>,

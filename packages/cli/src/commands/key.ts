@@ -52,7 +52,7 @@ function parseExpiry(text: string, now: number = Date.now()): Date {
   return time;
 }
 
-/** What both clients can do with keys. */
+/** The operations on keys that both clients have. */
 type Keys = Pick<ApiKeys, 'list' | 'create' | 'delete'>;
 
 /** Help of `--team`. */
@@ -94,7 +94,7 @@ function addList(key: Command): void {
     );
 }
 
-/** Whether and when a key stops working, in words. Pure. */
+/** Returns in words if and when a key stops working. Pure. */
 function expiryOf({ expiresAt, successorId }: ApiKey, now: number): string {
   if (expiresAt === undefined) return 'never';
   const when = expiresAt.getTime() <= now ? 'expired' : formatUntil(expiresAt, now);

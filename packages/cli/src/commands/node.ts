@@ -133,7 +133,7 @@ function addList(node: Command): void {
     );
 }
 
-/** How a node stands, in a word or two. Pure. */
+/** Returns the state of a node in a word or two. Pure. */
 export function stateOf({ state, drain, lastSeenMs, moving }: OperatedNode): string {
   const drained = drain === 'no' ? '' : drain === 'move' ? `, ${howEmpty(moving)}` : ', drained';
   if (state !== 'silent') return `${state}${drained}`;
@@ -166,7 +166,7 @@ function addRemove(node: Command): void {
 /** Between two looks, ms: a node tells how far it is with each heartbeat. */
 const LOOK_MS = 1_000;
 
-/** What follows from how a node stands. */
+/** The meaning of a node's state for a move. */
 type MoveProgress =
   | { kind: 'moving'; text: string }
   /** `left`: all left. `stays`: the rest cannot as things are. `stopped`: it empties itself no more. */
@@ -186,7 +186,7 @@ export function moveProgress({ drain, state, moving }: OperatedNode): MoveProgre
   return { kind: staysTotal > 0 ? 'stays' : 'left' };
 }
 
-/** What stays on a node and why, a line each. Pure. */
+/** Returns the objects that stay on a node and the reasons, a line each. Pure. */
 export function stayingLines({ moving }: Pick<OperatedNode, 'moving'>): string[] {
   if (moving === undefined) return [];
   const lines = moving.stays.map(({ kind, id, reason }) => `${kind} ${id} stays: ${reason}`);

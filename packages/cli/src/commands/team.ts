@@ -156,7 +156,7 @@ function addList(team: Command): void {
     );
 }
 
-/** How a team stands, in a word. Pure. */
+/** Returns the standing of a team, in a word. Pure. */
 function standingOf({ banned, blocked, blockedReason }: OperatedTeam): string {
   if (banned) return 'banned';
   if (!blocked) return 'active';

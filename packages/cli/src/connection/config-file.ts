@@ -4,7 +4,7 @@ import { CliError } from '../errors/cli-error.js';
 import { configDirectory } from './directories.js';
 import { writeJson } from './json-file.js';
 
-/** What `svc auth login` keeps. */
+/** Settings that `svc auth login` keeps. */
 export interface StoredConfig {
   apiKey?: string;
   apiUrl?: string;

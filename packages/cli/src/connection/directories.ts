@@ -16,7 +16,7 @@ export function defaultDataDirectory(env: Record<string, string | undefined>, ro
   return join(stateHome(env), 'svc');
 }
 
-/** What commands remember for the user from one run to the next: `$XDG_STATE_HOME/svc-cli`, apart from data of a server. */
+/** The directory of facts that commands keep for the user from one run to the next: `$XDG_STATE_HOME/svc-cli`, apart from data of a server. */
 export function stateDirectory(env: Record<string, string | undefined>): string {
   return join(stateHome(env), 'svc-cli');
 }

@@ -6,7 +6,7 @@ import { readServerFile } from './read-server-file.js';
 import { type Addresses, type Connection, resolveConnection } from './resolve-connection.js';
 import { type RunFile, readRunFile } from './run-file.js';
 
-/** What was found of a local server. */
+/** The addresses and the key of a local server. */
 export interface LocalServer extends Addresses {
   dataDir: string;
   running: boolean;

@@ -11,7 +11,7 @@ export interface OperatorConnection {
   token: string;
   /** The local server that was found without being named, for people to read; undefined when one was named. */
   found: string | undefined;
-  /** Whether other servers run on this machine, so that another one might have been meant. */
+  /** True when other servers run on this machine, so that another one might have been meant. */
   doubtful: boolean;
 }
 

@@ -21,7 +21,7 @@ export async function findHolder(dataDir: string, isSeparate: boolean): Promise<
   return { pid, start };
 }
 
-/** Whether a directory is such that nobody but root can have put anything into it. Pure. */
+/** Returns true for a directory into which nobody but root can have put anything. Pure. */
 export function isRootsAlone({ uid, mode }: Pick<Stats, 'uid' | 'mode'>): boolean {
   return uid === 0 && (mode & 0o022) === 0;
 }

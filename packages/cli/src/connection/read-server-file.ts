@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** What the server writes for commands is small. */
+/** Files that the server writes for commands are small. */
 const MOST_BYTES = 1 << 20;
 
 /** A file of the server's part of the data directory, and whose it is. */

@@ -6,7 +6,7 @@ import { writeJson } from './json-file.js';
 import { findHolder, isRootsAlone } from './lock-holder.js';
 import { readServerFile } from './read-server-file.js';
 
-/** What a running local server tells other commands. Holds no secret. */
+/** The record of a running local server for other commands. It has no secret. */
 export interface RunFile {
   pid: number;
   /** When the process started, as text for comparison: tells it from a later one with its pid. */
@@ -19,7 +19,7 @@ export interface RunFile {
   apiUrl: string;
   sandboxUrl: string;
   operatorUrl?: string;
-  /** Whether webhooks may go to addresses of this machine and its networks. */
+  /** True when webhooks may go to addresses of this machine and its networks. */
   privateWebhooks: boolean;
   logFile?: string;
 }
@@ -38,7 +38,7 @@ export async function removeRunFile(dataDir: string, pid: number): Promise<void>
 }
 
 /**
- * What stands in the data directory, and whether exactly that process still runs. Root reads it too, and ends the process and
+ * Reads the record in the data directory, and if exactly that process still runs. Root reads it too, and ends the process and
  * removes the directory that it names: neither is taken from whoever could write the file.
  */
 export async function readRunFile(dataDir: string): Promise<{ run: RunFile; alive: boolean } | undefined> {
@@ -50,7 +50,7 @@ export async function readRunFile(dataDir: string): Promise<{ run: RunFile; aliv
 }
 
 /**
- * Whether a process may be the one that a file of this user tells of: one of that user, or the one of root that stands for both where
+ * Returns true for a process that may be the one in a file of this user: one of that user, or the one of root that stands for both where
  * there are two, which has root's own lock. Reads `/proc`; true on systems without it, where there is only one.
  */
 async function isServerOf(pid: number, uid: number, dataDir: string): Promise<boolean> {

@@ -4,7 +4,7 @@ export const exitCodes = { ok: 0, failure: 1, usage: 2, interrupted: 130, termin
 /** A failure that the command line itself found: what happened, and what to do about it. */
 export class CliError extends Error {
   override readonly name: string = 'CliError';
-  /** What to do; a sentence or a few lines. */
+  /** The remedy; a sentence or a few lines. */
   readonly hint: string | undefined;
   readonly exitCode: number;
   readonly code: string;

@@ -11,7 +11,7 @@ export interface DescribedError {
   exitCode: number;
 }
 
-/** What is read of an SDK error; told by shape, so that the SDK need not be loaded to show a failure. */
+/** The fields that are read of an SDK error; recognised by shape, so that the SDK need not be loaded to show a failure. */
 interface SdkFailure extends Error {
   code: string;
   status?: number;
@@ -19,7 +19,7 @@ interface SdkFailure extends Error {
   retryable: boolean;
 }
 
-/** What to do on the command line, where the SDK's own advice names options of programs. */
+/** Remedies on the command line, where the SDK's own advice names options of programs. */
 const hints: Record<string, string> = {
   authentication: 'Check the key: `svc auth status` shows which one is used and where it comes from.',
   sandbox_not_found: '`svc sandbox list` shows the sandboxes that there are.',

@@ -9,7 +9,7 @@ export class Output {
   readonly style: Style;
   /** Colours of standard error. */
   readonly errorStyle: Style;
-  /** Whether standard error is a terminal that may be redrawn. */
+  /** True when standard error is a terminal that may be redrawn. */
   readonly interactive: boolean;
 
   readonly #io: Io;

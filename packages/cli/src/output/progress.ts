@@ -40,7 +40,7 @@ export function startProgress(out: Output, text: string): Progress {
   };
 }
 
-/** How far a transfer is, as a line. Pure. */
+/** Returns the progress of a transfer, as a line. Pure. */
 export function transferText(name: string, done: number, total: number | undefined): string {
   if (total === undefined || total === 0) return `${name}  ${formatBytes(done)}`;
   const share = Math.min(1, done / total);

@@ -9,7 +9,7 @@ export interface Style {
 }
 
 /**
- * Whether to use colours: only on a terminal, never with `NO_COLOR` (any value that is not empty) or `TERM=dumb`;
+ * Decides on colours: only on a terminal, never with `NO_COLOR` (any value that is not empty) or `TERM=dumb`;
  * `FORCE_COLOR` asks for them anywhere.
  */
 export function wantsColor(stream: { isTTY?: boolean }, env: Record<string, string | undefined>): boolean {

@@ -51,7 +51,7 @@ function cell(value: string | number | undefined): string {
   return printable(String(value)).replaceAll('\n', '\\x0a').replaceAll('\t', '\\x09');
 }
 
-/** What a service says must not steer the terminal: control characters are shown, the colours of `Style` are kept. */
+/** Makes a service's text safe for the terminal: control characters are shown, the colours of `Style` are kept. */
 export function printable(text: string): string {
   return text.replace(
     /\u001b(?!\[\d{1,2}m)|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g,

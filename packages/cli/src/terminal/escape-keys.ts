@@ -6,7 +6,7 @@ export class EscapeKeys {
   #lineStart = true;
   #tilde = false;
 
-  /** What to send of what was typed, and whether the way out was asked for. */
+  /** Returns the typed bytes to send, and if the way out was asked for. */
   read(typed: Uint8Array): { data: Uint8Array; leave: boolean } {
     const out: number[] = [];
     for (const byte of typed) {

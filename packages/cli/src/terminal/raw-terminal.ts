@@ -56,7 +56,7 @@ export class RawTerminal {
       const { cols, rows } = this.size;
       if (cols === sent.cols && rows === sent.rows) return;
       sent = { cols, rows };
-      // How the session ends tells what went wrong.
+      // The end of the session reports the failure.
       session.resize(sent).catch(() => undefined);
     };
     const restore = () => this.restore();

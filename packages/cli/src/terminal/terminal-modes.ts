@@ -42,7 +42,7 @@ export class TerminalModes {
     this.#tail = cut === -1 || /[a-zA-Z]/.test(text.slice(cut)) ? '' : text.slice(cut).slice(0, longestTail);
   }
 
-  /** What sets everything back that is not as it was; empty when all is. */
+  /** Returns the sequence that sets everything back that is not as it was; empty when all is. */
   restore(): string {
     const sequences = [...this.#switched].map((number) => restores[number]!.sequence);
     this.#switched.clear();

@@ -57,7 +57,7 @@ it.skipIf(process.env.SVC_HEAVY !== '1' || chromium === undefined)(
     expect(after).toBeLessThan(before + 30 * 2 ** 20);
     expect(problems).toEqual([]);
 
-    /** What the page holds once what nobody needs is gone, bytes. */
+    /** Returns the size of the page once garbage is collected, bytes. */
     async function heapOf(): Promise<number> {
       const session = await page.context().newCDPSession(page);
       await session.send('HeapProfiler.collectGarbage');

@@ -53,7 +53,7 @@ const directory = process.env.SVC_SCREENSHOTS ?? '';
 it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the documentation', async () => {
   const target = join(import.meta.dirname, '../../../..', directory);
   await mkdir(target, { recursive: true });
-  // What a sandbox of its own shows: nothing of the machine on which the pictures are taken.
+  // A sandbox of its own shows nothing of the machine on which the pictures are taken.
   await using stage = await startStage('linux');
   const { client } = stage;
   const work =

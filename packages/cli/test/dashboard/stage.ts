@@ -36,7 +36,7 @@ export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
       const problems: string[] = [];
       page.on('pageerror', (error) => problems.push(String(error)));
       page.on('console', (message) => {
-        // What the browser says of refused answers is expected; what the policy refuses is not.
+        // The browser's message on refused answers is expected; its message on a broken policy is not.
         if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
           problems.push(message.text());
       });

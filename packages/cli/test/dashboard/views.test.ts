@@ -11,7 +11,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stage, startStage } from './stage.js';
 
-/** What would run, turn the page around, or break its layout, were it taken for more than text. */
+/** Texts that would run, turn the page around, or break its layout, were they taken for more than text. */
 const hostile = [
   '<img src=x onerror="window.taken=1"><script>window.taken=2</script>',
   '\u202Egnp.exe\u2066',

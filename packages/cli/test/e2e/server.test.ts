@@ -38,7 +38,7 @@ describe('svc server', () => {
     // Neither key nor address is said: both are found.
     const made = await svc(['sandbox', 'create', '-q']);
     expect(made).toMatchObject({ code: 0, stderr: '' });
-    // What destroys something says where.
+    // A command that destroys something says where.
     const id = made.stdout.trim();
     const here = expect.stringContaining(`(server of this machine, ${home}/data)`);
     for (const end of [

@@ -30,7 +30,7 @@ describe('svc server uninstall', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  /** What a server of the data directory has on this machine. */
+  /** Lists the traces of a server of the data directory on this machine. */
   async function found(): Promise<string[]> {
     const rules = execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' });
     const loops = execFileSync('losetup', ['--all', '--noheadings'], { encoding: 'utf8' });

@@ -17,9 +17,9 @@ const able =
     () => false,
   ));
 
-/** What the package needs, so that all that an installation adds is the package itself. */
+/** The package's dependencies, so that all that an installation adds is the package itself. */
 const NEEDED = 'libstdc++6,passwd,perl,util-linux,iproute2,nftables,procps';
-/** What dpkg, apt and the dynamic linker keep of whatever comes and goes. */
+/** Records that dpkg, apt and the dynamic linker keep of every package that comes and goes. */
 const BOOKKEEPING = /^\/(proc|sys|dev|run|tmp|root)(\/|$)|^\/var\/(lib\/(dpkg|apt)|cache|log)\/|^\/etc\/.*-$/;
 
 /** A clean Debian from the mirror of this machine, and packages of two versions: some minutes. */
@@ -101,7 +101,7 @@ describe.skipIf(!able)('the Debian package, in a clean root', { timeout: 1_800_0
     expect(work).toMatchObject({ code: 0 });
     const [said, id] = work.stdout.trim().split('\n');
     expect(said).toBe(`works in ${id}`);
-    // What the package leaves to the machine is told, not missed.
+    // Settings that the package leaves to the machine are reported, not missed.
     expect((await inRoot('svc server doctor')).stdout).toContain('runc');
   });
 

@@ -1,7 +1,7 @@
 import type { CodeBlock } from '@svc/support/testing/code-blocks';
 
 /**
- * What a program or script of a page prints to say where it is: right before a block, with the line of its fence, and right
+ * The mark that a program or script of a page prints for its place: right before a block, with the line of its fence, and right
  * behind a line that says what it prints.
  */
 export const markOf = (line: number) => `\0line ${line}`;
@@ -48,7 +48,7 @@ export function differences(
   return found;
 }
 
-/** What differs from run to run. */
+/** Parts that differ from run to run. */
 const CHANGING: [RegExp, string][] = [
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'UUID'],
   [/\bi[0-9a-z]{20}\b/g, 'SANDBOX'],

@@ -100,7 +100,7 @@ interface Reader extends AsyncDisposable {
 /** Programs that change the machine. A page whose blocks need one says `not-run`. */
 const REFUSED = ['apt', 'apt-get', 'dpkg', 'npm', 'npx', 'systemctl', 'useradd', 'userdel', 'mount', 'nft'];
 
-/** What a reader has on the path: `svc`, and stand-ins for programs that look at the machine's users, or change the machine. */
+/** Writes the programs on a reader's path: `svc`, and fakes of programs that look at the machine's users, or change the machine. */
 async function writePrograms(home: string): Promise<string> {
   const directory = join(home, 'bin');
   await mkdir(directory);

@@ -26,7 +26,7 @@ it('shows programs that the compiler accepts, and would tell of one that it does
   expect(await problemsOf([...programs, ...wrong])).toEqual([expect.stringMatching(/^p\.md:11: .*'invent'/)]);
 });
 
-/** What the compiler says of programs, as strict as an application may be; a line of a page in front of each problem. */
+/** Returns the compiler's problems with programs, as strict as an application may be; a line of a page in front of each problem. */
 async function problemsOf(programs: readonly PageProgram[]): Promise<string[]> {
   const directory = await mkdtemp(join(tmpdir(), 'svc-page-types-'));
   try {

@@ -1,7 +1,7 @@
 // Runs a command that goes on until Ctrl+C, and presses that as soon as the command says that it is at work.
 import { spawn } from 'node:child_process';
 
-/** What a command says then. Of others any output will do. */
+/** Lines of a command at work. Of others any output will do. */
 const AT_WORK = [
   [/\bserver up\b/, /^Ready\./m],
   [/\bsync\b/, /Both sides are followed/],

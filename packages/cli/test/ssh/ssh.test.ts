@@ -177,7 +177,7 @@ describe.each(linux ? both : (['process'] as const))('ssh on the %s driver', (dr
     // The shell learns of the new size by a signal some time later.
     pty.type('until [ "$(stty size)" = "40 120" ]; do :; done; echo changed:$((1+1))\r');
     await pty.shows('changed:2');
-    // What is shown as it is typed does not run yet: until then the key would be for the shell.
+    // A line that is shown as it is typed does not run yet: until then the key would be for the shell.
     pty.type("sh -c 'echo up:$((3+3)); exec sleep 1000'\r");
     await pty.shows('up:6');
     pty.type('\x03');

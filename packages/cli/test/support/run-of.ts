@@ -1,7 +1,7 @@
 import { processStart } from '#support/process-identity';
 import type { RunFile } from '../../src/connection/run-file.js';
 
-/** What a server of this process tells. */
+/** The record of a server of this process. */
 export const runOf = (dataDir: string, more: Partial<RunFile> = {}): RunFile => ({
   pid: process.pid,
   processStart: processStart(process.pid)!,

@@ -228,7 +228,7 @@ describe('what a server tells of itself', () => {
       await mkdir(join(dataDir, 'driver'));
       await writeFile(join(dataDir, 'driver/driver.lock'), JSON.stringify({ pid: server.pid, start }));
       expect(await readRunFile(dataDir)).toMatchObject({ alive: true, run: { pid: server.pid } });
-      // What others can write into says nothing of root.
+      // A directory that others can write to proves nothing of root.
       await chmod(dataDir, 0o777);
       expect(await readRunFile(dataDir)).toMatchObject({ alive: false });
     } finally {

@@ -34,7 +34,7 @@ describe('the commands that pages show', () => {
   });
 });
 
-/** What follows `svc` on a line of a shell block, up to the end of that command. In `console` blocks, of lines behind `$`. */
+/** Returns the words after `svc` on a line of a shell block, up to the end of that command. In `console` blocks, of lines behind `$`. */
 function commandsOf(blocks: readonly CodeBlock[]): { line: number; words: string[] }[] {
   const found: { line: number; words: string[] }[] = [];
   for (const { language, code, line: first, notChecked } of blocks) {

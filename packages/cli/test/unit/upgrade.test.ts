@@ -53,7 +53,7 @@ class Machine {
     control: { kind: 'none' },
     isSeparate: true,
   });
-  /** What a step does before it does its work; it fails where that does. */
+  /** Runs before a step does its work; the step fails where this does. */
   before: (step: string) => Promise<void> | void = () => undefined;
   /** And after it. */
   after: (step: string) => Promise<void> | void = () => undefined;

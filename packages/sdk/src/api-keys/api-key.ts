@@ -1,8 +1,8 @@
 /** A key of a team, without the key itself. */
 export interface ApiKey {
-  /** What `delete` takes. */
+  /** The id that `delete` takes. */
   readonly apiKeyId: string;
-  /** What the key is for. */
+  /** The purpose of the key. */
   readonly name: string;
   /** Enough of the key to recognise it, such as `svc_ab...01ef`. */
   readonly masked: string;

@@ -16,10 +16,10 @@ export interface CallEngineOptions {
   telemetry?: Telemetry | undefined;
 }
 
-/** What an attempt gave. */
+/** The result of one attempt. */
 export interface Attempt<T> {
   value: T;
-  /** How the service refused, when `value` is an answer that says so. */
+  /** The service's refusal, when `value` is an answer that carries one. */
   failure?: Extract<AttemptOutcome, { kind: 'answer' }> | undefined;
   /** Lets go of the value, because another attempt follows. */
   discard?: (() => void) | undefined;
@@ -80,7 +80,7 @@ let lastCallId = 0;
 export class RunningCall {
   readonly context: CallContext;
   readonly deadline: Deadline;
-  /** What all its events and log lines carry. */
+  /** Fields that all its events and log lines carry. */
   readonly record: { callId: number } & Pick<CallContext, 'operation' | 'service'>;
   /** Follows the call; undefined when nobody wants to. */
   readonly observer: OperationObserver | undefined;
@@ -154,7 +154,7 @@ export class RunningCall {
     return { headersMs: this.#answer.at - this.#attemptedAt };
   }
 
-  /** What is published at its end. */
+  /** Fields that are published at its end. */
   summary() {
     const now = performance.now();
     const answer = this.#answer;

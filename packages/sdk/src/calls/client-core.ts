@@ -4,7 +4,7 @@ import type { CallEngine } from './call-engine.js';
 import type { HttpCaller } from './http-caller.js';
 import type { PlatformCaller } from './platform-caller.js';
 
-/** What the resources of one client share. */
+/** Parts that the resources of one client share. */
 export interface ClientCore {
   readonly config: Config;
   readonly logger: ReturnType<typeof createLogger>;

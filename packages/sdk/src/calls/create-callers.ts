@@ -6,7 +6,7 @@ import { CallEngine } from './call-engine.js';
 import type { ClientCore } from './client-core.js';
 import { HttpCaller } from './http-caller.js';
 
-/** What makes calls, from the options and the environment. */
+/** Makes the callers of a client, from the options and the environment. */
 export function createCallers(
   options: ClientOptions,
 ): Pick<ClientCore, 'config' | 'logger' | 'engine' | 'http'> {

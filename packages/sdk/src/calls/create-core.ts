@@ -5,7 +5,7 @@ import { createCallers } from './create-callers.js';
 import { PlatformCaller } from './platform-caller.js';
 
 /**
- * What the resources of a client share, and the generated client that its calls to the platform use.
+ * Makes the parts that the resources of a client share, and the generated client that its calls to the platform use.
  * @throws InvalidRequestError for settings that make no sense, such as an address that is no URL
  */
 export function createClientCore(options: ClientOptions): ClientCore & { readonly client: PlatformClient } {

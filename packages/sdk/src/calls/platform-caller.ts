@@ -17,9 +17,9 @@ interface CallerParts<Client> {
   http: HttpCaller;
   client: Client;
   service: 'platform' | 'operator';
-  /** Whether there is a credential: without one nothing is sent. */
+  /** True when there is a credential: without one nothing is sent. */
   hasCredential: boolean;
-  /** What to do without one. */
+  /** Advice for the error when there is none. */
   credentialHint: string;
 }
 

@@ -2,14 +2,14 @@ import type { CallContext } from '../core/call-context.js';
 import { errorFromAnswer } from '../errors/from-answer.js';
 import { readText } from './read-text.js';
 
-/** What the generated clients answer. */
+/** An answer as the generated clients return it. */
 export interface Answer<Data> {
   data?: Data;
   error?: unknown;
   response: Response;
 }
 
-/** What a failed answer is told by. */
+/** Fields of a call by which a failed answer is explained. */
 type Asked = Pick<CallContext, 'operation' | 'service' | 'resource'>;
 
 /** The data of a good answer of a generated client. @throws the error of the table for another one */

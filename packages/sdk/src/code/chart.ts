@@ -10,7 +10,7 @@ interface ChartOf<Type extends string, Element> {
 interface Labels {
   x_label?: string | null;
   y_label?: string | null;
-  /** What stands in parentheses at the end of the label. */
+  /** The text in parentheses at the end of the label. */
   x_unit?: string | null;
   y_unit?: string | null;
 }
@@ -54,7 +54,7 @@ interface Box {
   outliers: number[];
 }
 
-/** What a figure shows, as data, in the names of the wire. A figure with several axes is a `superchart` of theirs. */
+/** A figure as data, in the names of the wire. A figure with several axes is a `superchart` of theirs. */
 export type CodeChart =
   | (ChartOf<'line' | 'scatter', Points> & Scales)
   | (ChartOf<'bar', Bar> & Labels)

@@ -5,7 +5,7 @@ import type { CodeContext, CodeLanguage } from './execution.js';
 import { callInterpreter, type InterpreterRoute, readAnswer } from './interpreter-calls.js';
 import { toContext } from './wire.js';
 
-/** What a new context is. */
+/** Settings of a new context. */
 export interface CreateCodeContextOptions extends RequestOptions {
   /** Default `python`. */
   language?: CodeLanguage | undefined;

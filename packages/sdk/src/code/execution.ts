@@ -1,6 +1,6 @@
 import type { CodeChart } from './chart.js';
 
-/** What code is written in. */
+/** The language of a cell. */
 export type CodeLanguage = 'python' | 'javascript' | 'typescript' | 'bash';
 
 /** A kernel with what its cells defined. */
@@ -14,7 +14,7 @@ export interface CodeContext {
 
 /** One thing that a cell showed: its last expression, or what it displayed. Each representation that it has. */
 export interface CodeResult {
-  /** Whether it is the value of the cell's last expression. */
+  /** True for the value of the cell's last expression. */
   isMainResult: boolean;
   text?: string;
   html?: string;
@@ -31,7 +31,7 @@ export interface CodeResult {
   javascript?: string;
   /** A table: the values of each column. Tables of more than 100 000 values have only text and HTML. */
   data?: Record<string, unknown>;
-  /** What a figure of matplotlib shows, as data. */
+  /** A figure of matplotlib as data. */
   chart?: CodeChart;
   /** Representations of other MIME types, by type. */
   extra: Record<string, unknown>;
@@ -46,7 +46,7 @@ export interface CodeError {
   traceback: string;
 }
 
-/** What came of a cell. */
+/** The outcome of a cell. */
 export interface Execution {
   /** In the order in which they came. */
   results: CodeResult[];

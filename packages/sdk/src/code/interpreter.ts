@@ -10,7 +10,7 @@ import type { CodeContext, Execution } from './execution.js';
 import type { InterpreterRoute } from './interpreter-calls.js';
 import { type RunCodeOptions, runCode } from './run-code.js';
 
-/** What the interpreter server of a sandbox does. Loaded when it is first used. */
+/** Calls to the interpreter server of a sandbox. Loaded when it is first used. */
 export interface Interpreter {
   runCode(code: string, options: RunCodeOptions): Promise<Execution>;
   createContext(options: CreateCodeContextOptions): Promise<CodeContext>;

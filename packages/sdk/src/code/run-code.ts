@@ -9,7 +9,7 @@ import { callInterpreter, type InterpreterRoute, notAnInterpreter } from './inte
 import { readLines } from './read-lines.js';
 import { type CodeEvent, parseEvent } from './wire.js';
 
-/** How to run a cell. */
+/** Options for running a cell. */
 export interface RunCodeOptions extends Omit<RequestOptions, 'maxRetries'> {
   /** Its language, in the context that the sandbox has for each. Default `python`. Not with `context`. */
   language?: CodeLanguage | undefined;

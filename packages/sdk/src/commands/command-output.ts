@@ -71,7 +71,7 @@ export function streamOf(
   );
 }
 
-/** What a command wrote, from what is kept of it. */
+/** Returns the result of a command, from the part of its output that is kept. */
 export function resultOf(
   hub: OutputHub,
   end: { exitCode: number; error: string | undefined },

@@ -13,11 +13,11 @@ export interface CommandParts {
   handle: ProcessHandle;
   /** The command line, for messages. */
   line: string;
-  /** Whether its byte streams continue where output is missing. */
+  /** True when its byte streams continue where output is missing. */
   allowLostOutput: boolean;
   /** False when the program certainly has no stdin. */
   hasStdin: boolean;
-  /** What has to happen after the last output. */
+  /** Runs after the last output. */
   flush?: (() => Promise<void>) | undefined;
 }
 
@@ -48,7 +48,7 @@ export class Command implements AsyncIterable<CommandEvent> {
     );
   }
 
-  /** How often the connection broke and was made again, where it left off. */
+  /** Times that the connection broke and was made again, where it left off. */
   get reattached(): number {
     return this.#parts.handle.reattached;
   }

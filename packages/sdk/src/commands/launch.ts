@@ -99,7 +99,7 @@ function timeUpOf(facts: {
   /** The command line, for the message. */
   line: string;
   timeoutMs: number;
-  /** Whether the process was started here, so that the limit killed it. */
+  /** True when the process was started here, so that the limit killed it. */
   owned: boolean;
 }): (cause: unknown, output: OutputHub) => CommandTimeoutError {
   const { line, timeoutMs, owned } = facts;

@@ -10,7 +10,7 @@ export type StdinSource =
 
 /** Options that all ways of following a command share. */
 export interface FollowCommandOptions extends RequestOptions {
-  /** Whether aborting `signal` kills the process. False: it keeps running. Default true. */
+  /** True when aborting `signal` kills the process. False: it keeps running. Default true. */
   killOnAbort?: boolean | undefined;
   /** Called with each piece of standard output, as text; waited for, so that a slow one slows the program. */
   onStdout?: ((text: string) => Promise<void> | void) | undefined;
@@ -22,7 +22,7 @@ export interface FollowCommandOptions extends RequestOptions {
    */
   keepOutputBytes?: number | undefined;
   /**
-   * What to do when the connection breaks and, once it is made again, output of the time between is not kept any more.
+   * The reaction when the connection breaks and, once it is made again, output of the time between is not kept any more.
    * False: `run` throws OutputLostError, and the streams `stdout` and `stderr` end with it. True: what follows is given,
    * and `lostBytes` is the number of missing bytes. Default false.
    */
@@ -39,7 +39,7 @@ export interface StartCommandOptions extends FollowCommandOptions {
   user?: string | undefined;
   /** Name to find the process by: `commands.connect({ tag })`. */
   tag?: string | undefined;
-  /** Whether the program gets a standard input: `command.stdin`. Default false: it reads end of file at once. */
+  /** True when the program gets a standard input: `command.stdin`. Default false: it reads end of file at once. */
   stdin?: boolean | undefined;
   /** Time limit of the process, ms; then it is killed. 0: unlimited. Default 0. */
   timeoutMs?: number | undefined;
@@ -47,9 +47,9 @@ export interface StartCommandOptions extends FollowCommandOptions {
 
 /** Options of `commands.run`. */
 export interface RunCommandOptions extends Omit<StartCommandOptions, 'stdin'> {
-  /** Whether an exit status other than 0 throws CommandExitError. False: it is returned. Default true. */
+  /** True when an exit status other than 0 throws CommandExitError. False: it is returned. Default true. */
   check?: boolean | undefined;
-  /** What the program reads from its standard input. Default: nothing. */
+  /** The program's standard input. Default: nothing. */
   stdin?: StdinSource | undefined;
   /** Time limit of the process, ms; then it is killed. 0: unlimited. Default 60 000. */
   timeoutMs?: number | undefined;
@@ -66,7 +66,7 @@ export interface ConnectCommandOptions extends FollowCommandOptions {
   output?: 'all' | 'new' | undefined;
 }
 
-/** How a command ended, and what it wrote. */
+/** The end of a command, and its output. */
 export interface CommandResult {
   /** Exit status; -1 when a signal ended the program. */
   exitCode: number;

@@ -3,7 +3,7 @@ import type { Config } from './resolve-config.js';
 /** The settings that say where sandboxes are. */
 export type AddressConfig = Pick<Config, 'sandboxUrl' | 'domain' | 'debug' | 'apiUrl' | 'runtimeKind'>;
 
-/** What is known of a sandbox's place. */
+/** Facts from which the address of a sandbox follows. */
 export interface SandboxPlace {
   sandboxId: string;
   /** Domain that the sandbox reported; it wins over the configured one. */

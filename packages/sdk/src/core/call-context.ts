@@ -14,15 +14,15 @@ export interface RequestOptions {
   maxRetries?: number | undefined;
 }
 
-/** What the engine must know about one call. */
+/** Facts about one call that the engine needs. */
 export interface CallContext {
   /** Name of the SDK call, such as `sandboxes.create`; in messages, log lines and events. */
   operation: string;
   service: Service;
-  /** What the call is about: decides which "not found" a 404 becomes. */
+  /** The kind of resource that the call is about: decides which "not found" a 404 becomes. */
   resource?: ResourceKind | undefined;
   /**
-   * Whether making the call twice is the same as making it once. Default: for HTTP by method and `Idempotency-Key`, for
+   * True when making the call twice is the same as making it once. Default: for HTTP by method and `Idempotency-Key`, for
    * RPCs false.
    */
   idempotent?: boolean | undefined;

@@ -131,7 +131,7 @@ export function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Whether a promise settles within a time, ms. Its rejection counts as settling and is not thrown. Does not keep the
+ * Returns true when a promise settles within a time, ms. Its rejection counts as settling and is not thrown. Does not keep the
  * program running.
  */
 export async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promise<boolean> {

@@ -11,7 +11,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'off';
 
 const weights: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3, off: 4 };
 
-/** Whether a text names a log level. */
+/** Returns true for a text that names a log level. */
 export function isLogLevel(text: string | undefined): text is LogLevel {
   return text !== undefined && Object.hasOwn(weights, text);
 }

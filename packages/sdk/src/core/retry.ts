@@ -1,4 +1,4 @@
-/** How an attempt ended, when it did not succeed outright. */
+/** The end of an attempt that did not succeed outright. */
 export type AttemptOutcome =
   | { kind: 'answer'; status: number; retryAfterMs: number | undefined }
   | { kind: 'connection'; unsent: boolean };
@@ -11,7 +11,7 @@ export interface RetryQuestion {
   refused?: number | undefined;
   /** Most further attempts after the first. */
   maxRetries: number;
-  /** Whether making the call twice is the same as making it once. */
+  /** True when making the call twice is the same as making it once. */
   idempotent: boolean;
   /** Time left until the call's own limit, ms. Absent: it has none. */
   remainingMs?: number | undefined;
@@ -28,7 +28,7 @@ const firstDelayMs = 200;
 const longestDelayMs = 4_000;
 
 /**
- * Whether and when to try again. Pure.
+ * Decides if and when to try again. Pure.
  *
  * - A connection that failed before anything was sent: always. One that failed later: idempotent calls.
  * - 429 with `Retry-After`: always, because a rate limit refuses a request before anything is done. It is tried until the
@@ -54,7 +54,7 @@ export function decideRetry(question: RetryQuestion): RetryDecision {
   return { retry: false };
 }
 
-/** Whether an attempt was refused by a rate limit: nothing was done, and the answer says when to come again. */
+/** Returns true when a rate limit refused an attempt: nothing was done, and the answer says when to come again. */
 export function isRateLimited(
   outcome: AttemptOutcome,
 ): outcome is { kind: 'answer'; status: number; retryAfterMs: number } {

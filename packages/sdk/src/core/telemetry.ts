@@ -1,6 +1,6 @@
 import type { Service } from '../errors/resource.js';
 
-/** What is known of an operation when it begins. */
+/** Facts about an operation at its beginning. */
 export interface OperationStart {
   /** Name of the SDK call, such as `sandboxes.create`. */
   operation: string;

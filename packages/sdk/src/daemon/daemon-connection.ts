@@ -20,7 +20,7 @@ export type DaemonCallContext = Omit<CallContext, 'service'> & {
   user?: string | undefined;
 };
 
-/** What the options of a typed RPC take. */
+/** Options of a typed RPC. */
 export interface RpcOptions {
   signal: AbortSignal;
   headers: Record<string, string>;
@@ -138,7 +138,7 @@ export class DaemonConnection {
     );
   }
 
-  /** What an RPC's failure means; asks the gateway whether the sandbox still runs where the error alone cannot tell. */
+  /** Returns the meaning of an RPC's failure; asks the gateway if the sandbox still runs where the error alone is not enough. */
   explain(error: unknown, context: DaemonCallContext, signal?: AbortSignal): Promise<unknown> {
     return explainRpcFailure(error, context, {
       url: this.baseUrl,
@@ -148,7 +148,7 @@ export class DaemonConnection {
     });
   }
 
-  /** Whether the sandbox answers: `running`, `gone` (the gateway's 502), or `unknown`. */
+  /** Asks the sandbox for an answer: `running`, `gone` (the gateway's 502), or `unknown`. */
   probe(options: RequestOptions = {}): Promise<'running' | 'gone' | 'unknown'> {
     return probeHealth(this, options);
   }
@@ -164,7 +164,7 @@ export class DaemonConnection {
     };
   }
 
-  /** What sends RPCs: middleware sees requests of `fetch` alone. Undefined: the transport of the platform. */
+  /** Returns the `fetch` that sends RPCs: middleware sees requests of `fetch` alone. Undefined: the transport of the platform. */
   #rpcFetch(): Fetch | undefined {
     const { fetch, middleware = [] } = this.core.config;
     if (middleware.length === 0) return fetch;
@@ -189,7 +189,7 @@ export class DaemonConnection {
       accessToken,
       user,
       envdVersion,
-      // Whoever waits for a stream holds the program open by a timer of the SDK; a stream that nobody reads does not.
+      // A caller who waits for a stream holds the program open by a timer of the SDK; a stream that nobody reads does not.
       unrefStreams: true,
       fetch: this.#rpcFetch(),
       transport: config.transport?.({ sandboxId, baseUrl }),

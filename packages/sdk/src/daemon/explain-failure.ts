@@ -9,13 +9,13 @@ interface Surroundings {
   url: string;
   sandboxId: string;
   probe(): Promise<'running' | 'gone' | 'unknown'>;
-  /** What the service knows of a sandbox that the gateway does not find. */
+  /** Asks the service about a sandbox that the gateway does not find. */
   findReason(): Promise<'paused' | 'gone'>;
 }
 
 /**
- * What the failure of an RPC means. `unavailable` is what a gateway's 502, a paused sandbox and a broken network all look
- * like; the health route tells them apart.
+ * Returns the meaning of an RPC's failure. A gateway's 502, a paused sandbox and a broken network all look like `unavailable`;
+ * the health route distinguishes them.
  */
 export async function explainRpcFailure(
   error: unknown,
@@ -67,7 +67,7 @@ function reasonGiven(error: unknown): SandboxGoneReason | undefined {
   return reasonWords.find(([words]) => words.test(error.rawMessage))?.[1];
 }
 
-/** Whether an error may mean that the connection broke, rather than that the daemon refused. */
+/** Returns true for an error that may mean a broken connection, rather than a refusal of the daemon. */
 export function looksBroken(error: unknown): boolean {
   if (error instanceof BrokenStream) return true;
   const code = connectCode(error);

@@ -2,7 +2,7 @@ import { explainEgress as explain, policyFromSettings, readEgress } from '@svc/n
 import { InvalidRequestError } from '../errors/answer-errors.js';
 import type { EgressOptions } from '../sandbox/options.js';
 
-/** What network settings do with requests to a URL. */
+/** The effect of network settings on requests to a URL. */
 export interface EgressExplanation {
   /** `depends`: on the address that the host has when it is looked up. */
   readonly verdict: 'allowed' | 'denied' | 'depends';
@@ -15,7 +15,7 @@ export interface EgressExplanation {
   readonly port: number;
   /** Names of headers that are set. Those with secrets or identity tokens are set over HTTPS alone. */
   readonly headers: readonly string[];
-  /** Whether the connection is opened to set them, with a certificate of the platform's authority. */
+  /** True when the connection is opened to set them, with a certificate of the platform's authority. */
   readonly intercepted: boolean;
 }
 

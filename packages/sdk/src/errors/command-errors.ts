@@ -1,6 +1,6 @@
 import { SvcError, type SvcErrorDetails } from './svc-error.js';
 
-/** How a command ended. */
+/** The end of a command. */
 export interface CommandOutcome {
   /** Exit status; -1 when a signal ended the program. */
   exitCode: number;
@@ -37,7 +37,7 @@ export class CommandExitError extends SvcError {
     this.stdout = result.stdout;
     this.stderr = result.stderr;
     this.error = result.error;
-    // Whoever prints the error gets its message, and what the command wrote once, not three times.
+    // A caller that prints the error gets its message, and the command's output once, not three times.
     for (const name of ['result', 'stdout', 'stderr'])
       Object.defineProperty(this, name, { enumerable: false });
   }
@@ -56,9 +56,9 @@ export class OutputLostError extends SvcError {
   readonly lostBytes: number;
   /** Exit status; -1 when a signal ended the program. Undefined when it is lost too, or the program still ran. */
   readonly exitCode: number | undefined;
-  /** What was received of standard output, as UTF-8. */
+  /** The received part of standard output, as UTF-8. */
   readonly stdout: string;
-  /** What was received of standard error, as UTF-8. */
+  /** The received part of standard error, as UTF-8. */
   readonly stderr: string;
 
   constructor(

@@ -5,7 +5,7 @@ export class ConnectionError extends SvcError {
   static override readonly kind: string = 'ConnectionError';
   static override readonly code: string = 'connection';
   static override readonly retryable: boolean = true;
-  /** Whether the request certainly never reached the service, so that repeating it cannot do it twice. */
+  /** True when the request certainly never reached the service, so that repeating it cannot do it twice. */
   readonly unsent: boolean;
   constructor(message: string, details: SvcErrorDetails & { unsent?: boolean | undefined } = {}) {
     super(message, details);
@@ -47,9 +47,9 @@ export class RequestTimeoutError extends TimeoutError {
 export class CommandTimeoutError extends TimeoutError {
   static override readonly kind: string = 'CommandTimeoutError';
   static override readonly code: string = 'command_timeout';
-  /** What it wrote to standard output until then. */
+  /** Its standard output until then. */
   readonly stdout: string;
-  /** What it wrote to standard error until then. */
+  /** Its standard error until then. */
   readonly stderr: string;
   constructor(message: string, details: TimeoutDetails & { stdout?: string; stderr?: string } = {}) {
     super(message, details);

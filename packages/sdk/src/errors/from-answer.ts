@@ -20,7 +20,7 @@ export interface FailedAnswer {
   headers: Headers;
   /** The parsed record, the text, or nothing. */
   body?: unknown;
-  /** Who answered. The sandbox's gateway says 502 for a sandbox that does not run. */
+  /** The service that answered. The sandbox's gateway says 502 for a sandbox that does not run. */
   service: Service;
   /** Name of the SDK call. */
   operation: string;

@@ -36,7 +36,7 @@ export interface ConnectFailure extends Error {
   readonly metadata: Headers;
 }
 
-/** Whether a value is an error of the Connect library, of whichever copy. */
+/** Returns true for an error of the Connect library, of any copy of it. */
 export function isConnectFailure(value: unknown): value is ConnectFailure {
   return (
     value instanceof Error &&

@@ -33,7 +33,7 @@ const unsentCodes = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** What moves the address of each service. */
+/** The option that sets the address of each service. */
 const addressOptions: Record<Service, string> = {
   platform: 'apiUrl (SVC_API_URL)',
   operator: 'operatorUrl (SVC_OPERATOR_URL)',
@@ -57,7 +57,7 @@ export function errorFromNetwork(
   });
 }
 
-/** Whether something thrown while an answer was read is the connection's doing, not the program's. */
+/** Returns true when something thrown while an answer was read is the connection's doing, not the program's. */
 export function isNetworkFailure(error: unknown): boolean {
   const code = networkCode(error);
   return (
@@ -78,7 +78,7 @@ export function networkCode(error: unknown): string | undefined {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // What `fetch` itself says is always the same; its cause knows more.
+  // The message of `fetch` itself is always the same; its cause knows more.
   const { cause } = error;
   if (error.message === 'fetch failed' && cause instanceof Error) return cause.message || error.message;
   return error.message || error.name;

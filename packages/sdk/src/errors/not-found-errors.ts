@@ -1,6 +1,6 @@
 import { SvcError } from './svc-error.js';
 
-/** What was asked for does not exist, or belongs to someone else (404). */
+/** The resource does not exist, or belongs to someone else (404). */
 export class NotFoundError extends SvcError {
   static override readonly kind: string = 'NotFoundError';
   static override readonly code: string = 'not_found';

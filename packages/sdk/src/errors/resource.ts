@@ -13,7 +13,7 @@ import type { SvcErrorDetails } from './svc-error.js';
 /** The service that is called. */
 export type Service = 'platform' | 'sandbox' | 'volumes' | 'operator';
 
-/** What a call is about. Decides which "not found" a 404 becomes. */
+/** The kind of resource that a call is about. Decides which "not found" a 404 becomes. */
 export type ResourceKind =
   | 'sandbox'
   | 'template'
@@ -66,12 +66,12 @@ const identifiers: Partial<Record<ResourceKind, string>> = {
   apiKey: 'A key is named by its apiKeyId, a UUID, not by the key itself: the list of keys shows it.',
 };
 
-/** What to tell someone who named a resource by something that names none; nothing for other refusals. */
+/** Advice for a caller whose identifier can name nothing; nothing for other refusals. */
 export function badIdentifierHint(kind: ResourceKind | undefined, message: string): string | undefined {
   return /^Invalid (.+ ID|secrets request)$/.test(message) ? kind && identifiers[kind] : undefined;
 }
 
-/** What to tell someone whose resource is missing. */
+/** Advice for a caller whose resource is missing. */
 export function notFoundHint(kind: ResourceKind | undefined): string | undefined {
   return kind && hints[kind];
 }

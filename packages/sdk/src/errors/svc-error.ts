@@ -8,11 +8,11 @@ export interface SvcErrorDetails {
   status?: number | undefined;
   /** `X-Request-Id` of the answer, for the operator of the service. */
   requestId?: string | undefined;
-  /** Whether the same call may succeed when it is made again. Default: that of the class. */
+  /** True when the same call may succeed when it is made again. Default: that of the class. */
   retryable?: boolean | undefined;
   /** The service's `error_code`, an open set. */
   errorCode?: string | undefined;
-  /** How long the service asked to wait, ms. */
+  /** The wait that the service asked for, ms. */
   retryAfterMs?: number | undefined;
   /** State of the rate limit, if the answer had it. */
   rateLimit?: RateLimit | undefined;
@@ -45,11 +45,11 @@ export class SvcError extends Error {
   readonly status: number | undefined;
   /** Request id of the answer, when it had one. */
   readonly requestId: string | undefined;
-  /** Whether the same call may succeed when it is made again. */
+  /** True when the same call may succeed when it is made again. */
   readonly retryable: boolean;
   /** The service's `error_code`, an open set. */
   readonly errorCode: string | undefined;
-  /** How long the service asked to wait, ms. */
+  /** The wait that the service asked for, ms. */
   readonly retryAfterMs: number | undefined;
   /** State of the rate limit, if the answer had it. */
   readonly rateLimit: RateLimit | undefined;
@@ -69,7 +69,7 @@ export class SvcError extends Error {
     markKinds(this, new.target);
   }
 
-  /** Whether a value is an error of this class or one below it, made by any copy of the package. */
+  /** Returns true for an error of this class or one below it, made by any copy of the package. */
   static is<Class extends Brand & { readonly kind: string }>(
     this: Class,
     value: unknown,

@@ -1,6 +1,6 @@
 import { NotFoundError } from './not-found-errors.js';
 
-/** What a call gives, or undefined when it finds nothing. */
+/** Returns the result of a call, or undefined when it finds nothing. */
 export async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

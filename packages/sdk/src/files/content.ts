@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '../errors/answer-errors.js';
 
-/** What can be written to a file. Text is written as UTF-8. */
+/** Content that can be written to a file. Text is written as UTF-8. */
 export type FileContent =
   | string
   | Uint8Array

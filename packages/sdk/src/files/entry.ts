@@ -18,7 +18,7 @@ export interface FileEntry {
   readonly modifiedAt: Date;
   /** Where a link leads, resolved; its own path when it leads nowhere. Undefined for what is no link. */
   readonly symlinkTarget: string | undefined;
-  /** What was stored with the file when it was written; empty when nothing was. */
+  /** Pairs that were stored with the file when it was written; empty when none were. */
   readonly metadata: Record<string, string>;
 }
 
@@ -31,7 +31,7 @@ export interface WrittenFile {
   readonly metadata: Record<string, string>;
 }
 
-/** What happened in a watched directory. */
+/** A change in a watched directory. */
 export interface WatchEvent {
   readonly type: 'create' | 'write' | 'remove' | 'rename' | 'chmod';
   /** Relative to the watched directory. Of `rename`, the old name; the new one comes as `create`. */

@@ -127,7 +127,7 @@ export class Files {
   }
 
   /**
-   * Whether there is anything at a path, a link to nothing included.
+   * Returns true when there is anything at a path, a link to nothing included.
    * @example
    * if (await sandbox.files.exists('.env')) console.log('it is there');
    * @wire filesystem.Filesystem/Stat

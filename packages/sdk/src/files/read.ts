@@ -4,7 +4,7 @@ import { observeOpening } from '../core/telemetry.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { watchedStream } from './watched-stream.js';
 
-/** What `files.read` gives. */
+/** The form in which `files.read` returns a file. */
 export type ReadFormat = 'text' | 'bytes' | 'blob' | 'stream';
 
 /** Content in each format. */
@@ -15,7 +15,7 @@ export interface ReadResults {
   stream: ReadableStream<Uint8Array>;
 }
 
-/** How to read. */
+/** Options for reading a file. */
 export interface ReadOptions extends RequestOptions {
   /** Default `text`: UTF-8. */
   format?: ReadFormat | undefined;

@@ -3,7 +3,7 @@ import { InvalidRequestError } from '../errors/answer-errors.js';
 
 /** Options of a URL for others. */
 export interface SignedUrlOptions {
-  /** How long it works, ms from now, rounded up to whole seconds. Default: as long as the sandbox's token. */
+  /** Time that the URL works, ms from now, rounded up to whole seconds. Default: as long as the sandbox's token. */
   expiresInMs?: number | undefined;
   /** User to whom an uploaded file will belong, and in whose home relative paths start. Default: the sandbox's default user. */
   user?: string | undefined;

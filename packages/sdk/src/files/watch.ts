@@ -6,7 +6,7 @@ import { ConnectionError } from '../errors/connection-errors.js';
 import type { WatchEvent } from './entry.js';
 import { fromWatchEvent } from './wire.js';
 
-/** How to watch. */
+/** Options for watching a directory. */
 export interface WatchOptions extends Omit<RequestOptions, 'maxRetries'> {
   /** Also every directory below, those to come included. Default false. */
   recursive?: boolean | undefined;

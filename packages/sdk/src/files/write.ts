@@ -7,7 +7,7 @@ import { type FileContent, normalizeContent, type SteadyContent } from './conten
 import type { WrittenFile } from './entry.js';
 import { fromWritten, metadataHeaders } from './wire.js';
 
-/** How to write. */
+/** Options for writing files. */
 export interface WriteOptions extends RequestOptions {
   /** User to whom the file will belong, and in whose home relative paths start. Default: the sandbox's default user. */
   user?: string | undefined;
@@ -43,7 +43,7 @@ export async function writeFile(
   const headers = { 'Content-Type': 'application/octet-stream', ...metadataHeaders(options.metadata) };
   const url = `/files?path=${encodeURIComponent(path)}`;
   if ('steady' in content) {
-    // What may be sent again is kept as a copy while it is sent: too dear for much.
+    // Content that may be sent again is kept as a copy while it is sent: too dear for much.
     const limits = sizeOf(content.steady) > largestRepeated ? { ...options, maxRetries: 0 } : options;
     const init = { headers, body: content.steady };
     const [written] = await post(connection, url, init, limits, true, () => bytesOf(content.steady));
@@ -110,7 +110,7 @@ function splitBatches<Item extends { path: string }>(items: readonly Item[]): It
   return batches;
 }
 
-/** Whether a name survives the quoting rules of multipart bodies, which differ from client to client. */
+/** Returns true for a name that survives the quoting rules of multipart bodies, which differ from client to client. */
 function isPlainName(path: string): boolean {
   return /^[\x20-\x7e]+$/.test(path) && !/["\\%]/.test(path);
 }

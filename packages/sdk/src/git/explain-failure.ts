@@ -2,7 +2,7 @@ import type { GitFailure } from './git-error.js';
 
 interface Explanation {
   reason: GitFailure;
-  /** What happened, and what to do. */
+  /** The failure and its remedy. */
   hint: string;
 }
 
@@ -100,7 +100,7 @@ export function explainFailure(output: string): Explanation {
   return found ?? { reason: 'other', hint: 'git failed' };
 }
 
-/** What git wrote, without user and password in addresses. */
+/** Returns git's output without user and password in addresses. */
 export function withoutPasswords(output: string): string {
   return output.replace(/:\/\/[^\s/@]+@/g, '://***@');
 }

@@ -26,7 +26,7 @@ export class GitError extends SvcError {
   readonly reason: GitFailure;
   /** Exit status of git. */
   readonly exitCode: number;
-  /** What git wrote, both streams, without passwords in addresses. */
+  /** Git's output, both streams, without passwords in addresses. */
   readonly output: string;
   /** Files with conflicts, from the top of the repository. */
   readonly conflicts: readonly string[];

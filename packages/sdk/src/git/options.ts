@@ -30,7 +30,7 @@ export interface CloneOptions extends GitOptions {
 
 /** Options of `git.checkout`. */
 export interface CheckoutOptions extends GitOptions {
-  /** Whether the branch is made. Default false. */
+  /** True when the branch is made. Default false. */
   create?: boolean | undefined;
   /** Where a new branch starts. Default: the commit that is checked out. */
   from?: string | undefined;
@@ -40,9 +40,9 @@ export interface CheckoutOptions extends GitOptions {
 export interface CommitOptions extends GitOptions {
   /** Adds changed and deleted files that git knows first. Default false. */
   all?: boolean | undefined;
-  /** Who it is by. Default: what `user.name` and `user.email` of the repository or user say. */
+  /** The author of the commit. Default: `user.name` and `user.email` of the repository or user. */
   author?: { name: string; email: string } | undefined;
-  /** Whether a commit without changes is made. Default false. */
+  /** True when a commit without changes is made. Default false. */
   allowEmpty?: boolean | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface PullOptions extends GitOptions {
 
 /** Options of `git.diff`. Without `from`: what is changed and not yet added. */
 export interface DiffOptions extends GitOptions {
-  /** What is added, against the last commit or `from`. Default false. */
+  /** True for the added changes, against the last commit or `from`. Default false. */
   staged?: boolean | undefined;
   /** A commit, branch or tag. */
   from?: string | undefined;
@@ -80,7 +80,7 @@ export interface DiffOptions extends GitOptions {
 
 /** Options of `git.apply`. */
 export interface ApplyOptions extends GitOptions {
-  /** Whether the changes are added, too. Default false. */
+  /** True when the changes are added, too. Default false. */
   index?: boolean | undefined;
   /** Merges what does not fit, and leaves conflicts in the files. Default false: all or nothing. */
   threeWay?: boolean | undefined;

@@ -1,4 +1,4 @@
-/** How a file differs. */
+/** The kind of a file's difference. */
 export type GitChange =
   | 'added'
   | 'modified'
@@ -13,11 +13,11 @@ export type GitChange =
 export interface GitFileStatus {
   /** From the top of the repository. */
   readonly path: string;
-  /** What it was called before, of one that was renamed or copied. */
+  /** The earlier name of a file that was renamed or copied. */
   readonly from: string | undefined;
-  /** What is added for the next commit. */
+  /** The change that is added for the next commit. */
   readonly staged: GitChange | undefined;
-  /** What is not added yet. */
+  /** The change that is not added yet. */
   readonly unstaged: GitChange | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface GitStatus {
 export interface GitBranch {
   readonly name: string;
   readonly commit: string;
-  /** Whether it is checked out. */
+  /** True for the branch that is checked out. */
   readonly current: boolean;
   /** Branch that it follows. */
   readonly upstream: string | undefined;
@@ -59,7 +59,7 @@ export interface GitCommit {
   readonly message: string;
 }
 
-/** What a push did to one branch or tag of the remote. */
+/** The effect of a push on one branch or tag of the remote. */
 export interface GitPushedRef {
   /** Full name, such as `refs/heads/main`. */
   readonly ref: string;

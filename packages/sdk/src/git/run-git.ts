@@ -14,7 +14,7 @@ export interface GitNetwork {
   rules?: Record<string, { transform?: { headers?: Record<string, string> } | undefined }[]> | undefined;
 }
 
-/** What is needed of a sandbox. */
+/** The part of a sandbox that git needs. */
 export interface GitSandbox {
   run(line: string, options: RunCommandOptions): Promise<CommandResult>;
   readNetwork(options: GitOptions): Promise<GitNetwork>;

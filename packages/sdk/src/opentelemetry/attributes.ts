@@ -15,7 +15,7 @@ export function nameOf(operation: string): string {
   return /^[A-Z]+ \//.test(operation) ? 'platform.request' : operation;
 }
 
-/** What is known when an operation begins. */
+/** Returns the attributes that are known when an operation begins. */
 export function startAttributes(start: OperationStart, commandLine: boolean): Attributes {
   const line = start.process?.line;
   return {

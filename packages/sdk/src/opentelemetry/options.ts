@@ -1,6 +1,6 @@
 import type { MeterProvider, TextMapPropagator, TracerProvider } from '@opentelemetry/api';
 
-/** What to record, and where. What is left out is what the program registered with `@opentelemetry/api`. */
+/** Signals to record, and their receivers. Default: the ones that the program registered with `@opentelemetry/api`. */
 export interface OpenTelemetryOptions {
   /** Makes spans. Default: the global one, at the time of each operation. */
   tracerProvider?: TracerProvider | undefined;

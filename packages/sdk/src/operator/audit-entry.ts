@@ -1,4 +1,4 @@
-/** How an act ended. `unfinished`: it is under way, or the server ended before its outcome was written. */
+/** The end of an act. `unfinished`: it is under way, or the server ended before its outcome was written. */
 export type AuditOutcome = 'succeeded' | 'refused' | 'failed' | 'unfinished';
 
 /** One entry of the audit trail: who did what to which resource. Holds identifiers alone. */
@@ -10,7 +10,7 @@ export interface AuditEntry {
   readonly actor: { readonly kind: 'key' | 'operator' | 'system'; readonly id?: string | undefined };
   /** `operationId` of the platform or operator API. */
   readonly operation: string;
-  /** What was acted on; without an id for lists, and for what was not made. */
+  /** The object of the act; without an id for lists, and for objects that were not made. */
   readonly resource?: { readonly kind: string; readonly id?: string | undefined } | undefined;
   /** The team whose resource it is. */
   readonly teamId?: string | undefined;

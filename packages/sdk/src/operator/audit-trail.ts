@@ -5,7 +5,7 @@ import type { AuditEntry, AuditFilter } from './audit-entry.js';
 import type { OperatorCaller } from './operator-caller.js';
 import { fromAuditEntry } from './wire.js';
 
-/** Who did what. */
+/** The record of acts and of who did them. */
 export class AuditTrail {
   readonly #caller: OperatorCaller;
 

@@ -9,25 +9,25 @@ export interface OperatedNode {
   readonly sandboxUrl: string;
   /** Age of its last heartbeat, exact to the second; undefined when it stopped. */
   readonly lastSeenMs: number | undefined;
-  /** Whether it gets no new sandboxes (`keep`), those that run are paused too (`pause`), or all that can leaves it (`move`). */
+  /** The state of draining: no new sandboxes (`keep`), those that run are paused too (`pause`), or all that can leaves it (`move`). */
   readonly drain: 'no' | 'keep' | 'pause' | 'move';
-  /** How far a node is that empties itself; undefined for others, and until it has begun. */
+  /** Progress of a node that empties itself; undefined for others, and until it has begun. */
   readonly moving: NodeMoving | undefined;
   /** Sandboxes that it has by the records. */
   readonly sandboxes: { readonly running: number; readonly paused: number };
-  /** What it told of itself with its last heartbeat; undefined before the first. */
+  /** Its report with the last heartbeat; undefined before the first. */
   readonly report: NodeReport | undefined;
 }
 
-/** What a node that empties itself still has. */
+/** Objects that a node that empties itself still has. */
 export interface NodeMoving {
   /** Sandboxes that are on their way, or wait for their turn. */
   readonly sandboxes: number;
   /** Snapshots and builds of templates, likewise. */
   readonly templates: number;
-  /** What cannot leave as things are; the first 50. It is tried again now and then. */
+  /** Objects that cannot leave as things are; the first 50. The node tries again now and then. */
   readonly stays: readonly StayingObject[];
-  /** How many cannot leave as things are. */
+  /** Number of objects that cannot leave as things are. */
   readonly staysTotal: number;
 }
 
@@ -40,7 +40,7 @@ export interface StayingObject {
   readonly reason: string;
 }
 
-/** How full a node is. */
+/** The load of a node. */
 export interface NodeReport {
   readonly version: string;
   readonly driver: string;
@@ -57,7 +57,7 @@ export interface NodeReport {
   readonly diskFreeMiB: number;
 }
 
-/** What went with a node that was given up. */
+/** Objects that were lost with a node that was given up. */
 export interface ForgottenNode {
   /** Sandboxes that ended. */
   readonly sandboxes: number;

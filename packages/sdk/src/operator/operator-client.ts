@@ -12,14 +12,14 @@ import { Teams } from './teams.js';
 const localOperatorUrl = 'http://localhost:3003';
 
 /**
- * What the operator of a server does: teams, what they may use, and their keys; and who did what. Talks to the operator port with the
+ * The client of a server's operator: teams, their limits and keys, and the audit trail. Talks to the operator port with the
  * operator token; settings come from the options, then from `SVC_OPERATOR_URL` and `SVC_OPERATOR_TOKEN`. Nothing is sent
  * before the first call.
  */
 export class OperatorClient {
   /** Make teams, set what they may use, ban and block them, and give them keys. */
   readonly teams: Teams;
-  /** Who did what. */
+  /** The record of acts and of who did them. */
   readonly audit: AuditTrail;
   /** See, drain, remove and give up the servers that share a database. */
   readonly nodes: Nodes;

@@ -26,5 +26,5 @@ export interface NewTeam {
   features?: Partial<Team['features']> | undefined;
 }
 
-/** What to change of a team. What is left out is kept. */
+/** Changes to a team. Fields that are left out keep their values. */
 export type TeamChange = Omit<NewTeam, 'slug'>;

@@ -32,7 +32,7 @@ export function fromOperatedTeam(team: WireTeam): OperatedTeam {
   };
 }
 
-/** What new teams and changes have in common. */
+/** Returns the part that new teams and changes have in common. */
 export function toTeamSettings({ name, limits, features }: TeamChange): WireTeamChange {
   return defined({
     name,

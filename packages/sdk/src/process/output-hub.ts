@@ -11,7 +11,7 @@ export interface OutputEvent {
 
 /** Unread bytes of one reader above which the program is slowed down. */
 const highWaterBytes = 256 * 1024;
-/** How long a reader may leave its output unread while somebody waits for the program's end, ms. */
+/** Longest time that a reader may leave its output unread while somebody waits for the program's end, ms. */
 const stallLimitMs = 1_000;
 
 /** One reader of a program's output. */
@@ -117,12 +117,12 @@ export class OutputHub {
     });
   }
 
-  /** What is kept, oldest first. */
+  /** The kept output, oldest first. */
   get kept(): readonly OutputEvent[] {
     return this.#kept;
   }
 
-  /** Whether older output was dropped. */
+  /** True when older output was dropped. */
   get truncated(): boolean {
     return this.#truncated;
   }

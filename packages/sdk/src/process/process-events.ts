@@ -11,7 +11,7 @@ import { type ProcessChoice, selectorOf } from './choice.js';
 /** The request that starts a process, as the generated client takes it. */
 export type StartRequestInit = Parameters<DaemonClient['process']['start']>[0];
 
-/** What happens to a process, over however many connections it is followed. */
+/** An event of a process, over any number of connections that follow it. */
 export type ProcessUpdate =
   /** `lostBytes`: output that was asked for and is not kept any more. */
   | { type: 'start'; pid: number; lostBytes: number }
@@ -45,7 +45,7 @@ const nowOffset = 2n ** 64n - 1n;
 
 /** Longest wait for the closing frame of a stream after the process's end, ms. */
 const endFrameMs = 100;
-/** How much later than the daemon the time limit of a process fires here, ms. */
+/** Delay of the time limit here after that of the daemon, ms. */
 const timeUpGraceMs = 2_000;
 
 /**
@@ -97,14 +97,14 @@ export async function* followProcess(options: FollowOptions): AsyncGenerator<Pro
   }
 }
 
-/** Whether the daemon ended the process because its time was over. */
+/** Returns true when the daemon ended the process because its time was over. */
 function isTimeUp(error: unknown): boolean {
   return connectCode(SvcError.is(error) ? error.cause : error) === 'deadline_exceeded';
 }
 
 type EventCase = ProcessEvent['event'];
 
-/** What one connection asks for. */
+/** The request of one connection. */
 type Target = { start: StartRequestInit } | { attach: ProcessChoice; from: bigint };
 
 function firstTarget(open: FollowOptions['open']): Target {
@@ -113,7 +113,7 @@ function firstTarget(open: FollowOptions['open']): Target {
 
 type StartEvent = Extract<EventCase, { case: 'start' }>['value'];
 
-/** How far the output of a process has been received, over all connections, and which process it is. */
+/** The place up to which the output of a process has been received, over all connections, and the process itself. */
 class OutputPlace {
   /** Bytes received or lost; undefined before the first connection, and where the daemon does not count. */
   #expected: bigint | undefined;
@@ -155,7 +155,7 @@ async function* openStream(
   endsAt: number | undefined,
   again: boolean,
 ): AsyncGenerator<EventCase, void, undefined> {
-  // How often to attach again is decided above, over all connections.
+  // The number of attachments is decided above, over all connections.
   const maxRetries = again ? 0 : context.options?.maxRetries;
   const call = { ...context, options: { ...context.options, maxRetries, signal } };
   const stream = await connection.open<StartResponse | ConnectResponse>(
@@ -189,7 +189,7 @@ async function* openStream(
   }
 }
 
-/** How long to wait for the next event, ms: until silence is suspicious, or until the daemon should have said that time is up. */
+/** Longest wait for the next event, ms: until silence is suspicious, or until the daemon should have reported the end of the time limit. */
 function patience(endsAt: number | undefined): number {
   if (endsAt === undefined) return silenceLimitMs;
   return Math.min(silenceLimitMs, Math.max(1, endsAt - performance.now()) + timeUpGraceMs);

@@ -12,7 +12,7 @@ import {
 } from './process-events.js';
 import { sendSignal } from './signals.js';
 
-/** How a process ended. */
+/** The end of a process. */
 export interface ProcessEnd {
   exitCode: number;
   error: string | undefined;
@@ -27,7 +27,7 @@ export interface LaunchOptions {
   timeoutMs: number;
   /** Bytes of output that are kept for the result and for late readers. */
   keepBytes: number;
-  /** Whether an abort of the caller's signal kills the process. */
+  /** True when an abort of the caller's signal kills the process. */
   killOnAbort: boolean;
   /** Sees each event before the readers do; waited for. What it throws ends the following. */
   onOutput?: ((event: OutputEvent) => Promise<void> | void) | undefined;

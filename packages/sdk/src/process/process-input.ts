@@ -20,7 +20,7 @@ const pieceBytes = 1024 * 1024;
 const turnMs = 10;
 const smallBytes = 4 * 1024;
 
-/** Whether a failure says that the program does not read any more: it ended, or closed its input. */
+/** Returns true for a failure that says that the program does not read any more: it ended, or closed its input. */
 function stoppedReading(error: unknown): boolean {
   if (NotFoundError.is(error)) return true;
   return ServerError.is(error) && /EPIPE|broken pipe|closed/i.test(error.message);
@@ -55,7 +55,7 @@ export class ProcessInput {
     this.#kind = kind;
   }
 
-  /** Whether the program certainly does not read any more. */
+  /** True when the program certainly does not read any more. */
   get unread(): boolean {
     return this.#unread;
   }

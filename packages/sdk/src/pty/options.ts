@@ -6,17 +6,17 @@ export interface PtySize {
   rows: number;
 }
 
-/** How a terminal is followed. */
+/** Options for following a terminal. */
 export interface ConnectPtyOptions extends RequestOptions {
   /** Called with what the terminal shows; waited for. */
   onData?: ((data: Uint8Array) => Promise<void> | void) | undefined;
   /** Longest time to follow it, ms; 0: unlimited. Default 0. */
   timeoutMs?: number | undefined;
-  /** Whether aborting `signal` kills what runs in the terminal. Default true for `create`, false for `connect`. */
+  /** True when aborting `signal` kills the programs of the terminal. Default true for `create`, false for `connect`. */
   killOnAbort?: boolean | undefined;
 }
 
-/** How an open terminal is attached to. */
+/** Options for attaching to an open terminal. */
 export interface AttachPtyOptions extends ConnectPtyOptions {
   /**
    * Which output to give: `all` that the sandbox keeps (the latest 1 MiB), then what follows; or only what is `new`.
@@ -31,7 +31,7 @@ export interface CreatePtyOptions extends ConnectPtyOptions {
   cols?: number | undefined;
   /** Height in character cells. Default 24. */
   rows?: number | undefined;
-  /** What runs in it. Default: an interactive login shell, `/bin/bash -i -l`. */
+  /** The program of the terminal. Default: an interactive login shell, `/bin/bash -i -l`. */
   command?: readonly [program: string, ...args: string[]] | undefined;
   /** Working directory. Default: the sandbox's, else the user's home. */
   cwd?: string | undefined;
@@ -43,7 +43,7 @@ export interface CreatePtyOptions extends ConnectPtyOptions {
   tag?: string | undefined;
 }
 
-/** How what ran in a terminal ended. */
+/** The end of a terminal's program. */
 export interface PtyResult {
   /** Exit status; -1 when a signal ended it. */
   exitCode: number;

@@ -25,7 +25,7 @@ export class PtySession {
     );
   }
 
-  /** How often the connection broke and was made again, where it left off. */
+  /** Times that the connection broke and was made again, where it left off. */
   get reattached(): number {
     return this.#handle.reattached;
   }
@@ -38,7 +38,7 @@ export class PtySession {
     return this.#handle.lostBytes;
   }
 
-  /** What the terminal shows, as bytes: what is kept of it (1 MiB), then what follows. One reader. */
+  /** The screen's bytes: the part that is kept (1 MiB), then all that follows. One reader. */
   get output(): ReadableStream<Uint8Array<ArrayBuffer>> {
     this.#output ??= streamOf(this.#handle.output, 'pty');
     return this.#output;

@@ -5,7 +5,7 @@ import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import type { SandboxMetrics } from './info.js';
 import { fromDaemonMetrics } from './wire.js';
 
-/** What the sandbox uses now. */
+/** Returns the sandbox's current use. */
 export async function readUsage(
   connection: DaemonConnection,
   options: RequestOptions,

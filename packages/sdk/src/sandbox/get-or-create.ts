@@ -15,7 +15,7 @@ export interface GetOrCreateOptions extends Omit<CreateSandboxOptions, 'idempote
 const operation = 'sandboxes.getOrCreate';
 const pauseMs = 100;
 
-/** What came of asking for a new sandbox under a name. */
+/** The outcome of asking for a new sandbox under a name. */
 type Attempt =
   | { made: SandboxTarget }
   /** Somebody else is about to make it. */
@@ -50,7 +50,7 @@ export async function getOrCreateSandbox(
         if (found !== undefined) return found;
         const attempt = await tryToCreate(core, { ...create, idempotencyKey: await keyOf(name, turn) });
         if (typeof attempt === 'object') return attempt.made;
-        // What a used turn made may have come into being since it was looked for: it is looked for again first.
+        // The sandbox of a used turn may have come into being since the search: search again first.
         if (attempt === 'used') turn += 1;
         else await sleep(pauseMs, signal);
       }

@@ -29,7 +29,7 @@ export interface SandboxInfo {
 export interface SandboxDetail extends SandboxInfo {
   readonly lifecycle: { readonly onTimeout: 'pause' | 'kill'; readonly autoResume: boolean };
   /**
-   * What keeps it apart from the machine. `container`: namespaces on its kernel; `gvisor`, `vm`: a kernel of its own; `none`: it is a plain
+   * The isolation level. `container`: namespaces on the machine's kernel; `gvisor`, `vm`: a kernel of its own; `none`: it is a plain
    * process. Undefined: the server does not tell.
    */
   readonly isolation: 'none' | 'container' | 'gvisor' | 'vm' | undefined;
@@ -74,19 +74,19 @@ export interface EgressCounts {
   readonly bytesReceived: number;
 }
 
-/** What went to one place. */
+/** Traffic to one place. */
 export interface EgressDestination extends EgressCounts {
   /** Name that was asked for, in lower case; undefined: none was. */
   readonly host: string | undefined;
   /** Where the last connection was going; undefined for names that were only looked up, and for packets that the network refused. */
   readonly address: string | undefined;
   readonly port: number;
-  /** What decided last, such as `allowOut[2] *.example.com`, why it failed, or why packets were refused, such as `not TCP`. */
+  /** The rule that decided last, such as `allowOut[2] *.example.com`, or the reason of a failure or refusal, such as `not TCP`. */
   readonly rule: string;
   readonly lastAt: Date;
 }
 
-/** What left a sandbox whose connections are decided by its network settings. */
+/** Traffic that left a sandbox with a network policy. */
 export interface SandboxEgress {
   readonly totals: EgressCounts;
   /** At most the 100 seen last, the last first. */

@@ -1,4 +1,4 @@
-// What few programs call, loaded when it is first used. One module for all that a sandbox has: they share parts.
+// Calls that few programs make, loaded when they are first used. One module for a whole sandbox: they share parts.
 export { openInterpreter } from '../code/interpreter.js';
 export { getOrCreateSandbox } from './get-or-create.js';
 export { previewLink } from './preview-link.js';

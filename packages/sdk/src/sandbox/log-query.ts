@@ -15,7 +15,7 @@ export interface LogQuery extends RequestOptions {
   search?: string | undefined;
 }
 
-/** How to follow a log. */
+/** Options for following a log. */
 export interface FollowLogsOptions
   extends Pick<LogQuery, 'level' | 'search' | 'from' | 'signal' | 'requestTimeoutMs'> {
   /** Begin with the last entries that are there, at most this many, 0 to 1000. `from` drops older ones. Default: with all. */

@@ -1,12 +1,12 @@
 import type { RequestOptions } from '../core/call-context.js';
 
-/** What a sandbox does at the end of its time to live, and whether requests wake it. */
+/** The action at the end of a sandbox's time to live, and if requests wake it. */
 export interface SandboxLifecycleOptions {
   /** `pause` keeps it to be resumed, `kill` ends it. Default: the service's, `kill`. */
   onTimeout?: 'pause' | 'kill' | undefined;
-  /** Whether that pause keeps the memory; false keeps files only. Needs `onTimeout: 'pause'`. Default: the service's, true. */
+  /** True when that pause keeps the memory; false keeps files only. Needs `onTimeout: 'pause'`. Default: the service's, true. */
   keepMemory?: boolean | undefined;
-  /** Whether a request to the paused sandbox resumes it. Needs `onTimeout: 'pause'` and memory. Default: the service's, false. */
+  /** True when a request to the paused sandbox resumes it. Needs `onTimeout: 'pause'` and memory. Default: the service's, false. */
   autoResume?: boolean | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface EgressProxy {
     | undefined;
 }
 
-/** What a sandbox may reach. */
+/** The network policy of a sandbox's outgoing connections. */
 export interface EgressOptions {
   /**
    * Destinations that are always allowed: IP, CIDR range, domain, `*.domain`, `*`. Wins over `denyOut`. At most 1000 entries together
@@ -50,9 +50,9 @@ export interface EgressOptions {
   rules?: Record<string, NetworkRule[]> | undefined;
 }
 
-/** Who may reach a sandbox, and what it may reach. */
+/** The network policy of a sandbox, in both directions. */
 export interface NetworkOptions extends EgressOptions {
-  /** Whether ports answer without a token (`sandbox.fetch` sends it). Default: the service's, true. */
+  /** True when ports answer without a token (`sandbox.fetch` sends it). Default: the service's, true. */
   allowPublicTraffic?: boolean | undefined;
   /** Host header that services inside see; `${PORT}` stands for the port. */
   maskRequestHost?: string | undefined;
@@ -82,7 +82,7 @@ export interface CreateSandboxOptions extends RequestOptions {
   /** Short for `lifecycle.onTimeout`: true is `pause`, false is `kill`. */
   autoPause?: boolean | undefined;
   lifecycle?: SandboxLifecycleOptions | undefined;
-  /** Whether it may open connections to the internet. Default: the service's, allowed. */
+  /** True when it may open connections to the internet. Default: the service's, allowed. */
   allowInternetAccess?: boolean | undefined;
   network?: NetworkOptions | undefined;
   iam?: IamOptions | undefined;
@@ -101,10 +101,10 @@ export interface ConnectSandboxOptions extends RequestOptions {
    * refused. Never shortens that of a running one. Default: the service's, 5 minutes, with `autoPause` 15 s.
    */
   timeoutMs?: number | undefined;
-  /** Whether a paused sandbox gets its memory back; false boots it again from its files. Default: the service's, true. */
+  /** True when a paused sandbox gets its memory back; false boots it again from its files. Default: the service's, true. */
   memory?: boolean | undefined;
   /**
-   * Whether the resumed sandbox is paused (true) or killed (false) at the end of its time to live. Default: as before.
+   * True when the resumed sandbox is paused at the end of its time to live, false when it is killed. Default: as before.
    * Needs a paused sandbox: the setting of a running one cannot be changed.
    */
   autoPause?: boolean | undefined;

@@ -17,7 +17,7 @@ export function portUrl(core: ClientCore, target: DaemonTarget, port: number): s
   return directUrl(core.config, target, checkPort(port));
 }
 
-/** How any HTTP client reaches a port, wherever host names of sandboxes cannot be resolved. */
+/** The route by which any HTTP client reaches a port, on machines that cannot resolve host names of sandboxes too. */
 export interface PortRoute {
   /** Base address, without a slash at its end. */
   readonly url: string;
@@ -52,7 +52,7 @@ export async function fetchPort(
   const streamed = rest.body instanceof ReadableStream ? { duplex: 'half' } : {};
   const request = new Request(url, { redirect: 'manual', ...rest, ...streamed });
   for (const [name, value] of Object.entries(route.headers)) request.headers.set(name, value);
-  // What the service inside does with a repeated request is not ours to know.
+  // The effect of a repeated request on the service inside is not ours to know.
   const options = { signal: signal ?? undefined, requestTimeoutMs, maxRetries: 0 };
   const context = {
     operation: 'sandbox.fetch',

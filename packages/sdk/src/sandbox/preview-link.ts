@@ -4,9 +4,9 @@ import { daemonPort } from '../daemon/daemon-connection.js';
 import type { DaemonTarget } from '../daemon/target.js';
 import { InvalidRequestError } from '../errors/answer-errors.js';
 
-/** How a link to a private port is signed. */
+/** Options for signing a link to a private port. */
 export interface PreviewLinkOptions {
-  /** How long the link works, ms from now by this machine's clock, rounded up to whole seconds. */
+  /** Time that the link works, ms from now by this machine's clock, rounded up to whole seconds. */
   expiresInMs: number;
   /** Path and query that it opens first; it opens the whole port. Default `/`. */
   path?: string | undefined;

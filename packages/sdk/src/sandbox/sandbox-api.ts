@@ -30,7 +30,7 @@ import {
 
 const resource = 'sandbox' as const;
 
-/** What is needed to reach a sandbox, and the id of its template. */
+/** Facts for reaching a sandbox, and the id of its template. */
 export type SandboxTarget = DaemonTarget & { readonly templateId: string };
 
 export async function createSandbox(

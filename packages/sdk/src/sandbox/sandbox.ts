@@ -66,7 +66,7 @@ export class Sandbox {
   readonly git: Git;
   /** Kernels of the code interpreter, each with variables of its own. Of sandboxes of the template `code-interpreter`. */
   readonly codeContexts: CodeContexts;
-  /** What the sandbox's programs printed: `await sandbox.logs(query)`, `sandbox.logs.follow()`. */
+  /** Output of the sandbox's programs: `await sandbox.logs(query)`, `sandbox.logs.follow()`. */
   readonly logs: SandboxLogs;
   /**
    * Runs a command line with every interpolated value quoted as one word: `` await sandbox.$`grep ${pattern} ${file}` ``.
@@ -384,7 +384,7 @@ export class Sandbox {
   }
 
   /**
-   * Whether the sandbox runs: its daemon answers. False when the gateway knows no such running sandbox.
+   * Returns true while the sandbox runs: its daemon answers. False when the gateway knows no such running sandbox.
    * @throws ServerError when neither can be told
    * @example
    * if (!(await sandbox.isRunning())) console.log('it is gone or paused');

@@ -6,7 +6,7 @@ import { TimeoutError } from '../errors/connection-errors.js';
 import { errorFromAnswer } from '../errors/from-answer.js';
 import { fetchPort } from './ports.js';
 
-/** How to wait for a service inside a sandbox. */
+/** Options for waiting for a service inside a sandbox. */
 export interface WaitForPortOptions {
   /** Longest wait, ms. 0: none. Default 60 000. */
   timeoutMs?: number | undefined;
@@ -46,7 +46,7 @@ export async function waitForPort(
   }
 }
 
-/** Whether something listens. @throws the error of the table when the gateway refuses for another reason */
+/** Returns true when something listens. @throws the error of the table when the gateway refuses for another reason */
 async function answers(
   core: ClientCore,
   target: DaemonTarget,

@@ -143,7 +143,7 @@ export function toListQuery(options: ListSandboxesOptions, token: string | undef
   });
 }
 
-/** What is needed to reach a sandbox. */
+/** Returns the facts for reaching a sandbox. */
 export function fromSandbox(sandbox: WireSandbox | WireDetail): DaemonTarget & { templateId: string } {
   return {
     sandboxId: sandbox.sandboxID,
@@ -225,7 +225,7 @@ export function fromLogEntry(entry: SandboxLogEntry): LogEntry {
   };
 }
 
-/** What left a sandbox. */
+/** Returns the traffic that left a sandbox. */
 export function fromEgress({ totals, destinations, dropped }: WireEgress): SandboxEgress {
   return {
     totals,

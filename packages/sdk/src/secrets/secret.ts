@@ -1,4 +1,4 @@
-/** What is known about a secret. Its value is part of no answer. */
+/** Facts about a secret. Its value is part of no answer. */
 export interface Secret {
   /** `sec_` and 26 characters. */
   readonly secretId: string;

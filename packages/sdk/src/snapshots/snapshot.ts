@@ -1,6 +1,6 @@
 /** A stored state of a sandbox, from which sandboxes are created like from a template. */
 export interface SnapshotInfo {
-  /** What `sandboxes.create({ template })` takes. */
+  /** The name that `sandboxes.create({ template })` takes. */
   readonly snapshotId: string;
   /** `namespace/name:tag`; empty when it has no name. */
   readonly names: string[];

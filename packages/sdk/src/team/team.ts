@@ -24,7 +24,7 @@ export interface Team {
     readonly maxWebhooks: number;
   };
   readonly features: {
-    /** Whether `network.egressProxy` may be used. */
+    /** True when `network.egressProxy` may be used. */
     readonly egressProxy: boolean;
   };
 }

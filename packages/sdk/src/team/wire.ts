@@ -13,7 +13,7 @@ export function fromTeam(team: SuccessOf<'getTeam'>): Team {
   };
 }
 
-/** What a team may use. */
+/** Returns the limits of a team. */
 function fromLimits(limits: SuccessOf<'getTeam'>['limits']): Team['limits'] {
   return {
     maxTimeoutMs: limits.maxTimeToLiveSeconds * 1000,

@@ -9,7 +9,7 @@ import { TemplateBuild } from './template-build.js';
 import type { BuildLogEntry } from './template-info.js';
 import { toBuildStart } from './wire.js';
 
-/** How to build a template. */
+/** Options for building a template. */
 export interface BuildOptions extends RequestOptions {
   /** `[namespace/]name[:tag]`. A name that the team has gets a new build. */
   name: string;
@@ -39,7 +39,7 @@ export async function buildTemplate(
 ): Promise<TemplateBuild> {
   const { definition } = template;
   const { name, tags, cpuCount, memoryMiB, minFreeDiskMiB, force, ...rest } = options;
-  // What can be wrong here is found before the service hears of a build.
+  // Mistakes that can be seen here are found before the service hears of a build.
   const copies: (CopyFiles | undefined)[] = [];
   for (const { copy } of definition.steps) copies.push(copy && (await collectCopy(definition, copy)));
   const body = defined({

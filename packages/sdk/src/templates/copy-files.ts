@@ -100,7 +100,7 @@ export function fromDockerIgnore(text: string): string[] {
 }
 
 /**
- * What the name of a set of files is computed from: `COPY <source> <target>`, then for each entry, sorted by path: its
+ * The input of the name of a set of files: `COPY <source> <target>`, then for each entry, sorted by path: its
  * path, its mode and size in decimal, and its content (of a link, its target).
  */
 async function* hashInput(

@@ -1,12 +1,12 @@
 import type { IgnoreRules } from '../files/directory/ignore-rules.js';
 
-/** How to sign in to the registry of an image. Used for the one build, and not kept. */
+/** Credentials for the registry of an image. Used for the one build, and not kept. */
 export type RegistryCredentials =
   | { type: 'registry'; username: string; password: string }
   | { type: 'aws'; awsAccessKeyId: string; awsSecretAccessKey: string; awsRegion: string }
   | { type: 'gcp'; serviceAccountJson: string };
 
-/** What a template starts from. */
+/** The start of a template. */
 export type TemplateBase =
   | { readonly template: string }
   | { readonly image: string; readonly registry: RegistryCredentials | undefined };
@@ -28,7 +28,7 @@ export interface TemplateStep {
   readonly force: boolean;
 }
 
-/** What a template consists of. */
+/** The parts of a template. */
 export interface TemplateDefinition {
   readonly base: TemplateBase;
   readonly steps: readonly TemplateStep[];
@@ -36,12 +36,12 @@ export interface TemplateDefinition {
   readonly readyCommand: string | undefined;
   /** Directory that sources of COPY are relative to. Default: the working directory. */
   readonly contextDir: string | undefined;
-  /** What COPY leaves out of directories. */
+  /** Entries that COPY leaves out of directories. */
   readonly ignore: IgnoreRules | undefined;
-  /** Whether the context's `.dockerignore` applies. */
+  /** True when the context's `.dockerignore` applies. */
   readonly dockerIgnore: boolean;
-  /** Whether the next step breaks the cache. */
+  /** True when the next step breaks the cache. */
   readonly forceNext: boolean;
-  /** What a Dockerfile has and this template does not, for the log of the build. */
+  /** Parts of a Dockerfile that this template does not have, for the log of the build. */
   readonly warnings: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Whether a text holds anything of a pattern. */
+/** Returns true for a text that has any part of a pattern. */
 export function isGlob(text: string): boolean {
   return /[*?[]/.test(text);
 }

@@ -5,7 +5,7 @@ import { unlessMissing } from '../errors/unless-missing.js';
 /** The template of a name. */
 export interface TemplateAlias {
   readonly templateId: string;
-  /** Whether every team may use it. */
+  /** True when every team may use it. */
   readonly public: boolean;
 }
 

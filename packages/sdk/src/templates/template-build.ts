@@ -7,7 +7,7 @@ import type { TemplateStep } from './definition.js';
 import type { BuildLogEntry, BuildState, BuildStatus } from './template-info.js';
 import { fromBuildLogEntry, fromBuildStatus } from './wire.js';
 
-/** How to read the log of a build as stored. */
+/** Options for reading the stored log of a build. */
 export interface BuildLogQuery extends RequestOptions {
   /** Default: the service's, `forward`: the oldest first. */
   direction?: 'forward' | 'backward' | undefined;
@@ -19,7 +19,7 @@ export interface BuildLogQuery extends RequestOptions {
   level?: BuildLogEntry['level'] | undefined;
 }
 
-/** How to follow a build. */
+/** Options for following a build. */
 export interface FollowBuildOptions extends RequestOptions {
   /** Pause between two requests when nothing is new, ms. Default 200. */
   pollIntervalMs?: number | undefined;
@@ -33,7 +33,7 @@ export interface BuildIdentity {
   name?: string | undefined;
   /** Its instructions, for messages. */
   steps?: readonly TemplateStep[] | undefined;
-  /** What the service cannot tell: the log begins with it. */
+  /** Warnings that the service cannot know: the log begins with them. */
   warnings?: readonly string[] | undefined;
 }
 

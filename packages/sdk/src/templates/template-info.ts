@@ -10,7 +10,7 @@ export interface TemplateInfo {
   readonly cpuCount: number;
   readonly memoryMiB: number;
   readonly diskMiB: number;
-  /** Whether every team may use it. */
+  /** True when every team may use it. */
   readonly public: boolean;
   readonly aliases: string[];
   /** `namespace/alias`. */
@@ -67,7 +67,7 @@ export interface BuildLogEntry {
   readonly step: string | undefined;
 }
 
-/** How a build is. */
+/** The state of a build. */
 export interface BuildState {
   readonly templateId: string;
   readonly buildId: string;

@@ -8,18 +8,18 @@ import { applyDockerfile } from './dockerfile/apply.js';
 export interface TemplateContextOptions {
   /** Directory of this machine that sources of `copy` are relative to. Default: the working directory. */
   contextDir?: string | undefined;
-  /** What `copy` leaves out, in the language of `.gitignore`, relative to the context. */
+  /** Entries that `copy` leaves out, in the language of `.gitignore`, relative to the context. */
   ignore?: IgnoreRules | undefined;
 }
 
-/** How a Dockerfile is read. */
+/** Options for reading a Dockerfile. */
 export interface DockerfileOptions extends TemplateContextOptions {
   /** Values for its ARG instructions. */
   buildArgs?: Record<string, string> | undefined;
 }
 
 /**
- * What a template consists of. Immutable: every method gives a new one, so that one start can serve many templates.
+ * The definition of a template. Immutable: every method gives a new one, so that one start can serve many templates.
  * Nothing is sent or read until `client.templates.build(template, ...)`.
  */
 export class Template {

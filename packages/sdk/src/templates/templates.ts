@@ -148,7 +148,7 @@ export class Templates {
   }
 
   /**
-   * Whether a name is taken, by this team or another.
+   * Returns true when a name is taken, by this team or another.
    * @param name `[namespace/]alias[:tag]`
    * @example
    * if (!(await client.templates.exists('my-app'))) console.log('build it first');

@@ -36,7 +36,7 @@ export function fromTemplate(template: WireTemplate): TemplateInfo {
   };
 }
 
-/** What a template is told of alone and in a list. */
+/** Returns the facts that an answer about one template and a list have in common. */
 function fromNamed(template: WireTemplate | TemplateWithBuilds) {
   return {
     templateId: template.templateID,
@@ -87,7 +87,7 @@ export function fromBuildLogEntry({ timestamp, level, message, step }: WireLogEn
   return { timestamp: new Date(timestamp), level, message, step };
 }
 
-/** How a build is. */
+/** Returns the state of a build. */
 export function fromBuildStatus({ templateID, buildID, status, reason }: TemplateBuildInfo): BuildState {
   return {
     templateId: templateID,

@@ -46,7 +46,7 @@ export function linkProblem(
 /** Names of what version control keeps beside the files: hooks and settings in it make programs run here. */
 export const versionControlNames: readonly string[] = ['.git', '.hg', '.svn', '.jj'];
 
-/** Whether a name is one of those in the eyes of any file system: some ignore case, or characters that cannot be seen. */
+/** Returns true for one of those names in the eyes of any file system: some ignore case, or characters that cannot be seen. */
 export function isVersionControl(name: string): boolean {
   const seen = name.replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '').toLowerCase();
   return versionControlNames.includes(seen) || /^git~\d+$/.test(seen);

@@ -8,7 +8,7 @@ import type { Fetch } from '../core/middleware.js';
 import { AuthenticationError } from '../errors/answer-errors.js';
 import type { VolumeInfo } from './volume-info.js';
 
-/** What opens the content of a volume. */
+/** A token that opens the content of a volume. */
 export interface VolumeGrant extends VolumeInfo {
   readonly token: string;
   /** Host of the content API when it is not the platform's. */
@@ -24,7 +24,7 @@ type VolumeCallContext = Omit<CallContext, 'service' | 'resource'>;
 /** Sends one typed request. */
 type Send<Data> = (volumes: VolumesClient, fetch: Fetch, path: { volumeID: string }) => Promise<Answer<Data>>;
 
-/** How long a token is used before a new one is asked for, ms. It lives for an hour. */
+/** Time that a token is used before a new one is asked for, ms. It lives for an hour. */
 const freshForMs = 50 * 60_000;
 
 /** Calls to the content of one volume. Its token is renewed in time, and once more when it is refused. */

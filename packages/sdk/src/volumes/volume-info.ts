@@ -20,7 +20,7 @@ export interface VolumeEntry {
   readonly accessedAt: Date;
   readonly modifiedAt: Date;
   readonly changedAt: Date;
-  /** What a link says; undefined for others. */
+  /** The target of a link; undefined for others. */
   readonly target: string | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { VolumeAccess } from './volume-access.js';
 import type { VolumeEntry, VolumeInfo, VolumeOwnership } from './volume-info.js';
 import { fromVolumeEntry, toOwnership } from './wire.js';
 
-/** How to make an entry of a volume. */
+/** Options for making an entry of a volume. */
 export interface CreateEntryOptions extends VolumeOwnership, RequestOptions {
   /** Create missing parent directories, and accept or replace an existing entry. Default: the service's, false. */
   force?: boolean | undefined;
@@ -157,7 +157,7 @@ export class Volume implements VolumeInfo {
   }
 
   /**
-   * Whether there is anything at a path.
+   * Returns true when there is anything at a path.
    * @example
    * if (!(await volume.exists('notes.txt'))) await volume.write('notes.txt', '');
    * @wire getVolumePath

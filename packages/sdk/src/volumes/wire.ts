@@ -25,7 +25,7 @@ export function fromVolumeEntry(entry: VolumeEntryStat): VolumeEntry {
   };
 }
 
-/** What to set of owner and mode. */
+/** Returns the settings of owner and mode. */
 export function toOwnership({ uid, gid, mode }: VolumeOwnership) {
   return defined({ uid, gid, mode });
 }

@@ -1,6 +1,6 @@
 import { computeSignature, importSecret } from './signature.js';
 
-/** What to sign, for tests of a receiver. */
+/** Content to sign, for tests of a receiver. */
 export interface SignOptions {
   /** Body of the delivery, exactly as it will be sent. */
   body: string | Uint8Array;

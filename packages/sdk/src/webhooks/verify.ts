@@ -8,7 +8,7 @@ import { fromPayload } from './wire.js';
 /** The body of a delivery exactly as it came. */
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
-/** How strict to be. */
+/** The strictness of a verification. */
 export interface VerifyOptions {
   /** Largest difference between the clocks, ms. Default 300 000 (5 minutes). Infinity: any. */
   toleranceMs?: number | undefined;

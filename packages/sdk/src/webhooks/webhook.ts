@@ -6,7 +6,7 @@ export interface Webhook {
   readonly teamId: string;
   readonly name: string;
   readonly url: string;
-  /** Whether events are delivered. */
+  /** True when events are delivered. */
   readonly enabled: boolean;
   readonly events: LifecycleEventType[];
   readonly createdAt: Date;
@@ -25,7 +25,7 @@ export interface NewWebhook {
   enabled?: boolean | undefined;
 }
 
-/** What to change of a webhook. What is left out stays. */
+/** Changes to a webhook. Fields that are left out keep their values. */
 export type WebhookChange = { [Key in keyof NewWebhook]?: NewWebhook[Key] | undefined };
 
 /** One try to deliver an event. */
@@ -64,7 +64,7 @@ export interface Delivery {
 
 /** Which deliveries to list. */
 export interface DeliveryQuery {
-  /** How they ended: leaves out those that are pending. */
+  /** The end of the deliveries: leaves out those that are pending. */
   status?: 'success' | 'failed' | undefined;
   eventType?: LifecycleEventType | undefined;
   /** First attempted at this time or later. */
@@ -87,7 +87,7 @@ export interface DeliveryCounts {
   readonly attempts: number;
 }
 
-/** How the deliveries of a webhook went. */
+/** Counts of a webhook's deliveries. */
 export interface WebhookStats {
   readonly start: Date;
   readonly end: Date;

@@ -14,7 +14,7 @@ const entries = [
 ].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 const examplesFile = fileURLToPath(new URL('./examples-of-docstrings.ts', import.meta.url));
 
-/** What examples may use without saying where it comes from. */
+/** Names that examples may use without saying where they come from. */
 const prelude = `
 import { Client, iamToken, identityToken, quote, Sandbox, secret, Template } from '../../src/index.js';
 import type { Command, PtySession, TemplateBuild, Volume } from '../../src/index.js';

@@ -226,5 +226,5 @@ const suite = (stage: Stage) => {
   });
 };
 
-// What git does is the same on every driver; credentials, which are not, have a test of the server.
+// Git behaves the same on every driver; credentials, which do not, have a test of the server.
 describeOnServer('git', suite, ['process']);

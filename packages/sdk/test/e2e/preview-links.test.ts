@@ -13,7 +13,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
 
-/** What a page of a browser can do to an address: fetch it with its cookies, and open a WebSocket. */
+/** Accesses that a page of a browser can try on an address: fetch it with its cookies, and open a WebSocket. */
 const TRY = `async (address) => {
   const socket = new WebSocket(address.replace(/^http/, 'ws'));
   const said = await new Promise((resolve) => {
@@ -25,7 +25,7 @@ const TRY = `async (address) => {
   return said;
 }`;
 
-/** What listens in a sandbox: with the process driver, services of this machine. */
+/** A listener in a sandbox: with the process driver, a service of this machine. */
 interface Service {
   port: number;
   seen: { method: string | undefined; url: string | undefined; headers: string[] }[];

@@ -5,7 +5,7 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
 
-/** What is in the way at a path, made by the shell of an account; `f` is then its content. */
+/** Obstacles at a path, made by the shell of an account; `f` is then its content. */
 const things = {
   'a file of the user': { as: 'user', make: (path: string) => `echo old > ${path}` },
   'a file of root': { as: 'root', make: (path: string) => `echo old > ${path}` },
@@ -25,7 +25,7 @@ const things = {
   },
 } as const;
 
-/** What the client does to a path at which `old` can be read. */
+/** Calls of the client on a path at which `old` can be read. */
 const operations: Record<string, (sandbox: Sandbox, path: string, call: { user?: string }) => Promise<void>> =
   {
     read: async ({ files }, path, call) => {
@@ -86,7 +86,7 @@ const operations: Record<string, (sandbox: Sandbox, path: string, call: { user?:
     },
   };
 
-/** What the client does below a directory that a link of the user leads to; the directory holds `inside`. */
+/** Calls of the client below a directory that a link of the user leads to; the directory has `inside`. */
 const belowLinks: Record<string, (sandbox: Sandbox, link: string, scratch: string) => Promise<void>> = {
   list: async ({ files }, link) => {
     expect((await files.list(link)).map(({ path }) => path)).toEqual([`${link}/inside`]);

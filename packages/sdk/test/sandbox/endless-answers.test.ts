@@ -3,7 +3,7 @@ import { Client, type Sandbox, ServerError, type SvcError } from '../../src/inde
 
 const PIECE = new Uint8Array(1024 * 1024).fill(0x20);
 
-/** What a program that took the daemon's place may answer: a body that never ends. How many pieces of it were taken. */
+/** An answer of a program that took the daemon's place: a body that never ends. Counts the pieces of it that were taken. */
 function endless(status: number) {
   const state = { taken: 0, left: false };
   const answer = () =>

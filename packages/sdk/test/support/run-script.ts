@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Stage } from '@svc/support/testing/on-server';
 
-/** How a program of its own that uses the SDK ended. */
+/** The end of a program of its own that uses the SDK. */
 export interface ScriptRun {
   exitCode: number | null;
   stdout: string;

@@ -27,14 +27,14 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   });
 }
 
-/** What Node's fetch throws when nothing listens. */
+/** The error that Node's fetch throws when nothing listens. */
 export function refused(): Error {
   return new TypeError('fetch failed', {
     cause: Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }),
   });
 }
 
-/** What Node's fetch throws when the other side hangs up. */
+/** The error that Node's fetch throws when the other side hangs up. */
 export function reset(): Error {
   return new TypeError('fetch failed', {
     cause: Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }),

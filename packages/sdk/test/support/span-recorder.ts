@@ -15,7 +15,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { eventually } from '@svc/support/eventually';
 
-/** What an SDK of OpenTelemetry would have exported. Call `stop` at the end: contexts are kept globally. */
+/** Records the export of an OpenTelemetry SDK. Call `stop` at the end: contexts are kept globally. */
 export function recordSpans() {
   const spans = new InMemorySpanExporter();
   const metrics = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
@@ -73,7 +73,7 @@ export function recordSpans() {
   };
 }
 
-/** What tests compare of a span. */
+/** The part of a span that tests compare. */
 export function plain(span: ReadableSpan) {
   return {
     name: span.name,

@@ -65,7 +65,7 @@ CMD ["8000"]
     ]);
   });
 
-  /** What steps come to, as the service follows them on an image with these variables. */
+  /** Returns the values that steps come to, as the service follows them on an image with these variables. */
   function valuesOf(text: string, image: Record<string, string> = {}, buildArgs?: Record<string, string>) {
     const env: Record<string, string> = { ...image };
     const args: Record<string, string> = {};

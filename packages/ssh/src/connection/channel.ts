@@ -9,7 +9,7 @@ export const packetBytes = 32 * 1024;
 const adjustAfter = windowBytes / 2;
 const stderrType = 1;
 
-/** What a channel needs of the connection around it. */
+/** The part of the connection that a channel needs. */
 export interface ChannelLink {
   send(...parts: Buffer[]): void;
   writable(): Promise<void>;
@@ -60,13 +60,13 @@ export class Channel {
     return this.#closed.signal;
   }
 
-  /** What the peer sends, to its end of file or the end of the channel. One reader. */
+  /** Yields the peer's bytes, to its end of file or the end of the channel. One reader. */
   async *input(): AsyncGenerator<Buffer, void, undefined> {
     for (;;) {
       const bytes = this.#received.shift();
       if (bytes !== undefined) {
         yield bytes;
-        // What was taken is used up only now: a reader that is busy with it holds the peer back.
+        // Bytes that were taken are used up only now: a reader that is busy with them slows the peer down.
         this.#consumed(bytes.length);
       } else if (this.#receivedEof || this.#closed.signal.aborted) return;
       else

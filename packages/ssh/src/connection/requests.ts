@@ -1,6 +1,6 @@
 import type { FieldReader } from '../wire/read.js';
 
-/** What a client asks of a session (RFC 4254, 6). */
+/** A request of a client about a session (RFC 4254, 6). */
 export type SessionRequest =
   | { type: 'exec'; command: string }
   | { type: 'shell' }
@@ -36,7 +36,7 @@ export function readSessionRequest(type: string, reader: FieldReader): SessionRe
 /** A stream to something that listens, which a client asks for: `-L`, `-D`, `-W`. */
 export type ForwardTarget = { host: string; port: number } | { socketPath: string };
 
-/** What a client opens a channel for. */
+/** The purpose of a channel that a client opens. */
 export type ChannelPurpose =
   | { kind: 'session' }
   | { kind: 'forward'; to: ForwardTarget }

@@ -13,9 +13,9 @@ import {
 /** Channels of one connection that may be open at once. */
 const maxChannels = 1000;
 
-/** What goes on above the connection. */
+/** The layer above the connection. */
 export interface ConnectionHandlers {
-  /** Whether this user may enter; the text says why not. */
+  /** Decides if this user may enter; the text gives the reason of a refusal. */
   authenticate(user: string): Promise<{ ok: true } | { ok: false; why: string }>;
   /** A session was opened: what handles its requests, whether each succeeded being the answer. */
   openSession(channel: Channel): (request: SessionRequest) => boolean;

@@ -22,7 +22,7 @@ export async function join(channel: Channel, stream: Duplex): Promise<void> {
   }
 }
 
-/** What the client sends. */
+/** Passes the client's bytes to the stream. */
 async function send(channel: Channel, stream: Duplex): Promise<void> {
   for await (const bytes of channel.input()) {
     if (stream.destroyed) return;

@@ -61,7 +61,7 @@ export function openStream(sandbox: Sandbox, { path, protocol, user }: StreamReq
   });
 }
 
-/** What a refusal says. */
+/** Returns the reason of a refusal. */
 function reasonOf(status: number | undefined, body: Buffer): string {
   try {
     const { message } = JSON.parse(body.toString('utf8')) as { message?: unknown };

@@ -5,7 +5,7 @@ import { FieldReader } from '../wire/read.js';
 import { boolean, byte, nameList, uint32 } from '../wire/write.js';
 
 /**
- * What is spoken: one modern algorithm of each kind and a few ciphers. The peer is a program of the same user at the other
+ * The offer: one modern algorithm of each kind and a few ciphers. The peer is a program of the same user at the other
  * end of a pipe, so the choice is about who can connect, not about who listens.
  */
 export const hostKeyAlgorithm = 'ssh-ed25519';
@@ -38,7 +38,7 @@ export function makeOffer(): Buffer {
   ]);
 }
 
-/** What both sides will use. */
+/** Algorithms that both sides will use. */
 export interface Agreement {
   /** Client to server, and back. */
   incoming: CipherName;

@@ -6,7 +6,7 @@ import { byte, positiveInteger, string } from '../wire/write.js';
 import type { HostKey } from './host-key.js';
 import type { DirectionKeys } from './packet-cipher.js';
 
-/** What both sides have said before, as the exchange hash wants it. */
+/** The first messages of both sides, as the exchange hash wants them. */
 export interface Greetings {
   clientVersion: string;
   serverVersion: string;

@@ -24,7 +24,7 @@ import { fingerprintOf, hasCode, type LocalRoot } from './local-root.js';
  */
 export class Changed extends Error {}
 
-/** What must be at a path: what was found there, by its fingerprint, or nothing. */
+/** The expected state of a path: the entry that was found there, by its fingerprint, or nothing. */
 export type Expected = string | undefined;
 
 // Steps that take microseconds are not waited for one by one: thousands of files would take seconds.
@@ -91,7 +91,7 @@ export function linkLocal(root: LocalRoot, path: string, target: string, expecte
   });
 }
 
-/** What a file that is written shall be. */
+/** A file to write. */
 export interface NewFile {
   /** Of a file that is new the umask takes its part. */
   readonly mode: number;

@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Whether a directory that is held open can be named, so that nothing can be put in its way. */
+/** True when a directory that is held open can be named, so that nothing can be put in its way. */
 const heldByName = process.platform === 'linux';
 const { O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
 const directoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
@@ -22,11 +22,11 @@ interface KeptDirectory {
   held: HeldDirectory;
   enteredMs: number;
   users: number;
-  /** Whether the next one may take it; otherwise its last user closes it. */
+  /** True while the next user may take it; otherwise its last user closes it. */
   isCurrent: boolean;
 }
 
-/** How long a directory is held for the next change in it, ms. */
+/** Time that a directory is kept open for the next change in it, ms. */
 const keptMs = 50;
 
 /** Up to this size a file is read or written at once: waiting for the system at each step takes far longer. Bytes. */
@@ -124,12 +124,12 @@ export class LocalRoot {
   }
 }
 
-/** What tells one state of an entry from another. A rename within the file system changes the last part alone. */
+/** Returns a text that differs between states of an entry. A rename within the file system changes the last part alone. */
 export function fingerprintOf(stats: BigIntStats): string {
   return `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
 }
 
-/** Whether an error of the system has one of these codes. */
+/** Returns true for an error of the system with one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes((error as { code?: string } | undefined)?.code ?? '');
 }

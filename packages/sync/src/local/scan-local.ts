@@ -78,7 +78,7 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
     }
   }
 
-  /** What takes microseconds is not waited for one by one, but nothing else shall wait long for it either. */
+  /** Steps of microseconds are not awaited one by one, but nothing else shall wait long for them either. */
   async function letOthersRun(): Promise<void> {
     if (Date.now() - turnMs < longestTurnMs) return;
     await nextTurn();
@@ -182,7 +182,7 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
   }
 
   function giveUp(path: string, error: unknown): void {
-    // What went, or became something else, between two looks is seen by the next one.
+    // An entry that went, or became something else, between two looks is seen by the next one.
     if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) scan.busy.add(path);
     else
       scan.blocked.set(
@@ -219,7 +219,7 @@ function removeDraft(at: string): void {
   }
 }
 
-/** What a link says; nothing when it went. */
+/** Returns the target of a link; nothing when the link went. */
 function linkTarget(at: string): string {
   try {
     return readlinkSync(at);

@@ -25,7 +25,7 @@ export class LocalWatch {
     this.#onFailure = on.failure;
   }
 
-  /** Whether the root itself is watched. */
+  /** True while the root itself is watched. */
   get active(): boolean {
     return this.#watchers.has('');
   }

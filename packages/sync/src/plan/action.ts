@@ -8,7 +8,7 @@ export type Action =
       readonly side: Side;
       readonly path: string;
       readonly entry: Entry;
-      /** What it replaces, as it was found; undefined when nothing may be there. */
+      /** The entry that it replaces, as it was found; undefined when nothing may be there. */
       readonly replaces: FoundEntry | undefined;
       /** Where the other side has the content: in a conflict under its new name. */
       readonly source: FoundEntry | undefined;

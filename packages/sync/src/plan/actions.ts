@@ -9,7 +9,7 @@ interface Situation {
   decision: Decision;
 }
 
-/** What leads from the trees to the decision. */
+/** Returns the actions that lead from the trees to the decision. */
 export function actionsBetween({ base, local, remote, decision }: Situation): Plan {
   const moved = applyConflicts(remote, decision.conflicts);
   const actions: Action[] = decision.conflicts.map((conflict) => ({
@@ -68,7 +68,7 @@ function changesOf(
     if (entry === undefined || (entry.type === 'directory') !== (found.type === 'directory')) gone.push(path);
   }
   const deleted = new Set(gone);
-  // What makes room for something else has to go before anything is moved.
+  // An entry that makes room for another one has to go before anything is moved.
   const spare = renamable(
     now,
     gone.filter((path) => !wanted.has(path)),

@@ -7,9 +7,9 @@ export type SyncMode = 'two-way' | 'push' | 'pull';
 /** Whose version stays where both changed. `newer` goes by the time of the last write; the local one wins a tie. */
 export type Preference = 'local' | 'remote' | 'newer';
 
-/** What a plan is made from. */
+/** The inputs of a plan. */
 export interface PlanInput {
-  /** What both sides had in common last. */
+  /** The state that both sides last had in common. */
   base: Tree;
   local: Tree<FoundEntry>;
   remote: Tree<FoundEntry>;
@@ -24,7 +24,7 @@ export interface PlanInput {
   conflictPath: (path: string) => string;
 }
 
-/** What is to be done, and what is in common already. */
+/** The actions to take, and the entries that are in common already. */
 export interface Plan {
   /** In an order in which they can be done. */
   readonly actions: readonly Action[];
@@ -32,7 +32,7 @@ export interface Plan {
   readonly base: Map<string, Entry>;
 }
 
-/** How both sides are to look. They differ where one of them keeps what the other does not get. */
+/** The wanted state of both sides. They differ where one of them keeps an entry that the other does not get. */
 export interface Decision {
   readonly local: Map<string, Entry>;
   readonly remote: Map<string, Entry>;

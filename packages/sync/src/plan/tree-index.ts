@@ -1,6 +1,6 @@
 import { ancestorsOf, nameOf, parentOf, sameEntry, type Tree } from './tree.js';
 
-/** What is asked of three trees again and again: what is in a directory, and whether something below a path changed. */
+/** Answers that are needed of three trees again and again: the entries of a directory, and changes below a path. */
 export class TreeIndex {
   readonly #children = new Map<string, Set<string>>();
   readonly #changed: { local: Set<string>; remote: Set<string> };
@@ -23,7 +23,7 @@ export class TreeIndex {
     return [...names].sort().map((name) => (directory === '' ? name : `${directory}/${name}`));
   }
 
-  /** Whether a path, or anything below it, differs on a side from what was in common. */
+  /** Returns true when a path, or anything below it, differs on a side from the common state. */
   changed(side: 'local' | 'remote', path: string): boolean {
     return this.#changed[side].has(path);
   }

@@ -1,17 +1,17 @@
-/** What lies at a path, as far as both sides must agree on it. Times, owners and other bits of the mode are not compared. */
+/** The entry at a path, as far as both sides must agree on it. Times, owners and other bits of the mode are not compared. */
 export type Entry = FileContent | { readonly type: 'directory' } | LinkContent;
 
 interface FileContent {
   readonly type: 'file';
   /** SHA-256 of its bytes, 64 hexadecimal digits. */
   readonly digest: string;
-  /** Whether its owner may execute it. */
+  /** True when its owner may execute it. */
   readonly executable: boolean;
 }
 
 interface LinkContent {
   readonly type: 'symlink';
-  /** What the link says. */
+  /** The target of the link. */
   readonly target: string;
 }
 
@@ -33,7 +33,7 @@ export type FoundEntry = Entry & Found;
 /** Entries by their path relative to the root, with `/` between the parts. The root itself is not in it. */
 export type Tree<E extends Entry = Entry> = ReadonlyMap<string, E>;
 
-/** Whether both sides would call it the same. Undefined: nothing there. */
+/** Returns true when both sides would call it the same. Undefined: nothing there. */
 export function sameEntry(a: Entry | undefined, b: Entry | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   if (a.type === 'file') return b.type === 'file' && a.digest === b.digest && a.executable === b.executable;

@@ -10,7 +10,7 @@ import type { TreeIndex } from './tree-index.js';
 export function decideTwoWay(input: PlanInput, index: TreeIndex): Decision {
   const { base, local, remote, prefer, isLocalOnly } = input;
   const target = new Map<string, Entry>();
-  /** What the remote side keeps and the local one does not get. */
+  /** Entries that the remote side keeps and the local one does not get. */
   const remoteOnly = new Map<string, Entry>();
   const conflicts: Conflict[] = [];
   for (const path of index.childrenOf('')) decide(path);

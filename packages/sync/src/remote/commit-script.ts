@@ -53,7 +53,7 @@ export function failedSteps(printed: string): Set<number> | undefined {
 
 type Numbered = RemoteStep & { number: number };
 
-/** Whether two steps can share a command. */
+/** Returns true when two steps can share a command. */
 function isLike(a: RemoteStep, b: RemoteStep): boolean {
   if (a.kind !== b.kind) return false;
   return (a.kind !== 'create' && a.kind !== 'replace') || parentOf(a.path) === parentOf(b.path);

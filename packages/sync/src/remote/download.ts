@@ -14,7 +14,7 @@ export interface Wanted {
   sizeBytes: number;
   mode: number;
   modifiedMs: number;
-  /** What is at its place here: by its fingerprint, or nothing. */
+  /** The entry at its place here: by its fingerprint, or nothing. */
   expected: string | undefined;
 }
 
@@ -24,7 +24,7 @@ tar -c --null --no-recursion --hard-dereference --ignore-failed-read --verbatim-
 
 /**
  * Fetches files as one stream and puts each in its place when it is whole and has the content that its digest tells.
- * What the sandbox sends beyond that is not written: no other name, no other kind of entry, no more bytes.
+ * Fetches these files and no more: other names, other kinds of entries and further bytes from the sandbox are not written.
  * @param options.onFile told of each that came: with an error when it was not put in its place
  */
 export async function fetchFiles(

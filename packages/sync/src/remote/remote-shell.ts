@@ -1,7 +1,7 @@
 import type { Sandbox } from '@svc/sdk';
 import { quote, ServerError } from '@svc/sdk';
 
-/** What a synchronization asks of a sandbox. */
+/** The part of a sandbox that a synchronization uses. */
 export type SyncSandbox = Pick<Sandbox, 'sandboxId' | 'commands' | 'files' | 'info'>;
 
 /** A shell script to be run in the sandbox. */
@@ -54,7 +54,7 @@ export async function* runScript(
     }
   } catch (error) {
     signal.throwIfAborted();
-    // What the source of the input threw is the reason for whatever became of the script.
+    // An error that the source of the input threw is the reason for every later failure of the script.
     if (ended) throw error;
     const failed = await Promise.race([
       feeding.then(

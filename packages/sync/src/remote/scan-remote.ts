@@ -23,7 +23,7 @@ interface ScanOptions {
   signal: AbortSignal;
 }
 
-/** What a look at the remote side found; undefined when there is nothing at the root's path. */
+/** The result of a look at the remote side; undefined when there is nothing at the root's path. */
 export type RemoteScan = Scan | undefined;
 
 /** Lists the tree below `$1`; the names `$2`, `$3`, ... are listed, but not entered. */
@@ -70,7 +70,7 @@ export async function scanRemote(options: ScanOptions): Promise<RemoteScan> {
         if (facts === 'end') return true;
         const [path, target] = [await next(records), await next(records)];
         listed += 1;
-        // What is left out counts too, or a sandbox could list names without end.
+        // Entries that are left out count too, or a sandbox could list names without end.
         if (listed > 4 * limits.maxEntries) throw SyncLimitError.entries('remote', limits.maxEntries);
         take(facts, path, target);
       }
@@ -147,7 +147,7 @@ export async function scanRemote(options: ScanOptions): Promise<RemoteScan> {
     }
   }
 
-  /** What is in something that is no directory cannot be: what was listed contradicts itself. */
+  /** An entry below something that is no directory cannot be: the list contradicts itself. */
   function dropOrphans(): void {
     for (const path of [...scan.tree.keys()]) {
       const wrong = ancestorsOf(path).find((above) => scan.tree.get(above)?.type !== 'directory');

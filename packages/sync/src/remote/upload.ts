@@ -7,7 +7,7 @@ import { ownPrefix } from '../rules/names.js';
 import { runScript } from './remote-shell.js';
 import type { RemoteRoot } from './scan-remote.js';
 
-/** What is sent to the stage of the sandbox. */
+/** A file to send to the staging directory of the sandbox. */
 export type Staged =
   | { path: string; type: 'file'; digest: string; sizeBytes: number; mode: number; modifiedMs: number }
   | { path: string; type: 'symlink'; target: string };

@@ -17,7 +17,7 @@ export class RemoteWatch {
     this.#on = on;
   }
 
-  /** Whether changes are reported. */
+  /** True while changes are reported. */
   get active(): boolean {
     return this.#watch !== undefined;
   }

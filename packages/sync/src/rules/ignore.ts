@@ -14,9 +14,9 @@ export interface RuleText {
   readonly rules: IgnoreRules;
 }
 
-/** What is left out. */
+/** The entries that are left out. */
 export interface Exclusions {
-  /** Whether a path is left out, itself and all below it. What is above it is asked first. */
+  /** Returns true when a path is left out, itself and all below it. Its parents are asked first. */
   excludes(path: string, isDirectory: boolean): boolean;
   /** Names that are left out wherever they are: the remote side need not even list what is in them. */
   readonly names: readonly string[];

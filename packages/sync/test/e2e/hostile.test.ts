@@ -126,10 +126,10 @@ describeOnServer('a hostile sandbox', (stage) => {
       await lie({ list: `${files('a')}\0end\0`, sums });
       await expect(sync(), sums).rejects.toMatchObject({ code: 'server' });
     }
-    // What was written there is never seen there: it is not tried for ever.
+    // A file that was written there is never seen there: it is not tried for ever.
     await lie({ list: '' });
     await expect(sync()).rejects.toMatchObject({ reason: 'unsettled' });
-    // What is in a file, or in nothing, cannot be.
+    // An entry in a file, or in nothing, cannot be.
     await lie({ list: `${files('ghost/a', 'file', 'file/b')}\0end\0`, sums: '' });
     await sync({ mode: 'pull' }).catch((error: unknown) =>
       expect(error).toMatchObject({ reason: 'unsettled' }),

@@ -1,4 +1,4 @@
-/** What is answered to one request: an answer, or a failure of the network. */
+/** The answer to one request, or a failure of the network. */
 export type Reply = Response | Error | ((request: Request) => Response | Error | Promise<Response | Error>);
 
 interface Entry {

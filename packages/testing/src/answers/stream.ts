@@ -1,4 +1,4 @@
-/** What happens to an answer on its way. */
+/** Faults of an answer on its way. */
 export interface StreamOptions {
   /** Fires when the caller gave up: the body breaks off with its reason. */
   readonly signal: AbortSignal;

@@ -11,7 +11,7 @@ export interface Chunk {
 }
 
 /**
- * How an exchange ended: the answer was complete, broke off, never came, or its reader left it.
+ * The end of an exchange: the answer was complete, broke off, never came, or its reader left it.
  */
 export type Ending =
   | { kind: 'complete' }

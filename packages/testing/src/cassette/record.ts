@@ -2,9 +2,9 @@ import type { Fetch } from '@svc/sdk';
 import { type Chunk, type Ending, type Exchange, writeCassette } from './format.js';
 import { Redactor } from './redact.js';
 
-/** How to record. */
+/** Options for recording. */
 export interface RecordOptions {
-  /** What sends the requests. Default: the global `fetch`. */
+  /** The `fetch` that sends the requests. Default: the global one. */
   fetch?: Fetch | undefined;
   /**
    * Values that must not reach the file, besides the keys, tokens and secrets that the kit knows: those of your own

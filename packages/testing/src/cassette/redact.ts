@@ -82,7 +82,7 @@ export class Redactor {
   }
 }
 
-/** What stands in the place of a secret. */
+/** The text in the place of a secret. */
 export const redacted = /REDA(?:CTED-*|CTE?|C)?/;
 
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

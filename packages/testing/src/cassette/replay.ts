@@ -4,7 +4,7 @@ import { nearest } from '../faults/nearest.js';
 import { CassetteError, type Exchange, fromLatin1, latin1Of, readCassette } from './format.js';
 import { Redactor, redacted } from './redact.js';
 
-/** What of a request decides which recorded one it is. */
+/** The parts of a request that decide which recorded one it is. */
 export interface ReplayRequest {
   readonly method: string;
   /** Path and query. */
@@ -14,7 +14,7 @@ export interface ReplayRequest {
   readonly body: string;
 }
 
-/** How to replay. */
+/** Options for replaying. */
 export interface ReplayOptions {
   /** `recorded` waits as long between pieces as it took; default `instant`. */
   timing?: 'instant' | 'recorded' | undefined;
@@ -27,7 +27,7 @@ export interface ReplayOptions {
   secrets?: readonly string[] | undefined;
 }
 
-/** What a live request has in the place of an answer. */
+/** The record of a live request without an answer. */
 const unanswered = { atMs: 0, answer: undefined, chunks: [], ending: { kind: 'left' } } as const;
 
 /** A cassette that is played. */

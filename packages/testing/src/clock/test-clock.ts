@@ -8,7 +8,7 @@ interface Timer {
   readonly isEnd: boolean;
 }
 
-/** How long nothing happens before `runUntil` ends something, ms of real time: a client that loads its code is slow. */
+/** Time without events before `runUntil` ends something, ms of real time: a client that loads its code is slow. */
 const patienceMs = 1_500;
 
 /**

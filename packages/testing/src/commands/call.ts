@@ -1,6 +1,6 @@
 import type { FileTree } from '../files/file-tree.js';
 
-/** What a test, or a scripted program, does to a sandbox from behind. */
+/** Changes that a test, or a scripted program, makes to a sandbox from behind. */
 export interface SandboxControl {
   readonly id: string;
   /** `gone`: it was killed, or its time was over. */

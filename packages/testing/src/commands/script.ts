@@ -8,7 +8,7 @@ export interface ScriptedOutput {
   afterMs?: number;
 }
 
-/** What a scripted command does, in this order: `stdout`, `stderr`, `output`, then it ends. */
+/** The acts of a scripted command, in this order: `stdout`, `stderr`, `output`, then it ends. */
 export interface ScriptedCommand {
   /** Each element is a piece of its own. */
   stdout?: string | Uint8Array | readonly (string | Uint8Array)[];
@@ -24,7 +24,7 @@ export interface ScriptedCommand {
 /** A command that runs: what a scripted program works with. */
 export interface TestProgram extends CommandCall {
   readonly pid: number;
-  /** What the pattern of a regular expression found, undefined otherwise. */
+  /** The match of the regular expression, undefined for other patterns. */
   readonly match: RegExpMatchArray | undefined;
   /** Prints; a program in a terminal prints there. */
   stdout(data: string | Uint8Array): void;
@@ -41,7 +41,7 @@ export interface TestProgram extends CommandCall {
   readonly signal: AbortSignal;
 }
 
-/** What a program gives back: its exit status, a scripted end, or nothing for 0. */
+/** The result of a program: its exit status, a scripted end, or nothing for 0. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without `return` is a program, too
 export type ProgramResult = number | ScriptedCommand | undefined | void;
 export type Script = ScriptedCommand | ((program: TestProgram) => ProgramResult | Promise<ProgramResult>);
@@ -76,7 +76,7 @@ export class ScriptList {
     return undefined;
   }
 
-  /** What a command without a script prints. */
+  /** Returns the output of a command without a script. */
   explainMissing({ line }: CommandCall): string {
     const known = this.#entries.map(({ match }) =>
       typeof match === 'function'

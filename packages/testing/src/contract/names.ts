@@ -31,7 +31,7 @@ const daemonPlaces = new Map(
   ]),
 );
 
-/** What a request to a daemon means; undefined when it is nothing that the contract has. */
+/** Returns the operation that a request to a daemon means; undefined when the contract has no such operation. */
 export function daemonOperationOf(method: string, pathname: string): string | undefined {
   const rpc = pathname.slice(1);
   return operationNames.has(rpc) && rpc.includes('/') ? rpc : daemonPlaces.get(`${method} ${pathname}`);

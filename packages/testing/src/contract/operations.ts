@@ -17,15 +17,15 @@ export interface Operation {
   readonly method: string;
   /** Path template. */
   readonly path: string;
-  /** Whether it needs a credential. */
+  /** True when it needs a credential. */
   readonly secured: boolean;
-  /** Whether its body is JSON; undefined when it has none. */
+  /** Its JSON body; undefined when it has none. */
   readonly body: { readonly required: boolean; readonly schema: Schema | undefined } | undefined;
   readonly query: readonly Parameter[];
   readonly document: Document;
 }
 
-/** What a method and path mean. `allowed`: the path is there, but not with this method. */
+/** The operation of a method and path. `allowed`: the path is there, but not with this method. */
 export type Match =
   | { kind: 'operation'; operation: Operation; params: Record<string, string> }
   | { kind: 'method'; allowed: string[] }
@@ -41,7 +41,7 @@ const patterns = operations.map((operation) => ({
   parts: operation.path.split('/'),
   literals: operation.path.split('/').filter((part) => !part.startsWith('{')).length,
 }));
-// What is written out wins over what is a parameter: /sandboxes/metrics over /sandboxes/{sandboxID}.
+// A literal wins over a parameter: /sandboxes/metrics over /sandboxes/{sandboxID}.
 patterns.sort((a, b) => b.literals - a.literals);
 
 /** Finds the operation of a request. */
@@ -112,7 +112,7 @@ function shape(schema: Schema, explode: boolean, given: string[], lookup: (ref: 
   return text;
 }
 
-/** What is wrong with a JSON body; undefined when nothing is. */
+/** Returns the problem of a JSON body; undefined when there is none. */
 export function bodyProblem({ body, document }: Operation, value: unknown): string | undefined {
   if (value === undefined) return body?.required ? 'the body is missing' : undefined;
   if (body?.schema === undefined) return undefined;

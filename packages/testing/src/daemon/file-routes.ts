@@ -172,7 +172,7 @@ function rangeOf(header: string | null, size: number): [number, number] | 'bad' 
   return first >= size || last < first ? 'bad' : [first, last];
 }
 
-/** What is stored with a file. @throws DaemonRefusal 400 */
+/** Reads the metadata to store with a file. @throws DaemonRefusal 400 */
 function metadataOf(headers: Headers): Record<string, string> {
   const metadata: Record<string, string> = {};
   let total = 0;

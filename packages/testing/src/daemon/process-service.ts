@@ -169,7 +169,7 @@ function write(process: TestProcess, input: ProcessInput | undefined): void {
   process.input.write(piece.value);
 }
 
-/** How long a process may live by its request, ms. */
+/** Reads the time limit of a process from its request, ms. */
 function limitMs(headers: Headers): number | undefined {
   const text = headers.get(lifeHeader);
   return text === null ? undefined : Number(text);
@@ -204,7 +204,7 @@ async function* follow(
       }
       if (sent >= cutAfter) {
         process.lose(reader.offset, fault?.loseBytes ?? 0);
-        // What was sent arrives before the connection breaks.
+        // Bytes that were sent arrive before the connection breaks.
         await settle();
         scope.breakOff();
         return;
@@ -233,7 +233,7 @@ async function suffer(fault: Fault, scope: DaemonScope): Promise<void> {
   throw new ConnectError(refusal.message, code);
 }
 
-/** What stands for a status in an answer that has begun. */
+/** Codes that stand for a status in an answer that has begun. */
 const rpcCodes: Record<number, Code> = {
   401: Code.Unauthenticated,
   403: Code.PermissionDenied,

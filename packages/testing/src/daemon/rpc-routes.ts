@@ -42,7 +42,7 @@ export async function answerRpc(
   const header = new Headers(request.headers);
   header.delete(lifeHeader);
   const limit = header.get('Connect-Timeout-Ms');
-  // What is no number is left for the library to refuse.
+  // A text that is no number is left for the library to refuse.
   if (limit !== null && /^\d{1,10}$/.test(limit)) {
     header.delete('Connect-Timeout-Ms');
     if (Number(limit) > 0) header.set(lifeHeader, limit);

@@ -4,7 +4,7 @@ import type { ScriptList } from '../commands/script.js';
 import type { Fault } from '../faults/fault-list.js';
 import type { TestSandbox } from '../sandboxes/test-sandbox.js';
 
-/** What one request to a daemon is about. */
+/** The subject of one request to a daemon. */
 export interface DaemonScope {
   readonly sandbox: TestSandbox;
   readonly clock: TestClock;

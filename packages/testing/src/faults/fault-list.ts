@@ -1,7 +1,7 @@
 import { type OperationName, operationNames } from '../contract/names.js';
 import { nearest } from './nearest.js';
 
-/** What goes wrong, and with which requests. What is not given limits nothing. */
+/** A failure, and the requests that it is for. A field that is absent limits nothing. */
 export interface Fault {
   /** The operation or RPC that it happens to. */
   operation?: OperationName | undefined;
@@ -9,16 +9,16 @@ export interface Fault {
   sandboxId?: string | undefined;
   /** The command line that it happens to; of `process.Process/Start` alone. */
   command?: string | RegExp | undefined;
-  /** How often it happens. Default 1; Infinity for always. */
+  /** Number of failures. Default 1; Infinity for always. */
   times?: number | undefined;
-  /** How many fitting requests pass unharmed before. Default 0. */
+  /** Number of fitting requests that pass unharmed before. Default 0. */
   after?: number | undefined;
 
   /** The answer comes so much later, ms on the clock of the service. Goes with all others. */
   latencyMs?: number | undefined;
   /** `latencyMs` passes in real time instead. Default false. */
   realTime?: boolean | undefined;
-  /** What befalls the sandbox of the request just before it arrives. */
+  /** The end of the request's sandbox just before the request arrives. */
   sandbox?: 'killed' | 'paused' | 'crashed' | 'expired' | undefined;
   /** Answers with this status, 400 to 599, and the error record. */
   status?: number | undefined;
@@ -40,13 +40,13 @@ export interface Fault {
 
 /** A fault that was added. */
 export interface AddedFault {
-  /** How often it happened so far. */
+  /** Number of failures so far. */
   readonly count: number;
   /** Takes it back. */
   remove(): void;
 }
 
-/** What a request is, for the choice of a fault. */
+/** Facts about a request, for the choice of a fault. */
 export interface FaultFacts {
   readonly operation: string | undefined;
   readonly sandboxId: string | undefined;

@@ -1,6 +1,6 @@
 import { parentOf, resolvePath } from './paths.js';
 
-/** What is at a path. Never changed: a change puts another one in its place, so that copies of a tree share them. */
+/** The entry at a path. Never changed: a change puts another one in its place, so that copies of a tree share them. */
 export interface FileNode {
   readonly kind: 'file' | 'directory';
   readonly bytes: Uint8Array;
@@ -91,7 +91,7 @@ export class FileTree {
   }
 
   /**
-   * Whether there is something at a path.
+   * Returns true when there is an entry at a path.
    * @example
    * expect(service.sandbox(sandbox.id).files.has('out/result.json')).toBe(true);
    */
@@ -255,7 +255,7 @@ export class FileTree {
   }
 }
 
-/** How `ls -l` shows a mode: `-rw-r--r--`. */
+/** Returns a mode as `ls -l` shows it: `-rw-r--r--`. */
 export function permissionsOf({ kind, mode }: FileNode): string {
   let bits = '';
   for (let shift = 8; shift >= 0; shift -= 1) bits += mode & (1 << shift) ? 'rwx'[(8 - shift) % 3] : '-';

@@ -16,7 +16,7 @@ export interface PlatformAnswer<Id extends OperationId> {
   readonly headers?: Record<string, string>;
 }
 
-/** What answers operations of the platform API. */
+/** Handlers of the platform API's operations. */
 export type Handlers = {
   readonly [Id in OperationId]?: (
     request: PlatformRequest<Id>,

@@ -26,11 +26,11 @@ export interface TemplateBuildRecord {
   readonly createdMs: number;
   /** Of a snapshot: what it was made of. */
   readonly source?: { readonly sandboxId: string; readonly settings: SandboxSettings };
-  /** What sandboxes start with. */
+  /** Files that sandboxes start with. */
   readonly files?: FileTree;
 }
 
-/** What the team may use. */
+/** Limits of the team. */
 export interface TeamLimits {
   maxTimeToLiveSeconds: number;
   maxConcurrentSandboxes: number;

@@ -8,13 +8,13 @@ import { TestProcess } from './test-process.js';
 /** A command that was started in a sandbox. */
 export interface SeenCommand extends Omit<CommandCall, 'sandbox'> {
   readonly pid: number;
-  /** What was written to its input so far, as text. */
+  /** Its input so far, as text. */
   readonly stdin: string;
   /** Undefined while it runs. -1: a signal ended it. */
   readonly exitCode: number | undefined;
 }
 
-/** How long a process that ended is still found, ms. */
+/** Time that a process that ended is still found, ms. */
 const retainedMs = 30_000;
 
 /** The processes of one sandbox. */

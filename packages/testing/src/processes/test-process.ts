@@ -5,7 +5,7 @@ import { InputQueue } from './input-queue.js';
 
 export type OutputKind = 'stdout' | 'stderr' | 'pty';
 
-/** How a process ended, in the words of the wire. */
+/** The end of a process, in the words of the wire. */
 export interface ExitStatus {
   readonly exitCode: number;
   readonly exited: boolean;
@@ -20,7 +20,7 @@ export interface OutputPiece {
   readonly offset: number;
 }
 
-/** How far somebody has read. */
+/** The place of a reader in the output. */
 export interface OutputReader {
   offset: number;
 }
@@ -40,7 +40,7 @@ export class TestProcess {
   readonly input = new InputQueue();
   /** Size of its terminal, as it is now. */
   terminal: CommandCall['terminal'];
-  /** What was written to its input, as text. */
+  /** Its input, as text. */
   inputText = '';
   /** Bytes of output so far. */
   written = 0;
@@ -89,7 +89,7 @@ export class TestProcess {
       this.#perform(() => this.#finish(exitOf(exitCode)));
     } catch (error) {
       if (this.#killed.signal.aborted) return;
-      // What a script throws is a fault of the test: it must not look like a quiet success.
+      // An error that a script throws is a fault of the test: it must not look like a quiet success.
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.print('stderr', `TestService: the script of ${JSON.stringify(this.call.line)} threw: ${text}\n`);
       this.#perform(() => this.#finish(exitOf(1)));
@@ -113,7 +113,7 @@ export class TestProcess {
     this.#perform(() => this.#append(this.call.terminal ? 'pty' : kind, bytes));
   }
 
-  /** What is kept from an offset on. */
+  /** Returns the kept output from an offset on. */
   piecesFrom(offset: number): OutputPiece[] {
     return this.#pieces.flatMap((piece) => {
       const end = piece.offset + piece.bytes.byteLength;

@@ -9,7 +9,7 @@ import { ProcessList, type SeenCommand } from '../processes/process-list.js';
 /** Why the streams of a sandbox end. */
 export type StopReason = 'killed' | 'expired' | 'paused' | 'ended';
 
-/** What the streams are told, in the words of the gateway. */
+/** Messages that end the streams, in the words of the gateway. */
 const stopTexts: Record<StopReason, string> = {
   paused: 'The sandbox was paused',
   killed: 'The sandbox was killed',

@@ -66,7 +66,7 @@ export async function upload(cli: Cli, sandbox: Sandbox, copy: Copy, options: Co
       Readable.from(counted(), { objectMode: false }),
     ) as ReadableStream<Uint8Array>;
     const written = await sandbox.files.write(target, source, { user, signal });
-    // What may be executed here may be executed there.
+    // A file that may be executed here may be executed there.
     if ((facts.mode & 0o111) !== 0)
       await sandbox.commands.run(`chmod ${(facts.mode & 0o777).toString(8)} -- ${quote(written.path)}`, {
         user,

@@ -78,7 +78,7 @@ function refuseWithTerminal(json: boolean | undefined, flags: Record<string, unk
 const interpreters =
   /^(?:.*\/)?(?:ba|da|z|fi|a|k)?sh$|^(?:.*\/)?(?:i?python[\d.]*|node|bun|irb|psql|sqlite3)$/;
 
-/** Whether a program, named alone, takes commands from its standard input: without one it ends at once. Pure. */
+/** Returns true for a program that, named alone, takes commands from its standard input: without one it ends at once. Pure. */
 export function readsCommands(words: readonly string[]): boolean {
   return words.length === 1 && interpreters.test(words[0]!);
 }

@@ -85,7 +85,7 @@ export function addPortCommand(port: Command): void {
     );
 }
 
-/** How any HTTP client reaches a port of a sandbox. */
+/** The route by which any HTTP client reaches a port of a sandbox. */
 interface Route {
   url: string;
   headers: Record<string, string>;

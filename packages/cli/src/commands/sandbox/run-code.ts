@@ -65,7 +65,7 @@ Cells keep what they define for the next ones. The sandbox is one of the templat
     );
 }
 
-/** What is printed of the results: their text, or what they are when they have none. Pure. */
+/** Returns the text of the results, or their kinds when they have none. Pure. */
 export function shownText({ results }: Pick<Execution, 'results'>): string {
   return results
     .map(({ text, extra, isMainResult, ...forms }) => `${text ?? `[${Object.keys(forms).join(', ')}]`}\n`)

@@ -8,13 +8,13 @@ import { keepAlive } from './lifecycle.js';
 
 interface RunPlan {
   options: StartCommandOptions;
-  /** Whether to give it the standard input; undefined: when something is piped in. */
+  /** True to give it the standard input; undefined: when something is piped in. */
   stdin: boolean | undefined;
   detach: boolean;
   keepAlive: boolean;
 }
 
-/** What is known of a program that ended well. */
+/** The outcome of a program that ended well. */
 interface RunOutcome {
   /** It printed nothing. */
   silent: boolean;
@@ -129,7 +129,7 @@ async function feedStdin({ io }: Cli, command: Command): Promise<void> {
   }
 }
 
-/** How long a program may take to end after Ctrl+C, ms. */
+/** Longest time that a program may take to end after Ctrl+C, ms. */
 const graceMs = 3_000;
 
 /**

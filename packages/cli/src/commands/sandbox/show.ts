@@ -228,7 +228,7 @@ export function addPs(sandbox: Command): void {
     );
 }
 
-/** What was asked for: the line of a command, or the words of another program. Pure. */
+/** Returns the line of a command, or the words of another program. Pure. */
 function commandLine({ command, args }: Pick<ProcessInfo, 'command' | 'args'>): string {
   const [first, second, line, ...rest] = args;
   const isLine = command === '/bin/bash' && first === '-l' && second === '-c' && rest.length === 0;

@@ -2,11 +2,11 @@ import type { RunFile } from '../../connection/run-file.js';
 import type { Style } from '../../output/style.js';
 import { formatFields } from '../../output/table.js';
 
-/** What the banner tells. */
+/** The facts of the banner. */
 export interface BannerFacts {
   run: RunFile;
   summary: string;
-  /** What the host lacks for all that the driver can do, one sentence each. */
+  /** Features of the driver that the host is missing, one sentence each. */
   lacking: string[];
   credentialsFile: string;
   /** The key, when it was made at this start: the only time it is shown. */
@@ -16,7 +16,7 @@ export interface BannerFacts {
   detached: boolean;
 }
 
-/** What `server up` says when the doors are open. Pure. */
+/** Returns the text of `server up` once the server listens. Pure. */
 export function formatBanner(facts: BannerFacts, style: Style): string {
   const { run, summary, lacking, newKey, adopted, warnings, detached } = facts;
   const fields = formatFields(

@@ -5,7 +5,7 @@ import { CliError } from '../../errors/cli-error.js';
 export interface ChosenDriver {
   name: DriverName;
   why: string;
-  /** What the host lacks for the `linux` driver; empty for another one that was asked for. */
+  /** Features that the host is missing for the `linux` driver; empty for another one that was asked for. */
   lacking: Finding[];
 }
 
@@ -38,7 +38,7 @@ export async function chooseDriver(desired: DesiredDriver): Promise<ChosenDriver
   throw cannotIsolate(lacking);
 }
 
-/** What a newcomer reads whose host cannot isolate. Pure. */
+/** Returns the first message for a newcomer whose host cannot isolate. Pure. */
 export function cannotIsolate(lacking: readonly Finding[]): CliError {
   const needed = lacking.filter(({ neededFor }) => neededFor === 'driver');
   return new CliError('This machine cannot run isolated sandboxes yet.', {

@@ -27,7 +27,7 @@ interface DoctorFlags {
   dataDir?: string;
 }
 
-/** What is lost without the thing. */
+/** The effect of a missing feature. */
 const losses: Record<Finding['neededFor'], string> = {
   driver: 'no isolated sandboxes',
   baseTemplate: 'no template base',

@@ -9,10 +9,10 @@ export const detachedVariable = 'SVC_DETACHED_LOG';
  */
 export const detachedArgumentsVariable = 'SVC_DETACHED_ARGUMENTS';
 
-/** What the server in the background tells the command that started it. */
+/** The message of the server in the background to the command that started it. */
 export type ParentMessage = { ready: BannerFacts };
 
-/** Whether this is a server in the background. */
+/** Returns true for a server in the background. */
 export function isDetached(): boolean {
   return process.env[detachedVariable] !== undefined;
 }

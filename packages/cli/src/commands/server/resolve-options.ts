@@ -48,7 +48,7 @@ export function exposureWarning({
   return `Listening on ${host}: keys and data cross the network unencrypted. Put a TLS proxy in front of it.${operator}`;
 }
 
-/** Whether an address is reached from this machine alone. */
+/** Returns true for an address that this machine alone reaches. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

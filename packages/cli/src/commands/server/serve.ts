@@ -18,10 +18,10 @@ import { exposureWarning, resolveServerOptions } from './resolve-options.js';
 import { explainStartFailure } from './start-failure.js';
 import type { UpFlags } from './up-flags.js';
 
-/** What is found out before the server starts, and told once it is up. */
+/** Findings from before the start, which are printed once the server is up. */
 interface Preparations {
   chosen: ChosenDriver;
-  /** What could not be kept from the disk, as sentences. */
+  /** Secrets that could not be kept from the disk, as sentences. */
   unprotected: string[];
 }
 
@@ -142,7 +142,7 @@ async function runServer(
 }
 
 /**
- * Whether the key is still to be shown; true for one call alone. Not the first start decides: that one may have failed
+ * Returns true when the key is still to be shown, for one call alone. Not the first start decides: that one may have failed
  * after the key was made, at a port that was taken.
  */
 async function showKeyOnce(dataDir: string): Promise<boolean> {

@@ -68,7 +68,7 @@ async function failure(logFile: string, from: number): Promise<CliError> {
       from,
     );
     const lines = buffer.toString('utf8', 0, bytesRead).trimEnd().split('\n');
-    // What it logged before that is in the log.
+    // Lines that it logged before are in the log.
     const [headline = '', ...rest] = lines.slice(
       Math.max(
         0,

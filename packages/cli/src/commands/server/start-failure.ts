@@ -1,7 +1,7 @@
 import type { ServerOptions } from '@svc/server';
 import { CliError } from '../../errors/cli-error.js';
 
-/** What the system says of directories that cannot be made or written. */
+/** Codes of the system for directories that cannot be made or written. */
 const unusable = new Set(['EACCES', 'EPERM', 'ENOTDIR', 'EEXIST', 'EROFS', 'ENOSPC', 'ENAMETOOLONG']);
 
 /** Turns what kept the server from starting into what to do about it. */

@@ -82,7 +82,7 @@ function notRunning(dataDir: string, died: boolean): CliError {
   });
 }
 
-/** What a program of the service says of itself, to people and to the upgrade that is to install it. */
+/** The version of a program of the service, for people and for the upgrade that is to install it. */
 export interface ProgramVersion {
   version: string;
   /** Steps of the database's schema that it knows, in their order. */

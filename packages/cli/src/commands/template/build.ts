@@ -66,7 +66,7 @@ export function addBuild(template: Command): void {
     );
 }
 
-/** What is to be built, and its name. @throws {UsageError} for both a path and a built-in template, or an unknown one */
+/** Returns the template to build, and its name. @throws {UsageError} for both a path and a built-in template, or an unknown one */
 async function readTemplate(
   path: string | undefined,
   { name: given, builtin }: BuildFlags,
@@ -177,7 +177,7 @@ function nameFor(directory: string): string {
 interface ReadTemplate {
   template: Template;
   file: string;
-  /** What the file itself calls it. */
+  /** The template's name in the file itself. */
   name: string | undefined;
 }
 
@@ -206,7 +206,7 @@ async function readDefinition(path: string): Promise<ReadTemplate> {
 }
 
 /**
- * How a file says what a template consists of. Pure.
+ * Returns the way in which a file defines a template. Pure.
  * @throws {CliError} for files that are neither
  */
 export function definitionKind(file: string): 'module' | 'dockerfile' {

@@ -214,7 +214,7 @@ function last({ attempts }: Delivery): Delivery['attempts'][number] | undefined 
   return attempts.at(-1);
 }
 
-/** What came of the last attempt, in a few words, and whether another one will be made. */
+/** Returns the outcome of the last attempt, in a few words, and if another one will be made. */
 function outcomeOf(delivery: Delivery): string {
   const attempt = last(delivery);
   if (attempt === undefined) return 'waiting';

@@ -1,6 +1,6 @@
 import type { Excludes } from '../../runtime/contract/local-files.js';
 
-/** What to leave out, in the language of `.gitignore`: a pattern, a text of lines, or a list of either. */
+/** Patterns to leave out, in the language of `.gitignore`: a pattern, a text of lines, or a list of either. */
 export type IgnoreRules = string | readonly string[];
 
 /** The rules as a question per path. Without rules nothing is left out. */

@@ -1,7 +1,7 @@
 import type { RequestOptions } from '../../core/call-context.js';
 import type { IgnoreRules } from './ignore-rules.js';
 
-/** How far a transfer is. */
+/** Progress of a transfer. */
 export interface TransferProgress {
   /** The entry that was worked on last, relative to the directory. */
   readonly path: string;
@@ -15,9 +15,9 @@ export interface TransferProgress {
   readonly totalBytes: number | undefined;
 }
 
-/** How to transfer a directory. The transfer as a whole has no time limit; abort it by `signal`. */
+/** Options of a directory's transfer. The transfer as a whole has no time limit; abort it by `signal`. */
 export interface TransferOptions extends Omit<RequestOptions, 'maxRetries'> {
-  /** What to leave out, in the language of `.gitignore`. A directory that is left out is left out with all it holds. */
+  /** Entries to leave out, in the language of `.gitignore`. A directory that is left out is left out with all its entries. */
   ignore?: IgnoreRules | undefined;
   /** Called as bytes pass and entries are done. */
   onProgress?: ((progress: TransferProgress) => void) | undefined;
@@ -25,9 +25,9 @@ export interface TransferOptions extends Omit<RequestOptions, 'maxRetries'> {
   user?: string | undefined;
 }
 
-/** How to download a directory. */
+/** Options of a directory's download. */
 export interface DownloadOptions extends TransferOptions {
-  /** Whether `.git`, `.hg`, `.svn` and `.jj` are taken along. What a sandbox wrote there can make git run programs here. Default false. */
+  /** True when `.git`, `.hg`, `.svn` and `.jj` are taken along. Files that a sandbox wrote there can make git run programs here. Default false. */
   vcs?: boolean | undefined;
 }
 
@@ -39,16 +39,16 @@ export interface SkippedEntry {
   readonly reason: string;
 }
 
-/** What was transferred. */
+/** The outcome of a transfer. */
 export interface TransferResult {
   readonly entries: number;
   /** Bytes of file content. */
   readonly bytes: number;
 }
 
-/** What was downloaded. */
+/** The outcome of a download. */
 export interface DownloadResult extends TransferResult {
-  /** What was left out although no rule of `ignore` says so; the first 1000. */
+  /** Entries that were left out although no rule of `ignore` says so; the first 1000. */
   readonly skipped: readonly SkippedEntry[];
 }
 

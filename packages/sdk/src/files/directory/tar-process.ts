@@ -9,7 +9,7 @@ import { followProcess, ProcessLost } from '../../process/process-events.js';
 import { ProcessInput } from '../../process/process-input.js';
 import { sendSignal } from '../../process/signals.js';
 
-/** What to run. */
+/** The program to run. */
 export interface TarRun {
   operation: string;
   args: string[];
@@ -18,7 +18,7 @@ export interface TarRun {
   options: Omit<RequestOptions, 'maxRetries'> & { user?: string | undefined };
 }
 
-/** How long the end of a program is waited for once it takes no more input, and its death once it is killed, ms. */
+/** Longest wait for the end of a program once it takes no more input, and for its death once it is killed, ms. */
 const lastWordsMs = 5_000;
 const longestMessage = 2_000;
 
@@ -65,7 +65,7 @@ export async function* runTar(
         throw broken(operation);
       } else if (update.type === 'end') {
         ended = true;
-        // What the source of the input threw is the reason, whatever tar made of half an archive.
+        // An error that the source of the input threw is the reason, however tar reads half an archive.
         if (feeding?.failure && !SvcError.is(feeding.failure.error)) throw feeding.failure.error;
         if (update.exitCode !== 0) throw tarFailure(operation, update.exitCode, update.error, stderr);
         return;

@@ -6,7 +6,7 @@ export interface DiagnosticsChannel {
   publish(message: unknown): void;
 }
 
-/** What differs between Node and everything else. Chosen by the `imports` map of the package. */
+/** The differences between Node and every other platform. Chosen by the `imports` map of the package. */
 export interface Runtime {
   /** `node` covers programs that speak Node's modules (Node, Bun, Deno); `browser` a page or its workers. */
   readonly kind: 'node' | 'browser' | 'other';

@@ -15,10 +15,10 @@ export interface LocalEntry {
 /** Says what to leave out, by relative path; a directory that is left out is not entered. */
 export type Excludes = (path: string, type: LocalEntry['type']) => boolean;
 
-/** What an extraction may say of its course. */
+/** Reports of an extraction. */
 export interface ExtractOptions {
   excludes: Excludes;
-  /** Whether what belongs to version control is written too. */
+  /** True when files of version control are written too. */
   vcs: boolean;
   /** Told each entry that is left out for another reason than `excludes`, and why. */
   onSkipped?: ((path: string, reason: string) => void) | undefined;
@@ -34,7 +34,7 @@ export interface LocalFiles {
   resolve(path: string, base?: string): string;
   /** The facts of one path, links not followed; undefined when there is nothing. */
   find(path: string): Promise<LocalEntry | undefined>;
-  /** Whether there is a directory, links followed. */
+  /** Returns true when there is a directory, links followed. */
   isDirectory(path: string): Promise<boolean>;
   /**
    * Everything below a directory, sorted by path, each directory before what is in it. Sockets and devices are left out.

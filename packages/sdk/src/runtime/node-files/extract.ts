@@ -100,7 +100,7 @@ export async function extract(
   async function makeLink(path: string, target: string): Promise<void> {
     const absolute = join(root, path);
     const problem = linkProblem(path, target);
-    // What has entries below it in the archive is no link: whoever packed it lied.
+    // An entry that has entries below it in the archive is no link: the archive lies.
     if (madeDirectories.has(path)) throw new Error(`EEXIST: ${path} is a link and a directory`);
     if (problem !== undefined) return skip(path, problem);
     await makeRoom(absolute);
@@ -138,7 +138,7 @@ export async function extract(
     }
   }
 
-  /** Whether the caller's rules leave an entry out, or it belongs to version control. */
+  /** Returns true for an entry that the caller's rules leave out, or that belongs to version control. */
   function isLeftOut(path: string, type: LocalEntry['type']): boolean {
     const parts = path.split('/');
     const above = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/'));

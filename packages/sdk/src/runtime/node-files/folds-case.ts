@@ -3,11 +3,11 @@ import { lstat, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Whether names that differ in case alone are one name in a directory of this machine. False where nothing can be
+ * Returns true when names that differ in case alone are one name in a directory of this machine. False where nothing can be
  * written.
  */
 export async function foldsCase(directory: string): Promise<boolean> {
-  // What starts like this is never synchronized.
+  // A name that starts like this is never synchronized.
   const name = `.svc-sync-${randomBytes(12).toString('hex')}a`;
   const place = join(directory, name);
   try {

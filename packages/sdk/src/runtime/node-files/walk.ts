@@ -22,7 +22,7 @@ export async function* walk(
   const names = await readdir(join(root, below));
   for (const name of names.sort()) {
     const path = below === '' ? name : `${below}/${name}`;
-    // What vanishes during the walk was never there.
+    // An entry that vanishes during the walk was never there.
     const found = await find(join(root, path));
     if (!found && name.includes('\ufffd') && !excludes(path, 'file')) throw notUtf8(path);
     if (!found || excludes(path, found.type)) continue;

@@ -28,7 +28,7 @@ const FLAGS: Readonly<Record<string, ReadonlySet<string>>> = {
   HEALTHCHECK: new Set(['interval', 'timeout', 'start-period', 'start-interval', 'retries']),
 };
 
-/** What a Dockerfile is followed on: a template, whose methods give the next one. */
+/** The target of a Dockerfile's steps: a template, whose methods give the next one. */
 interface DockerfileTarget<Target> {
   run(command: string): Target;
   copy(
@@ -52,7 +52,7 @@ interface Progress<Target> {
   shell: readonly string[] | undefined;
   entrypoint: Command | undefined;
   command: Command | undefined;
-  /** What is left out, for who builds. */
+  /** Instructions that are left out, for the log of the build. */
   warnings: string[];
 }
 

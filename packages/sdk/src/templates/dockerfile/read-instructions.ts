@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '../../errors/answer-errors.js';
 
-/** What makes the next character plain, and goes on in the next line. */
+/** The character that makes the next one plain, and continues a line. */
 export type Escape = '\\' | '`';
 
 /** Text that stands in the lines behind an instruction. */
@@ -101,7 +101,7 @@ function readFlags(text: string): { flags: [string, string][]; rest: string } {
   return { flags, rest };
 }
 
-/** What begins here-documents: words of their own, so neither `$((1<<N))` nor text between quotes. */
+/** Returns the beginnings of here-documents: words of their own, so neither `$((1<<N))` nor text between quotes. */
 function hereDocuments(text: string): { mark: string; tabs: boolean }[] {
   const found: { mark: string; tabs: boolean }[] = [];
   const tokens =

@@ -2,10 +2,10 @@ import { expandStepText, formatStepText, type StepText, StepTextError } from '@s
 import { type DockerInstruction, dockerfileError } from './read-instructions.js';
 import { readWord, splitWords, variableName } from './words.js';
 
-/** What the service knows of the machine that it builds for, and no file says. */
+/** Variables that the service knows of the machine that it builds for, and no file says. */
 const PLATFORM = /^(TARGET|BUILD)(PLATFORM|OS|ARCH)$/;
 
-/** What is known here of a variable: its value, or that only the service knows. */
+/** The value of a variable as it is known here, or that only the service knows it. */
 type Known = { value: string } | 'by the service';
 
 /**

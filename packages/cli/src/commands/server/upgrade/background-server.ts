@@ -79,7 +79,7 @@ export function backgroundServer(
   };
 }
 
-/** What the command says in JSON, as it would say it to people. */
+/** Restores the error that the command printed as JSON. */
 function startFailure(error: CliError): CliError {
   try {
     const said = JSON.parse(error.hint ?? '') as { error: { message: string; hint?: string } };
@@ -103,7 +103,7 @@ async function endOfStarts(command: readonly string[]): Promise<void> {
       throw new CliError(`A start of the server has not ended in ${START_MS / 1000} s.`, { code: 'upgrade' });
 }
 
-/** Whether root runs exactly this command. */
+/** Returns true when root runs exactly this command. */
 async function isUnderWay(command: readonly string[]): Promise<boolean> {
   const wanted = `${command.join('\0')}\0`;
   for (const pid of await readdir('/proc')) {

@@ -8,7 +8,7 @@ export function compareVersions(a: string, b: string): number {
     const difference = (left.numbers[at] ?? 0) - (right.numbers[at] ?? 0);
     if (difference !== 0) return difference;
   }
-  // What has a pre-release comes before what has none.
+  // A version with a pre-release comes before one without.
   if (left.pre.length === 0 || right.pre.length === 0)
     return Number(left.pre.length === 0) - Number(right.pre.length === 0);
   for (let at = 0; at < Math.max(left.pre.length, right.pre.length); at++) {

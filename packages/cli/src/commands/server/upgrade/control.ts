@@ -1,7 +1,7 @@
 import { readFile, readlink } from 'node:fs/promises';
 import type { ServerStatus } from '@svc/server';
 
-/** How the server that is to be replaced runs, as far as starting the next one needs it. Part of the journal. */
+/** The way in which the server that is to be replaced runs, as far as starting the next one needs it. Part of the journal. */
 export type ControlRecord =
   /** Nothing runs: what is installed is replaced, and nothing else. */
   | { kind: 'none' }
@@ -19,7 +19,7 @@ export interface Addresses {
 export interface ServerControl {
   /** For people: what runs. */
   readonly what: string;
-  /** Whether it runs, or is about to. False where none is to run. */
+  /** Returns true when it runs, or is about to. False where none is to run. */
   isRunning(): Promise<boolean>;
   /** Ends the server; its sandboxes run on. */
   stop(): Promise<void>;
@@ -40,7 +40,7 @@ export async function environmentOf(pid: number): Promise<Record<string, string>
 
 export const directoryOf = (pid: number): Promise<string> => readlink(`/proc/${pid}/cwd`);
 
-/** What the server says of itself; undefined where it cannot be asked. */
+/** Asks the server for its status; undefined where it cannot be asked. */
 export async function askStatus(addresses: Addresses | undefined): Promise<ServerStatus | undefined> {
   if (addresses?.operatorUrl === undefined) return undefined;
   try {

@@ -39,7 +39,7 @@ export function debPackage(work: string): Installer {
         });
       await rm(work, { recursive: true, force: true });
       await mkdir(work, { mode: 0o700 });
-      // What is looked at is what is installed, whoever can write the file that was named.
+      // The copy that is inspected is the one that is installed, though others can write the file that was named.
       await copyFile(target, files.next).catch((error: NodeJS.ErrnoException) => {
         throw new CliError(`The package cannot be read: ${error.message}.`, { code: 'upgrade' });
       });
@@ -105,7 +105,7 @@ async function repack(root: string, file: string): Promise<void> {
   await rm(root, { recursive: true });
 }
 
-/** What dpkg knows of a package as the fields of one: without what it says of the installation. Pure. */
+/** Returns dpkg's record of a package as the fields of one: without those of the installation. Pure. */
 export function controlOf(status: string): string {
   const fields = status.trimEnd().split(/\n(?! )/);
   return `${fields.filter((text) => !/^(Status|Conffiles|Config-Version):/.test(text)).join('\n')}\n`;

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { CliError } from '../../../errors/cli-error.js';
 import { runProgram } from './run-program.js';
 
-/** How the program that runs was installed. Part of the journal. */
+/** The way in which the running program was installed. Part of the journal. */
 export type Installation =
   /** `scope`: the directory of all our packages, which is replaced as a whole. */
   | { kind: 'npm-global'; prefix: string; scope: string }
@@ -55,7 +55,7 @@ export async function findInstallation(program: string): Promise<Installation> {
   throw unknown(file);
 }
 
-/** What we read of a `package.json`. */
+/** The fields of a `package.json` that are read. */
 export interface Manifest {
   version?: string;
   dependencies?: Record<string, string>;

@@ -12,19 +12,19 @@ const FORMAT = 1;
 export const steps = ['stopping', 'copying', 'installing', 'starting', 'checking'] as const;
 export type Step = (typeof steps)[number] | 'restoring';
 
-/** What an upgrade needs to go on, or back, after it was killed. It holds the server's environment: only root reads it. */
+/** The facts that an upgrade needs to continue, or go back, after it was killed. It has the server's environment: only root reads it. */
 export interface Journal {
   format: typeof FORMAT;
   step: Step;
   /** Why it goes back; a sentence. */
   why?: string;
-  /** Whether the new version was ever started: it may have changed the database then. */
+  /** True when the new version was ever started: it may have changed the database then. */
   newStarted: boolean;
   from: string;
   to: string;
   installation: Installation;
   control: ControlRecord;
-  /** Whether the server is two processes, and its files are another user's. */
+  /** True when the server is two processes, and its files are another user's. */
   isSeparate: boolean;
 }
 

@@ -9,7 +9,7 @@ import { npmInstall, npmSpecs } from './npm.js';
 import { runProgram } from './run-program.js';
 
 const WORK = '.svc-upgrade';
-/** What npm reads and writes of a project, beside `node_modules`. */
+/** Files that npm reads and writes of a project, beside `node_modules`. */
 const MANIFESTS = ['package.json', 'package-lock.json'];
 
 /**
@@ -59,7 +59,7 @@ export function npmProject({ directory }: Extract<Installation, { kind: 'npm-pro
   };
 }
 
-/** What a copy of the project beside itself would not find. @throws {CliError} */
+/** Refuses a project with files that a copy beside itself would not find. @throws {CliError} */
 function requireSimple(directory: string, manifest: Manifest): void {
   const specs = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
   const local = specs.find(([, spec]) => /^(file|link|workspace|portal):|^\.{0,2}\//.test(spec));

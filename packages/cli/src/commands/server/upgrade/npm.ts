@@ -18,7 +18,7 @@ export async function npmInstall(cwd: string, args: readonly string[]): Promise<
 const VERSION = /^[0-9A-Za-z][0-9A-Za-z.+-]{0,99}$/;
 
 /**
- * What npm is to install: our packages by version, or, of a directory that a release was put into, its files, which are copied and
+ * Returns the packages for npm to install: ours by version, or, of a directory that a release was put into, its files, which are copied and
  * checked against its list of checksums.
  * @param copyTo where copies go. Undefined: only versions are taken
  */

@@ -2,7 +2,7 @@ import type { Addresses, ServerControl } from './control.js';
 import type { Installer } from './installation.js';
 import { type Journal, steps } from './journal.js';
 
-/** What an upgrade works with. */
+/** The parts of an upgrade. */
 export interface UpgradeParts {
   installer: Pick<Installer, 'install' | 'revert'>;
   control: ServerControl;
@@ -20,7 +20,7 @@ export interface UpgradeParts {
   tell(text: string): void;
 }
 
-/** How an upgrade ended: with the new version, or with the old one as before, and why. */
+/** The end of an upgrade: with the new version, or with the old one as before, and why. */
 export type Outcome =
   | { kind: 'upgraded'; addresses: Addresses | undefined }
   | { kind: 'restored'; why: string };

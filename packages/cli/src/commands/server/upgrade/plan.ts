@@ -4,22 +4,22 @@ import { formatBytes } from '../../../output/format.js';
 import type { ProgramVersion } from '../status.js';
 import { compareVersions } from './compare-versions.js';
 
-/** What is known before anything is changed. */
+/** Facts that are known before anything is changed. */
 export interface UpgradeFacts {
   from: string;
   to: ProgramVersion;
   stored: Pick<StoredServer, 'database' | 'freeBytes'>;
-  /** Whether a server runs: else its database stays as it is until it is started. */
+  /** True when a server runs: else its database stays as it is until it is started. */
   runs: boolean;
 }
 
-/** What an upgrade would do. */
+/** The steps of an upgrade. */
 export interface UpgradePlan {
   from: string;
   to: string;
   /** Steps by which the database would be brought up to date. Undefined: it is in PostgreSQL, and not looked at. */
   schema: string[] | undefined;
-  /** Whether the version before can have back what it had. */
+  /** True when the version before can have its state back. */
   canBeUndone: boolean;
   /** Sandboxes of which the records tell; undefined with PostgreSQL. */
   sandboxes: { running: number; paused: number } | undefined;
@@ -70,7 +70,7 @@ export function expectedAt(nowMs: number, sandboxes: readonly { state: string; e
 }
 
 /**
- * What is wrong with a new version that found so many; undefined when nothing is. A sandbox may end by itself at any time, so one
+ * Returns the problem of a new version that found so many; undefined when there is none. A sandbox may end by itself at any time, so one
  * that lacks says nothing; when most lack, the new version is at fault. Pure.
  */
 export function judgeFound(expected: number, found: number): string | undefined {

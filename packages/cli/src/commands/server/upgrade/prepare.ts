@@ -45,7 +45,7 @@ export async function requireOwnDirectory(dataDir: string): Promise<void> {
     );
 }
 
-/** How the server of a data directory runs. @throws {CliError} for one that this command could not start again */
+/** Records the way in which the server of a data directory runs. @throws {CliError} for one that this command could not start again */
 export async function recordControl(dataDir: string, isSeparate: boolean): Promise<ControlRecord> {
   if (existsSync('/run/systemd/system')) {
     const found = await findSystemd(dataDir, realSystemd);
@@ -93,7 +93,7 @@ export async function askVersion({ node, file }: ProgramFile): Promise<ProgramVe
   return { version, schema };
 }
 
-/** Whether a server's files are a part of the data directory of their own, which is its user's. */
+/** Returns true when a server's files are a part of the data directory of their own, which is its user's. */
 export function isSeparate(dataDir: string, { directory }: Pick<StoredServer, 'directory'>): boolean {
   return directory !== dataDir;
 }

@@ -4,9 +4,9 @@ import { CliError } from '../../../errors/cli-error.js';
 interface RunOptions {
   cwd?: string;
   env?: Record<string, string | undefined>;
-  /** How long it may take, ms. Default 15 minutes. */
+  /** Longest run, ms. Default 15 minutes. */
   timeoutMs?: number;
-  /** What it is for people, in the message of its failure. Default: its name and first word. */
+  /** Its name for people, in the message of its failure. Default: its name and first word. */
   what?: string;
 }
 

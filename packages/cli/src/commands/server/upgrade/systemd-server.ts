@@ -8,7 +8,7 @@ import { runProgram } from './run-program.js';
 
 type SystemdRecord = Extract<ControlRecord, { kind: 'systemd' }>;
 
-/** What is needed of systemd, so that it can be tried without one. */
+/** The part of systemd that is needed, so that it can be tried without one. */
 export interface Systemd {
   /** Runs `systemctl` with these words, and gives what it wrote. */
   systemctl(...words: string[]): Promise<string>;
