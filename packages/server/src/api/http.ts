@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseLostError, DatabaseUnreachableError } from '../storage/database-errors.js';
@@ -45,4 +46,10 @@ export function clientAddressOf(request: IncomingMessage): string | undefined {
 export function handOnBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+}
+
+/** The caller's `X-Request-Id` when it is a plain short word, else a new one. It comes back on every answer. */
+export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID();
 }

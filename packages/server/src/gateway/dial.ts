@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import type { Route } from './contract.js';
-import { pause } from './waits.js';
+import { anyOf } from '#support/any-of';
+import type { GatewayDeps, Route } from './contract.js';
 
 /** The sandbox could not be connected to. `ended`: its instance ended; `closed`: nothing listens on the port. */
 export class DialFailure extends Error {
@@ -14,7 +15,7 @@ export class DialFailure extends Error {
   }
 }
 
-export interface DialOptions {
+interface DialOptions {
   budgetMs: number;
   timeoutMs: number;
   now: () => number;
@@ -77,4 +78,27 @@ export function secure(stream: Duplex, servername: string | undefined): Promise<
       resolve(tls);
     });
   });
+}
+
+/** Waits, or less when the signal fires. Never rejects. */
+export const pause = (durationMs: number, signal?: AbortSignal): Promise<void> =>
+  sleep(durationMs, undefined, { signal }).catch(() => undefined);
+
+/** Waits until a sandbox is out of transition, or the signal fires. Returns its route as it then is. */
+export async function waitUntilSettled(
+  deps: Pick<GatewayDeps, 'findRoute' | 'settled'>,
+  sandboxId: string,
+  signal: AbortSignal,
+): Promise<Route | undefined> {
+  for (;;) {
+    if (deps.settled) {
+      const stopped = new AbortController();
+      await Promise.race([deps.settled(sandboxId, signal), pause(2 ** 30, anyOf([signal, stopped.signal]))])
+        .catch(() => undefined)
+        .finally(() => stopped.abort());
+    }
+    const route = await deps.findRoute(sandboxId);
+    if (route?.state !== 'transition' || signal.aborted) return route;
+    await pause(50, signal);
+  }
 }

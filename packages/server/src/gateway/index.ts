@@ -12,4 +12,4 @@ export type {
   Route,
 } from './contract.js';
 export { createGateway } from './gateway.js';
-export { gatewayServerOptions } from './server-options.js';
+export { gatewayServerOptions } from './settings.js';

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { anyOf } from '#support/any-of';
 import type { GatewayDeps, ResumeCredentials, ResumeOutcome, Route } from './contract.js';
+import { pause, waitUntilSettled } from './dial.js';
 import type { PreviewLink } from './preview-link.js';
 import { firstHeader, judgePort } from './private-ports.js';
 import type { Refusal } from './refusal.js';
 import { sameSecret } from './secrets.js';
-import { pause, waitUntilSettled } from './waits.js';
 
 export interface LocateOptions {
   deps: Pick<GatewayDeps, 'otherNodes' | 'findRoute' | 'settled'>;

@@ -3,9 +3,8 @@ import { constants, lstatSync } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataLayout } from '../storage/data/data-layout.js';
-import { type Owner, rightsOf } from '../storage/data/rights-of.js';
-import { DATABASE } from './backup/server-files.js';
-import { type DatabaseFacts, openServerPart } from './backup/server-part.js';
+import { type Owner, rightsOf } from '../storage/data/service-user.js';
+import { DATABASE, type DatabaseFacts, openServerPart } from './backup/server-part.js';
 
 /** The second is there when the server was killed. What else SQLite keeps beside, it makes of these. */
 const FILES = [DATABASE, `${DATABASE}-wal`] as const;

@@ -4,8 +4,8 @@ import { countNodes, type NodeCounts } from '../cluster/fleet/list-nodes.js';
 import { policyProblem } from '../network/egress/policy-of.js';
 import type { RecoveryReport } from '../sandboxes/recovery/recover.js';
 import { configOf } from '../sandboxes/state/config.js';
-import { databaseProblem } from '../storage/health.js';
 import { newerSteps } from '../storage/migrate.js';
+import { databaseProblem } from '../storage/open.js';
 import { freeDiskBytes } from '../teams/quota/storage-use.js';
 import { byLabel, gauge, type MetricFamily } from './metrics/family.js';
 

@@ -12,7 +12,7 @@ import { poolableSpec } from '../sandboxes/start/instance-spec.js';
 import { compactMetrics } from '../sandboxes/telemetry/compact-metrics.js';
 import { type CpuMemory, sampleAll } from '../sandboxes/telemetry/sampler.js';
 import { writeUsage } from '../teams/usage/write-usage.js';
-import { tightenVolumes } from '../volumes/tighten.js';
+import { tightenVolumes } from '../volumes/store.js';
 import { startWebhookWorker } from '../webhooks/delivery/worker.js';
 import type { ServerContext } from './context.js';
 import { forgetOld } from './retention.js';

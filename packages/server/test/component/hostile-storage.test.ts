@@ -1,8 +1,7 @@
 import { tmpdir } from 'node:os';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { limitOf } from '../../src/volumes/store.js';
-import { tightenVolumes } from '../../src/volumes/tighten.js';
+import { limitOf, tightenVolumes } from '../../src/volumes/store.js';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';
 

@@ -1,6 +1,6 @@
 import type { ForwardedTraffic } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
-import { ForwardedDelta } from '../../src/network/egress/forwarded-delta.js';
+import { ForwardedDelta } from '../../src/network/egress/packet-deltas.js';
 
 const AT = new Date(1_000);
 const POLICY = { allowOut: ['9.9.9.0/24', '10.1.0.0/16'], denyOut: ['0.0.0.0/0'], rules: {} };

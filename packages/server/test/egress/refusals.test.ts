@@ -1,6 +1,6 @@
 import type { RefusedPackets } from '@svc/runtime';
 import { describe, expect, it } from 'vitest';
-import { RareReports, RefusedDelta } from '../../src/network/egress/refused-delta.js';
+import { RareReports, RefusedDelta } from '../../src/network/egress/packet-deltas.js';
 
 const AT = new Date(1_000);
 const counted = (instanceId: string, reason: string, packets: number): RefusedPackets => ({

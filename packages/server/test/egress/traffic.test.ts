@@ -1,7 +1,6 @@
 import type { EgressReport } from '@svc/egress';
 import { describe, expect, it } from 'vitest';
-import { TrafficCounters } from '../../src/network/egress/traffic.js';
-import { trafficToWire } from '../../src/network/egress/wire.js';
+import { TrafficCounters, trafficToWire } from '../../src/network/egress/traffic.js';
 
 const report = (more: Partial<EgressReport>): EgressReport => ({
   sandboxId: 'a',

@@ -8,9 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
-import { findInHosts } from '../../src/network/outbound/hosts-file.js';
-import { lookupHost, resolveHost } from '../../src/network/outbound/resolve-host.js';
-import { namesToAsk } from '../../src/network/outbound/search-list.js';
+import { findInHosts, lookupHost, namesToAsk, resolveHost } from '../../src/network/outbound/resolve-host.js';
 import { createPoster } from '../../src/webhooks/delivery/post.js';
 
 const A = 1;

@@ -4,7 +4,7 @@ import { hashApiKey, maskApiKey } from '../../src/api/auth/api-key.js';
 import { takeToken } from '../../src/api/limits/rate-limit.js';
 import { parseSandboxId } from '../../src/api/wire/ids.js';
 import { egressOf, policyOf, policyProblem } from '../../src/network/egress/policy-of.js';
-import { parseMetadataFilter } from '../../src/sandboxes/records/metadata-filter.js';
+import { parseMetadataFilter } from '../../src/sandboxes/records/list.js';
 import { parseTemplateReference } from '../../src/sandboxes/records/template-reference.js';
 import { decideRecovery } from '../../src/sandboxes/recovery/decide.js';
 import { checkNetwork } from '../../src/sandboxes/start/network-settings.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SentDelta } from '../../src/network/egress/sent-delta.js';
+import { SentDelta } from '../../src/network/egress/packet-deltas.js';
 import { byHour, UsageMeter } from '../../src/teams/usage/usage-meter.js';
 
 const MINUTE = 60_000;

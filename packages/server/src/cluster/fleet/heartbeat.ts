@@ -8,9 +8,9 @@ import type { NodeReport } from '../../storage/json-shapes.js';
 import { newerSteps } from '../../storage/migrate.js';
 import type { ClusterContext, Uses } from '../context.js';
 import { HEARTBEAT_MS, NodeNameTakenError, nodeIsAlive } from '../nodes/registry.js';
+import { measureNode } from './list-nodes.js';
 import { failLostBuilds } from './lost-builds.js';
 import { expireLost } from './lost-sandboxes.js';
-import { measureNode } from './measure-node.js';
 import { NodeMover } from './node-mover.js';
 import { takeOverLost } from './take-over.js';
 

@@ -1,12 +1,14 @@
+import { availableParallelism, freemem, loadavg, totalmem } from 'node:os';
 import type { operatorComponents } from '@svc/platform/operator';
 import { type Selectable, sql } from 'kysely';
 import { errors } from '../../api/errors/catalog.js';
+import { activeSandboxes } from '../../sandboxes/start/capacity.js';
 import { fromJson, toJson } from '../../storage/json.js';
 import type { NodeReport } from '../../storage/json-shapes.js';
 import type { NodesTable } from '../../storage/schema.js';
+import { freeDiskBytes } from '../../teams/quota/storage-use.js';
 import type { Uses } from '../context.js';
 import { databaseNow, nodeIsAlive, SILENCE_MS } from '../nodes/registry.js';
-import { measureNode } from './measure-node.js';
 
 /** One node, and how many sandboxes it has by the records. */
 interface NodeRow extends Selectable<NodesTable> {
@@ -143,4 +145,28 @@ export async function countNodes({ db, nodes }: Uses<'db' | 'nodes'>): Promise<N
     if (alive && drain !== 'no') counts.drained += 1;
   }
   return counts;
+}
+
+const mib = (bytes: number) => Math.floor(bytes / 2 ** 20);
+
+/** Measures the load of this node. */
+export async function measureNode(context: Uses<'config' | 'driver' | 'sandboxes'>): Promise<NodeReport> {
+  const { config, driver } = context;
+  const [pool, diskFreeBytes] = await Promise.all([driver.poolState(), freeDiskBytes(context)]);
+  return {
+    version: config.envdVersion,
+    driver: driver.name,
+    ...(driver.shared === undefined
+      ? {}
+      : { clusterId: driver.shared.clusterId, clusterHolder: driver.shared.holder }),
+    running: activeSandboxes(context),
+    maxSandboxes: config.maxSandboxes,
+    pooled: pool.waiting,
+    cpuCount: availableParallelism(),
+    load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+    memoryFreeMiB: mib(freemem()),
+    memoryTotalMiB: mib(totalmem()),
+    diskFreeMiB: mib(diskFreeBytes),
+    ...(driver.transfers === undefined ? {} : { machine: driver.transfers.machine }),
+  };
 }

@@ -8,8 +8,7 @@ import { dataLayout } from '../../storage/data/data-layout.js';
 import { ArchiveWriter, fileExists } from './archive-writer.js';
 import { BackupError } from './backup-error.js';
 import { DESCRIPTION, describeBackup, SERVER_MEMBER, storeMember } from './description.js';
-import { DATABASE, KEPT_FILES } from './server-files.js';
-import { type DatabaseFacts, openServerPart, type ServerPart } from './server-part.js';
+import { DATABASE, type DatabaseFacts, KEPT_FILES, openServerPart, type ServerPart } from './server-part.js';
 
 /** Most copies of the database, each because something that it names was made and removed meanwhile. */
 const ATTEMPTS = 4;

@@ -29,7 +29,7 @@ import {
   SERVER_MEMBER,
   storeMember,
 } from './description.js';
-import { SERVER_PART } from './server-files.js';
+import { SERVER_PART } from './server-part.js';
 
 export interface CheckOptions {
   file: string;

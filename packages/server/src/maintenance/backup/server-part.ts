@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { linesWithin } from '#support/lines-within';
-import { type Owner, rightsOf } from '../../storage/data/rights-of.js';
+import { type Owner, rightsOf } from '../../storage/data/service-user.js';
 import { BackupError } from './backup-error.js';
 
 /** The objects that a copy of the database refers to. */
@@ -93,3 +93,11 @@ function programPath(): string {
   if (found === undefined) throw new Error('the program that reads what the server keeps is missing');
   return found;
 }
+
+/** The server's own files beside its database. Others there belong to one run, or to another program. */
+export const KEPT_FILES = ['server.key', 'node-id', 'operator-token', 'credentials.json', 'builds'] as const;
+
+export const DATABASE = 'server.db';
+
+/** All files of a server that a backup may contain. */
+export const SERVER_PART: readonly string[] = [DATABASE, ...KEPT_FILES];

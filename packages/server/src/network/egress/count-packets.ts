@@ -1,9 +1,7 @@
 import type { EgressReport } from '@svc/egress';
 import type { EgressPolicy } from '@svc/network-policy';
 import type { Uses } from '../context.js';
-import { ForwardedDelta } from './forwarded-delta.js';
-import { RareReports, RefusedDelta } from './refused-delta.js';
-import { SentDelta } from './sent-delta.js';
+import { ForwardedDelta, RareReports, RefusedDelta, SentDelta } from './packet-deltas.js';
 import type { TrafficObserver } from './start-egress.js';
 
 /** Least interval between two readings of the driver, ms. */

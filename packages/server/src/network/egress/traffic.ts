@@ -1,4 +1,6 @@
 import type { EgressReport } from '@svc/egress';
+import type { components } from '@svc/platform';
+import { isoTime } from '../../api/wire/time.js';
 import type { DestinationTraffic, SandboxTraffic, TrafficCounts, TrafficRecord } from '../sandbox-egress.js';
 
 /** Destinations kept for one sandbox, and sandboxes kept at all: the ones not seen for longest go first. */
@@ -65,4 +67,22 @@ function count(counts: TrafficCounts, report: EgressReport): void {
   counts[report.outcome] += report.attempts;
   counts.bytesSent += report.bytesSent;
   counts.bytesReceived += report.bytesReceived;
+}
+
+/** Renders the traffic of a sandbox for the API. */
+export function trafficToWire({
+  totals,
+  destinations,
+  dropped,
+}: SandboxTraffic): components['schemas']['SandboxEgress'] {
+  return {
+    totals,
+    destinations: destinations.map(({ host, address, lastAtMs, ...rest }) => ({
+      ...rest,
+      ...(host === undefined ? {} : { host }),
+      ...(address === undefined ? {} : { address }),
+      lastAt: isoTime(lastAtMs),
+    })),
+    dropped,
+  };
 }

@@ -2,15 +2,13 @@ import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { anyOf } from '#support/any-of';
-import { addressesInHostsFile } from './hosts-file.js';
-import { namesToAsk } from './search-list.js';
 
-export interface HostAddress {
+interface HostAddress {
   address: string;
   family: 4 | 6;
 }
 
-export interface ResolveOptions {
+interface ResolveOptions {
   /** Default: both. */
   family?: 4 | 6 | undefined;
   signal?: AbortSignal | undefined;
@@ -31,7 +29,7 @@ const TRIES = 2;
 const NOBODY = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** A name that has no address (`ENOTFOUND`), or none that could be found out (`EAI_AGAIN`). */
-export class UnknownHostError extends Error {
+class UnknownHostError extends Error {
   readonly code: 'ENOTFOUND' | 'EAI_AGAIN';
 
   constructor(host: string, code: 'ENOTFOUND' | 'EAI_AGAIN', options?: ErrorOptions) {
@@ -111,3 +109,43 @@ async function ask(
   );
   return known ? [] : undefined;
 }
+
+/** Names that every machine has for itself, regardless of its files (RFC 6761). */
+const LOCALHOST = ['127.0.0.1', '::1'];
+
+/** Addresses that the operator gave a name in a file such as `/etc/hosts`. Without the file: only `localhost` has some. */
+async function addressesInHostsFile(host: string, file: string): Promise<string[]> {
+  const found = findInHosts(await readFile(file, 'utf8').catch(() => ''), host);
+  return found.length === 0 && host === 'localhost' ? LOCALHOST : found;
+}
+
+/** Addresses of a name, in the order of the lines; each once. Case does not matter; what is no address is left out. */
+export function findInHosts(text: string, host: string): string[] {
+  const wanted = host.toLowerCase();
+  const addresses = text.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    return isIP(address) !== 0 && names.some((name) => name.toLowerCase() === wanted) ? [address] : [];
+  });
+  return [...new Set(addresses)];
+}
+
+/**
+ * The full names that a name may stand for, in the order in which they are asked, by `search` (or `domain`) and `ndots` of a
+ * file such as `/etc/resolv.conf`. A name that ends with a dot is full.
+ */
+export function namesToAsk(text: string, host: string): string[] {
+  if (host.endsWith('.')) return [host.slice(0, -1)];
+  const lists = [...text.matchAll(/^(?:search|domain)[ \t]+(.+)$/gm)];
+  // The last line counts.
+  const domains = (lists.at(-1)?.[1] ?? '')
+    .split(/[#;]/, 1)[0]!
+    .split(/\s+/)
+    .map((domain) => domain.replace(/\.$/, ''))
+    .filter((domain) => domain !== '')
+    .slice(0, MAX_DOMAINS);
+  const ndots = Number(/^options\b.*\bndots:(\d+)/m.exec(text)?.[1] ?? 1);
+  const within = domains.map((domain) => `${host}.${domain}`);
+  return host.split('.').length > ndots ? [host, ...within] : [...within, host];
+}
+
+const MAX_DOMAINS = 6;

@@ -3,7 +3,7 @@ import type { ConnectionCounts } from '../../api/limits/connections.js';
 import type { Uses } from '../../cluster/context.js';
 import { countNodes } from '../../cluster/fleet/list-nodes.js';
 import type { GatewayStats } from '../../gateway/index.js';
-import { databaseProblem } from '../../storage/health.js';
+import { databaseProblem } from '../../storage/open.js';
 import { byLabel, counter, gauge, type MetricFamily } from './family.js';
 
 /** The queues of this server: sandboxes in the pool, template builds, and deliveries of webhooks. */

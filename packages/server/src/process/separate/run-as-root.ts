@@ -6,8 +6,8 @@ import { DriverLog, selectDriver, serveDriver } from '@svc/runtime';
 import { driverPrograms, linuxOptions } from '../../config/driver-options.js';
 import type { ServerOptions } from '../../config/options.js';
 import { prepareDataLayout, runtimeSocket } from '../../storage/data/data-layout.js';
-import { rightsOf } from '../../storage/data/rights-of.js';
 import type { ServiceUser } from '../../storage/data/service-user.js';
+import { rightsOf } from '../../storage/data/service-user.js';
 import { afterPredecessor } from './after-predecessor.js';
 import { ORDERS_VARIABLE, type Orders, type RuntimeReady } from './orders.js';
 

@@ -7,7 +7,7 @@ import type { SandboxRow } from '../state/live.js';
 import { findTemplate } from './find-template.js';
 import { parseTemplateReference } from './template-reference.js';
 
-export interface ListOptions {
+interface ListOptions {
   team: Team;
   states: readonly ('running' | 'paused')[];
   metadata?: Map<string, string> | undefined;
@@ -19,7 +19,7 @@ export interface ListOptions {
   limit?: number | undefined;
 }
 
-export interface ListPage {
+interface ListPage {
   rows: SandboxRow[];
   nextToken: string | undefined;
   /** Running ones that match, before paging; undefined when running ones were not asked for. */
@@ -85,4 +85,30 @@ async function templateIdOf(context: Uses<'db'>, options: ListOptions): Promise<
   if (text.includes(':')) throw errors.badRequest('template: a tag cannot be given here');
   const template = await findTemplate(context, options.team, parseTemplateReference(text));
   return template?.id ?? null;
+}
+
+/**
+ * Reads the metadata filter of the lists. The query value is form-decoded as a whole, split at `&` and `=`, and each
+ * part is form-decoded once more. Of a repeated key the last counts.
+ * @throws {ApiError} 400 `Error parsing metadata: ...`
+ */
+export function parseMetadataFilter(value: string): Map<string, string> {
+  const pairs = new Map<string, string>();
+  for (const piece of formDecode(value).split('&')) {
+    const parts = piece.split('=');
+    if (parts.length !== 2) throw errors.metadataFilter('every pair must be key=value');
+    pairs.set(formDecode(parts[0]!), formDecode(parts[1]!));
+  }
+  return pairs;
+}
+
+function formDecode(text: string): string {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw errors.metadataFilter('invalid URL escape');
+  }
+  if (decoded.includes('\0')) throw errors.metadataFilter('it has a NUL character');
+  return decoded;
 }

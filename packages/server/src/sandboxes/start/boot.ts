@@ -1,7 +1,8 @@
-import type { Instance } from '@svc/runtime';
+import { DriverError, type Instance } from '@svc/runtime';
 import { anyOf } from '#support/any-of';
-import type { StartSource } from '../../api/context/service-metrics.js';
+import type { ServiceMetrics, StartSource } from '../../api/context/service-metrics.js';
 import { inSpan } from '../../api/context/tracer.js';
+import { ApiError } from '../../api/errors/api-error.js';
 import type { SandboxSecrets } from '../../storage/json-shapes.js';
 import { decryptJson, encryptJson } from '../../storage/keys/encrypted-setting.js';
 import type { Uses } from '../context.js';
@@ -11,7 +12,6 @@ import { configOf } from '../state/config.js';
 import type { SandboxRow } from '../state/live.js';
 import { daemonToken } from '../state/sandbox-tokens.js';
 import { enforceEgress, isIntercepted } from './enforce-egress.js';
-import { inPhase } from './in-phase.js';
 import { instanceSpec } from './instance-spec.js';
 import { placementError } from './placement-error.js';
 
@@ -144,4 +144,30 @@ export function encryptSecrets(
   secrets: SandboxSecrets,
 ): SandboxRow['encrypted_secrets'] {
   return Object.keys(secrets).length === 0 ? null : encryptJson(context.keys, 'sandbox', secrets);
+}
+
+/** Times one phase of a start, and counts it when it fails. */
+export async function inPhase<T>(
+  metrics: ServiceMetrics | undefined,
+  source: StartSource,
+  phase: 'record' | 'driver' | 'network' | 'daemon' | 'publish',
+  work: () => Promise<T>,
+): Promise<T> {
+  if (metrics === undefined) return work();
+  const from = performance.now();
+  try {
+    const result = await work();
+    metrics.startPhase(source, phase, (performance.now() - from) / 1000);
+    return result;
+  } catch (error) {
+    metrics.startFailed(source, phase, codeOf(error));
+    throw error;
+  }
+}
+
+/** A word of a closed set: it is a label. */
+function codeOf(error: unknown): string {
+  if (DriverError.is(error)) return error.code;
+  if (error instanceof ApiError) return String(error.status);
+  return error instanceof Error && error.name === 'AbortError' ? 'aborted' : 'other';
 }

@@ -6,7 +6,7 @@ import { fromJson } from '../../storage/json.js';
 import type { SandboxLogsTable } from '../../storage/schema.js';
 import type { Uses } from '../context.js';
 import { collectLogs } from './collect-logs.js';
-import { type Level, levelName, levelRank } from './levels.js';
+import { type Level, levelName, levelRank } from './store-logs.js';
 
 export interface ReadLogsOptions {
   teamId: string;

@@ -4,7 +4,6 @@ import type { SandboxLogsTable, Tx } from '../../storage/schema.js';
 import type { Uses } from '../context.js';
 import type { LogEntry, LogPage } from '../daemon/log-page.js';
 import type { SandboxRow } from '../state/live.js';
-import { levelRank } from './levels.js';
 
 /** Rows per insert. */
 const BATCH = 100;
@@ -157,4 +156,18 @@ function countOfSizeMarker(fields: Json<Record<string, string>>): number | undef
   if (!fields.includes('"reason":"size"')) return undefined;
   const { dropped, pid } = fromJson(fields);
   return pid === undefined && dropped !== undefined ? Number(dropped) : undefined;
+}
+
+export type Level = 'debug' | 'info' | 'warn' | 'error';
+
+const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
+
+/** The weight of a level as it is stored; an unknown one counts as info. */
+export function levelRank(level: string): number {
+  const rank = LEVELS.indexOf(level as Level);
+  return rank < 0 ? 1 : rank;
+}
+
+export function levelName(rank: number): Level {
+  return LEVELS[rank] ?? 'info';
 }

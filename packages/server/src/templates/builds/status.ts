@@ -4,7 +4,7 @@ import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { isUuid } from '../../api/wire/ids.js';
 import { isoTime } from '../../api/wire/time.js';
-import { levelName, levelRank } from '../../sandboxes/telemetry/levels.js';
+import { levelName, levelRank } from '../../sandboxes/telemetry/store-logs.js';
 import { fromJson } from '../../storage/json.js';
 import type { BuildLogsTable } from '../../storage/schema.js';
 import type { Uses } from '../context.js';

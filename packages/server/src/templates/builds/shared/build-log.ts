@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import { levelRank } from '../../../sandboxes/telemetry/levels.js';
+import { levelRank } from '../../../sandboxes/telemetry/store-logs.js';
 import type { Uses } from '../../context.js';
 
 type Level = components['schemas']['LogLevel'];
