@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs what the gate checks besides types, lint and tests: the specifications, the files generated from them, the imports, shell
-// scripts, the links of the documentation, the tiers of tests.
+// scripts, Go, the links of the documentation, the tiers of tests.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { repository } from './generate/run.mjs';
@@ -11,6 +11,7 @@ for (const script of [
   'check-generated.mjs',
   'check-imports.mjs',
   'check-shell.mjs',
+  'check-go.mjs',
   'check-docs.mjs',
   'test-tiers.mjs',
 ]) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Regenerates packages/*/src/gen from spec/ and proto/, and pages of docs/ from the sources.
+// Regenerates packages/*/src/gen and packages/envd/gen from spec/ and proto/, and pages of docs/ from the sources.
 //
-//   node scripts/generate.mjs [platform|daemon|runtime|network-policy|egress|docs|all] [--root DIR] [--out DIR]
+//   node scripts/generate.mjs [platform|daemon|envd|runtime|network-policy|egress|docs|all] [--root DIR] [--out DIR]
 //
 // --root: where spec/ and proto/ are; --out: where packages/ is. Both are this repository unless given.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

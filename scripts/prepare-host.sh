@@ -3,12 +3,13 @@
 # system of the template base.
 # Says what it is about to install, installs only what is missing, and may be run again at any time. Needs root.
 #
-# usage: scripts/prepare-host.sh [--linux] [--criu] [--gvisor] [--examples] [--tests] [--browser] [--stock] [--all] [--check]
+# usage: scripts/prepare-host.sh [--linux] [--criu] [--gvisor] [--build] [--examples] [--tests] [--browser] [--stock] [--all] [--check]
 #   --linux   packages of the linux driver (default, with --criu)
 #   --base    root file system of the template base in $SVC_BASE_DIR (default /var/lib/svc/base), built in about a minute
 #   --criu    private CRIU in $SVC_CRIU_DIR (default /var/lib/svc/criu); host packages stay as they are
 #   --gvisor  private gVisor in $SVC_RUNSC_DIR (default /var/lib/svc/runsc), for sandboxes with a kernel of their own
 #   --examples what the examples run in their sandboxes (python3)
+#   --build   what a clone needs to build the product (Go)
 #   --tests   what only the test suites use
 #   --browser Chromium, for the tests of the dashboard and of the SDK in a page
 #   --stock   QEMU, to boot stock Debian hosts in the nightly tests
@@ -19,7 +20,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 criu_directory=${SVC_CRIU_DIR:-/var/lib/svc/criu}
 runsc_directory=${SVC_RUNSC_DIR:-/var/lib/svc/runsc}
 base_directory=${SVC_BASE_DIR:-/var/lib/svc/base}
-linux='' criu='' gvisor='' base='' examples='' tests='' browser='' stock='' check=''
+linux='' criu='' gvisor='' base='' build='' examples='' tests='' browser='' stock='' check=''
 [ $# -gt 0 ] || { linux=1 criu=1; }
 for flag in "$@"; do
   case $flag in
@@ -27,17 +28,18 @@ for flag in "$@"; do
     --criu) criu=1 ;;
     --gvisor) gvisor=1 ;;
     --base) base=1 ;;
+    --build) build=1 ;;
     --examples) examples=1 ;;
     --tests) tests=1 ;;
     --browser) browser=1 ;;
     --stock) stock=1 ;;
-    --all) linux=1 criu=1 gvisor=1 base=1 examples=1 tests=1 browser=1 stock=1 ;;
+    --all) linux=1 criu=1 gvisor=1 base=1 build=1 examples=1 tests=1 browser=1 stock=1 ;;
     --check) check=1 ;;
     *) echo "prepare-host: unknown option $flag" >&2; exit 2 ;;
   esac
 done
-[ -n "$linux$criu$gvisor$base$examples$tests$browser$stock" ] || { linux=1 criu=1; }
-PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH
+[ -n "$linux$criu$gvisor$base$build$examples$tests$browser$stock" ] || { linux=1 criu=1; }
+PATH=/usr/local/sbin:/usr/sbin:/sbin:$PATH:/usr/local/go/bin
 
 packages=
 need() { # need PACKAGE COMMAND-OR-PATH: names the package when the thing is missing
@@ -53,7 +55,6 @@ if [ -n "$linux" ]; then
   need nftables nft
   need iproute2 ip
   need btrfs-progs mkfs.btrfs
-  need tini /usr/bin/tini-static
   need util-linux nsenter
   need mount mount
   need tar tar
@@ -68,6 +69,9 @@ if [ -n "$base" ]; then
 fi
 if [ -n "$criu$gvisor" ]; then
   need debian-archive-keyring /usr/share/keyrings/debian-archive-keyring.gpg
+fi
+if [ -n "$build" ]; then
+  need golang-go go
 fi
 if [ -n "$examples" ]; then
   need python3 /usr/bin/python3

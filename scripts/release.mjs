@@ -57,8 +57,8 @@ if (readdirSync(directory).length > 0) {
 const names = publishablePackages();
 if (!values['no-build'])
   runTool('turbo', ['run', 'build', ...names.map((name) => `--filter=@svc/${name}`), '--concurrency=2']);
-// What npm's `prepack` does at `npm publish`: the add-ons of every platform.
-execFileSync(process.execPath, [join(repository, 'packages/envd/addons.mjs')], { stdio: 'inherit' });
+// What npm's `prepack` does at `npm publish`: the daemon for every platform.
+execFileSync(process.execPath, [join(repository, 'packages/envd/build.mjs'), '--all'], { stdio: 'inherit' });
 
 const problems = [];
 for (const name of names) {
@@ -95,13 +95,13 @@ function billOfMaterials() {
   for (const name of names) {
     const notices = join(repository, 'packages', name, 'dist/THIRD-PARTY-LICENSES.txt');
     if (!existsSync(notices)) continue;
-    for (const [, bundled, version] of readFileSync(notices, 'utf8').matchAll(/^==== (\S+) (\S+) /gm)) {
+    const heads = readFileSync(notices, 'utf8').matchAll(/^==== (\S+) (\S+) \((.*)\)$/gm);
+    for (const [, bundled, version, kind] of heads) {
       const reference = `${bundled}@${version}`;
       if (known.has(reference)) continue;
       known.add(reference);
-      bill.components.push(
-        bundledComponent(reference, bundled, version, lock.packages[`node_modules/${bundled}`]),
-      );
+      const locked = kind === 'a module of Go' ? 'golang' : lock.packages[`node_modules/${bundled}`];
+      bill.components.push(bundledComponent(reference, bundled, version, locked));
     }
   }
   return bill;
@@ -155,7 +155,10 @@ function bundledComponent(reference, name, version, locked) {
     name,
     version,
     scope: 'required',
-    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    purl:
+      locked === 'golang'
+        ? `pkg:golang/${name}@${version}`
+        : `pkg:npm/${name.replace('@', '%40')}@${version}`,
     ...(integrity === undefined
       ? {}
       : { hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity, 'base64').toString('hex') }] }),

@@ -35,9 +35,9 @@ base_log=
 if [ "$host" = yes ]; then
   say "Preparing the host"
   case "$purpose" in
-    gate) needs=(--linux --criu --tests) ;;
-    nightly | release) needs=(--linux --criu --gvisor --examples --tests --browser --stock) ;;
-    *) needs=(--linux --criu --examples) ;;
+    gate) needs=(--linux --criu --build --tests) ;;
+    nightly | release) needs=(--linux --criu --build --gvisor --examples --tests --browser --stock) ;;
+    *) needs=(--linux --criu --build --examples) ;;
   esac
   # Without it, what can run runs: the server (and each test) says what is missing and what that costs.
   scripts/prepare-host.sh "${needs[@]}" ||

@@ -1,9 +1,7 @@
-/** Where the built daemon is; absolute paths. The native add-ons lie beside the entry. */
+/** Where the built daemon for this machine is; absolute. */
 export declare const daemonProgram: {
-  /** The file to run with Node. */
+  /** The program: a file without libraries, for this operating system and processor. */
   readonly entry: string;
-  /** The folder that holds the entry and everything it needs. */
-  readonly directory: string;
 };
 
 /** Version of the daemon's interface, as sandboxes report it. */

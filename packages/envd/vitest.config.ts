@@ -1,3 +1,3 @@
 import { packageTests } from '../../vitest.shared.js';
 
-export default packageTests({ globalSetup: ['./test/build-bundle.ts'] });
+export default packageTests({ globalSetup: ['./test/build-daemon.ts'] });

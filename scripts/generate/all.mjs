@@ -1,4 +1,4 @@
-// Everything that is generated, as a value: packages/*/src/gen and pages of docs/. Nothing here writes into the tree.
+// Everything that is generated, as a value: packages/*/src/gen, packages/envd/gen and pages of docs/. Nothing here writes into the tree.
 import { join } from 'node:path';
 import { deniedRangesFiles } from './denied-ranges.mjs';
 import { bundleDocument, documents } from './documents.mjs';
@@ -12,11 +12,11 @@ const services = { daemon: ['process', 'filesystem'], runtime: ['driver'], egres
 /** Packages that get `spec/denied-ranges.txt`. */
 const deniers = ['runtime', 'network-policy'];
 
-export const targets = ['platform', 'daemon', 'runtime', 'network-policy', 'egress'];
-export const outputOf = (target) => `packages/${target}/src/gen`;
+export const targets = ['platform', 'daemon', 'envd', 'runtime', 'network-policy', 'egress'];
+export const outputOf = (target) => (target === 'envd' ? 'packages/envd/gen' : `packages/${target}/src/gen`);
 
 /**
- * Generates one package's files: path below its `src/gen` to content.
+ * Generates one package's files: path below its folder of generated code to content.
  * `root` holds `spec/` and `proto/`; it is another folder only in tests.
  */
 export async function generate(target, root = repository) {
@@ -25,6 +25,8 @@ export async function generate(target, root = repository) {
     Object.assign(files, await openapiFiles(document, bundleDocument(document, join(root, 'spec'))));
   }
   if (target in services) Object.assign(files, protoFiles(join(root, 'proto'), services[target]));
+  if (target === 'envd')
+    Object.assign(files, protoFiles(join(root, 'proto'), services.daemon, 'buf.gen.go.yaml'));
   if (deniers.includes(target)) Object.assign(files, deniedRangesFiles(join(root, 'spec')));
   return files;
 }

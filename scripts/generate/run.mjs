@@ -7,15 +7,15 @@ export const repository = fileURLToPath(new URL('../..', import.meta.url));
 const bin = join(repository, 'node_modules/.bin');
 
 /** @throws Error with everything the tool printed, when it fails. */
-export function runTool(name, args, { cwd = repository } = {}) {
+export function runTool(name, args, { cwd = repository, env = process.env } = {}) {
   try {
     return execFileSync(join(bin, name), args, {
       cwd,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        ...process.env,
-        PATH: `${bin}${delimiter}${process.env.PATH}`,
+        ...env,
+        PATH: `${bin}${delimiter}${env.PATH}`,
         NO_COLOR: '1',
         REDOCLY_TELEMETRY: 'off',
         REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',

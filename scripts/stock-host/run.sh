@@ -11,7 +11,7 @@ checkout=$(cd "$here/../.." && pwd)
 . "$checkout/packages/runtime/assets/debian-mirror.sh"
 state=${SVC_STATE_DIR:-/var/lib/svc}
 TIME_LIMIT_S=3600
-packages=systemd-sysv,udev,dbus,linux-image-cloud-amd64,iproute2,procps,nftables,runc,crun,btrfs-progs,tini,kmod,util-linux
+packages=systemd-sysv,udev,dbus,linux-image-cloud-amd64,iproute2,procps,nftables,runc,crun,btrfs-progs,kmod,util-linux
 packages=$packages,python3-minimal,perl,ca-certificates,libstdc++6,libatomic1
 
 for program in qemu-system-x86_64 mmdebstrap mke2fs; do

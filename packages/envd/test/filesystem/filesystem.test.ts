@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Code } from '@connectrpc/connect';
 import { FileType } from '@svc/daemon/gen';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { expectCode, startTestDaemon, type TestDaemon } from './test-daemon.js';
+import { as, expectCode, startTestDaemon, type TestDaemon } from './test-daemon.js';
 
 let daemon: TestDaemon;
 beforeEach(async () => {
@@ -59,8 +59,10 @@ describe('Stat', () => {
     await expectCode(daemon.client.stat({ path: 'file/below' }), Code.NotFound);
     await expectCode(daemon.client.stat({ path: '~bob/x' }), Code.InvalidArgument);
     await expectCode(daemon.client.stat({ path: 'a\0b' }), Code.InvalidArgument);
-    const headers = { Authorization: `Basic ${btoa('ghost:')}` };
-    const message = await expectCode(daemon.client.stat({ path: '' }, { headers }), Code.Unauthenticated);
+    const message = await expectCode(
+      daemon.client.stat({ path: '' }, { headers: as('ghost') }),
+      Code.Unauthenticated,
+    );
     expect(message).toContain('ghost');
   });
 });
@@ -229,14 +231,35 @@ describe('Remove', () => {
 describe.skipIf(process.getuid?.() !== 0)('ownership (root only)', () => {
   test('what is made belongs to the user of the call, and owners have names', async () => {
     await using real = await startTestDaemon({ accounts: true });
-    const { entry } = await real.client.makeDir({ path: 'p/q' });
-    expect(entry).toMatchObject({ owner: 'user', group: 'members' });
+    const headers = as('nobody');
+    const { entry } = await real.client.makeDir({ path: join(real.home, 'p/q') }, { headers });
+    expect(entry).toMatchObject({ owner: 'nobody', group: 'nogroup' });
     expect(await stat(join(real.home, 'p'))).toMatchObject({ uid: 65534, gid: 65534 });
     await writeFile(join(real.home, 'src'), '');
-    await real.client.move({ source: 'src', destination: 'made/for/it' });
+    await real.client.move(
+      { source: join(real.home, 'src'), destination: join(real.home, 'made/for/it') },
+      { headers },
+    );
     expect((await stat(join(real.home, 'made'))).uid).toBe(65534);
-    const headers = { Authorization: `Basic ${btoa('root:')}` };
-    const made = await real.client.makeDir({ path: join(real.home, 'by-root') }, { headers });
+    const made = await real.client.makeDir({ path: join(real.home, 'by-root') }, { headers: as('root') });
     expect(made.entry?.owner).toBe('root');
+  });
+
+  test('what the user may not do is refused', async () => {
+    await using real = await startTestDaemon({ accounts: true });
+    const closed = join(real.home, 'closed');
+    await mkdir(closed, { mode: 0o700 });
+    await writeFile(join(closed, 'file'), '');
+    const headers = as('nobody');
+    const refused = [
+      real.client.stat({ path: join(closed, 'file') }, { headers }),
+      real.client.makeDir({ path: join(closed, 'dir') }, { headers }),
+      real.client.move({ source: join(closed, 'file'), destination: join(real.home, 'taken') }, { headers }),
+      real.client.listDir({ path: closed }, { headers }),
+      real.client.remove({ path: closed }, { headers }),
+      real.client.createWatcher({ path: closed }, { headers }),
+    ];
+    for (const call of refused) expect(await expectCode(call, Code.Internal)).toContain('permission denied');
+    expect((await real.client.listDir({ path: closed }, { headers: as('root') })).entries).toHaveLength(1);
   });
 });

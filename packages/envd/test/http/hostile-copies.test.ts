@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BundledDaemon, startBundled } from '../bundled-daemon.js';
+import { startDaemon, type TestDaemon } from '../test-daemon.js';
 
-let daemon: BundledDaemon;
+let daemon: TestDaemon;
 beforeEach(async () => {
-  daemon = await startBundled();
+  daemon = await startDaemon();
 });
 afterEach(() => daemon.stop());
 

@@ -4,12 +4,12 @@ import { type AddressInfo, connect } from 'node:net';
 import { frame, frameHead } from '@svc/support/connect-frames';
 import { eventually } from '@svc/support/eventually';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type BundledDaemon, startBundled } from '../bundled-daemon.js';
 import { collect, shell } from '../process/collect.js';
+import { startDaemon, type TestDaemon } from '../test-daemon.js';
 
-let daemon: BundledDaemon;
+let daemon: TestDaemon;
 beforeEach(async () => {
-  daemon = await startBundled();
+  daemon = await startDaemon();
 });
 afterEach(() => daemon.stop());
 

@@ -1,12 +1,12 @@
 import { Agent, request } from 'node:http';
 import { frame } from '@svc/support/connect-frames';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type BundledDaemon, startBundled } from '../bundled-daemon.js';
 import { shell } from '../process/collect.js';
+import { startDaemon, type TestDaemon } from '../test-daemon.js';
 
-let daemon: BundledDaemon;
+let daemon: TestDaemon;
 beforeAll(async () => {
-  daemon = await startBundled();
+  daemon = await startDaemon();
 });
 afterAll(() => daemon.stop());
 

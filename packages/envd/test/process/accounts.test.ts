@@ -1,15 +1,15 @@
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type BundledDaemon, startBundled } from '../bundled-daemon.js';
+import { startDaemon, type TestDaemon } from '../test-daemon.js';
 import { collect } from './collect.js';
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.warn('skipped: changing accounts needs root');
 
 describe.skipIf(!isRoot)('accounts', () => {
-  let daemon: BundledDaemon;
+  let daemon: TestDaemon;
   beforeAll(async () => {
-    daemon = await startBundled({ multiUser: true });
+    daemon = await startDaemon({ multiUser: true });
   });
   afterAll(() => daemon?.stop());
 

@@ -1,63 +1,27 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EnvdContext } from '../../src/context.js';
-import { createGate } from '../../src/gate.js';
-import type { LogRing } from '../../src/log-ring/log-ring.js';
-import { createUpgradeHandler } from '../../src/request-handler.js';
-import { packet, string, uint32, uint64 } from '../../src/sftp/packet.js';
-import { createTokenStore } from '../../src/token/token-store.js';
-import { upgradeRequest } from '../../src/tunnel/upgrades.js';
-import { createUsers } from '../../src/users/index.js';
+import { startDaemon, type TestDaemon } from '../test-daemon.js';
+import { packet, string, uint32, uint64 } from './packet.js';
 
-let server: http.Server;
+let daemon: TestDaemon;
 let home: string;
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'envd-sftp-'));
-  const token = createTokenStore();
-  token.set('secret');
-  const context: EnvdContext = {
-    users: createUsers({ singleUser: { home } }),
-    defaults: { user: 'user', workdir: undefined },
-    token,
-    gate: createGate(),
-    envVars: {},
-    trustVars: {},
-    singleUser: { home },
-    now: Date.now,
-  };
-  server = http.createServer();
-  server.on(
-    'upgrade',
-    createUpgradeHandler({
-      context,
-      logs: {} as LogRing,
-      services: () => ({
-        handle: () => false,
-        upgrade: (...call) => void upgradeRequest(context, ...call),
-        killAll: () => {},
-      }),
-      warm: async () => {},
-    }),
-  );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  daemon = await startDaemon();
+  home = daemon.home;
+  const body = JSON.stringify({ accessToken: 'secret' });
+  await fetch(`${daemon.url}/init`, { method: 'POST', body });
 });
-afterAll(async () => {
-  server?.closeAllConnections();
-  server?.close();
-  await rm(home, { recursive: true, force: true });
-});
+afterAll(() => daemon?.stop());
 
 /** Asks for a stream: it, or status and text of the refusal. */
 function upgrade(path: string, protocol: string, headers: Record<string, string> = {}) {
-  const { port } = server.address() as AddressInfo;
+  const { port } = daemon;
   const request = http.request({
     host: '127.0.0.1',
     port,
@@ -177,6 +141,8 @@ describe('SFTP', () => {
       [[string('there'), noAttributes], 14, 4],
       [[string('fifo'), string('there')], 18, 4],
       [[string('0'), uint64(0), uint32(1)], 5, 4],
+      // A position beyond any file.
+      [[string('there'), uint32(1), Buffer.alloc(8, 255)], 9, 4],
       [[string('__proto__')], 200, 8],
       [[], 99, 8],
     ];
@@ -213,7 +179,6 @@ describe('SFTP', () => {
     ['an empty message', Buffer.alloc(4)],
     ['a message that is too long', Buffer.from('7fffffff', 'hex')],
     ['a string that is longer than its message', packet(7, uint32(1), uint32(0xffff_ffff))],
-    ['a position beyond any file', packet(9, uint32(1), string('there'), uint32(1), Buffer.alloc(8, 255))],
     ['text of another protocol', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
   ])('ends a session that sends %s', async (_, bytes) => {
     const { socket } = await sftp();

@@ -47,11 +47,11 @@ async function watcher({ path = '', ...options }: Options = {}) {
   };
 }
 
-/** Inotify watches of this process, by the kernel's count. */
+/** Inotify watches of the daemon, by the kernel's count. */
 async function watchCount(): Promise<number> {
   let count = 0;
-  for (const fd of await readdir('/proc/self/fdinfo')) {
-    const text = await readFile(`/proc/self/fdinfo/${fd}`, 'utf8').catch(() => '');
+  for (const fd of await readdir(`/proc/${daemon.pid}/fdinfo`)) {
+    const text = await readFile(`/proc/${daemon.pid}/fdinfo/${fd}`, 'utf8').catch(() => '');
     count += text.split('\n').filter((line) => line.startsWith('inotify ')).length;
   }
   return count;

@@ -1,0 +1,5 @@
+package account
+
+import "syscall"
+
+func changeTime(stat *syscall.Stat_t) int64 { return stat.Ctim.Nano() }

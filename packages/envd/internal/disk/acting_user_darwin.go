@@ -1,0 +1,6 @@
+package disk
+
+import "os"
+
+// actingUser returns the number of the user whose rights this process has.
+func actingUser() uint32 { return uint32(os.Geteuid()) }

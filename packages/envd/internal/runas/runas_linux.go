@@ -1,0 +1,62 @@
+// Package runas does file operations with the rights of a user.
+//
+// The daemon is root. Root that acts on paths of a user follows links which that user could not, and is refused what
+// the user may do where the host sets fs.protected_*. So each operation runs on a thread that has the user's fsuid,
+// fsgid and groups: the kernel then takes root's capabilities over files away from it, and what it creates belongs to
+// the user.
+package runas
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+	"svc.example/envd/internal/account"
+)
+
+// privileged tells whether this process may take on users. In single-user mode it may not.
+var privileged = os.Getuid() == 0
+
+// Disable makes Do run every action as the daemon itself. It is called before anything else, if at all.
+func Disable() { privileged = false }
+
+// Do runs the action with the rights of the user and returns its error. The action must stay on its goroutine: another one
+// would run with the daemon's rights. A file that it opens keeps the user's rights wherever it is used later.
+func Do(user account.User, action func() error) error {
+	if !privileged || isRoot(user) {
+		return action()
+	}
+	runtime.LockOSThread()
+	if err := become(user.UID, user.GID, user.Groups); err != nil {
+		// The thread ends with its goroutine, as it stays locked.
+		return err
+	}
+	result := action()
+	if become(0, 0, nil) == nil {
+		runtime.UnlockOSThread()
+	}
+	StayDumpable()
+	return result
+}
+
+func isRoot(user account.User) bool { return user.UID == 0 && user.GID == 0 && len(user.Groups) == 0 }
+
+// become changes this thread alone. The functions of x/sys change all threads, so the calls are made by number.
+func become(uid, gid uint32, groups []uint32) error {
+	var first unsafe.Pointer
+	if len(groups) > 0 {
+		first = unsafe.Pointer(&groups[0])
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
+		return fmt.Errorf("cannot take on the groups of the user: %w", errno)
+	}
+	// These two return the number from before, and no error.
+	unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
+	unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
+	if now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, ^uintptr(0), 0, 0); uint32(now) != uid {
+		return fmt.Errorf("cannot take on user %d: %w", uid, unix.EPERM)
+	}
+	return nil
+}

@@ -1,1 +1,0 @@
-export { createFileRoutes, type FileRoutes } from './routes.js';

@@ -1,2 +1,0 @@
-export { linkOwnersOf } from './links.js';
-export { ownerOf, registerFilesystem } from './register.js';

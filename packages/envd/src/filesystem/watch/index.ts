@@ -1,1 +1,0 @@
-export { createWatchService, type WatchServiceOptions } from './service.js';

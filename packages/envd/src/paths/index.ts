@@ -1,1 +1,0 @@
-export { InvalidPathError, type PathBase, resolvePath } from './resolve-path.js';
