@@ -2,7 +2,7 @@ import { packageTests } from '../../vitest.shared.js';
 
 // The files of this package start real instances and compare what the host holds before and after.
 export default packageTests({
-  globalSetup: ['./test/envd-bundle.ts'],
+  globalSetup: ['./test/envd-program.ts'],
   setupFiles: ['./test/tell-details.ts'],
   fileParallelism: false,
 });

@@ -11,7 +11,7 @@ export interface CountingProgram {
   ask?: string;
 }
 
-const NODE = '/.sbx/lib/loader --library-path /.sbx/lib /.sbx/node';
+const NODE = 'node';
 const PYTHON_LOOP = (setup: string, body: string) => `mkfifo in; exec 3<>in; exec python3 -u -c '
 ${setup}
 f = open(3)

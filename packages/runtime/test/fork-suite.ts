@@ -97,7 +97,7 @@ export function describeForks(
 
     it('find the connections of the source closed, and serve new ones; the source keeps its own', async () => {
       const { instance, client } = await bench.create();
-      await client.start(`mkdir /tmp/open; cd /tmp/open; exec /.sbx/lib/loader --library-path /.sbx/lib /.sbx/node -e '
+      await client.start(`mkdir /tmp/open; cd /tmp/open; exec node -e '
 const net = require("net"); const fs = require("fs"); let n = 0;
 const watch = (side) => (s) => {
   s.on("error", (e) => fs.appendFileSync("errors", e.code + "\\n"));

@@ -1,7 +1,7 @@
 import type { DriverOptions } from '../src/index.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { readGaps } from '../src/testing/gaps.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { gvisorSkipReason } from './linux-host.js';
 
 /** What sandboxes on gVisor's kernel cannot do. */
@@ -9,7 +9,7 @@ export const gvisorGaps = readGaps(new URL('./gvisor-gaps.txt', import.meta.url)
 
 /** A driver whose sandboxes have gVisor's kernel. */
 export function gvisorDriver({ dataDir }: Pick<DriverOptions, 'dataDir'>, storeSizeMiB = 4096) {
-  return createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB, isolation: 'gvisor' });
+  return createLinuxDriver({ dataDir, daemon: envdProgram, storeSizeMiB, isolation: 'gvisor' });
 }
 
 /** Why the whole suites do not run on gVisor. Undefined: they do. */

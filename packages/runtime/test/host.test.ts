@@ -14,7 +14,7 @@ import {
   selectDriver,
 } from '../src/index.js';
 import { explain } from '../src/select-driver.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxSkipReason } from './linux-host.js';
 
 const ABLE: HostFacts = {
@@ -162,7 +162,7 @@ describe('this host', () => {
     const { driver, why } = await selectDriver({
       preferred: 'process',
       dataDir,
-      daemon: envdBundle,
+      daemon: envdProgram,
       log: (level, message) => lines.push(`${level} ${message}`),
     });
     await driver.close();
@@ -179,7 +179,7 @@ describe('this host', () => {
   ] as const)(
     'starts no sandboxes of the driver %s for who asks for %s',
     async (preferred, isolation, message) => {
-      const asked = selectDriver({ preferred, dataDir, daemon: envdBundle, linux: { isolation } });
+      const asked = selectDriver({ preferred, dataDir, daemon: envdProgram, linux: { isolation } });
       await expect(asked).rejects.toMatchObject({
         code: 'unsupported',
         message: expect.stringContaining(message),
@@ -190,7 +190,7 @@ describe('this host', () => {
 
   it('never falls back to the process driver silently', async () => {
     // A runtime that does not exist makes any host one that cannot.
-    const options = { dataDir, daemon: envdBundle, linux: { ociRuntime: 'no-such-runtime' } };
+    const options = { dataDir, daemon: envdProgram, linux: { ociRuntime: 'no-such-runtime' } };
     const refused = await selectDriver(options).catch((error: unknown) => error);
     expect(DriverError.is(refused) && refused.code).toBe('unsupported');
     expect(String(refused)).toContain('no-such-runtime is missing');
@@ -211,7 +211,7 @@ describe('this host', () => {
   it.skipIf(linuxSkipReason() !== undefined)(
     'refuses an OCI runtime that is there and starts nothing',
     async () => {
-      const options = { dataDir, daemon: envdBundle, linux: { ociRuntime: '/bin/false', storeSizeMiB: 0 } };
+      const options = { dataDir, daemon: envdProgram, linux: { ociRuntime: '/bin/false', storeSizeMiB: 0 } };
       const refused = await selectDriver(options).catch((error: unknown) => error);
       expect(refused).toMatchObject({
         code: 'unsupported',

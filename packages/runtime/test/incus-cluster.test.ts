@@ -10,7 +10,7 @@ import { createIncusDriver } from '../src/incus-driver/index.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { clusterStatus } from '../src/trial-cluster/index.js';
 import { killTrialMember, returnTrialMember } from '../src/trial-cluster/trial-cluster.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import {
   INCUS_TEST_MS,
   incusSkipReason,
@@ -43,7 +43,7 @@ describe.skipIf(skip !== undefined)('a cluster of three that loses a machine', (
     if (dataDir !== undefined) await rm(dataDir, { recursive: true, force: true });
   });
 
-  const open = () => createIncusDriver({ dataDir, daemon: envdBundle, address: cluster.address });
+  const open = () => createIncusDriver({ dataDir, daemon: envdProgram, address: cluster.address });
   const spec = {
     layers: [],
     limits: { memoryMiB: 512 },

@@ -2,7 +2,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
 import { createIncusDriver } from '../src/incus-driver/index.js';
 import { describeDriver } from '../src/testing.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import {
   INCUS_TEST_MS,
   incusSkipReason,
@@ -21,7 +21,7 @@ describeDriver(
   'incus',
   async ({ dataDir }) => {
     cluster ??= startTestCluster(3);
-    return createIncusDriver({ dataDir, daemon: envdBundle, address: (await cluster).address });
+    return createIncusDriver({ dataDir, daemon: envdProgram, address: (await cluster).address });
   },
   { skip },
 );

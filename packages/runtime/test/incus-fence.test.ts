@@ -13,7 +13,7 @@ import { cardName } from '../src/incus-driver/network/card-name.js';
 import { assetPath } from '../src/shared/assets.js';
 import { runProgram } from '../src/shared/run-program.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import {
   INCUS_TEST_MS,
   incusSkipReason,
@@ -82,7 +82,7 @@ describe.skipIf(skip !== undefined)('sandboxes without network access on Incus',
     cluster = await startTestCluster(2);
     server = cluster.plan.network.gateway;
     dataDir = await mkdtemp(join(tmpdir(), 'incus-fence-'));
-    driver = await createIncusDriver({ dataDir, daemon: envdBundle, address: cluster.address });
+    driver = await createIncusDriver({ dataDir, daemon: envdProgram, address: cluster.address });
   });
 
   afterAll(async () => {
@@ -266,7 +266,7 @@ describe.skipIf(skip !== undefined)('sandboxes without network access on Incus',
     const members = cluster.plan.members.map(({ name }) => name);
     for (const name of members) await takeFence(name);
     const fresh = await mkdtemp(join(tmpdir(), 'incus-fence-'));
-    const other = await createIncusDriver({ dataDir: fresh, daemon: envdBundle, address: cluster.address });
+    const other = await createIncusDriver({ dataDir: fresh, daemon: envdProgram, address: cluster.address });
     try {
       const refused = await other.create({ id: 'refused', spec: specOf('none') }).catch((error) => error);
       expect(refused).toMatchObject({

@@ -299,12 +299,11 @@ describe('a member of Incus that lies', () => {
                 });
       response.end(JSON.stringify({ type: 'sync', metadata }));
     };
-    const daemon = join(directory, 'daemon');
-    await mkdir(daemon);
-    await writeFile(join(daemon, 'daemon.cjs'), '');
+    const entry = join(directory, 'envd');
+    await writeFile(entry, '');
     const driver = await createIncusDriver({
       dataDir,
-      daemon: { entry: join(daemon, 'daemon.cjs'), directory: daemon },
+      daemon: { entry },
       address,
       pool: 'x',
       parent: 'eth0',

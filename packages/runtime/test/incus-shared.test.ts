@@ -6,7 +6,7 @@ import type { Driver } from '../src/contract/driver.js';
 import { createIncusDriver } from '../src/incus-driver/index.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { clusterStatus } from '../src/trial-cluster/index.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { INCUS_TEST_MS, incusSkipReason, startTestCluster, type TestCluster } from './incus-host.js';
 
 vi.setConfig({ testTimeout: INCUS_TEST_MS, hookTimeout: INCUS_TEST_MS });
@@ -20,7 +20,7 @@ describe.skipIf(skip !== undefined)('two drivers on one project of a cluster', (
   let second: Driver;
 
   const open = (dataDir: string, range?: string) =>
-    createIncusDriver({ dataDir, daemon: envdBundle, address: cluster.address, range });
+    createIncusDriver({ dataDir, daemon: envdProgram, address: cluster.address, range });
   const spec = () => ({
     layers: [] as string[],
     limits: { memoryMiB: 512 },

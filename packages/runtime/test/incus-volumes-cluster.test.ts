@@ -12,7 +12,7 @@ import { createIncusDriver } from '../src/incus-driver/index.js';
 import { keys } from '../src/incus-driver/keys.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { killTrialMember, returnTrialMember } from '../src/trial-cluster/trial-cluster.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import {
   INCUS_TEST_MS,
   incusSkipReason,
@@ -35,7 +35,7 @@ describe.skipIf(skip !== undefined)('volumes on a cluster with two servers', () 
   let second: Driver;
 
   const open = (dataDir: string) =>
-    createIncusDriver({ dataDir, daemon: envdBundle, address: cluster.address });
+    createIncusDriver({ dataDir, daemon: envdProgram, address: cluster.address });
   const create = (driver: Driver, id: string, ...volumeIds: string[]) =>
     driver.create({
       id,

@@ -15,7 +15,7 @@ import { DaemonClient } from '../src/testing/daemon-client.js';
 import { findLeaks } from '../src/testing/leaks.js';
 import { type TarTestEntry, tarOf, tarOfEntries } from '../src/testing/tar.js';
 import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
@@ -47,7 +47,7 @@ describe.skipIf(skip !== undefined).each(stores)(
     const size = storeSizeMiB === undefined ? {} : { storeSizeMiB };
     const benchOn = () =>
       new Workbench(({ dataDir }) =>
-        createLinuxDriver({ dataDir, daemon: envdBundle, baseRoot: 'host', ...size }),
+        createLinuxDriver({ dataDir, daemon: envdProgram, baseRoot: 'host', ...size }),
       );
     const bench = benchOn();
     const elsewhere = mkdtempSync(join(tmpdir(), 'restored-'));
@@ -113,7 +113,7 @@ describe.skipIf(skip !== undefined).each(stores)(
       expect(findLeaks(draft)).toEqual([]);
       renameSync(draft, dataDir);
 
-      const restored = await createLinuxDriver({ dataDir, daemon: envdBundle, baseRoot: 'host', ...size });
+      const restored = await createLinuxDriver({ dataDir, daemon: envdProgram, baseRoot: 'host', ...size });
       try {
         const there = await restored.restore({
           id: 'goeson',

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { createLinuxDriver, type LinuxDriverOptions } from '../src/linux-driver/index.js';
 import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 
 type Options = Partial<LinuxDriverOptions>;
 
@@ -33,5 +33,5 @@ export async function withLinuxBench(
 }
 
 function benchOf(options: Options): Workbench {
-  return new Workbench(({ dataDir }) => createLinuxDriver({ dataDir, daemon: envdBundle, ...options }));
+  return new Workbench(({ dataDir }) => createLinuxDriver({ dataDir, daemon: envdProgram, ...options }));
 }

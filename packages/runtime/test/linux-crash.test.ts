@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
@@ -14,7 +14,7 @@ import { type Paths, pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { findLeaks } from '../src/testing/leaks.js';
 import { bundleModule } from './bundle-module.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxSkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
@@ -34,7 +34,7 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
     const paths = pathsOf(dataDir);
     try {
       for (const moment of MOMENTS_MS) {
-        const child = spawn(process.execPath, [bundle.file, dataDir, dirname(envdBundle.entry)], {
+        const child = spawn(process.execPath, [bundle.file, dataDir, envdProgram.entry], {
           stdio: ['ignore', 'pipe', 'inherit'],
         });
         const ended = once(child, 'exit');
@@ -43,7 +43,7 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
         child.kill('SIGKILL');
         await ended;
 
-        const driver = await createLinuxDriver({ dataDir, daemon: envdBundle });
+        const driver = await createLinuxDriver({ dataDir, daemon: envdProgram });
         const alive: string[] = [];
         for (const { id } of await driver.list()) {
           const instance = await driver.adopt(id);
@@ -63,7 +63,7 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
       expect(readdirSync('/sys/class/net').filter((name) => name.includes(paths.tag))).toEqual([]);
       expect(findLeaks(dataDir)).toEqual([]);
     } finally {
-      const driver = await createLinuxDriver({ dataDir, daemon: envdBundle });
+      const driver = await createLinuxDriver({ dataDir, daemon: envdProgram });
       await driver.reap({ instanceIds: [], checkpointIds: [] });
       await driver.close({ destroyInstances: true });
       await rm(parent, { recursive: true, force: true });

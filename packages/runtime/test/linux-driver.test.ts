@@ -1,6 +1,6 @@
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { describeDriver } from '../src/testing.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxSkipReason } from './linux-host.js';
 import { linuxLeaks } from './linux-leaks.js';
 
@@ -9,7 +9,7 @@ describeDriver(
   ({ dataDir }) =>
     createLinuxDriver({
       dataDir,
-      daemon: envdBundle,
+      daemon: envdProgram,
       storeSizeMiB: 4096,
       transferKey: Buffer.alloc(32, 'k'),
     }),

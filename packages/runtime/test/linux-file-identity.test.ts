@@ -12,7 +12,7 @@ import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { tarOf } from '../src/testing/tar.js';
 import { type MadeInstance, Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxBench } from './linux-bench.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
 
@@ -244,7 +244,7 @@ describe.skipIf(skip !== undefined)('a data directory on the btrfs of the host',
       ({ dataDir }) =>
         createLinuxDriver({
           dataDir,
-          daemon: envdBundle,
+          daemon: envdProgram,
           baseDirectory,
           storeSizeMiB: 512,
           baseRoot: 'host',

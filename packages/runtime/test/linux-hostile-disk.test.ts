@@ -8,7 +8,7 @@ import { DriverError } from '../src/contract/errors.js';
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
 
 const skip = linuxSkipReason();
@@ -27,7 +27,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
   let mounted = false;
   const bench = new Workbench(
     ({ dataDir }) =>
-      createLinuxDriver({ dataDir, daemon: envdBundle, storeSizeMiB: 1_500, reserveMiB: RESERVE_MIB }),
+      createLinuxDriver({ dataDir, daemon: envdProgram, storeSizeMiB: 1_500, reserveMiB: RESERVE_MIB }),
     mountPoint,
   );
   beforeAll(async () => {

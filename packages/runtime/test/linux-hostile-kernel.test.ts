@@ -120,7 +120,7 @@ describe.skipIf(skip !== undefined)("a hostile program and the host's kernel", (
     for (const look of looks) {
       // What the daemon has just forked to become a program of the user's counts as root's until then.
       const each = await client.output(
-        `for pid in $(pgrep -u 0 -f envd.cjs); do
+        `for pid in $(pgrep -u 0 -x envd); do
           said=$(${look} 2>&1)
           [ "$(stat -c %u /proc/$pid 2>/dev/null)" = 0 ] || continue
           echo "$said" | grep -qiE 'not permitted|denied' && echo refused || echo "looked into $pid"

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleModule } from './bundle-module.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { memorySkipReason } from './linux-host.js';
 
 const skip = memorySkipReason();
@@ -45,7 +45,7 @@ describe.skipIf(skip !== undefined)('a host', () => {
     for (const restoreBy of ['driver', 'runtime'])
       it(`${name} restores memory, CRIU called by the ${restoreBy}`, async () => {
         const dataDir = await mkdtemp(join(parent, 'data-'));
-        const options = { dataDir, daemon: envdBundle, restoreBy, storeSizeMiB: 0 };
+        const options = { dataDir, daemon: envdProgram, restoreBy, storeSizeMiB: 0 };
         const { stdout } = await promisify(execFile)(
           stockMounts,
           ['sh', '-ec', `${more}\nexec "$@"`, 'sh', process.execPath, program.file, JSON.stringify(options)],

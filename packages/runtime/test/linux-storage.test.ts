@@ -33,7 +33,8 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
 
   it('counts what a checkpoint holds, and gets it back when the checkpoint goes', async () => {
     const { instance, client } = await bench.create();
-    await client.output('head -c 60M /dev/urandom > /tmp/data');
+    // 60 MiB of files, and 10 of memory.
+    await client.output('head -c 60M /dev/urandom > /tmp/data; head -c 10M /dev/urandom > /dev/shm/data');
     const first = await instance.checkpoint({ checkpointId: 'first', memory: true, then: 'continue' });
     const second = await instance.checkpoint({ checkpointId: 'second', memory: false, then: 'destroy' });
     expect(first.sizeBytes).toBeGreaterThan(62 * MIB);

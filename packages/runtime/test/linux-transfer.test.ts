@@ -13,7 +13,7 @@ import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { tarBytes, tarOf } from '../src/testing/tar.js';
 import { Workbench } from '../src/testing/workbench.js';
 import { openEnvelope, writeEnvelope } from '../src/transfer/envelope.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxSkipReason, memorySkipReason } from './linux-host.js';
 import { overSocket } from './serve-for-test.js';
 
@@ -47,7 +47,7 @@ const heavy = process.env.SVC_HEAVY === '1';
 describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to another host', () => {
   const benchOn = (wrap: (driver: Driver) => Promise<Driver> | Driver = (driver) => driver) =>
     new Workbench(async ({ dataDir }) =>
-      wrap(await createLinuxDriver({ dataDir, daemon: envdBundle, baseRoot: 'host', transferKey: KEY })),
+      wrap(await createLinuxDriver({ dataDir, daemon: envdProgram, baseRoot: 'host', transferKey: KEY })),
     );
   const source = benchOn();
   // As servers have it: the runtime is a process of its own.

@@ -1,6 +1,6 @@
 import { appendFile, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DaemonProgram } from '../src/contract/driver.js';
 import { baseDirectory, baseRecipe, findBase } from '../src/host/base-root.js';
@@ -9,7 +9,7 @@ import { runProgram } from '../src/shared/run-program.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { countReaches, readCount, startCounting } from '../src/testing/programs.js';
 import { Workbench } from '../src/testing/workbench.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { memorySkipReason } from './linux-host.js';
 
 const skip = memorySkipReason();
@@ -28,7 +28,7 @@ describe.skipIf(skip !== undefined).each(roots)(
     let bench: Workbench;
     beforeAll(async () => {
       home = await mkdtemp(join(tmpdir(), 'svc-upgrade-'));
-      daemon = envdBundle;
+      daemon = envdProgram;
       // An overlay plays the upgraded /usr below, and such a file system takes no ids of its own.
       const ids = baseRoot === 'host' ? ({ ids: false } as const) : {};
       bench = new Workbench(({ dataDir }) => createLinuxDriver({ dataDir, daemon, baseRoot, ...ids }));
@@ -42,10 +42,11 @@ describe.skipIf(skip !== undefined).each(roots)(
 
     /** Every file that programs of sandboxes have mapped becomes another one, and the daemon a later version. */
     async function upgrade(): Promise<void> {
-      const directory = join(home, 'envd');
-      await cp(envdBundle.directory, directory, { recursive: true });
-      await appendFile(join(directory, basename(envdBundle.entry)), '\n// a later version\n');
-      daemon = { directory, entry: join(directory, basename(envdBundle.entry)) };
+      const entry = join(home, 'envd');
+      await cp(envdProgram.entry, entry);
+      // What follows a program in its file is not read.
+      await appendFile(entry, 'a later version');
+      daemon = { entry };
       await bench.reopen();
       const { pid } = JSON.parse(await readFile(join(bench.dataDir, 'keeper.json'), 'utf8')) as {
         pid: number;

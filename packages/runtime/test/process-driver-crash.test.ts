@@ -7,7 +7,7 @@ import { eventually } from '#support/eventually';
 import { createProcessDriver } from '../src/index.js';
 import { DaemonClient, findLeaks } from '../src/testing.js';
 import { bundleModule } from './bundle-module.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 
 const ROUNDS = 5;
 
@@ -52,7 +52,7 @@ describe('a process driver that is killed at any moment', () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const child = spawn(
         process.execPath,
-        [join(directory, 'program.mjs'), dataDir, JSON.stringify(envdBundle)],
+        [join(directory, 'program.mjs'), dataDir, JSON.stringify(envdProgram)],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       let output = '';
@@ -64,7 +64,7 @@ describe('a process driver that is killed at any moment', () => {
       child.kill('SIGKILL');
       await once(child, 'close');
 
-      const driver = await createProcessDriver({ dataDir, daemon: envdBundle });
+      const driver = await createProcessDriver({ dataDir, daemon: envdProgram });
       try {
         const records = await driver.list();
         const ids = records.map(({ id }) => id);
@@ -88,12 +88,12 @@ describe('a process driver that is killed at any moment', () => {
     const dataDir = join(directory, 'stopped');
     const child = spawn(
       process.execPath,
-      [join(directory, 'killed-in-destroy.mjs'), dataDir, JSON.stringify(envdBundle)],
+      [join(directory, 'killed-in-destroy.mjs'), dataDir, JSON.stringify(envdProgram)],
       { stdio: ['ignore', 'ignore', 'inherit'] },
     );
     expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
 
-    const driver = await createProcessDriver({ dataDir, daemon: envdBundle });
+    const driver = await createProcessDriver({ dataDir, daemon: envdProgram });
     try {
       expect(await driver.list()).toMatchObject([{ id: 'one', state: 'running' }]);
       const client = new DaemonClient((await driver.adopt('one'))!);

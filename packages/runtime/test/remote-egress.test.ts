@@ -10,7 +10,7 @@ import { createProcessDriver } from '../src/process-driver/index.js';
 import { connectDriver, type RemoteDriver } from '../src/remote/connect-driver.js';
 import { type ServedDriver, serveDriver } from '../src/remote/serve-driver.js';
 import { dialUnix } from '../src/shared/dial.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 
 const TOKEN = 'token-of-the-test';
 
@@ -34,7 +34,7 @@ describe('the egress process behind a served driver', () => {
       socket.pipe(socket);
     }).listen(controlPath);
     await once(control, 'listening');
-    driver = await createProcessDriver({ dataDir: join(directory, 'data'), daemon: envdBundle });
+    driver = await createProcessDriver({ dataDir: join(directory, 'data'), daemon: envdProgram });
     const withEgress = new Proxy(driver, {
       get(target, name) {
         if (name === 'egress') return { connect: () => dialUnix(controlPath) } satisfies Driver['egress'];
@@ -97,7 +97,7 @@ describe('the egress process behind a served driver', () => {
 it('is not offered by a driver without one', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'served-egress-'));
   const socketPath = join(directory, 'driver.sock');
-  const driver = await createProcessDriver({ dataDir: join(directory, 'data'), daemon: envdBundle });
+  const driver = await createProcessDriver({ dataDir: join(directory, 'data'), daemon: envdProgram });
   const served = await serveDriver(driver, { socketPath, token: TOKEN });
   const remote = await connectDriver({ socketPath, token: TOKEN });
   try {

@@ -1,6 +1,6 @@
 import { createLinuxDriver } from '../src/linux-driver/index.js';
 import { describeDriver } from '../src/testing.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { linuxSkipReason } from './linux-host.js';
 import { linuxLeaks } from './linux-leaks.js';
 import { overSocket } from './serve-for-test.js';
@@ -11,7 +11,7 @@ describeDriver(
     overSocket(
       await createLinuxDriver({
         dataDir,
-        daemon: envdBundle,
+        daemon: envdProgram,
         storeSizeMiB: 4096,
         transferKey: Buffer.alloc(32, 'k'),
       }),

@@ -26,7 +26,7 @@ import { RemoteCalls } from '../src/remote/remote-calls.js';
 import { openUpgraded } from '../src/remote/upgrade.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
 import { tarOf } from '../src/testing/tar.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { TOKEN } from './serve-for-test.js';
 
 /** What tests send calls with that no server makes. */
@@ -48,7 +48,7 @@ describe('a driver that is served over a socket', () => {
     const log = new DriverLog();
     driver = await createProcessDriver({
       dataDir: join(directory, 'data'),
-      daemon: envdBundle,
+      daemon: envdProgram,
       log: log.write,
     });
     served = await serveDriver(driver, { socketPath, token: TOKEN, log });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { criuDirectory } from '../src/host/programs.js';
 import { selectDriver } from '../src/select-driver.js';
 import { DaemonClient } from '../src/testing/daemon-client.js';
-import { envdBundle } from './envd-bundle.js';
+import { envdProgram } from './envd-program.js';
 import { memorySkipReason } from './linux-host.js';
 
 const skip = memorySkipReason();
@@ -20,7 +20,7 @@ describe.skipIf(skip !== undefined)('the trial start of a driver', () => {
   const select = (linux: { criuDirectory?: string } = {}) =>
     selectDriver({
       dataDir: join(parent, 'data'),
-      daemon: envdBundle,
+      daemon: envdProgram,
       preferred: 'linux',
       trialStart: true,
       linux: { storeSizeMiB: 0, ...linux },

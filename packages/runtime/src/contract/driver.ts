@@ -229,10 +229,8 @@ export interface Driver {
 
 /** How to start the daemon inside an instance. */
 export interface DaemonProgram {
-  /** Absolute path of the bundled daemon (one CommonJS file; native add-ons beside it). */
+  /** Absolute path of the daemon: one program that needs no library. */
   entry: string;
-  /** Directory with everything the daemon needs; bound read-only into the instance. */
-  directory: string;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeAtomically } from '#support/write-atomically';
-import { agentArgs, prepareAgent } from '../agent/agent.js';
+import { agentArgs, DAEMON, prepareAgent } from '../agent/agent.js';
+import { ipProgram, nodeProgram } from '../agent/host-programs.js';
 import { DriverError } from '../contract/errors.js';
 import { baseDirectory, baseRecipe, findBase } from '../host/base-root.js';
 import { IncusClient, type IncusClientOptions } from '../incus/incus-client.js';
@@ -64,7 +65,8 @@ async function open(
   const settings = await readSettings(options, client);
   const owner = await ownerOf(dataDir);
   const agents = join(dataDir, 'agents');
-  const agent = await prepareAgent(agents, daemon, { ip: true });
+  const ip = await ipProgram();
+  const agent = await prepareAgent(agents, daemon, new Map([...(await nodeProgram()), ...ip]));
   const files = new LayerFiles(join(dataDir, 'layers'));
   await files.prepare();
   const records = new CheckpointRecords(join(dataDir, 'checkpoints'));
@@ -107,10 +109,10 @@ async function open(
       pool,
       parent: settings.parent,
       fenced: settings.fenced,
-      setsUpCards: agent.ip,
+      setsUpCards: ip.size > 0,
       diskLimit: QUOTA_DRIVERS.includes(driver),
-      command: (memoryMiB) => agentArgs(agent, daemon, { port: DAEMON_PORT, memoryMiB }),
-      renameCommand: agent.hostname ? (name) => renameCommand(name) : undefined,
+      command: agentArgs({ port: DAEMON_PORT }),
+      renameCommand: (name) => [DAEMON, 'hostname', name],
       summary: `incus: Incus ${server.environment.server_version}${server.environment.server_clustered ? ', clustered' : ''}; pool ${settings.pool} (${driver}), project ${client.project}`,
       volumesDirectory: join(dataDir, 'volumes'),
       customVolumes: new CustomVolumes({ client, members, pool }),
@@ -193,8 +195,4 @@ async function ownerOf(dataDir: string): Promise<string> {
     await writeAtomically(path, `${owner}\n`);
     return owner;
   }
-}
-
-function renameCommand(name: string): string[] {
-  return ['/.sbx/lib/loader', '--library-path', '/.sbx/lib', '/.sbx/hostname', name];
 }

@@ -27,12 +27,12 @@ export interface IncusDriverParts {
   fenced: boolean;
   /** Whether the storage pool has quotas. */
   diskLimit: boolean;
-  /** Command line of the first process of an instance. @param memoryMiB that it sees; absent: all */
-  command(memoryMiB: number | undefined): readonly string[];
+  /** Command line of the first process of an instance. */
+  command: readonly string[];
   /** Whether a card that was plugged in can be set up inside. */
   setsUpCards: boolean;
-  /** For setting the host name inside; undefined where the daemon's directory has no such program. */
-  renameCommand: ((name: string) => readonly string[]) | undefined;
+  /** Sets the host name inside. */
+  renameCommand(name: string): readonly string[];
   summary: string;
   /** Volumes of an earlier version, and all where the storage pool cannot have them. */
   volumesDirectory: string;

@@ -364,7 +364,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
         await Promise.all([
           // Another call of Incus about the same instance waits for neither.
           recorded,
-          instance.thaw().then(() => renameCommand && cluster.execute(name, renameCommand(id))),
+          instance.thaw().then(() => cluster.execute(name, renameCommand(id))),
         ]);
       },
       { code: 'create_failed', message: 'The sandbox could not be started.' },

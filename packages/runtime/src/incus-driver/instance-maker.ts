@@ -111,7 +111,7 @@ export class InstanceMaker {
               id,
               layers,
               createdAtMs,
-              command: command(spec.limits.memoryMiB),
+              command,
             }),
             [keys.imageBytes]: String(imageBytes),
           },

@@ -14,8 +14,6 @@ export function capabilitiesOf(host: LinuxHost, tier: OciTier): Capabilities {
   if (host.egress !== undefined && host.governProblem !== undefined)
     reasons.push(`No egress policies: ${host.governProblem}`);
   if (tier.ownIds && host.idsProblem !== undefined) reasons.push(host.idsProblem);
-  if (host.agent?.init === false)
-    reasons.push('No static tini was found: orphans in sandboxes stay zombies (apt-get install tini).');
   if (host.bases.current === undefined)
     reasons.push(
       'The root file system of the template base is not built: svc server doctor --fix builds it.',

@@ -27,7 +27,7 @@ export async function reapLeaked(
     .list('c')
     .flatMap((id) => (id.startsWith('.') ? [] : (readCheckpoint(host, id) ?? [])));
   const agentsInUse = new Set([...recorded, ...checkpoints].map((each) => each.agent));
-  if (host.agent !== undefined) agentsInUse.add(host.agent.name);
+  for (const agent of [host.agent, host.node]) if (agent !== undefined) agentsInUse.add(agent.name);
   const names = new Set([...host.cgroups.names(), ...host.store.list('i'), ...readdirSync(host.paths.oci)]);
   const removed: string[] = [];
   for (const name of names) {

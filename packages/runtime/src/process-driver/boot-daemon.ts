@@ -41,19 +41,8 @@ export async function bootDaemon(options: BootOptions): Promise<BootedDaemon> {
   let child: ChildProcess;
   try {
     child = spawn(
-      process.execPath,
-      [
-        options.daemon.entry,
-        '--host',
-        '127.0.0.1',
-        '--port',
-        '0',
-        '--ready-fd',
-        '3',
-        '--single-user',
-        '--home',
-        options.home,
-      ],
+      options.daemon.entry,
+      ['--host', '127.0.0.1', '--port', '0', '--ready-fd', '3', '--single-user', '--home', options.home],
       {
         detached: true,
         cwd: options.home,

@@ -1,3 +1,4 @@
+import { loaderOf } from '../../agent/host-programs.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { GATEWAY_ADDRESS } from './gateway-address.js';
 
@@ -72,7 +73,7 @@ export function reachCommand(attempts: readonly ReachAttempt[]): string[] {
   if (attempts.length > MOST_ATTEMPTS)
     throw new RangeError(`${attempts.length} attempts do not fit into an exit code.`);
   const each = attempts.map(({ protocol, address, port }) => `${protocol}/${address}/${port}`);
-  const node = ['/.sbx/lib/loader', '--library-path', '/.sbx/lib', '/.sbx/node'];
+  const node = [...loaderOf('/.sbx'), '/.sbx/node'];
   return [...node, '-e', SCRIPT, String(CODE_BASE), String(WAIT_MS), ...each];
 }
 

@@ -1,8 +1,9 @@
+import { loaderOf } from '../../agent/host-programs.js';
 import { CARD } from './card-device.js';
 import { GATEWAY_ADDRESS } from './gateway-address.js';
 
-/** The daemon's directory has its programs with their libraries: what an image brings may be anything, or nothing. */
-const LOADED = ['/.sbx/lib/loader', '--library-path', '/.sbx/lib'] as const;
+/** The daemon's directory has programs with their libraries: what an image brings may be anything, or nothing. */
+const LOADED = loaderOf('/.sbx');
 
 /** Gives its input to `ip`, so that it takes one start of a program. Directories of earlier versions have no `ip`. */
 const SCRIPT = `

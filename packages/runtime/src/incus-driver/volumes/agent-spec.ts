@@ -1,3 +1,4 @@
+import { loaderOf } from '../../agent/host-programs.js';
 import { keys, volumeName } from '../keys.js';
 import { SEALED } from '../sealed-config.js';
 
@@ -5,11 +6,9 @@ import { SEALED } from '../sealed-config.js';
 export const AGENT_PROGRAM = '/run/svc-volume-agent.mjs';
 export const AGENT_VOLUME = '/svc-volume';
 
-/** How it is called: the Node that each image has for the daemon. */
+/** How it is called: by the Node that each image has. */
 export const AGENT_COMMAND: readonly string[] = [
-  '/.sbx/lib/loader',
-  '--library-path',
-  '/.sbx/lib',
+  ...loaderOf('/.sbx'),
   '/.sbx/node',
   '--max-old-space-size=256',
   AGENT_PROGRAM,

@@ -111,17 +111,13 @@ function writeBundle(
   const root = rootOf(entry.name);
   const usr = usrOf(entry.name);
   for (const path of [mountsOf(entry.name), root, usr]) keeper.makeDirectory(path);
-  const agent = { init: host.agent?.init ?? true };
   const config = ociConfig({
     hostname,
     root,
     usr: planRoot(host.store, host.bases, entry.layers).usr === undefined ? undefined : usr,
     agent: `${AGENTS}/${entry.agent}`,
     firstId: entry.firstId,
-    args: agentArgs(agent, host.options.daemon, {
-      port: DAEMON_PORT,
-      memoryMiB: entry.spec.limits.memoryMiB,
-    }),
+    args: agentArgs({ port: DAEMON_PORT }),
     cgroupsPath: host.cgroups.pathOf(entry.name),
     criuConfig: join(bundle, 'criu.conf'),
     limits: entry.spec.limits,

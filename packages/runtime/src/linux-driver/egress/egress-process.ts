@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
+import { loaderOf } from '../../agent/host-programs.js';
 import type { DriverEgress, DriverOptions, EgressProgram } from '../../contract/driver.js';
 import { DriverError, driverClosed } from '../../contract/errors.js';
 import { egressUser } from '../../host/egress-user.js';
@@ -32,7 +33,7 @@ const HEAP_AT_REST_MIB = 64;
 export interface EgressPlace {
   keeper: NamespaceKeeper;
   /** Directory with Node and its libraries, in the keeper's namespace. */
-  agent: string;
+  node: string;
 }
 
 export interface EgressProcessOptions {
@@ -121,7 +122,7 @@ export class EgressProcess implements DriverEgress {
   }
 
   /** @returns what it printed last, for people. */
-  #launch({ keeper, agent }: EgressPlace): () => string {
+  #launch({ keeper, node }: EgressPlace): () => string {
     const { group } = this.#options;
     const { memoryMiB } = group.share;
     const [command, ...args] = [
@@ -130,9 +131,9 @@ export class EgressProcess implements DriverEgress {
       ...this.#enterGroup(),
       ...keeper.enter(['nsenter', '--net=/run/netns/gw']),
       ...['unshare', '--mount', '--pid', '--ipc', '--uts', '--fork', '--kill-child=KILL'],
-      ...['sh', `${DIRECTORY}/egress-jail.sh`, agent, `${DIRECTORY}/program`],
+      ...['sh', `${DIRECTORY}/egress-jail.sh`, node, `${DIRECTORY}/program`],
       ...[String(PROXY_PORT), NAME_SERVER, CONTROL, String(egressUser())],
-      ...['/agent/lib/loader', '--library-path', '/agent/lib', '/agent/node'],
+      ...[...loaderOf('/agent'), '/agent/node'],
       `--max-old-space-size=${Math.floor(memoryMiB * HEAP_SHARE)}`,
       `--initial-old-space-size=${HEAP_AT_REST_MIB}`,
       ...['/program/egress.cjs', '--memory-mib', String(memoryMiB)],
@@ -169,7 +170,7 @@ export class EgressProcess implements DriverEgress {
       });
       if (performance.now() - startedMs > HEALTHY_MS) this.#pauseMs = FIRST_PAUSE_MS;
       this.#again = setTimeout(() => {
-        if (keeper.alive) this.#launch({ keeper, agent });
+        if (keeper.alive) this.#launch({ keeper, node });
       }, this.#pauseMs);
       this.#again.unref();
       this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);

@@ -1,17 +1,17 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
+import { DAEMON } from '../../agent/agent.js';
 import { DriverError } from '../../contract/errors.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { InstanceEntry } from '../state/records.js';
 import type { NameWriter } from '../tiers/tier.js';
 
 const TIMEOUT_MS = 10_000;
-/** Runs a program of the agent's directory in any root file system. */
-const RUN = ['/.sbx/lib/loader', '--library-path', '/.sbx/lib'];
-const PROGRAM = [...RUN, '/.sbx/hostname'];
-/** Reads the name, as `hostname` cannot: it would open its input anew, and inside a pipe of the host has no path. */
-const WAITING = [...RUN, '/.sbx/sh', '-c', `read -r name && exec ${PROGRAM.join(' ')} "$name"`];
+/** The daemon's program names the machine too, whatever the root file system has. */
+const PROGRAM = [DAEMON, 'hostname'];
+/** Reads the name from its input. */
+const WAITING = [...PROGRAM, '-'];
 /** Only the kernel of the sandbox knows of this right: it is no right on the host. */
 const RIGHT = 'CAP_SYS_ADMIN';
 
@@ -22,7 +22,6 @@ export async function nameGuest(
   entry: InstanceEntry,
   name: string,
 ): Promise<void> {
-  if (host.agent?.hostname !== true) return;
   const words = [...command, 'exec', '--cap', RIGHT, '--user', '0', entry.name, ...PROGRAM, name];
   await host.store.run(
     { name: 'gvisor_exec', arguments: words },
@@ -47,7 +46,6 @@ export class GuestNameWriter implements NameWriter {
 
   /** @param command see `runscCommand`. */
   static async start(host: LinuxHost, command: readonly string[], entry: InstanceEntry): Promise<NameWriter> {
-    if (host.agent?.hostname !== true || !host.agent.shell) return NAMELESS;
     const keeper = await host.up();
     const input = `/run/names/${entry.name}.in`;
     const output = `/run/names/${entry.name}.out`;
@@ -97,6 +95,3 @@ export class GuestNameWriter implements NameWriter {
     closeSync(this.#output);
   }
 }
-
-/** On a host that has no `hostname` or no shell to lend. */
-const NAMELESS: NameWriter = { inside: true, write: async () => undefined, end: async () => undefined };

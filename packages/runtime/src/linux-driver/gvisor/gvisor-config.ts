@@ -20,8 +20,7 @@ export function gvisorConfig(config: OciConfig, network: string) {
   const own = mounts.filter(({ destination }) => !/^\/(dev|sys)(\/|$)/.test(destination));
   return {
     ociVersion,
-    // A pipe without a name on the instance's disk could not be stored; in memory it can.
-    process: { ...process, args: [...process.args, '--pipe-directory', '/dev/shm'] },
+    process,
     root,
     hostname,
     mounts: [

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess } from '#support/process-identity';
-import { type Agent, prepareAgent } from '../../agent/agent.js';
+import { type Agent, prepareAgent, preparePrograms } from '../../agent/agent.js';
+import { nodeProgram } from '../../agent/host-programs.js';
 import type { Isolation } from '../../contract/capabilities.js';
 import { DriverError, driverClosed } from '../../contract/errors.js';
 import { baseDirectory, chosenBaseRoot } from '../../host/base-root.js';
@@ -60,6 +61,8 @@ export class LinuxHost {
   /** Instances that somebody has by their id; the driver knows. */
   named: () => Iterable<InstanceEntry> = () => [];
   agent: Agent | undefined;
+  /** Node with its libraries, for the egress process. */
+  node: Agent | undefined;
   /** Ranges of host ids, one for each instance. Undefined: all have the host's. */
   ids: IdRanges | undefined;
   /** Why there are none. */
@@ -194,7 +197,8 @@ export class LinuxHost {
       this.egress === undefined ? 'There is no egress process.' : this.network.redirectProblem;
     if (this.egress === undefined || this.governProblem !== undefined) return;
     try {
-      await this.egress.start({ keeper, agent: join(this.paths.store, 'agents', this.agent!.name) });
+      this.node = await preparePrograms(this.store.view('agents'), await nodeProgram());
+      await this.egress.start({ keeper, node: join(this.paths.store, 'agents', this.node.name) });
     } catch (error) {
       if (!DriverError.is(error)) throw error;
       this.governProblem = error.message;

@@ -13,7 +13,7 @@ export interface OciConfigInput {
   root: string;
   /** What appears as `/usr` when that is an overlay of its own. A bind mount, or CRIU would try to mount it itself. */
   usr: string | undefined;
-  /** Directory with Node, its libraries, init and the daemon; appears as `/.sbx`. */
+  /** Directory with the daemon; appears as `/.sbx`. */
   agent: string;
   args: string[];
   cgroupsPath: string;

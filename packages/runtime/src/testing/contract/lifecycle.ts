@@ -91,7 +91,7 @@ export function lifecyclePromises(bench: Workbench): void {
     it('tells when its daemon ended by itself', async () => {
       const { instance, client } = await bench.create();
       // The call fails with the daemon that carries it.
-      client.run('kill -KILL $PPID', 'root').catch(() => undefined);
+      client.run('kill -TERM $PPID', 'root').catch(() => undefined);
       const end = await instance.ended;
       expect(['exited', 'oom']).toContain(end.reason);
       expect((await bench.driver.list()).find(({ id }) => id === instance.id)?.state ?? 'dead').toBe('dead');

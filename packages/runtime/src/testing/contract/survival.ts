@@ -44,7 +44,7 @@ export function survivalPromises(bench: Workbench): void {
       const { instance } = await bench.create();
       const driver = await bench.reopen();
       const adopted = await driver.adopt(instance.id);
-      new DaemonClient(adopted!).run('kill -KILL $PPID', 'root').catch(() => undefined);
+      new DaemonClient(adopted!).run('kill -TERM $PPID', 'root').catch(() => undefined);
       expect((await adopted!.ended).reason).toBe('exited');
       expect(await driver.adopt(instance.id)).toBeUndefined();
     });

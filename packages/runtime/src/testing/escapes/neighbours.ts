@@ -73,7 +73,7 @@ for pid in daemons:
         try: target = os.readlink("/proc/%d/fd/%s" % (pid, fd))
         except OSError: continue
         # Sockets cannot be opened again; a file of the host would be.
-        if target.startswith("/") and not target.startswith(("/dev/", "/.sbx", "/proc/", "/memfd:", "/tmp/.envd-")): print("open file", target)
+        if target.startswith("/") and not target.startswith(("/dev/", "/.sbx", "/proc/", "/memfd:")): print("open file", target)
     if libc.ptrace(16, pid, None, None) == 0:
         os.waitpid(pid, 0x40000000)
         libc.ptrace(17, pid, None, None)
