@@ -60,7 +60,7 @@ export function processorMsOfHost(): number {
 export function daemons(): number[] {
   return processIds().filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('envd.cjs');
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('/.sbx/envd');
     } catch {
       return false;
     }

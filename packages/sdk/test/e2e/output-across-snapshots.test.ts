@@ -43,6 +43,22 @@ describeOnServer('output of programs in stored sandboxes', (stage) => {
     expect([stdout, lostBytes]).toEqual(['before\nafter\n', undefined]);
   });
 
+  onLinux('can still be opened by its names, in a resumed sandbox and in a fork', async () => {
+    await using sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    const named = 'until [ -e go ]; do sleep 0.02; done; echo out >/dev/stdout; echo err >/dev/stderr';
+    const command = await sandbox.commands.start(named);
+    await sandbox.pause();
+    await sandbox.resume();
+    const [fork] = await sandbox.fork({ count: 1, timeoutMs: 600_000 });
+    if (!fork?.ok) throw fork?.error;
+    await using copy = fork.sandbox;
+    for (const one of [sandbox, copy]) {
+      const again = await one.commands.connect(command.pid);
+      await one.commands.run('touch go');
+      expect(await again.wait()).toMatchObject({ exitCode: 0, stdout: 'out\n', stderr: 'err\n' });
+    }
+  });
+
   onLinux('is whole when the sandbox is paused and wakes by itself while nobody reads', async () => {
     await using sandbox = await stage.client().sandboxes.create({
       timeoutMs: 600_000,

@@ -5,25 +5,59 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
 
-/** Obstacles at a path, made by the shell of an account; `f` is then its content. */
-const things = {
-  'a file of the user': { as: 'user', make: (path: string) => `echo old > ${path}` },
-  'a file of root': { as: 'root', make: (path: string) => `echo old > ${path}` },
+type Account = 'user' | 'root';
+type Need = 'follow' | 'write' | 'remove';
+
+const everybody: readonly Account[] = ['user', 'root'];
+const mayAll = { follow: everybody, write: everybody, remove: everybody };
+
+/**
+ * Obstacles at a path, made by the shell of an account; `old` is then the content. The shells of which accounts
+ * may follow it, write it and remove it is how the kernel has it with fs.protected_symlinks.
+ */
+const things: Record<
+  string,
+  { as: Account; may: Record<Need, readonly Account[]>; make: (path: string) => string }
+> = {
+  'a file of the user': { as: 'user', may: mayAll, make: (path) => `echo old > ${path}` },
+  'a file of root': {
+    as: 'root',
+    may: { ...mayAll, write: ['root'], remove: ['root'] },
+    make: (path) => `echo old > ${path}`,
+  },
   'a link of the user to a file': {
     as: 'user',
-    make: (path: string) => `rm -f ~/real-file; echo old > ~/real-file; ln -sfn ~/real-file ${path}`,
+    may: { ...mayAll, follow: ['user'] },
+    make: (path) => `rm -f ~/real-file; echo old > ~/real-file; ln -sfn ~/real-file ${path}`,
   },
   'a link of root to a file': {
     as: 'root',
-    make: (path: string) =>
+    may: { ...mayAll, write: ['root'], remove: ['root'] },
+    make: (path) =>
       `rm -f /home/user/real-file; echo old > /home/user/real-file; ln -sfn /home/user/real-file ${path}`,
   },
   'a link of the user to a link of the user': {
     as: 'user',
-    make: (path: string) =>
+    may: { ...mayAll, follow: ['user'] },
+    make: (path) =>
       `rm -f ~/real-file; echo old > ~/real-file; ln -sfn ~/real-file ${path}.next; ln -sfn $(basename ${path}).next ${path}`,
   },
-} as const;
+};
+
+/** The rights that an operation needs. */
+const needs: Record<string, readonly Need[]> = {
+  read: ['follow'],
+  write: ['follow', 'write'],
+  'write a stream': ['follow', 'write'],
+  'write many': ['follow', 'write'],
+  stat: [],
+  list: [],
+  compose: ['follow', 'remove'],
+  // It is read where it is then.
+  move: ['follow', 'remove'],
+  remove: ['remove'],
+  'keep metadata': ['follow', 'write'],
+};
 
 /** Calls of the client on a path at which `old` can be read. */
 const operations: Record<string, (sandbox: Sandbox, path: string, call: { user?: string }) => Promise<void>> =
@@ -164,12 +198,19 @@ describeOnServer(
 
     describe.each(['/tmp', '/var/tmp', '/dev/shm'])('%s', (directory) => {
       const paths = () => `${directory}/f${count++}`;
-      for (const [thing, { as, make }] of Object.entries(things))
+      for (const [thing, { as, may, make }] of Object.entries(things))
         it.each(Object.keys(operations))(`has ${thing}: %s`, async (operation) => {
-          for (const call of [{}, { user: 'root' }]) {
+          for (const user of everybody) {
             const path = paths();
             await sandbox.commands.run(make(path), { user: as });
-            await operations[operation]!(sandbox, path, call);
+            const done = operations[operation]!(sandbox, path, { user });
+            if (needs[operation]!.every((need) => may[need].includes(user))) {
+              await done;
+              continue;
+            }
+            await expect(done, user).rejects.toThrow(/permission denied|not permitted/);
+            if (operation === 'move') continue;
+            expect((await sandbox.commands.run(`cat ${path}`, { user: as })).stdout).toBe('old\n');
           }
         });
 
@@ -188,12 +229,12 @@ describeOnServer(
       });
 
       it('has a fifo: it is no regular file, whoever made it', async () => {
-        for (const user of ['user', 'root']) {
+        for (const user of everybody) {
           const path = paths();
-          await sandbox.commands.run(`mkfifo ${path}`, { user });
+          await sandbox.commands.run(`mkfifo ${path}; chmod 666 ${path}`, { user });
           await expect(sandbox.files.write(path, 'x')).rejects.toThrow(/not a regular file|device/);
           await expect(sandbox.files.read(path)).rejects.toThrow('not a regular file');
-          await sandbox.files.remove(path);
+          await sandbox.files.remove(path, { user });
         }
       });
 
@@ -210,7 +251,7 @@ describeOnServer(
           await expect(sandbox.files.read(path, call)).rejects.toThrow('permission denied');
         }
         expect(await sandbox.files.read('/root/secret', { user: 'root' })).toBe('kept\n');
-        await sandbox.files.remove(path);
+        await sandbox.files.remove(path, { user: 'root' });
       });
     });
   },

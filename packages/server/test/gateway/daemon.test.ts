@@ -20,19 +20,8 @@ describe.skipIf(!built)('the real daemon behind the gateway', () => {
 
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), 'gateway-daemon-'));
-    const flags = [
-      '--host',
-      '127.0.0.1',
-      '--port',
-      '0',
-      '--ready-fd',
-      '3',
-      '--single-user',
-      '--home',
-      home,
-      '--cgroup-free',
-    ];
-    daemon = spawn(process.execPath, [daemonProgram.entry, ...flags], {
+    const flags = ['--host', '127.0.0.1', '--port', '0', '--ready-fd', '3', '--single-user', '--home', home];
+    daemon = spawn(daemonProgram.entry, flags, {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
       env: { PATH: process.env.PATH ?? '', HOME: home },
     });

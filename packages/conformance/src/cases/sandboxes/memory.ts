@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { eventually } from '@svc/support/eventually';
 import { casesOf, check } from '../../case.js';
 import { unique } from '../../requests/samples.js';
 import { detail, kill } from '../../requests/sandboxes.js';
 import { callFails, callOk } from '../../wire/call.js';
+import { type Daemon, unaryOk } from '../../wire/rpc.js';
 import { run, startShell } from '../../wire/run.js';
+import { F, type WatchEvent } from '../daemon/filesystem/shapes.js';
 
 interface ForkEntry {
   sandbox?: { sandboxID: string; envdAccessToken: string; templateID: string };
@@ -50,6 +53,41 @@ export const memoryCases = casesOf('memory', [
         await kill(target, sandbox.sandboxID);
       }
       await kill(target, source.sandboxId);
+    },
+  ),
+  check(
+    'a watcher that is polled sees in a fork what happens there',
+    [`${F}/GetWatcherEvents`, 'success', { needs: ['memory'] }],
+    async (target) => {
+      const source = await target.newSandbox();
+      await run(source, 'mkdir -p ~/watched/sub');
+      const { watcherId } = await unaryOk<{ watcherId: string }>(source, `${F}/CreateWatcher`, {
+        path: 'watched',
+        recursive: true,
+      });
+      const [entry] = await callOk<ForkEntry[]>(target, 'forkSandbox', 201, {
+        path: { sandboxID: source.sandboxId },
+        body: { count: 1, timeout: 300 },
+      });
+      assert.ok(entry?.sandbox !== undefined, JSON.stringify(entry?.error));
+      const fork = {
+        sandboxUrl: target.sandboxUrl,
+        sandboxId: entry.sandbox.sandboxID,
+        accessToken: entry.sandbox.envdAccessToken,
+      };
+      const events = async (sandbox: Daemon) =>
+        (await unaryOk<{ events?: WatchEvent[] }>(sandbox, `${F}/GetWatcherEvents`, { watcherId })).events ??
+        [];
+      for (const [sandbox, name] of [
+        [fork, 'in-fork'],
+        [source, 'in-source'],
+      ] as const) {
+        await run(sandbox, `touch ~/watched/sub/${name}`);
+        await eventually(`the event of ${name}`, async () =>
+          (await events(sandbox)).some((one) => one.name === `sub/${name}`),
+        );
+      }
+      for (const { sandboxId } of [source, fork]) await kill(target, sandboxId);
     },
   ),
   check('counts of forks out of range are refused', ['forkSandbox', '400 count'], async (target) => {
